@@ -1,7 +1,8 @@
-//! The catalogue is embedded in the binary: a new or changed file in it rebuilds the crate. The test of a live Oracle server is
-//! ignored, with the reason, unless the environment names one.
+//! The catalogue is embedded in the binary: a new or changed file in it rebuilds the crate. The
+//! test of a live Oracle server is ignored, with the reason, unless the environment names one.
 
-/// Features of engines behind a client of a server: what these share is compiled with any of them (`cfg(has_client)`).
+/// Features of engines behind a client of a server: what these share is compiled with any of them
+/// (`cfg(has_client)`).
 const CLIENTS: [&str; 3] = ["MARIADB", "POSTGRES", "ORACLE"];
 
 fn main() {

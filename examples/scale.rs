@@ -18,7 +18,9 @@ fn main() -> ExitCode {
     let place = std::env::args().nth(1).filter(|place| !Path::new(place).exists());
     let runs = std::env::args().nth(2).map_or(Some(fixture::RUNS), |runs| runs.parse().ok());
     let (Some(place), Some(runs)) = (place, runs) else {
-        eprintln!("scale: name a file that is not there yet, or the URL of a database, and perhaps a number of runs");
+        eprintln!(
+            "scale: name a file that is not there yet, or the URL of a database, and perhaps a number of runs"
+        );
         return ExitCode::from(2);
     };
     fixture::fill(Path::new(&place), runs, true);

@@ -1,7 +1,7 @@
 //! The one error type that leaves a module: typed by what the caller can do about it.
 //!
-//! Every error prints as one line, `where: what happened; what to do`, and carries the exit code of the
-//! command line contract.
+//! Every error prints as one line, `where: what happened; what to do`, and carries the exit code of
+//! the command line contract.
 
 use std::fmt;
 
@@ -95,12 +95,14 @@ pub fn quote(text: impl AsRef<str>) -> String {
     format!("'{}'", excerpt(text.as_ref()))
 }
 
-/// A text from outside on one line, [`visible`], at most 80 characters: of a longer one its start and its end.
+/// A text from outside on one line, [`visible`], at most 80 characters: of a longer one its start
+/// and its end.
 pub fn excerpt(text: &str) -> String {
     shortened(&visible(&text.split_whitespace().collect::<Vec<_>>().join(" ")), QUOTED)
 }
 
-/// A message on one line, without what acts on a terminal; words longer than `longest` are shortened as quotes are.
+/// A message on one line, without what acts on a terminal; words longer than `longest` are
+/// shortened as quotes are.
 fn one_line(text: &str, longest: usize) -> String {
     let word = |word: &str| {
         let word = visible(word);
@@ -121,8 +123,8 @@ fn shortened(text: &str, width: usize) -> String {
     head.iter().collect::<String>() + GAP + &tail.iter().collect::<String>()
 }
 
-/// A text from outside as it may stand on a terminal, in a page or in XML: what starts a new line or moves to the side is
-/// a space, and what [`acts`] is shown as its code point, e.g. `\u{1b}`.
+/// A text from outside as it may stand on a terminal, in a page or in XML: what starts a new line
+/// or moves to the side is a space, and what [`acts`] is shown as its code point, e.g. `\u{1b}`.
 pub fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for character in text.chars() {
@@ -135,8 +137,8 @@ pub fn visible(text: &str) -> String {
     shown
 }
 
-/// JSON in which what [`acts`] is written as `\uXXXX`, as JSON itself has it for the control characters below 32: exact for
-/// a program, harmless on a terminal.
+/// JSON in which what [`acts`] is written as `\uXXXX`, as JSON itself has it for the control
+/// characters below 32: exact for a program, harmless on a terminal.
 pub fn visible_json(json: &str) -> String {
     let mut shown = String::with_capacity(json.len());
     for character in json.chars() {
@@ -144,7 +146,10 @@ pub fn visible_json(json: &str) -> String {
             // Line ends stand between values only.
             '\n' => shown.push('\n'),
             _ if acts(character) => {
-                character.encode_utf16(&mut [0; 2]).iter().for_each(|unit| shown += &format!("\\u{unit:04x}"));
+                character
+                    .encode_utf16(&mut [0; 2])
+                    .iter()
+                    .for_each(|unit| shown += &format!("\\u{unit:04x}"));
             }
             _ => shown.push(character),
         }
@@ -152,8 +157,9 @@ pub fn visible_json(json: &str) -> String {
     shown
 }
 
-/// True if a character is not seen but changes what is: control characters (escape, C1, DEL), directions and isolates,
-/// what has no width, tags, and what no document may hold (noncharacters, which XML forbids).
+/// True if a character is not seen but changes what is: control characters (escape, C1, DEL),
+/// directions and isolates, what has no width, tags, and what no document may hold (noncharacters,
+/// which XML forbids).
 pub fn acts(character: char) -> bool {
     character.is_control()
         || matches!(character,
@@ -189,8 +195,13 @@ mod tests {
             let error = Error::usage(&long, quote(&long)).to_string();
             assert!(error.chars().count() <= 80 + 2 + 82, "{error}");
         }
-        let bare = Error::target("a", format!("no file {}", "x/".repeat(5_000))).advise("y".repeat(5_000)).to_string();
+        let bare = Error::target("a", format!("no file {}", "x/".repeat(5_000)))
+            .advise("y".repeat(5_000))
+            .to_string();
         assert!(bare.chars().count() < 200, "{bare}");
-        assert_eq!(quote("a".repeat(50) + &"b".repeat(50)).chars().filter(|c| *c == 'b').count(), 38);
+        assert_eq!(
+            quote("a".repeat(50) + &"b".repeat(50)).chars().filter(|c| *c == 'b').count(),
+            38
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! A bare loop over DuckDB's C interface: prepare once, then bind, execute, read every value of every column.
+//! A bare loop over DuckDB's C interface: prepare once, then bind, execute, read every value of
+//! every column.
 
 use std::ffi::{CString, c_char, c_void};
 use std::hint::black_box;
@@ -70,8 +71,9 @@ impl Api {
     }
 }
 
-/// Loops for `seconds` over `sql`, with random keys for its bind if it has one (`keys` > 0), reading columns whose values have
-/// these `widths` in bytes: statements per second. In a thread of its own as our jobs are.
+/// Loops for `seconds` over `sql`, with random keys for its bind if it has one (`keys` > 0),
+/// reading columns whose values have these `widths` in bytes: statements per second. In a thread of
+/// its own as our jobs are.
 pub fn run(lab: &Lab, sql: &str, keys: u64, widths: &[usize], seconds: f64) -> Result<Done> {
     let file = lab.file.as_deref().ok_or_else(|| failed("bare loop", "needs a file"))?;
     let dir = server::fetch("duckdb", None)?.dir;
@@ -89,16 +91,26 @@ pub fn run(lab: &Lab, sql: &str, keys: u64, widths: &[usize], seconds: f64) -> R
 
 /// # Safety
 /// `api` is that of a loaded library; columns of `sql` have these widths.
-unsafe fn statements(api: &Api, file: &Path, sql: &str, keys: u64, widths: &[usize], seconds: f64) -> Result<Done> {
+unsafe fn statements(
+    api: &Api,
+    file: &Path,
+    sql: &str,
+    keys: u64,
+    widths: &[usize],
+    seconds: f64,
+) -> Result<Done> {
     let text = |text: &str| CString::new(text).map_err(|_| failed("bare loop", "a zero byte"));
-    let expect = |state: u32, what: &str| if state == 0 { Ok(()) } else { Err(failed("bare loop", what)) };
+    let expect =
+        |state: u32, what: &str| if state == 0 { Ok(()) } else { Err(failed("bare loop", what)) };
     let [mut config, mut database, mut connection, mut statement] = [ptr::null_mut(); 4];
     let mut stream = KeyStream::for_job(SEED, 1);
     // SAFETY: handles are closed in the order in which they depend on one another; texts live through their calls.
     unsafe {
         expect((api.create_config)(&mut config), "config")?;
         // As our own session has them; only the file is not to be changed beside us.
-        for (name, value) in [("threads", "1"), ("memory_limit", "64MiB"), ("access_mode", "READ_ONLY")] {
+        for (name, value) in
+            [("threads", "1"), ("memory_limit", "64MiB"), ("access_mode", "READ_ONLY")]
+        {
             expect((api.set_config)(config, text(name)?.as_ptr(), text(value)?.as_ptr()), name)?;
         }
         let path = text(&file.display().to_string())?;

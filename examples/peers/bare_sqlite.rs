@@ -16,8 +16,9 @@ use crate::pairs::Done;
 /// Ops between two looks at the clock.
 const BATCH: u64 = 10_000;
 
-/// Loops for `seconds` over `sql` with one bind: lookups per second. With `one_transaction` all reads share one.
-/// In a thread of its own as our jobs are, since the memory allocator favours the main thread.
+/// Loops for `seconds` over `sql` with one bind: lookups per second. With `one_transaction` all
+/// reads share one. In a thread of its own as our jobs are, since the memory allocator favours the
+/// main thread.
 pub fn run(lab: &Lab, sql: &str, seconds: f64, one_transaction: bool) -> Result<Done> {
     let rows = lab.loaded.facts_for(&[]).get("small_rows").copied().unwrap_or_default() as u64;
     let connection = connect(lab)?;
@@ -27,7 +28,13 @@ pub fn run(lab: &Lab, sql: &str, seconds: f64, one_transaction: bool) -> Result<
     })
 }
 
-fn lookups(connection: &Connection, sql: &str, rows: u64, seconds: f64, one_transaction: bool) -> Result<Done> {
+fn lookups(
+    connection: &Connection,
+    sql: &str,
+    rows: u64,
+    seconds: f64,
+    one_transaction: bool,
+) -> Result<Done> {
     if one_transaction {
         connection.execute_batch("begin").map_err(|error| named(&error))?;
     }
@@ -46,11 +53,14 @@ fn lookups(connection: &Connection, sql: &str, rows: u64, seconds: f64, one_tran
 /// A connection with the flags and the cache of our own.
 fn connect(lab: &Lab) -> Result<Connection> {
     let file = lab.file.as_ref().ok_or_else(|| failed("bare loop", "needs a file"))?;
-    let flags =
-        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_PRIVATE_CACHE;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_PRIVATE_CACHE;
     let connection = Connection::open_with_flags(file, flags).map_err(|error| named(&error))?;
     let cache_mb: i64 = lab.settings.get("cache_mb").and_then(|mb| mb.parse().ok()).unwrap_or(16);
-    connection.pragma_update(None, "cache_size", -1024 * cache_mb).map_err(|error| named(&error))?;
+    connection
+        .pragma_update(None, "cache_size", -1024 * cache_mb)
+        .map_err(|error| named(&error))?;
     Ok(connection)
 }
 
@@ -69,10 +79,17 @@ struct Bare<'c> {
 impl<'c> Bare<'c> {
     fn prepare(connection: &'c Connection, sql: &str) -> Result<Self> {
         let mut raw = ptr::null_mut();
-        let length = c_int::try_from(sql.len()).map_err(|_| failed("bare loop", "the statement is too long"))?;
+        let length = c_int::try_from(sql.len())
+            .map_err(|_| failed("bare loop", "the statement is too long"))?;
         // SAFETY: the handle is open as long as `connection`; the text is read within the call, up to `length`.
         let code = unsafe {
-            ffi::sqlite3_prepare_v2(connection.handle(), sql.as_ptr().cast(), length, &mut raw, ptr::null_mut())
+            ffi::sqlite3_prepare_v2(
+                connection.handle(),
+                sql.as_ptr().cast(),
+                length,
+                &mut raw,
+                ptr::null_mut(),
+            )
         };
         let mut statement = Bare { raw, is_integer: Vec::new(), _connection: connection };
         expect(code, ffi::SQLITE_OK)?;
@@ -87,7 +104,8 @@ impl<'c> Bare<'c> {
             expect(ffi::sqlite3_bind_int64(self.raw, 1, 1), ffi::SQLITE_OK)?;
             expect(ffi::sqlite3_step(self.raw), ffi::SQLITE_ROW)?;
             let columns = 0..ffi::sqlite3_column_count(self.raw);
-            let kinds = columns.map(|column| ffi::sqlite3_column_type(self.raw, column) == ffi::SQLITE_INTEGER);
+            let kinds = columns
+                .map(|column| ffi::sqlite3_column_type(self.raw, column) == ffi::SQLITE_INTEGER);
             let kinds = kinds.collect();
             expect(ffi::sqlite3_reset(self.raw), ffi::SQLITE_OK)?;
             Ok(kinds)
@@ -125,5 +143,9 @@ impl Drop for Bare<'_> {
 
 #[inline]
 fn expect(code: c_int, expected: c_int) -> Result<()> {
-    if code == expected { Ok(()) } else { Err(failed("bare loop", format!("SQLite's result code is {code}"))) }
+    if code == expected {
+        Ok(())
+    } else {
+        Err(failed("bare loop", format!("SQLite's result code is {code}")))
+    }
 }

@@ -28,7 +28,13 @@ pub fn workload(lab: &Lab, id: &str, drive: Drive, seconds: f64) -> Result<Selec
 }
 
 /// The same as another engine runs it.
-pub fn workload_of(engine: &str, lab: &Lab, id: &str, drive: Drive, seconds: f64) -> Result<Selection> {
+pub fn workload_of(
+    engine: &str,
+    lab: &Lab,
+    id: &str,
+    drive: Drive,
+    seconds: f64,
+) -> Result<Selection> {
     let engine = engine::find(engine).ok_or_else(|| failed(engine, "is not compiled in"))?;
     let request = plan::Request {
         workloads: vec![id.to_owned()],
@@ -58,7 +64,12 @@ pub fn run(lab: &Lab, selection: &Selection, jobs: u32) -> Result<Done> {
 }
 
 /// The same on another database, as if it had the lab's rows.
-pub fn run_on(database: &dyn Database, lab: &Lab, selection: &Selection, jobs: u32) -> Result<Done> {
+pub fn run_on(
+    database: &dyn Database,
+    lab: &Lab,
+    selection: &Selection,
+    jobs: u32,
+) -> Result<Done> {
     measure(database, lab, selection, jobs, &mut |_| Default::default(), None)
 }
 
@@ -93,7 +104,9 @@ fn measure(
     };
     let spec = TestSpec::closed(selection, jobs, 1);
     match run_test(&context, &spec, probes, &mut |_| {}) {
-        Outcome::Done(result) => Ok(Done { rate: result.ops_per_s, ops: Some(result.total.ops as f64) }),
+        Outcome::Done(result) => {
+            Ok(Done { rate: result.ops_per_s, ops: Some(result.total.ops as f64) })
+        }
         Outcome::Failed(error) => Err(error.at(selection.workload.id.clone())),
         Outcome::Interrupted(_) => Err(failed(&selection.workload.id, "interrupted")),
     }

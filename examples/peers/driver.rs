@@ -1,5 +1,6 @@
-//! What Oracle's driver costs the client: the look-up of a row in our client loop, answered at once by a stub of the protocol,
-//! beside the same look-up by our client of MariaDB. Processor time of the client is compared, not speed.
+//! What Oracle's driver costs the client: the look-up of a row in our client loop, answered at once
+//! by a stub of the protocol, beside the same look-up by our client of MariaDB. Processor time of
+//! the client is compared, not speed.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -17,10 +18,22 @@ use crate::{drive, failed};
 /// This program is the stub if it is set: its processor time must not count as the client's.
 const IS_STUB: &str = "DBDYNO_PEERS_STUB";
 const WORKLOAD: &str = "SRV-QUERY1";
-const COLUMNS: [&str; 11] =
-    ["ID", "KEY25", "KEY125", "KEY320", "REGION", "BOOKED_ON", "AMOUNT", "QUANTITY", "STATUS", "CODE", "FILLER"];
+const COLUMNS: [&str; 11] = [
+    "ID",
+    "KEY25",
+    "KEY125",
+    "KEY320",
+    "REGION",
+    "BOOKED_ON",
+    "AMOUNT",
+    "QUANTITY",
+    "STATUS",
+    "CODE",
+    "FILLER",
+];
 
-/// Runs as the stub if that is what this process was started for: tells its port, ends with its parent.
+/// Runs as the stub if that is what this process was started for: tells its port, ends with its
+/// parent.
 pub fn was_stub() -> bool {
     if std::env::var_os(IS_STUB).is_none() {
         return false;
@@ -65,9 +78,11 @@ impl Stub {
         let url = format!("oracle://stub@127.0.0.1:{}/stub", port.trim());
         let target = Target::Existing { engine: "oracle".into(), url: url.clone() };
         let password = Some("stub".into());
-        let to = ConnectTo { target, file: None, url: Some(url), password, settings: BTreeMap::new() };
+        let to =
+            ConnectTo { target, file: None, url: Some(url), password, settings: BTreeMap::new() };
         let oracle = engine::find("oracle").ok_or_else(|| wrong("is not compiled in".into()))?;
-        let database = oracle.open(&to, Access::Watch).map_err(|error| error.at("stub of Oracle"))?;
+        let database =
+            oracle.open(&to, Access::Watch).map_err(|error| error.at("stub of Oracle"))?;
         Ok(Stub { process, database })
     }
 }

@@ -15,7 +15,8 @@ use secrecy::SecretString;
 use crate::interrupt::interrupt;
 use crate::{failed, tls};
 
-/// Size profile of the databases, and nominal size of the data set of the lookups: it fits into the cache.
+/// Size profile of the databases, and nominal size of the data set of the lookups: it fits into the
+/// cache.
 pub const PROFILE: &str = "XS";
 pub const LOOKUP_GB: f64 = 0.25;
 /// Workloads with the peers' statements.
@@ -39,12 +40,13 @@ impl Drop for Directory {
     }
 }
 
-/// Makes the directory for the databases within `parent`, or among the temporary files. It is open to other users:
-/// the server runs as one of them if we are root.
+/// Makes the directory for the databases within `parent`, or among the temporary files. It is open
+/// to other users: the server runs as one of them if we are root.
 pub fn directory(parent: Option<&Path>) -> Result<Directory> {
     let parent = parent.map_or_else(std::env::temp_dir, Path::to_path_buf);
     let path = parent.join(format!("dbdyno-peers-{}", std::process::id()));
-    std::fs::create_dir_all(&path).map_err(|error| failed(&path.display().to_string(), error.to_string()))?;
+    std::fs::create_dir_all(&path)
+        .map_err(|error| failed(&path.display().to_string(), error.to_string()))?;
     Ok(Directory(path))
 }
 
@@ -117,9 +119,10 @@ impl Lab {
         settings: BTreeMap<String, String>,
         password: Option<SecretString>,
     ) -> Result<Lab> {
-        let engine = engine::find(target.engine()).ok_or_else(|| failed(target.engine(), "is not compiled in"))?;
-        let file =
-            matches!(target, Target::Embedded { .. }).then(|| directory.join(format!("peers-{}.db", engine.name())));
+        let engine = engine::find(target.engine())
+            .ok_or_else(|| failed(target.engine(), "is not compiled in"))?;
+        let file = matches!(target, Target::Embedded { .. })
+            .then(|| directory.join(format!("peers-{}.db", engine.name())));
         let url = match &target {
             Target::Existing { url, .. } => url.clone(),
             _ => String::new(),
@@ -134,10 +137,22 @@ impl Lab {
         };
         let database = engine.open(&to, Access::Provision).map_err(|error| error.at(label))?;
         let definition = standard_definition(&catalog)?;
-        let loaded = LoadedDataset { tables: Vec::new(), loads: Vec::new(), data_set_id: String::new() };
+        let loaded =
+            LoadedDataset { tables: Vec::new(), loads: Vec::new(), data_set_id: String::new() };
         let directory = directory.to_path_buf();
-        let mut lab =
-            Lab { catalog, engine, database, loaded, server, settings, file, url, password, directory, definition };
+        let mut lab = Lab {
+            catalog,
+            engine,
+            database,
+            loaded,
+            server,
+            settings,
+            file,
+            url,
+            password,
+            directory,
+            definition,
+        };
         lab.loaded = lab.load(&["small"], LOOKUP_GB)?;
         let request = lab.request(&["small"], LOOKUP_GB);
         for table in dataset::tables(&lab.site()?.recipe, &request) {
@@ -150,7 +165,11 @@ impl Lab {
     pub fn site(&self) -> Result<Site<'_>> {
         Ok(Site {
             db: self.database.as_ref(),
-            recipe: Recipe::new(self.engine, &self.definition, self.catalog.dataset(&self.definition.id)?),
+            recipe: Recipe::new(
+                self.engine,
+                &self.definition,
+                self.catalog.dataset(&self.definition.id)?,
+            ),
             words: Vec::new(),
             lasting: false,
             label: self.engine.name(),
@@ -190,8 +209,12 @@ fn started(
     let mut catalog = Catalog::embedded()?;
     catalog.lay_over(Path::new(PEERS_CATALOG))?;
     let settings = settings(&catalog, engine)?;
-    let options =
-        StartOptions { data_dir: directory.into(), settings: settings.clone(), port, ..StartOptions::default() };
+    let options = StartOptions {
+        data_dir: directory.into(),
+        settings: settings.clone(),
+        port,
+        ..StartOptions::default()
+    };
     Ok((catalog, server::start(engine, &options)?, settings))
 }
 

@@ -21,11 +21,10 @@ const PGBENCH_MB_PER_SCALE: f64 = 13.4;
 const OUR_MB_PER_GB: f64 = 370.0;
 const PGBENCH_BYTES: &str = "select coalesce(sum(pg_table_size(oid)), 0)::bigint from pg_class \
                              where relname like 'pgbench%' and relkind = 'r'";
-const PGBENCH_DROP: &str =
-    "drop table if exists pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers; checkpoint";
+const PGBENCH_DROP: &str = "drop table if exists pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers; checkpoint";
 
-/// Our load against `pgbench -i`, in 10^6 bytes of tables per second. Verifying our rows is not counted: pgbench does
-/// not verify.
+/// Our load against `pgbench -i`, in 10^6 bytes of tables per second. Verifying our rows is not
+/// counted: pgbench does not verify.
 pub fn compare(lab: &Lab, rules: &Rules, size_gb: f64) -> Result<Outcome> {
     let pgbench = Pgbench::find(lab)?;
     let scale = (size_gb * OUR_MB_PER_GB / PGBENCH_MB_PER_SCALE).ceil().max(1.0) as u32;
@@ -50,7 +49,10 @@ fn ours(lab: &Lab, size_gb: f64) -> Result<Done> {
     let bytes: u64 = loads.iter().map(|load| load.table_bytes).sum();
     let sum = |seconds: fn(&LoadResult) -> f64| loads.iter().map(seconds).sum::<f64>();
     let phases = [sum(|load| load.rows_s), sum(|load| load.index_s), sum(|load| load.analyze_s)];
-    eprintln!("  ours: rows {:.2} s, indexes {:.2} s, vacuum and statistics {:.2} s", phases[0], phases[1], phases[2]);
+    eprintln!(
+        "  ours: rows {:.2} s, indexes {:.2} s, vacuum and statistics {:.2} s",
+        phases[0], phases[1], phases[2]
+    );
     Ok(Done { rate: bytes as f64 / 1e6 / phases.iter().sum::<f64>(), ops: None })
 }
 
@@ -66,11 +68,15 @@ fn peer(lab: &Lab, pgbench: &Pgbench, scale: u32) -> Result<Done> {
     Ok(Done { rate: bytes / 1e6 / elapsed_s, ops: None })
 }
 
-/// Our load of DuckDB against its own `COPY FROM` of the same rows in CSV, each into a new table of the data set's form, in one
-/// transaction: rows per second.
+/// Our load of DuckDB against its own `COPY FROM` of the same rows in CSV, each into a new table of
+/// the data set's form, in one transaction: rows per second.
 pub fn duckdb(lab: &Lab, rules: &Rules, size_gb: f64) -> Result<Outcome> {
     let big = dataset::tables(&lab.site()?.recipe, &lab.request(&["big"], size_gb)).swap_remove(0);
-    let rows = NewRows { lab, table: Table { name: "peer".into(), ..big }, csv: lab.directory.join("rows.csv") };
+    let rows = NewRows {
+        lab,
+        table: Table { name: "peer".into(), ..big },
+        csv: lab.directory.join("rows.csv"),
+    };
     // The look-ups before ran in one thread.
     rows.execute("reset threads")?;
     rows.append()?;
@@ -104,14 +110,21 @@ impl NewRows<'_> {
     fn make_anew(&self) -> Result<()> {
         let site = self.lab.site()?;
         let (mut session, values) = (site.session()?, self.table.values(&site.recipe));
-        ["drop", "create"].iter().try_for_each(|block| site.execute(session.as_mut(), block, &values).map(drop))
+        ["drop", "create"]
+            .iter()
+            .try_for_each(|block| site.execute(session.as_mut(), block, &values).map(drop))
     }
 
     fn append(&self) -> Result<Done> {
         self.make_anew()?;
         let (rows, start) = (self.table.rows, Instant::now());
-        let load =
-            RowLoad { table: &self.table.name, rows, ids: 1..rows.table_rows + 1, note: None, in_database: None };
+        let load = RowLoad {
+            table: &self.table.name,
+            rows,
+            ids: 1..rows.table_rows + 1,
+            note: None,
+            in_database: None,
+        };
         self.lab.database.load_rows(&load, &mut |_| true).map_err(|error| error.at("load"))?;
         Ok(self.rate(start))
     }

@@ -30,25 +30,58 @@ const ONE_ROW: Lookup = Lookup { id: "SRV-QUERY1", keys: "small_rows", what: "" 
 const ROWS_25: Lookup = Lookup { id: "SRV-QUERY25", keys: "small_key25", what: " of 25 rows" };
 
 /// Database drive against pgbench.
-pub fn database(lab: &Lab, rules: &Rules, jobs: &[u32], seconds: f64, outcomes: &mut Vec<Outcome>) -> Result<()> {
-    against_pgbench(lab, rules, &ONE_ROW, (Drive::Database, DATABASE_TARGET), jobs, seconds, outcomes)
+pub fn database(
+    lab: &Lab,
+    rules: &Rules,
+    jobs: &[u32],
+    seconds: f64,
+    outcomes: &mut Vec<Outcome>,
+) -> Result<()> {
+    against_pgbench(
+        lab,
+        rules,
+        &ONE_ROW,
+        (Drive::Database, DATABASE_TARGET),
+        jobs,
+        seconds,
+        outcomes,
+    )
 }
 
 /// Client drive against pgbench.
-pub fn client(lab: &Lab, rules: &Rules, jobs: &[u32], seconds: f64, outcomes: &mut Vec<Outcome>) -> Result<()> {
+pub fn client(
+    lab: &Lab,
+    rules: &Rules,
+    jobs: &[u32],
+    seconds: f64,
+    outcomes: &mut Vec<Outcome>,
+) -> Result<()> {
     against_pgbench(lab, rules, &ONE_ROW, (Drive::Client, CLIENT_TARGET), jobs, seconds, outcomes)
 }
 
 /// Client drive against pgbench, both over TCP and TLS (sslmode=require).
-pub fn tls(lab: &Lab, rules: &Rules, jobs: &[u32], seconds: f64, outcomes: &mut Vec<Outcome>) -> Result<()> {
+pub fn tls(
+    lab: &Lab,
+    rules: &Rules,
+    jobs: &[u32],
+    seconds: f64,
+    outcomes: &mut Vec<Outcome>,
+) -> Result<()> {
     let before = outcomes.len();
     against_pgbench(lab, rules, &ONE_ROW, (Drive::Client, CLIENT_TARGET), jobs, seconds, outcomes)?;
     outcomes[before..].iter_mut().for_each(|outcome| outcome.name.push_str(", TLS"));
     Ok(())
 }
 
-/// 25 rows by one key, every column of every row on both sides: in the database drive against pgbench.
-pub fn rows25(lab: &Lab, rules: &Rules, jobs: &[u32], seconds: f64, outcomes: &mut Vec<Outcome>) -> Result<()> {
+/// 25 rows by one key, every column of every row on both sides: in the database drive against
+/// pgbench.
+pub fn rows25(
+    lab: &Lab,
+    rules: &Rules,
+    jobs: &[u32],
+    seconds: f64,
+    outcomes: &mut Vec<Outcome>,
+) -> Result<()> {
     against_pgbench(lab, rules, &ROWS_25, (Drive::Database, ROWS25_TARGET), jobs, seconds, outcomes)
 }
 
@@ -66,7 +99,11 @@ fn against_pgbench(
     let selection = drive::workload(lab, lookup.id, drive, seconds)?;
     for &jobs in jobs {
         let comparison = Comparison {
-            name: format!("PostgreSQL {} drive{} : pgbench -M prepared, {jobs} jobs", drive.name(), lookup.what),
+            name: format!(
+                "PostgreSQL {} drive{} : pgbench -M prepared, {jobs} jobs",
+                drive.name(),
+                lookup.what
+            ),
             unit: UNIT,
             target: Some(target),
             ours: &mut || drive::run(lab, &selection, jobs),
@@ -101,7 +138,8 @@ pub fn harness(lab: &Lab, rules: &Rules, seconds: f64, outcomes: &mut Vec<Outcom
         },
     )?;
     barest_routine::drop_routine(lab)?;
-    let by_processor = Outcome { target: by_clock.target, ..by_clock.by_processor(&SERVER, "lookups/CPU s") };
+    let by_processor =
+        Outcome { target: by_clock.target, ..by_clock.by_processor(&SERVER, "lookups/CPU s") };
     outcomes.extend([by_clock, by_processor]);
     Ok(())
 }
@@ -112,7 +150,9 @@ pub fn sqlite(lab: &Lab, rules: &Rules, seconds: f64, outcomes: &mut Vec<Outcome
         let selection = drive::lookup(lab, &format!(":read_tx={read_tx}"), Drive::Client, seconds)?;
         let sql = drive::statement(&selection)?.sql.clone();
         let comparison = Comparison {
-            name: format!("SQLite client drive, read_tx={read_tx} : bare loop over its C interface, 1 job"),
+            name: format!(
+                "SQLite client drive, read_tx={read_tx} : bare loop over its C interface, 1 job"
+            ),
             unit: UNIT,
             target: Some(SQLITE_TARGET),
             ours: &mut || drive::run(lab, &selection, 1),
@@ -123,7 +163,8 @@ pub fn sqlite(lab: &Lab, rules: &Rules, seconds: f64, outcomes: &mut Vec<Outcome
     Ok(())
 }
 
-/// Our client loop on DuckDB against a bare loop: a look-up of one row, and an aggregate of the cached table.
+/// Our client loop on DuckDB against a bare loop: a look-up of one row, and an aggregate of the
+/// cached table.
 pub fn duckdb(lab: &Lab, rules: &Rules, seconds: f64, outcomes: &mut Vec<Outcome>) -> Result<()> {
     // Bytes of the values: texts are 16 bytes that point to the rest.
     let of_row = [8, 4, 4, 4, 4, 4, 8, 4, 4, 16, 16];

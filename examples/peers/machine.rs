@@ -48,7 +48,12 @@ impl Meter {
         let total_s = (to.total_s - from.total_s).max(1e-3);
         let (client_s, server_s) = (to.client_s - from.client_s, to.server_s - from.server_s);
         let others_s = (to.busy_s - from.busy_s - client_s - server_s).max(0.0);
-        Ok(Usage { steal: (to.steal_s - from.steal_s) / total_s, others: others_s / total_s, client_s, server_s })
+        Ok(Usage {
+            steal: (to.steal_s - from.steal_s) / total_s,
+            others: others_s / total_s,
+            client_s,
+            server_s,
+        })
     }
 }
 
@@ -57,7 +62,8 @@ fn read(server_pid: Option<u32>) -> Result<Reading> {
     let cpu = KernelStats::current().map_err(unreadable)?.total;
     let steal = cpu.steal.unwrap_or(0);
     let busy = cpu.user + cpu.nice + cpu.system;
-    let waiting = cpu.idle + cpu.iowait.unwrap_or(0) + cpu.irq.unwrap_or(0) + cpu.softirq.unwrap_or(0);
+    let waiting =
+        cpu.idle + cpu.iowait.unwrap_or(0) + cpu.irq.unwrap_or(0) + cpu.softirq.unwrap_or(0);
     let own = Process::myself().and_then(|process| process.stat()).map_err(unreadable)?;
     Ok(Reading {
         total_s: seconds(busy + waiting + steal),
@@ -68,15 +74,19 @@ fn read(server_pid: Option<u32>) -> Result<Reading> {
     })
 }
 
-/// Processor seconds of the server: a backend's time moves to its parent when it ends, so the sum never falls.
+/// Processor seconds of the server: a backend's time moves to its parent when it ends, so the sum
+/// never falls.
 fn server_s(pid: u32) -> f64 {
-    let stats = all_processes().into_iter().flatten().filter_map(|process| process.ok()?.stat().ok());
-    let family = stats.filter(|stat| [stat.pid, stat.ppid].iter().any(|id| u32::try_from(*id) == Ok(pid)));
+    let stats =
+        all_processes().into_iter().flatten().filter_map(|process| process.ok()?.stat().ok());
+    let family =
+        stats.filter(|stat| [stat.pid, stat.ppid].iter().any(|id| u32::try_from(*id) == Ok(pid)));
     family.map(|stat| with_ended_children_s(&stat)).sum()
 }
 
 fn with_ended_children_s(stat: &Stat) -> f64 {
-    seconds(stat.utime + stat.stime) + (stat.cutime + stat.cstime) as f64 / procfs::ticks_per_second() as f64
+    seconds(stat.utime + stat.stime)
+        + (stat.cutime + stat.cstime) as f64 / procfs::ticks_per_second() as f64
 }
 
 fn seconds(ticks: u64) -> f64 {
@@ -85,7 +95,8 @@ fn seconds(ticks: u64) -> f64 {
 
 /// Processor model and number of processors that we may use.
 pub fn describe() -> String {
-    let model = procfs::CpuInfo::current().ok().and_then(|info| info.model_name(0).map(str::to_owned));
+    let model =
+        procfs::CpuInfo::current().ok().and_then(|info| info.model_name(0).map(str::to_owned));
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     format!("{cpus} x {}", model.unwrap_or_else(|| "unknown processor".into()))
 }

@@ -1,7 +1,8 @@
 //! `make peers`: how fast dbdyno is beside its peers, as ratios.
 //!
-//! Ours and the peer run in turns, so that both meet the same machine; a pair in which the host or other programs
-//! took processor time is dropped. Nothing here is a test: figures depend on the machine, ratios less so.
+//! Ours and the peer run in turns, so that both meet the same machine; a pair in which the host or
+//! other programs took processor time is dropped. Nothing here is a test: figures depend on the
+//! machine, ratios less so.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -36,8 +37,8 @@ use pairs::{Outcome, Rules};
 /// A load takes much longer than a lookup's half.
 const MOST_LOADS: usize = 3;
 
-/// Compares dbdyno with pgbench, with sysbench, with a bare PL/pgSQL loop and with bare loops over the C interfaces of
-/// SQLite and DuckDB.
+/// Compares dbdyno with pgbench, with sysbench, with a bare PL/pgSQL loop and with bare loops over
+/// the C interfaces of SQLite and DuckDB.
 #[derive(Debug, Parser)]
 #[command(name = "peers")]
 struct Args {
@@ -52,13 +53,15 @@ struct Args {
     /// Numbers of jobs of the comparisons with pgbench
     #[arg(long, value_delimiter = ',', default_values_t = [1, 2, 4])]
     jobs: Vec<u32>,
-    /// Drop a pair if the host (steal) or other programs took more than this percentage of the processors
+    /// Drop a pair if the host (steal) or other programs took more than this percentage of the
+    /// processors
     #[arg(long, default_value_t = 3.0)]
     taken: f64,
     /// Nominal size in GB of the data set that is loaded
     #[arg(long, default_value_t = 1.0)]
     load_gb: f64,
-    /// Directory in which the private databases are made; they are removed at the end [default: temporary files]
+    /// Directory in which the private databases are made; they are removed at the end [default:
+    /// temporary files]
     #[arg(long)]
     data_dir: Option<PathBuf>,
 }
@@ -83,7 +86,8 @@ enum What {
     Commit,
     /// SQLite lookup in our client loop against a bare loop
     Sqlite,
-    /// DuckDB lookup and aggregate in our client loop against a bare loop, its load against COPY FROM CSV
+    /// DuckDB lookup and aggregate in our client loop against a bare loop, its load against COPY
+    /// FROM CSV
     Duckdb,
     /// Our load against pgbench -i
     Load,
@@ -91,7 +95,8 @@ enum What {
     Mariadb,
     /// Our load of MariaDB against sysbench prepare
     MariadbLoad,
-    /// Oracle's driver on a stub that answers at once beside our MariaDB client: the client's processor time
+    /// Oracle's driver on a stub that answers at once beside our MariaDB client: the client's
+    /// processor time
     Driver,
 }
 
@@ -221,7 +226,11 @@ fn on_postgres(args: &Args, lab: &Lab, outcomes: &mut Vec<Outcome>) -> Result<()
 
 fn on_mariadb(args: &Args, lab: &Lab, outcomes: &mut Vec<Outcome>) -> Result<()> {
     if args.wants(What::Driver) {
-        outcomes.push(driver::compare(lab, &args.rules(args.pairs, lab.server_pid()), args.seconds)?);
+        outcomes.push(driver::compare(
+            lab,
+            &args.rules(args.pairs, lab.server_pid()),
+            args.seconds,
+        )?);
     }
     if args.wants(What::Mariadb) {
         let rules = args.rules(args.pairs, lab.server_pid());

@@ -1,5 +1,6 @@
-//! What measuring costs: the lookup with all probes, both samplers (counters, sessions) and the watch of the platform, against
-//! the lookup alone; and the lookup beside a monitor against the lookup alone.
+//! What measuring costs: the lookup with all probes, both samplers (counters, sessions) and the
+//! watch of the platform, against the lookup alone; and the lookup beside a monitor against the
+//! lookup alone.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -29,7 +30,13 @@ const MONITOR_TARGET: f64 = 0.995;
 const INTERVAL: Duration = Duration::from_secs(1);
 
 /// Both drives at every number of jobs.
-pub fn compare(lab: &Lab, rules: &Rules, jobs: &[u32], seconds: f64, outcomes: &mut Vec<Outcome>) -> Result<()> {
+pub fn compare(
+    lab: &Lab,
+    rules: &Rules,
+    jobs: &[u32],
+    seconds: f64,
+    outcomes: &mut Vec<Outcome>,
+) -> Result<()> {
     for (drive, name) in [(Drive::Database, "database"), (Drive::Client, "client")] {
         let selection = drive::lookup(lab, "", drive, seconds)?;
         for &jobs in jobs {
@@ -40,11 +47,21 @@ pub fn compare(lab: &Lab, rules: &Rules, jobs: &[u32], seconds: f64, outcomes: &
                 (reading.counters, reading.cost_ms)
             };
             let comparison = Comparison {
-                name: format!("lookup in the {name} drive with all probes against without, jobs {jobs}"),
+                name: format!(
+                    "lookup in the {name} drive with all probes against without, jobs {jobs}"
+                ),
                 unit: "ops/s",
                 target: Some(TARGET),
                 ours: &mut || drive::run_probed(lab, &selection, jobs, &mut read, sessions),
-                peer: &mut || drive::run_probed(lab, &selection, jobs, &mut |_| (Counters::default(), 0.0), None),
+                peer: &mut || {
+                    drive::run_probed(
+                        lab,
+                        &selection,
+                        jobs,
+                        &mut |_| (Counters::default(), 0.0),
+                        None,
+                    )
+                },
             };
             outcomes.push(interleave(rules, comparison)?);
         }
@@ -53,7 +70,13 @@ pub fn compare(lab: &Lab, rules: &Rules, jobs: &[u32], seconds: f64, outcomes: &
 }
 
 /// The lookup in the client drive beside a monitor of the server at its usual interval.
-pub fn monitor(lab: &Lab, rules: &Rules, jobs: &[u32], seconds: f64, outcomes: &mut Vec<Outcome>) -> Result<()> {
+pub fn monitor(
+    lab: &Lab,
+    rules: &Rules,
+    jobs: &[u32],
+    seconds: f64,
+    outcomes: &mut Vec<Outcome>,
+) -> Result<()> {
     let selection = drive::lookup(lab, "", Drive::Client, seconds)?;
     let mut observer = Observer::open(&lab.catalog, &request(lab)?)?;
     for &jobs in jobs {
@@ -123,14 +146,19 @@ fn request(lab: &Lab) -> Result<Request> {
 /// What looks at the sessions.
 fn sampler(lab: &Lab) -> Result<Option<Mutex<Sampler>>> {
     let blocks = lab.catalog.probes(lab.engine.name(), &lab.database.version().0);
-    let sampler = Sampler::open(lab.database.as_ref(), &blocks).map_err(|error| error.at(lab.engine.name()))?;
+    let sampler = Sampler::open(lab.database.as_ref(), &blocks)
+        .map_err(|error| error.at(lab.engine.name()))?;
     Ok(sampler.map(Mutex::new))
 }
 
 /// All that a run reads.
 fn probes(lab: &Lab) -> Result<ProbeSet> {
     let (storage, server_pids) = (lab.database.storage_path(), lab.database.server_pids());
-    let context = ProbeContext { storage: storage.as_deref(), server_pids: &server_pids, ..ProbeContext::default() };
+    let context = ProbeContext {
+        storage: storage.as_deref(),
+        server_pids: &server_pids,
+        ..ProbeContext::default()
+    };
     let mut probes = ProbeSet::host(&context);
     let session = lab.database.session().map_err(|error| error.at(lab.engine.name()))?;
     let blocks = lab.catalog.probes(lab.engine.name(), &lab.database.version().0);

@@ -12,7 +12,8 @@ const TRIES_PER_PAIR: usize = 3;
 /// When a pair counts, and how many are wanted.
 pub struct Rules {
     pub pairs: usize,
-    /// Largest share of the processors that steal, and that other programs, may have taken in either half.
+    /// Largest share of the processors that steal, and that other programs, may have taken in
+    /// either half.
     pub taken: f64,
     /// The server whose processor time is measured.
     pub server_pid: Option<u32>,
@@ -82,34 +83,42 @@ impl Outcome {
     pub fn ratio(&self) -> Option<f64> {
         median(&self.ratios())
     }
-    /// The same pairs by ops per second of processor time. It says what the work costs, not how fast it is: time spent
-    /// waiting is not in it. Other programs distort it less than the clock's ratio.
+    /// The same pairs by ops per second of processor time. It says what the work costs, not how
+    /// fast it is: time spent waiting is not in it. Other programs distort it less than the clock's
+    /// ratio.
     pub fn by_processor(&self, processor: &Processor, unit: &'static str) -> Outcome {
         let rate = |half: &Half| (processor.us)(half).map_or(f64::NAN, |us| 1e6 / us);
         let half = |half: &Half| Half { rate: rate(half), ..*half };
-        let pairs = self.pairs.iter().map(|pair| Pair { ours: half(&pair.ours), peer: half(&pair.peer) });
+        let pairs =
+            self.pairs.iter().map(|pair| Pair { ours: half(&pair.ours), peer: half(&pair.peer) });
         let name = format!("the same by processor time of {}", processor.whose);
         Outcome { name, unit, target: None, pairs: pairs.collect(), dropped: self.dropped }
     }
     /// Ratios of the rates, in ascending order.
     pub fn ratios(&self) -> Vec<f64> {
-        let mut ratios: Vec<f64> = self.pairs.iter().map(|pair| pair.ours.rate / pair.peer.rate).collect();
+        let mut ratios: Vec<f64> =
+            self.pairs.iter().map(|pair| pair.ours.rate / pair.peer.rate).collect();
         ratios.sort_by(f64::total_cmp);
         ratios
     }
 }
 
-/// Runs the comparison. Every other pair begins with the peer, so that neither side is always the second.
+/// Runs the comparison. Every other pair begins with the peer, so that neither side is always the
+/// second.
 pub fn interleave(rules: &Rules, mut comparison: Comparison<'_>) -> Result<Outcome> {
     let Comparison { name, unit, target, .. } = &comparison;
-    let mut outcome = Outcome { name: name.clone(), unit, target: *target, pairs: Vec::new(), dropped: 0 };
+    let mut outcome =
+        Outcome { name: name.clone(), unit, target: *target, pairs: Vec::new(), dropped: 0 };
     eprintln!("{name}");
     for number in 0..rules.pairs * TRIES_PER_PAIR {
         if outcome.pairs.len() == rules.pairs {
             break;
         }
-        let ((ours, our_usage), (peer, peer_usage)) = run_pair(rules, &mut comparison, number % 2 == 1)?;
-        let counts = [our_usage, peer_usage].iter().all(|usage| usage.steal.max(usage.others) <= rules.taken);
+        let ((ours, our_usage), (peer, peer_usage)) =
+            run_pair(rules, &mut comparison, number % 2 == 1)?;
+        let counts = [our_usage, peer_usage]
+            .iter()
+            .all(|usage| usage.steal.max(usage.others) <= rules.taken);
         report(&ours, &peer, &our_usage, &peer_usage, counts);
         if counts {
             outcome.pairs.push(Pair { ours, peer });
@@ -122,7 +131,11 @@ pub fn interleave(rules: &Rules, mut comparison: Comparison<'_>) -> Result<Outco
 
 type Measured = (Half, Usage);
 
-fn run_pair(rules: &Rules, comparison: &mut Comparison<'_>, peer_first: bool) -> Result<(Measured, Measured)> {
+fn run_pair(
+    rules: &Rules,
+    comparison: &mut Comparison<'_>,
+    peer_first: bool,
+) -> Result<(Measured, Measured)> {
     if peer_first {
         let peer = half(rules, comparison.peer)?;
         return Ok((half(rules, comparison.ours)?, peer));

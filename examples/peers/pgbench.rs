@@ -1,4 +1,5 @@
-//! pgbench, the one beside the server's programs, over the same Unix socket or the same kind of TCP connection.
+//! pgbench, the one beside the server's programs, over the same Unix socket or the same kind of TCP
+//! connection.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,8 +11,10 @@ use crate::failed;
 use crate::lab::Lab;
 use crate::pairs::Done;
 
-/// What our job sessions have set, given to pgbench's too: without it pgbench's plans would be made by other rules.
-const SESSION_OPTIONS: &str = "-c plan_cache_mode=force_generic_plan -c jit=off -c max_parallel_workers_per_gather=0";
+/// What our job sessions have set, given to pgbench's too: without it pgbench's plans would be made
+/// by other rules.
+const SESSION_OPTIONS: &str =
+    "-c plan_cache_mode=force_generic_plan -c jit=off -c max_parallel_workers_per_gather=0";
 
 /// How to call it.
 pub struct Pgbench {
@@ -35,7 +38,9 @@ impl Pgbench {
     pub fn script(&self, script: &Path, jobs: u32, seconds: f64) -> Result<Done> {
         let (jobs, seconds) = (jobs.to_string(), seconds.ceil().to_string());
         let file = script.display().to_string();
-        let text = self.run(&["-n", "-M", "prepared", "-f", &file, "-c", &jobs, "-j", &jobs, "-T", &seconds])?;
+        let text = self.run(&[
+            "-n", "-M", "prepared", "-f", &file, "-c", &jobs, "-j", &jobs, "-T", &seconds,
+        ])?;
         let rate = figure(&text, "tps = ").ok_or_else(|| failed("pgbench", "printed no tps"))?;
         Ok(Done { rate, ops: figure(&text, "number of transactions actually processed: ") })
     }
@@ -48,7 +53,9 @@ impl Pgbench {
     fn run(&self, arguments: &[&str]) -> Result<String> {
         let mut command = Command::new(&self.program);
         command.args(arguments).arg(&self.url).env("PGOPTIONS", SESSION_OPTIONS);
-        self.password.iter().for_each(|password| _ = command.env("PGPASSWORD", password.expose_secret()));
+        self.password
+            .iter()
+            .for_each(|password| _ = command.env("PGPASSWORD", password.expose_secret()));
         let output = command.output().map_err(|error| failed("pgbench", error.to_string()))?;
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr);
@@ -61,7 +68,8 @@ impl Pgbench {
 /// Writes a script for [`Pgbench::script`]; it goes with the directory of the lab.
 pub fn write_script(lab: &Lab, text: &str) -> Result<PathBuf> {
     let path = lab.directory.join("script.sql");
-    std::fs::write(&path, text).map_err(|error| failed(&path.display().to_string(), error.to_string()))?;
+    std::fs::write(&path, text)
+        .map_err(|error| failed(&path.display().to_string(), error.to_string()))?;
     Ok(path)
 }
 

@@ -29,7 +29,8 @@ const BYTES: &str = "select cast(sum(data_length + index_length) as signed) from
 pub fn check() -> Result<()> {
     let advice = "install the package sysbench, or name comparisons that do without it";
     let run = Command::new("sysbench").arg("--version").output();
-    run.map(drop).map_err(|error| failed("sysbench", format!("cannot be run ({error})")).advise(advice))
+    run.map(drop)
+        .map_err(|error| failed("sysbench", format!("cannot be run ({error})")).advise(advice))
 }
 
 /// How to call it.
@@ -38,9 +39,16 @@ struct Sysbench<'a> {
     socket: String,
 }
 
-/// Our drives against oltp_point_select: with its own statement and table, which the targets are for, and with SRV-QUERY1,
-/// which fetches all 11 columns of a row of 300 bytes where sysbench fetches one of 120.
-pub fn lookups(lab: &Lab, rules: &Rules, jobs: &[u32], seconds: f64, outcomes: &mut Vec<Outcome>) -> Result<()> {
+/// Our drives against oltp_point_select: with its own statement and table, which the targets are
+/// for, and with SRV-QUERY1, which fetches all 11 columns of a row of 300 bytes where sysbench
+/// fetches one of 120.
+pub fn lookups(
+    lab: &Lab,
+    rules: &Rules,
+    jobs: &[u32],
+    seconds: f64,
+    outcomes: &mut Vec<Outcome>,
+) -> Result<()> {
     let sysbench = Sysbench::new(lab)?;
     sysbench.recreate()?;
     sysbench.prepare(1, LOOKUP_ROWS, 1)?;
@@ -56,7 +64,10 @@ pub fn lookups(lab: &Lab, rules: &Rules, jobs: &[u32], seconds: f64, outcomes: &
             let by_clock = interleave(
                 rules,
                 Comparison {
-                    name: format!("MariaDB {id}, {} drive : sysbench oltp_point_select, {jobs} jobs", drive.name()),
+                    name: format!(
+                        "MariaDB {id}, {} drive : sysbench oltp_point_select, {jobs} jobs",
+                        drive.name()
+                    ),
                     unit: "lookups/s",
                     target,
                     ours: &mut || drive::run(lab, &selection, jobs),
@@ -70,8 +81,9 @@ pub fn lookups(lab: &Lab, rules: &Rules, jobs: &[u32], seconds: f64, outcomes: &
     Ok(())
 }
 
-/// Our load against `sysbench oltp_read_write prepare` with two sessions each, in 10^6 bytes of rows and indexes per second;
-/// indexes are built on both sides (three of ours, one of sysbench's). Processor time is per 10^6 bytes.
+/// Our load against `sysbench oltp_read_write prepare` with two sessions each, in 10^6 bytes of
+/// rows and indexes per second; indexes are built on both sides (three of ours, one of sysbench's).
+/// Processor time is per 10^6 bytes.
 pub fn load(lab: &Lab, rules: &Rules, size_gb: f64, outcomes: &mut Vec<Outcome>) -> Result<()> {
     let sysbench = Sysbench::new(lab)?;
     let rows = (size_gb * OUR_MB_PER_GB / SYSBENCH_MB_PER_MILLION * 1e6 / f64::from(TABLES)) as u64;
@@ -97,7 +109,10 @@ fn ours(lab: &Lab, size_gb: f64) -> Result<Done> {
     let bytes: u64 = loads.iter().map(|load| load.table_bytes + load.index_bytes).sum();
     let sum = |seconds: fn(&LoadResult) -> f64| loads.iter().map(seconds).sum::<f64>();
     let phases = [sum(|load| load.rows_s), sum(|load| load.index_s), sum(|load| load.analyze_s)];
-    eprintln!("  ours: rows {:.2} s, indexes {:.2} s, statistics {:.2} s", phases[0], phases[1], phases[2]);
+    eprintln!(
+        "  ours: rows {:.2} s, indexes {:.2} s, statistics {:.2} s",
+        phases[0], phases[1], phases[2]
+    );
     let mb = bytes as f64 / 1e6;
     Ok(Done { rate: mb / phases.iter().sum::<f64>(), ops: Some(mb) })
 }
@@ -107,21 +122,28 @@ impl<'a> Sysbench<'a> {
         let server = lab.server.as_ref().ok_or_else(|| failed("sysbench", "needs a server"))?;
         let url = server.url();
         let socket = url.split_once("socket=").and_then(|(_, rest)| rest.split('&').next());
-        let socket = socket.ok_or_else(|| failed("sysbench", "the server has no socket"))?.to_owned();
+        let socket =
+            socket.ok_or_else(|| failed("sysbench", "the server has no socket"))?.to_owned();
         Ok(Sysbench { lab, socket })
     }
 
     /// An empty database for sysbench's tables.
     fn recreate(&self) -> Result<()> {
         let mut session = self.lab.database.session().map_err(|error| error.at("sysbench"))?;
-        for sql in [format!("drop database if exists {DATABASE}"), format!("create database {DATABASE}")] {
+        for sql in
+            [format!("drop database if exists {DATABASE}"), format!("create database {DATABASE}")]
+        {
             session.execute(&sql).map_err(|error| error.at("sysbench"))?;
         }
         Ok(())
     }
 
     fn prepare(&self, tables: u32, rows: u64, threads: u32) -> Result<()> {
-        let sizes = [format!("--tables={tables}"), format!("--table-size={rows}"), format!("--threads={threads}")];
+        let sizes = [
+            format!("--tables={tables}"),
+            format!("--table-size={rows}"),
+            format!("--threads={threads}"),
+        ];
         self.run("oltp_read_write", &sizes, "prepare").map(drop)
     }
 
@@ -138,7 +160,10 @@ impl<'a> Sysbench<'a> {
         let line = text.lines().find(|line| line.trim_start().starts_with("transactions:"));
         let figures: Vec<f64> = line
             .into_iter()
-            .flat_map(|line| line.split(|c: char| !c.is_ascii_digit() && c != '.').filter_map(|word| word.parse().ok()))
+            .flat_map(|line| {
+                line.split(|c: char| !c.is_ascii_digit() && c != '.')
+                    .filter_map(|word| word.parse().ok())
+            })
             .collect();
         match figures[..] {
             [ops, rate, ..] => Ok(Done { rate, ops: Some(ops) }),
@@ -165,9 +190,12 @@ impl<'a> Sysbench<'a> {
     fn run(&self, test: &str, options: &[String], what: &str) -> Result<String> {
         let mut command = Command::new("sysbench");
         command.arg(test).args(["--db-driver=mysql", "--mysql-user=dbdyno", "--mysql-password="]);
-        command.arg(format!("--mysql-socket={}", self.socket)).arg(format!("--mysql-db={DATABASE}"));
+        command
+            .arg(format!("--mysql-socket={}", self.socket))
+            .arg(format!("--mysql-db={DATABASE}"));
         let output = command.args(options).arg(what).output();
-        let output = output.map_err(|error| failed("sysbench", format!("cannot be run ({error})")))?;
+        let output =
+            output.map_err(|error| failed("sysbench", format!("cannot be run ({error})")))?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         match output.status.success() {
             true => Ok(text),

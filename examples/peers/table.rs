@@ -6,8 +6,18 @@ use dbdyno::stats::summary::{mean, variance};
 use crate::machine;
 use crate::pairs::{Half, Outcome};
 
-const HEAD: [&str; 10] =
-    ["ours : peer", "unit", "ours", "peer", "ratio", "min..max", "mean", "target", "client us/op", "server us/op"];
+const HEAD: [&str; 10] = [
+    "ours : peer",
+    "unit",
+    "ours",
+    "peer",
+    "ratio",
+    "min..max",
+    "mean",
+    "target",
+    "client us/op",
+    "server us/op",
+];
 
 /// One line per comparison.
 pub fn render(outcomes: &[Outcome]) -> String {
@@ -20,7 +30,8 @@ pub fn render(outcomes: &[Outcome]) -> String {
 }
 
 fn row(outcome: &Outcome) -> [String; 10] {
-    let rate = |figure: Option<f64>| figure.map_or_else(|| "-".to_owned(), |rate| format!("{rate:.0}"));
+    let rate =
+        |figure: Option<f64>| figure.map_or_else(|| "-".to_owned(), |rate| format!("{rate:.0}"));
     [
         outcome.name.clone(),
         outcome.unit.into(),
@@ -45,7 +56,9 @@ fn range(ratios: &[f64]) -> String {
 /// Mean of the ratios and its standard error.
 fn mean_with_error(ratios: &[f64]) -> String {
     match (mean(ratios), variance(ratios)) {
-        (Some(mean), Some(variance)) => format!("{mean:.4} +- {:.4}", (variance / ratios.len() as f64).sqrt()),
+        (Some(mean), Some(variance)) => {
+            format!("{mean:.4} +- {:.4}", (variance / ratios.len() as f64).sqrt())
+        }
         _ => "-".into(),
     }
 }
@@ -62,7 +75,8 @@ fn target(outcome: &Outcome) -> String {
 
 /// A figure of ours and of the peer.
 fn both(outcome: &Outcome, figure: fn(&Half) -> Option<f64>) -> String {
-    let (ours, peer) = (outcome.median(|pair| figure(&pair.ours)), outcome.median(|pair| figure(&pair.peer)));
+    let (ours, peer) =
+        (outcome.median(|pair| figure(&pair.ours)), outcome.median(|pair| figure(&pair.peer)));
     match (ours, peer) {
         (Some(ours), Some(peer)) => format!("{ours:.2} : {peer:.2}"),
         _ => "-".into(),

@@ -24,7 +24,8 @@ pub fn free_port() -> Result<u16> {
     listener.map(|address| address.port()).map_err(|error| failed("127.0.0.1", error.to_string()))
 }
 
-/// Gives the server a certificate and its superuser a password: the URL to reach it by, and the password.
+/// Gives the server a certificate and its superuser a password: the URL to reach it by, and the
+/// password.
 pub fn encrypt(server: &PrivateServer, port: u16) -> Result<(String, SecretString)> {
     let database = opened(&server.url(), None)?;
     let mut session = database.session().map_err(|error| error.at("peers"))?;
@@ -54,9 +55,12 @@ pub fn encrypt(server: &PrivateServer, port: u16) -> Result<(String, SecretStrin
 
 /// Under the names that the server looks for, for its user alone.
 fn write_certificate(data: &Path) -> std::io::Result<()> {
-    let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_string()]).map_err(std::io::Error::other)?;
+    let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_string()])
+        .map_err(std::io::Error::other)?;
     let owner = std::fs::metadata(data)?;
-    for (name, text) in [("server.crt", made.cert.pem()), ("server.key", made.signing_key.serialize_pem())] {
+    for (name, text) in
+        [("server.crt", made.cert.pem()), ("server.key", made.signing_key.serialize_pem())]
+    {
         let path = data.join(name);
         std::fs::write(&path, text)?;
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
@@ -66,8 +70,15 @@ fn write_certificate(data: &Path) -> std::io::Result<()> {
 }
 
 fn opened(url: &str, password: Option<SecretString>) -> Result<Box<dyn Database>> {
-    let engine = engine::find("postgres").ok_or_else(|| failed("postgres", "is not compiled in"))?;
+    let engine =
+        engine::find("postgres").ok_or_else(|| failed("postgres", "is not compiled in"))?;
     let target = Target::Existing { engine: "postgres".into(), url: url.into() };
-    let to = ConnectTo { target, file: None, url: Some(url.into()), password, settings: Default::default() };
+    let to = ConnectTo {
+        target,
+        file: None,
+        url: Some(url.into()),
+        password,
+        settings: Default::default(),
+    };
     engine.open(&to, Access::Provision).map_err(|error| error.at("peers"))
 }

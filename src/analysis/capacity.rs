@@ -1,9 +1,11 @@
-//! Capacity: does a platform do what is needed of it, what is used of it then, and what ends first. Pure.
+//! Capacity: does a platform do what is needed of it, what is used of it then, and what ends first.
+//! Pure.
 //!
-//! Utilisation law (Denning and Buzen 1978): U = sum of X(i) D(i) / C over the needs i, with the demand D of a component for one
-//! unit of work and what the component can do, C. Demands are those at the best valid throughput, where ops share processors.
-//! Several needs fit together if the shares of the platform that each would take alone add up to at most 1: each could have
-//! the platform for its part of the time. They do not fit if the processors alone would be used up.
+//! Utilisation law (Denning and Buzen 1978): U = sum of X(i) D(i) / C over the needs i, with the
+//! demand D of a component for one unit of work and what the component can do, C. Demands are those
+//! at the best valid throughput, where ops share processors. Several needs fit together if the
+//! shares of the platform that each would take alone add up to at most 1: each could have the
+//! platform for its part of the time. They do not fit if the processors alone would be used up.
 
 mod answer;
 mod need;
@@ -78,7 +80,8 @@ impl Span {
 pub enum Component {
     /// Time of the processors that the database and we used, of those that could be used.
     Cpu,
-    /// Time in log syncs, which follow one another; else syncs, of those that one thread did on the device before the tests.
+    /// Time in log syncs, which follow one another; else syncs, of those that one thread did on the
+    /// device before the tests.
     Log,
     /// Time with a request at the device: an upper limit, since a device may serve several at once.
     Device,
@@ -129,8 +132,11 @@ fn printed(test: &Test, figure: &str) -> Result<f64, Sentence> {
 
 fn processor_share(result: &TestResult) -> Result<f64, Sentence> {
     // A database whose processes we do not see is not idle.
-    let is_seen = ["server_cpu_s", "os_cpu_foreign_s"].iter().any(|name| result.window_counters.get(name).is_some());
-    let used = used_processors(result).filter(|_| is_seen).ok_or_else(|| not_known("server_cpu_s"))?;
+    let is_seen = ["server_cpu_s", "os_cpu_foreign_s"]
+        .iter()
+        .any(|name| result.window_counters.get(name).is_some());
+    let used =
+        used_processors(result).filter(|_| is_seen).ok_or_else(|| not_known("server_cpu_s"))?;
     finite(used / usable_processors(result).ok_or_else(|| not_known("os_cpu_total_s"))?)
 }
 
@@ -139,12 +145,14 @@ fn log_share(result: &TestResult, run: &RunRecord) -> Result<f64, Sentence> {
     let time_s = result.counters.get("wal_sync_time_ms").unwrap_or(0.0) / 1000.0;
     let least_s = || run.device_sync.map(|device| syncs / device.best_per_s());
     let busy_s = if syncs == 0.0 || time_s > 0.0 { Some(time_s) } else { least_s() };
-    let busy_s = busy_s.ok_or("neither the time of log syncs nor the device's own rate is known")?;
+    let busy_s =
+        busy_s.ok_or("neither the time of log syncs nor the device's own rate is known")?;
     finite(busy_s / result.total_s).map(|share| share.min(1.0))
 }
 
 fn device_share(result: &TestResult) -> Result<f64, Sentence> {
-    let busy_s = result.window_counters.get("os_disk_busy_s").ok_or_else(|| not_known("os_disk_busy_s"))?;
+    let busy_s =
+        result.window_counters.get("os_disk_busy_s").ok_or_else(|| not_known("os_disk_busy_s"))?;
     finite(busy_s / result.window_s).map(|share| share.min(1.0))
 }
 
@@ -210,11 +218,23 @@ pub fn ask<'a>(side: Side<'a>, needs: &'a [Need]) -> Platform<'a> {
     let answers: Vec<Answer<'_>> = needs.iter().map(|need| answer(need, side.tests)).collect();
     let shares: Option<Vec<Span>> = answers.iter().map(|answer| answer.used).collect();
     let used = shares.map(|shares| Span::sum(&shares));
-    let uses: Vec<Use> = Component::ALL.into_iter().map(|component| use_of(component, &answers, side.run)).collect();
+    let uses: Vec<Use> =
+        Component::ALL.into_iter().map(|component| use_of(component, &answers, side.run)).collect();
     let (outcome, why) = together(&answers, used, &uses);
     let first = used.and_then(|used| first(&answers, used, &uses));
     let cores = side.price.map(|price| price.cores).or_else(|| stated_cores(side.run));
-    Platform { name: side.name, run: side.run, outcome, why, answers, used, uses, first, cores, price: side.price }
+    Platform {
+        name: side.name,
+        run: side.run,
+        outcome,
+        why,
+        answers,
+        used,
+        uses,
+        first,
+        cores,
+        price: side.price,
+    }
 }
 
 fn stated_cores(run: &RunRecord) -> Option<f64> {
@@ -223,7 +243,8 @@ fn stated_cores(run: &RunRecord) -> Option<f64> {
 
 fn use_of(component: Component, answers: &[Answer<'_>], run: &RunRecord) -> Use {
     let of = |answer: &Answer<'_>| {
-        let (most, used) = answer.most.zip(answer.used).ok_or("no valid figure with an interval")?;
+        let (most, used) =
+            answer.most.zip(answer.used).ok_or("no valid figure with an interval")?;
         component.used_by(most.figure.test, run).map(|share| share * used.value)
     };
     let each: Vec<Result<f64, Sentence>> = answers.iter().map(of).collect();
@@ -232,19 +253,28 @@ fn use_of(component: Component, answers: &[Answer<'_>], run: &RunRecord) -> Use 
 }
 
 /// The worst answer decides; where each need fits alone, what they take together.
-fn together(answers: &[Answer<'_>], used: Option<Span>, uses: &[Use]) -> (Outcome, Option<Sentence>) {
+fn together(
+    answers: &[Answer<'_>],
+    used: Option<Span>,
+    uses: &[Use],
+) -> (Outcome, Option<Sentence>) {
     let any = |outcome: Outcome| answers.iter().any(|answer| answer.outcome == outcome);
-    if let Some(worst) = [Outcome::DoesNotFit, Outcome::NotCovered].into_iter().find(|outcome| any(*outcome)) {
+    if let Some(worst) =
+        [Outcome::DoesNotFit, Outcome::NotCovered].into_iter().find(|outcome| any(*outcome))
+    {
         return (worst, None);
     }
     let most = used.map_or(f64::INFINITY, |used| used.high.unwrap_or(used.value));
     if answers.len() == 1 || most <= 1.0 {
         return (Outcome::Fits, None);
     }
-    let processors = uses.iter().find(|used| used.component == Component::Cpu).and_then(|used| used.total);
+    let processors =
+        uses.iter().find(|used| used.component == Component::Cpu).and_then(|used| used.total);
     match processors.filter(|share| *share > 1.0) {
         Some(share) => {
-            let why = Sentence::new("each need fits alone, but together they take {share%} of the processors");
+            let why = Sentence::new(
+                "each need fits alone, but together they take {share%} of the processors",
+            );
             (Outcome::DoesNotFit, Some(why.with("share", share)))
         }
         None => {
@@ -259,10 +289,13 @@ fn together(answers: &[Answer<'_>], used: Option<Span>, uses: &[Use]) -> (Outcom
 fn first(answers: &[Answer<'_>], used: Span, uses: &[Use]) -> Option<First> {
     let known = uses.iter().filter_map(|used| Some((used.component, used.total?)));
     let fullest = known.max_by(|a, b| a.1.total_cmp(&b.1));
-    if let Some((component, share)) = fullest.filter(|(_, share)| share / used.value >= Component::FULL) {
+    if let Some((component, share)) =
+        fullest.filter(|(_, share)| share / used.value >= Component::FULL)
+    {
         return Some(First::Component(component, 1.0 / share));
     }
-    let cause = |answer: &Answer<'_>| Some(limiters(answer.most?.figure.test.measured()?).first()?.cause);
+    let cause =
+        |answer: &Answer<'_>| Some(limiters(answer.most?.figure.test.measured()?).first()?.cause);
     let mut causes = answers.iter().map(cause);
     let first = causes.next()??;
     causes.all(|cause| cause == Some(first)).then_some(First::Cause(first))
@@ -274,7 +307,8 @@ pub fn least<'a, 'b>(
     figure: impl Fn(&Platform<'a>) -> Option<f64>,
 ) -> Vec<&'b Platform<'a>> {
     let fits = platforms.iter().filter(|platform| platform.outcome == Outcome::Fits);
-    let known: Vec<(f64, &Platform<'_>)> = fits.filter_map(|platform| Some((figure(platform)?, platform))).collect();
+    let known: Vec<(f64, &Platform<'_>)> =
+        fits.filter_map(|platform| Some((figure(platform)?, platform))).collect();
     let least = known.iter().map(|(value, _)| *value).fold(f64::INFINITY, f64::min);
     known.into_iter().filter(|(value, _)| *value == least).map(|(_, platform)| platform).collect()
 }

@@ -1,7 +1,9 @@
-//! Where a series of figures changed: E-divisive means (D. S. Matteson, N. A. James, "A Nonparametric Approach for Multiple
-//! Change Point Analysis of Multivariate Data", 2014) with a t test in place of permutations, over windows, as Hunter and
-//! Apache Otava do it (M. Fleming and others, "Hunter: Using Change Point Detection to Hunt for Performance Regressions",
-//! 2023). The test is Student's with the unbiased variance; Otava's has the divisor n, which sees more in few figures.
+//! Where a series of figures changed: E-divisive means (D. S. Matteson, N. A. James, "A
+//! Nonparametric Approach for Multiple Change Point Analysis of Multivariate Data", 2014) with a t
+//! test in place of permutations, over windows, as Hunter and Apache Otava do it (M. Fleming and
+//! others, "Hunter: Using Change Point Detection to Hunt for Performance Regressions", 2023). The
+//! test is Student's with the unbiased variance; Otava's has the divisor n, which sees more in few
+//! figures.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -10,7 +12,8 @@ use crate::stats::summary::{mean, two_sided_p};
 
 /// Figures that are divided at once; windows overlap by half.
 const WINDOW: usize = 50;
-/// A change is reported if chance alone makes such a difference less often than this; candidates have ten times as much.
+/// A change is reported if chance alone makes such a difference less often than this; candidates
+/// have ten times as much.
 pub const MOST_P: f64 = 0.001;
 const CANDIDATE: f64 = 10.0;
 
@@ -42,7 +45,10 @@ fn found(values: &[f64], window: usize, most_p: f64) -> Vec<Change> {
     loop {
         let changes = tested(values, &points);
         // The weakest goes first: without it its neighbours look different.
-        match changes.into_iter().reduce(|weakest, next| if next.p > weakest.p { next } else { weakest }) {
+        match changes
+            .into_iter()
+            .reduce(|weakest, next| if next.p > weakest.p { next } else { weakest })
+        {
             Some(weakest) if weakest.p >= most_p => points.remove(&weakest.at),
             _ => return tested(values, &points),
         };
@@ -54,14 +60,16 @@ fn candidates(values: &[f64], window: usize, most_p: f64) -> BTreeSet<usize> {
     let (mut points, mut start) = (BTreeSet::new(), 0);
     while start < values.len() {
         let end = values.len().min(start + window);
-        let found: Vec<usize> = divided(&values[start..end], most_p).into_iter().map(|at| start + at).collect();
+        let found: Vec<usize> =
+            divided(&values[start..end], most_p).into_iter().map(|at| start + at).collect();
         start = (start + window / 2).max(found.last().copied().unwrap_or(0));
         points.extend(found);
     }
     points
 }
 
-/// Divides at the place of the largest distance, again and again, until the difference there is one of chance.
+/// Divides at the place of the largest distance, again and again, until the difference there is one
+/// of chance.
 fn divided(values: &[f64], most_p: f64) -> BTreeSet<usize> {
     let (sums, mut points) = (Distances::of(values), BTreeSet::new());
     loop {
@@ -69,7 +77,9 @@ fn divided(values: &[f64], most_p: f64) -> BTreeSet<usize> {
         let best = pieces.iter().filter_map(|piece| Some((piece, sums.division(piece)?)));
         let best = best.reduce(|best, next| if next.1.1 > best.1.1 { next } else { best });
         match best {
-            Some((piece, (at, _))) if difference(&values[piece.start..at], &values[at..piece.end]).p <= most_p => {
+            Some((piece, (at, _)))
+                if difference(&values[piece.start..at], &values[at..piece.end]).p <= most_p =>
+            {
                 points.insert(at)
             }
             _ => return points,
@@ -90,7 +100,9 @@ fn tested(values: &[f64], points: &BTreeSet<usize>) -> Vec<Change> {
 /// Student's t test of two samples with equal variances.
 fn difference(left: &[f64], right: &[f64]) -> Change {
     let (before, after) = (mean(left).unwrap_or(f64::NAN), mean(right).unwrap_or(f64::NAN));
-    let squares = |values: &[f64], centre: f64| values.iter().map(|value| (value - centre).powi(2)).sum::<f64>();
+    let squares = |values: &[f64], centre: f64| {
+        values.iter().map(|value| (value - centre).powi(2)).sum::<f64>()
+    };
     let (n, m) = (left.len() as f64, right.len() as f64);
     let freedom = n + m - 2.0;
     let variance = (squares(left, before) + squares(right, after)) / freedom;
@@ -121,7 +133,8 @@ impl Distances {
         sums[a.end][b.end] - sums[a.start][b.end] - sums[a.end][b.start] + sums[a.start][b.start]
     }
 
-    /// Where the figures of a piece differ most from those that follow, and by how much (the statistic Q); none in one figure.
+    /// Where the figures of a piece differ most from those that follow, and by how much (the
+    /// statistic Q); none in one figure.
     fn division(&self, piece: &Range<usize>) -> Option<(usize, f64)> {
         let mut best = None;
         for at in piece.start + 1..piece.end {
@@ -135,7 +148,8 @@ impl Distances {
         best
     }
 
-    /// `2 / (m + n) * (sum |x - y| - m / (n - 1) * sum |x - x'| - n / (m - 1) * sum |y - y'|)`, over pairs.
+    /// `2 / (m + n) * (sum |x - y| - m / (n - 1) * sum |x - x'| - n / (m - 1) * sum |y - y'|)`,
+    /// over pairs.
     fn q(&self, x: &Range<usize>, y: &Range<usize>) -> f64 {
         let (n, m) = (x.len() as f64, y.len() as f64);
         let within = |part: &Range<usize>| match part.len() {
@@ -156,37 +170,48 @@ mod tests {
 
     #[test]
     fn the_examples_of_otava_come_out_as_its_tests_say() {
-        // tests/change_point_divisive_test.py (one window, p < 0.01) and tests/analysis_test.py of apache/otava.
-        let steps = [0.3, 2.4, 1.5, -0.9, -0.5, 99.7, 98.3, 99.1, 149.0, 149.7, 149.5, 149.1, 148.8, 150.0];
+        // tests/change_point_divisive_test.py (one window, p < 0.01) and tests/analysis_test.py of
+        // apache/otava.
+        let steps =
+            [0.3, 2.4, 1.5, -0.9, -0.5, 99.7, 98.3, 99.1, 149.0, 149.7, 149.5, 149.1, 148.8, 150.0];
         assert_eq!(divided(&steps, 0.01).into_iter().collect::<Vec<_>>(), [5, 8]);
         let halved = [
-            1.02, 0.95, 0.99, 1.00, 1.12, 1.00, 1.01, 0.98, 1.01, 0.96, 0.50, 0.51, 0.48, 0.48, 0.55, 0.50, 0.49, 0.51,
-            0.50, 0.49,
+            1.02, 0.95, 0.99, 1.00, 1.12, 1.00, 1.01, 0.98, 1.01, 0.96, 0.50, 0.51, 0.48, 0.48,
+            0.55, 0.50, 0.49, 0.51, 0.50, 0.49,
         ];
         assert_eq!(places(&found(&halved, 10, 0.0001)), [10]);
         let [change] = changes(&halved)[..] else { panic!("one change") };
-        assert!((change.before - 1.004).abs() < 1e-9 && (change.after - 0.501).abs() < 1e-9 && change.p < 1e-12);
+        assert!(
+            (change.before - 1.004).abs() < 1e-9
+                && (change.after - 0.501).abs() < 1e-9
+                && change.p < 1e-12
+        );
     }
 
     #[test]
     fn a_database_s_nightly_figures_change_where_otava_says() {
-        // The first 140 figures of TigerBeetle in tests/tigerbeetle_test.py of apache/otava: at window 30 and p < 0.001 it
-        // finds 15, 61, 71, 95, 117, 131 among them. One figure that falls out (the 11th) is not a change.
+        // The first 140 figures of TigerBeetle in tests/tigerbeetle_test.py of apache/otava: at
+        // window 30 and p < 0.001 it finds 15, 61, 71, 95, 117, 131 among them. One figure that
+        // falls out (the 11th) is not a change.
         let series = [
-            26_705.0, 26_475.0, 26_641.0, 26_806.0, 26_835.0, 26_911.0, 26_564.0, 26_812.0, 26_874.0, 26_682.0,
-            15_672.0, 26_745.0, 26_460.0, 26_977.0, 26_851.0, 23_412.0, 23_547.0, 23_674.0, 23_519.0, 23_670.0,
-            23_662.0, 23_462.0, 23_750.0, 23_717.0, 23_524.0, 23_588.0, 23_687.0, 23_793.0, 23_937.0, 23_715.0,
-            23_570.0, 23_730.0, 23_690.0, 23_699.0, 23_670.0, 23_860.0, 23_988.0, 23_652.0, 23_681.0, 23_798.0,
-            23_728.0, 23_604.0, 23_523.0, 23_412.0, 23_685.0, 23_773.0, 23_771.0, 23_718.0, 23_409.0, 23_739.0,
-            23_674.0, 23_597.0, 23_682.0, 23_680.0, 23_711.0, 23_660.0, 23_990.0, 23_938.0, 23_742.0, 23_703.0,
-            23_536.0, 24_363.0, 24_414.0, 24_483.0, 24_509.0, 24_944.0, 24_235.0, 24_560.0, 24_236.0, 24_667.0,
-            24_730.0, 28_346.0, 28_437.0, 28_436.0, 28_057.0, 28_217.0, 28_456.0, 28_427.0, 28_398.0, 28_250.0,
-            28_331.0, 28_222.0, 28_726.0, 28_578.0, 28_345.0, 28_274.0, 28_514.0, 28_590.0, 28_449.0, 28_305.0,
-            28_411.0, 28_788.0, 28_404.0, 28_821.0, 28_580.0, 27_483.0, 26_805.0, 27_487.0, 27_124.0, 26_898.0,
-            27_295.0, 26_951.0, 27_312.0, 27_660.0, 27_154.0, 27_050.0, 26_989.0, 27_193.0, 27_503.0, 27_326.0,
-            27_375.0, 27_513.0, 27_057.0, 27_421.0, 27_574.0, 27_609.0, 27_123.0, 27_824.0, 27_644.0, 27_394.0,
-            27_836.0, 27_949.0, 27_702.0, 27_457.0, 27_272.0, 28_207.0, 27_802.0, 27_516.0, 27_586.0, 28_005.0,
-            27_768.0, 28_543.0, 28_237.0, 27_915.0, 28_437.0, 28_342.0, 27_733.0, 28_296.0, 28_524.0, 28_687.0,
+            26_705.0, 26_475.0, 26_641.0, 26_806.0, 26_835.0, 26_911.0, 26_564.0, 26_812.0,
+            26_874.0, 26_682.0, 15_672.0, 26_745.0, 26_460.0, 26_977.0, 26_851.0, 23_412.0,
+            23_547.0, 23_674.0, 23_519.0, 23_670.0, 23_662.0, 23_462.0, 23_750.0, 23_717.0,
+            23_524.0, 23_588.0, 23_687.0, 23_793.0, 23_937.0, 23_715.0, 23_570.0, 23_730.0,
+            23_690.0, 23_699.0, 23_670.0, 23_860.0, 23_988.0, 23_652.0, 23_681.0, 23_798.0,
+            23_728.0, 23_604.0, 23_523.0, 23_412.0, 23_685.0, 23_773.0, 23_771.0, 23_718.0,
+            23_409.0, 23_739.0, 23_674.0, 23_597.0, 23_682.0, 23_680.0, 23_711.0, 23_660.0,
+            23_990.0, 23_938.0, 23_742.0, 23_703.0, 23_536.0, 24_363.0, 24_414.0, 24_483.0,
+            24_509.0, 24_944.0, 24_235.0, 24_560.0, 24_236.0, 24_667.0, 24_730.0, 28_346.0,
+            28_437.0, 28_436.0, 28_057.0, 28_217.0, 28_456.0, 28_427.0, 28_398.0, 28_250.0,
+            28_331.0, 28_222.0, 28_726.0, 28_578.0, 28_345.0, 28_274.0, 28_514.0, 28_590.0,
+            28_449.0, 28_305.0, 28_411.0, 28_788.0, 28_404.0, 28_821.0, 28_580.0, 27_483.0,
+            26_805.0, 27_487.0, 27_124.0, 26_898.0, 27_295.0, 26_951.0, 27_312.0, 27_660.0,
+            27_154.0, 27_050.0, 26_989.0, 27_193.0, 27_503.0, 27_326.0, 27_375.0, 27_513.0,
+            27_057.0, 27_421.0, 27_574.0, 27_609.0, 27_123.0, 27_824.0, 27_644.0, 27_394.0,
+            27_836.0, 27_949.0, 27_702.0, 27_457.0, 27_272.0, 28_207.0, 27_802.0, 27_516.0,
+            27_586.0, 28_005.0, 27_768.0, 28_543.0, 28_237.0, 27_915.0, 28_437.0, 28_342.0,
+            27_733.0, 28_296.0, 28_524.0, 28_687.0,
         ];
         assert_eq!(places(&found(&series, 30, 0.001)), [15, 61, 71, 95, 117, 131]);
     }

@@ -1,4 +1,5 @@
-//! Every claim of contract and cross-check with the values found, also of those that hold: for the page of a test.
+//! Every claim of contract and cross-check with the values found, also of those that hold: for the
+//! page of a test.
 
 use super::scope::{self, Scope};
 use super::{contract, crosscheck};
@@ -35,7 +36,13 @@ pub fn of_contract(result: &TestResult, claims: &[Claim], engine: &str) -> Vec<C
             .zip(scope.divisor(claim.per.as_deref()))
             .map(|(what, divisor)| what / divisor);
         let known = value.filter(|value| !value.is_nan());
-        checked(claim, known, bounds(&scope, claim), contract::check(&scope, claim), value.is_some())
+        checked(
+            claim,
+            known,
+            bounds(&scope, claim),
+            contract::check(&scope, claim),
+            value.is_some(),
+        )
     };
     claims.iter().filter(|claim| scope.applies(claim, engine)).map(one).collect()
 }
@@ -54,10 +61,20 @@ pub fn of_crosscheck(result: &TestResult, claims: &[Claim], engine: &str) -> Vec
         checked(claim, value, required, crosscheck::judged(result, &scope, claim), value.is_some())
     };
     let named = |checked: Checked, claim: &Claim| Checked { what: claim.what.clone(), ..checked };
-    claims.iter().filter(|claim| scope.applies(claim, engine)).map(|claim| named(one(claim), claim)).collect()
+    claims
+        .iter()
+        .filter(|claim| scope.applies(claim, engine))
+        .map(|claim| named(one(claim), claim))
+        .collect()
 }
 
-fn checked(claim: &Claim, value: Option<f64>, required: Sentence, reason: Option<Reason>, is_known: bool) -> Checked {
+fn checked(
+    claim: &Claim,
+    value: Option<f64>,
+    required: Sentence,
+    reason: Option<Reason>,
+    is_known: bool,
+) -> Checked {
     let outcome = match reason {
         Some(reason) if reason.status > Status::Valid => Outcome::Broken(reason.status),
         None if is_known => Outcome::Holds,
@@ -73,7 +90,9 @@ fn bounds(scope: &Scope<'_>, claim: &Claim) -> Sentence {
         Some(value.map_or_else(Sentence::quoted, |value| Sentence::new(word).with("limit", value)))
     };
     match (bound("at least {limit}", &claim.min), bound("at most {limit}", &claim.max)) {
-        (Some(least), Some(most)) => Sentence::new("{least}, {most}").with("least", least).with("most", most),
+        (Some(least), Some(most)) => {
+            Sentence::new("{least}, {most}").with("least", least).with("most", most)
+        }
         (one, other) => one.or(other).unwrap_or_default(),
     }
 }
@@ -91,13 +110,25 @@ mod tests {
     fn a_contract_shows_its_value_also_where_it_holds() {
         let mut result = fixture::result();
         result.counters = fixture::counters(&[("physical_reads", 6000.0)]);
-        let cached =
-            |max: &str| Claim { per: Some("ops".into()), max: Some(Expr(max.into())), ..claim("physical_reads") };
+        let cached = |max: &str| Claim {
+            per: Some("ops".into()),
+            max: Some(Expr(max.into())),
+            ..claim("physical_reads")
+        };
         let found = of_contract(&result, &[cached("0.1"), cached("0.01"), claim("unknown")], "one");
         let outcomes: Vec<_> = found.iter().map(|checked| checked.outcome).collect();
-        assert_eq!(outcomes, [Outcome::Holds, Outcome::Broken(Status::Invalid), Outcome::Unchecked]);
-        assert_eq!((found[0].what.as_str(), found[0].value), ("physical_reads per ops", Some(0.05)));
-        assert_eq!((found[0].required.to_string().as_str(), found[2].value), ("at most 0.100", None));
+        assert_eq!(
+            outcomes,
+            [Outcome::Holds, Outcome::Broken(Status::Invalid), Outcome::Unchecked]
+        );
+        assert_eq!(
+            (found[0].what.as_str(), found[0].value),
+            ("physical_reads per ops", Some(0.05))
+        );
+        assert_eq!(
+            (found[0].required.to_string().as_str(), found[2].value),
+            ("at most 0.100", None)
+        );
     }
 
     #[test]
@@ -106,7 +137,10 @@ mod tests {
         result.params.insert("relaxed".into(), "1".into());
         let waited = Claim { max: Some(Expr("0".into())), ..claim("relaxed") };
         let found = of_contract(&result, &[waited], "one");
-        assert_eq!((found[0].value, found[0].outcome), (Some(1.0), Outcome::Broken(Status::Invalid)));
+        assert_eq!(
+            (found[0].value, found[0].outcome),
+            (Some(1.0), Outcome::Broken(Status::Invalid))
+        );
         result.params.insert("relaxed".into(), "0".into());
         let held = Claim { max: Some(Expr("0".into())), ..claim("relaxed") };
         assert_eq!(of_contract(&result, &[held], "one")[0].outcome, Outcome::Holds);
@@ -119,8 +153,12 @@ mod tests {
         let lookups = |what: &str| Claim { equals: Some(Expr("ops".into())), ..claim(what) };
         let found = of_crosscheck(&result, &[lookups("index_scans"), lookups("unknown")], "one");
         assert_eq!(found[0].required.to_string(), "120000 within 0.500 %");
-        let outcomes: Vec<_> = found.iter().map(|checked| (checked.value, checked.outcome)).collect();
-        assert_eq!(outcomes, [(Some(60_000.0), Outcome::Broken(Status::Invalid)), (None, Outcome::Unchecked)]);
+        let outcomes: Vec<_> =
+            found.iter().map(|checked| (checked.value, checked.outcome)).collect();
+        assert_eq!(
+            outcomes,
+            [(Some(60_000.0), Outcome::Broken(Status::Invalid)), (None, Outcome::Unchecked)]
+        );
         let elsewhere = Claim { engines: vec!["other".into()], ..lookups("index_scans") };
         assert_eq!(of_crosscheck(&result, &[elsewhere], "one"), []);
     }

@@ -1,4 +1,5 @@
-//! The contract: what must be true if the workload stressed what it says. Evaluated from counters in every test.
+//! The contract: what must be true if the workload stressed what it says. Evaluated from counters
+//! in every test.
 
 use super::scope::{self, Scope, unchecked};
 use crate::model::{Claim, Expr, Reason, ReasonCode, Sentence, TestResult};
@@ -6,10 +7,12 @@ use crate::model::{Claim, Expr, Reason, ReasonCode, Sentence, TestResult};
 /// A bound is broken only beyond this fraction of it: background work of the engine is not ours.
 const TOLERANCE: f64 = 0.005;
 
-/// The reasons that follow from the contract: `contract` (invalid), or what the claim says, for a broken claim, a note
-/// `unchecked` (valid) for a claim whose counter is missing. A claim of `max` about nothing (0 / 0) holds.
+/// The reasons that follow from the contract: `contract` (invalid), or what the claim says, for a
+/// broken claim, a note `unchecked` (valid) for a claim whose counter is missing. A claim of `max`
+/// about nothing (0 / 0) holds.
 ///
-/// In a contract `ops`, `rows`, `commits`, `units` are our own counts, other names are counters, or else parameters.
+/// In a contract `ops`, `rows`, `commits`, `units` are our own counts, other names are counters, or
+/// else parameters.
 pub fn judge(result: &TestResult, claims: &[Claim], engine: &str) -> Vec<Reason> {
     let scope = Scope::new(result);
     let applying = claims.iter().filter(|claim| scope.applies(claim, engine));
@@ -35,12 +38,11 @@ pub(super) fn check(scope: &Scope<'_>, claim: &Claim) -> Option<Reason> {
     match scope.divisor(per) {
         None => Some(missing(per.unwrap_or_default())),
         Some(0.0) if what == 0.0 && claim.min.is_none() => None,
-        Some(0.0) if what == 0.0 => {
-            Some(unchecked(Sentence::new("contract not checked, {what} is 0 / 0").with("what", scope::name(claim))))
-        }
-        Some(divisor) => {
-            bounds(scope, claim, what / divisor).unwrap_or_else(|why| Some(unchecked(Sentence::quoted(why))))
-        }
+        Some(0.0) if what == 0.0 => Some(unchecked(
+            Sentence::new("contract not checked, {what} is 0 / 0").with("what", scope::name(claim)),
+        )),
+        Some(divisor) => bounds(scope, claim, what / divisor)
+            .unwrap_or_else(|why| Some(unchecked(Sentence::quoted(why)))),
     }
 }
 
@@ -50,21 +52,30 @@ fn bounds(scope: &Scope<'_>, claim: &Claim, quotient: f64) -> Result<Option<Reas
     let max = bound(&claim.max)?.filter(|max| quotient > max + max.abs() * TOLERANCE);
     let min = bound(&claim.min)?.filter(|min| quotient < min - min.abs() * TOLERANCE);
     let sentence = match (max, min) {
-        (Some(max), _) => Sentence::new("{found}, must be at most {limit}: {because}").with("limit", max),
-        (None, Some(min)) => Sentence::new("{found}, must be at least {limit}: {because}").with("limit", min),
+        (Some(max), _) => {
+            Sentence::new("{found}, must be at most {limit}: {because}").with("limit", max)
+        }
+        (None, Some(min)) => {
+            Sentence::new("{found}, must be at least {limit}: {because}").with("limit", min)
+        }
         (None, None) => return Ok(None),
     };
-    let sentence = sentence.with("found", found(claim, quotient)).with("because", scope::because(claim));
+    let sentence =
+        sentence.with("found", found(claim, quotient)).with("because", scope::because(claim));
     Ok(Some(scope::broken(claim, ReasonCode::Contract, sentence)))
 }
 
 fn found(claim: &Claim, quotient: f64) -> Sentence {
     let sentence = match claim.per.as_deref() {
-        Some("wal_syncs") if quotient.is_infinite() => {
-            Sentence::new("{what} but not one log sync counted (fsync is off, or the engine does not count its syncs)")
+        Some("wal_syncs") if quotient.is_infinite() => Sentence::new(
+            "{what} but not one log sync counted (fsync is off, or the engine does not count its syncs)",
+        ),
+        Some(per) if quotient.is_infinite() => {
+            Sentence::new("{what} but no {per} at all").with("per", per)
         }
-        Some(per) if quotient.is_infinite() => Sentence::new("{what} but no {per} at all").with("per", per),
-        Some(per) => Sentence::new("{what} per {per} = {quotient}").with("per", per).with("quotient", quotient),
+        Some(per) => Sentence::new("{what} per {per} = {quotient}")
+            .with("per", per)
+            .with("quotient", quotient),
         None => Sentence::new("{what} = {quotient}").with("quotient", quotient),
     };
     sentence.with("what", claim.what.as_str())
@@ -103,7 +114,10 @@ mod tests {
         result.total.commits = 120_000;
         result.counters = fixture::counters(counters);
         let found = judge(&result, &[claim], "one");
-        found.into_iter().map(|reason| (reason.status, format!("{}: {}", reason.code, reason.text))).collect()
+        found
+            .into_iter()
+            .map(|reason| (reason.status, format!("{}: {}", reason.code, reason.text)))
+            .collect()
     }
 
     #[test]
@@ -131,7 +145,10 @@ mod tests {
             assert_eq!(notes[0].0, Status::Valid);
             assert!(notes[0].1.starts_with("unchecked: contract not checked"), "{notes:?}");
         }
-        let notes = reasons(&[("physical_reads", 1.0)], claim("physical_reads", None, None, Some("no_fact")));
+        let notes = reasons(
+            &[("physical_reads", 1.0)],
+            claim("physical_reads", None, None, Some("no_fact")),
+        );
         assert!(notes[0].0 == Status::Valid && notes[0].1.contains("no_fact"), "{notes:?}");
     }
 
@@ -141,7 +158,10 @@ mod tests {
         assert_eq!(reasons(&[("wal_syncs", 60_000.0)], durable()), []);
         assert_eq!(reasons(&[("wal_syncs", 50_000.0)], durable())[0].0, Status::Invalid);
         let unsynced = reasons(&[("wal_syncs", 0.0)], durable());
-        assert!(unsynced[0].0 == Status::Invalid && unsynced[0].1.contains("not one log sync"), "{unsynced:?}");
+        assert!(
+            unsynced[0].0 == Status::Invalid && unsynced[0].1.contains("not one log sync"),
+            "{unsynced:?}"
+        );
     }
 
     #[test]
@@ -149,9 +169,11 @@ mod tests {
         let nothing = [("a", 0.0), ("b", 0.0)];
         assert_eq!(reasons(&nothing, claim("a", Some("b"), None, Some("1"))), []);
         assert_eq!(reasons(&nothing, claim("a", Some("b"), Some("1"), None))[0].0, Status::Valid);
-        let elsewhere = Claim { engines: vec!["other".into()], ..claim("ops", None, None, Some("0")) };
+        let elsewhere =
+            Claim { engines: vec!["other".into()], ..claim("ops", None, None, Some("0")) };
         assert_eq!(reasons(&[], elsewhere), []);
-        let inside = Claim { drives: vec!["database".into()], ..claim("ops", None, None, Some("0")) };
+        let inside =
+            Claim { drives: vec!["database".into()], ..claim("ops", None, None, Some("0")) };
         assert_eq!(reasons(&[], inside), []);
     }
 
@@ -163,7 +185,10 @@ mod tests {
             ..claim("checkpoints", None, Some("1"), None)
         };
         let found = reasons(&[("checkpoints", 0.0)], burst.clone());
-        assert!(found[0].0 == Status::Conditional && found[0].1.starts_with("burst: checkpoints = 0"), "{found:?}");
+        assert!(
+            found[0].0 == Status::Conditional && found[0].1.starts_with("burst: checkpoints = 0"),
+            "{found:?}"
+        );
         assert_eq!(reasons(&[("checkpoints", 1.0)], burst), []);
     }
 }

@@ -1,4 +1,5 @@
-//! Processors of the database's host, and their time in percent of all of it: the one definition of "busy".
+//! Processors of the database's host, and their time in percent of all of it: the one definition of
+//! "busy".
 
 use super::derive::not_known;
 use crate::model::{Counters, Sentence, TestResult};
@@ -9,7 +10,8 @@ pub fn processors(result: &TestResult) -> Option<f64> {
     Some((total_s / result.window_s).round()).filter(|number| number.is_finite() && *number >= 1.0)
 }
 
-/// True if the figures of processors are those of another machine than ours: our own process has no part in them.
+/// True if the figures of processors are those of another machine than ours: our own process has no
+/// part in them.
 pub fn is_elsewhere(result: &TestResult) -> bool {
     result.window_counters.get("os_elsewhere").is_some()
 }
@@ -31,7 +33,10 @@ pub fn share_pct(counters: &Counters, name: &str) -> Result<f64, Sentence> {
 pub fn busy_pct(counters: &Counters) -> Result<f64, Sentence> {
     // Systems without virtual machines below them have no steal figure, some none of waiting.
     let or_none = |name| share_pct(counters, name).unwrap_or(0.0);
-    Ok(100.0 - share_pct(counters, "os_cpu_idle_s")? - or_none("os_cpu_iowait_s") - or_none("os_cpu_steal_s"))
+    Ok(100.0
+        - share_pct(counters, "os_cpu_idle_s")?
+        - or_none("os_cpu_iowait_s")
+        - or_none("os_cpu_steal_s"))
 }
 
 /// What other programs used: neither the database nor our process.
@@ -50,7 +55,8 @@ const TICK_S: f64 = 0.01;
 
 /// What other programs used during the window; absent where the database's processes are not known.
 ///
-/// A tick counts for whoever works at its end, so the account of n busy ticks is off by the order of their root.
+/// A tick counts for whoever works at its end, so the account of n busy ticks is off by the order
+/// of their root.
 pub fn foreign(result: &TestResult) -> Option<Foreign> {
     let (counters, processors) = (&result.window_counters, processors(result)?);
     let (foreign_s, total_s) = (counters.get("os_cpu_foreign_s")?, counters.get("os_cpu_total_s")?);
@@ -77,19 +83,33 @@ mod tests {
 
     #[test]
     fn busy_is_what_is_neither_idle_nor_waiting_nor_stolen() {
-        let all = [("os_cpu_total_s", 4.0), ("os_cpu_idle_s", 1.0), ("os_cpu_iowait_s", 0.4), ("os_cpu_steal_s", 0.2)];
-        let busy = |known: usize| busy_pct(&counters(&all[..known])).map(|percent| (percent * 10.0).round());
+        let all = [
+            ("os_cpu_total_s", 4.0),
+            ("os_cpu_idle_s", 1.0),
+            ("os_cpu_iowait_s", 0.4),
+            ("os_cpu_steal_s", 0.2),
+        ];
+        let busy = |known: usize| {
+            busy_pct(&counters(&all[..known])).map(|percent| (percent * 10.0).round())
+        };
         assert_eq!((busy(4), busy(3), busy(2)), (Ok(600.0), Ok(650.0), Ok(750.0)));
         assert_eq!(busy(1), Err(not_known("os_cpu_idle_s")));
-        assert_eq!(busy_pct(&counters(&[("os_cpu_idle_s", 0.0), ("os_cpu_total_s", 0.0)])).ok(), None);
+        assert_eq!(
+            busy_pct(&counters(&[("os_cpu_idle_s", 0.0), ("os_cpu_total_s", 0.0)])).ok(),
+            None
+        );
     }
 
     #[test]
     fn foreign_time_is_told_as_processors_of_those_that_were_there() {
         // 10 s on 4 processors of which half a one was taken by the host; 36 s busy: +-0.6 s.
         let counters = |foreign_s| {
-            let host =
-                [("os_cpu_total_s", 40.0), ("os_cpu_idle_s", 0.0), ("os_cpu_iowait_s", 0.0), ("os_cpu_steal_s", 4.0)];
+            let host = [
+                ("os_cpu_total_s", 40.0),
+                ("os_cpu_idle_s", 0.0),
+                ("os_cpu_iowait_s", 0.0),
+                ("os_cpu_steal_s", 4.0),
+            ];
             counters(&[&host[..], &[("os_cpu_foreign_s", foreign_s)]].concat())
         };
         let of = |foreign_s| {
@@ -97,7 +117,11 @@ mod tests {
             foreign(&TestResult { window_counters, ..crate::analysis::fixture::result() }).unwrap()
         };
         let Foreign { used, usable, doubt } = of(9.0);
-        assert!((used - 0.9).abs() < 1e-12 && (usable - 3.6).abs() < 1e-12 && (doubt - 0.06).abs() < 1e-12);
+        assert!(
+            (used - 0.9).abs() < 1e-12
+                && (usable - 3.6).abs() < 1e-12
+                && (doubt - 0.06).abs() < 1e-12
+        );
         assert_eq!(
             (of(-0.05).used, foreign_pct(&counters(-0.05)), foreign_pct(&counters(9.0))),
             (0.0, Ok(0.0), Ok(22.5))

@@ -1,35 +1,40 @@
-//! The cross-check: our own counts against the database's counters, over the whole test (gate to end).
+//! The cross-check: our own counts against the database's counters, over the whole test (gate to
+//! end).
 
 use super::scope::{self, Scope, unchecked};
 use super::selftest::Compared;
 use crate::model::{Claim, Drive, Reason, ReasonCode, Sentence, Status, TestResult};
 
-/// Before the name of a counter that the sessions of jobs read themselves (block `session-counts` of the probes).
+/// Before the name of a counter that the sessions of jobs read themselves (block `session-counts`
+/// of the probes).
 pub const OF_JOBS: &str = "job_";
 /// Largest difference as a fraction of what we expect.
 pub const TOLERANCE: f64 = 0.005;
 /// Events that a counter may have missed: servers count some without a lock.
 const MISSED_EVENTS: f64 = 2.0;
-/// Events of any counter that one reading of our probe may cause between begin and end (its own statements, rows and
-/// index lookups in the system catalogue).
+/// Events of any counter that one reading of our probe may cause between begin and end (its own
+/// statements, rows and index lookups in the system catalogue).
 const EVENTS_PER_READING: f64 = 10.0;
-/// Events of any counter that one job may cause per second beside its ops (the call of a slice, its end).
+/// Events of any counter that one job may cause per second beside its ops (the call of a slice, its
+/// end).
 const EVENTS_PER_JOB_SECOND: f64 = 2.0;
 
 /// Longest slice of the database drive, in seconds; with room for a rate that varies by half.
 const LONGEST_SLICE_S: f64 = 1.5;
 
-/// Transactions that the sessions of a test cause beside its ops: connecting, preparing, setting up. A server may count
-/// them late, when the test has begun.
+/// Transactions that the sessions of a test cause beside its ops: connecting, preparing, setting
+/// up. A server may count them late, when the test has begun.
 const SESSION_TRANSACTIONS: f64 = 40.0;
 const TRANSACTIONS_PER_JOB: f64 = 20.0;
 
-/// The reasons that follow from the cross-checks: `crosscheck` (invalid) if a counter differs. One note `unchecked`
-/// (valid) if none could be made; engines count different things, so one that was made is enough.
+/// The reasons that follow from the cross-checks: `crosscheck` (invalid) if a counter differs. One
+/// note `unchecked` (valid) if none could be made; engines count different things, so one that was
+/// made is enough.
 ///
-/// In a cross-check `what` is the database's counter (also `commits`); `per` and the names in `equals` are our own
-/// counts. The counter may differ by 0.5 %, or by two events; and it may further exceed our count by what is not ops: our
-/// probe's and slices' own statements, failed ops that got part of the way, and slices that an error ended (see [`lost_ops`]).
+/// In a cross-check `what` is the database's counter (also `commits`); `per` and the names in
+/// `equals` are our own counts. The counter may differ by 0.5 %, or by two events; and it may
+/// further exceed our count by what is not ops: our probe's and slices' own statements, failed ops
+/// that got part of the way, and slices that an error ended (see [`lost_ops`]).
 pub fn judge(result: &TestResult, claims: &[Claim], engine: &str) -> Vec<Reason> {
     let scope = Scope::new(result);
     let applying = claims.iter().filter(|claim| scope.applies(claim, engine));
@@ -37,7 +42,8 @@ pub fn judge(result: &TestResult, claims: &[Claim], engine: &str) -> Vec<Reason>
     let made = checks.iter().any(|check| matches!(check, Check::Made(_)));
     let missing: Vec<&str> = checks.iter().filter_map(Check::missing).collect();
     let sentence = Sentence::new("nothing could be cross-checked, not known here: {names}");
-    let note = (!made && !missing.is_empty()).then(|| unchecked(sentence.with("names", missing.join(", "))));
+    let note = (!made && !missing.is_empty())
+        .then(|| unchecked(sentence.with("names", missing.join(", "))));
     checks.into_iter().filter_map(Check::reason).chain(note).collect()
 }
 
@@ -92,11 +98,10 @@ fn check<'a>(result: &TestResult, scope: &Scope<'_>, claim: &'a Claim) -> Check<
             let sentence = Sentence::new("cross-check of {what} not made: {why}");
             Check::Unusable(sentence.with("what", claim.what.as_str()).with("why", why))
         }
-        Ok(expected) => {
-            Check::Made(differs(result, &claim.what, counted, expected).then(|| {
-                of_others(result, claim, counted, expected).unwrap_or_else(|| broken(claim, counted, expected))
-            }))
-        }
+        Ok(expected) => Check::Made(differs(result, &claim.what, counted, expected).then(|| {
+            of_others(result, claim, counted, expected)
+                .unwrap_or_else(|| broken(claim, counted, expected))
+        })),
     }
 }
 
@@ -104,11 +109,14 @@ fn check<'a>(result: &TestResult, scope: &Scope<'_>, claim: &'a Claim) -> Check<
 pub(super) fn expected(scope: &Scope<'_>, claim: &Claim) -> Result<f64, String> {
     let equals = claim.equals.as_ref().ok_or("the claim has no 'equals'")?;
     let per = claim.per.as_deref();
-    let divisor = scope.divisor(per).ok_or_else(|| format!("{} is not known here", per.unwrap_or_default()))?;
+    let divisor = scope
+        .divisor(per)
+        .ok_or_else(|| format!("{} is not known here", per.unwrap_or_default()))?;
     Ok(scope.equals(equals)? * divisor)
 }
 
-/// The reason where the jobs' own sessions counted what we expect and the database more: others work in it, too.
+/// The reason where the jobs' own sessions counted what we expect and the database more: others
+/// work in it, too.
 fn of_others(result: &TestResult, claim: &Claim, counted: f64, expected: f64) -> Option<Reason> {
     let own = result.counters.get(&format!("{OF_JOBS}{}", claim.what))?;
     let is_others = counted > own && !differs(result, &claim.what, own, expected);
@@ -123,8 +131,11 @@ fn of_others(result: &TestResult, claim: &Claim, counted: f64, expected: f64) ->
 
 fn differs(result: &TestResult, what: &str, counted: f64, expected: f64) -> bool {
     let relative = expected.abs() * TOLERANCE;
-    let sessions =
-        if what == "commits" { SESSION_TRANSACTIONS + TRANSACTIONS_PER_JOB * f64::from(result.jobs) } else { 0.0 };
+    let sessions = if what == "commits" {
+        SESSION_TRANSACTIONS + TRANSACTIONS_PER_JOB * f64::from(result.jobs)
+    } else {
+        0.0
+    };
     counted < expected - relative.max(MISSED_EVENTS)
         || counted > expected + relative + slack(result, expected) + sessions
 }
@@ -138,8 +149,9 @@ fn slack(result: &TestResult, expected: f64) -> f64 {
         + lost_ops(result) * per_op
 }
 
-/// Ops that the database may have counted and we did not: the failed ones; in the database drive whole slices, since
-/// a routine that ends in an error cannot tell what it did before. A slice is taken for as long as they can be.
+/// Ops that the database may have counted and we did not: the failed ones; in the database drive
+/// whole slices, since a routine that ends in an error cannot tell what it did before. A slice is
+/// taken for as long as they can be.
 fn lost_ops(result: &TestResult) -> f64 {
     let errors = result.total.error_count() as f64;
     match result.drive {
@@ -153,7 +165,9 @@ fn lost_ops(result: &TestResult) -> f64 {
 fn broken(claim: &Claim, counted: f64, expected: f64) -> Reason {
     let sentence = match expected {
         0.0 => "the database counted {counted} {what}, we expect {expected}: {because}",
-        _ => "the database counted {counted} {what}, we expect {expected} ({difference%}): {because}",
+        _ => {
+            "the database counted {counted} {what}, we expect {expected} ({difference%}): {because}"
+        }
     };
     let sentence = Sentence::new(sentence)
         .with("counted", counted)
@@ -193,7 +207,9 @@ mod tests {
     fn half_a_percent_below_and_the_slack_above_are_allowed() {
         // 120000 ops: 600 of tolerance; slack 12 readings x 10 + 2 jobs x 13 s x 2 = 172.
         let lookups = claim("index_scans", None, "ops");
-        for (counted, fine) in [(119_400.0, true), (119_399.0, false), (120_772.0, true), (120_773.0, false)] {
+        for (counted, fine) in
+            [(119_400.0, true), (119_399.0, false), (120_772.0, true), (120_773.0, false)]
+        {
             assert_eq!(status(counted, &lookups, 0).is_none(), fine, "{counted}");
         }
         let (invalid, text) = status(60_000.0, &lookups, 0).unwrap();
@@ -207,14 +223,18 @@ mod tests {
         let lookups = claim("index_scans", None, "ops");
         let judged = |all: f64, of_jobs: f64| {
             let mut result = fixture::result();
-            result.counters = fixture::counters(&[("index_scans", all), ("job_index_scans", of_jobs)]);
+            result.counters =
+                fixture::counters(&[("index_scans", all), ("job_index_scans", of_jobs)]);
             let reason = judge(&result, std::slice::from_ref(&lookups), "one").pop()?;
             Some((reason.status, reason.code, reason.text.to_string()))
         };
         assert_eq!(judged(120_100.0, 120_000.0), None);
         let (status, code, text) = judged(180_000.0, 120_010.0).unwrap();
         assert_eq!((status, code), (Status::Conditional, ReasonCode::ForeignLoad));
-        assert_eq!(text, "other sessions made 59990 of the 180000 index_scans that the database counted, ours 120010");
+        assert_eq!(
+            text,
+            "other sessions made 59990 of the 180000 index_scans that the database counted, ours 120010"
+        );
         for (all, of_jobs) in [(180_000.0, 180_000.0), (60_000.0, 120_000.0)] {
             assert_eq!(judged(all, of_jobs).unwrap().1, ReasonCode::Crosscheck, "{all} {of_jobs}");
         }
@@ -229,7 +249,8 @@ mod tests {
     }
 
     fn judged_at(result: &TestResult, counted: f64) -> Option<Reason> {
-        let result = TestResult { counters: fixture::counters(&[("commits", counted)]), ..result.clone() };
+        let result =
+            TestResult { counters: fixture::counters(&[("commits", counted)]), ..result.clone() };
         judge(&result, &[claim("commits", None, "commits")], "one").pop()
     }
 
@@ -267,7 +288,10 @@ mod tests {
         let claims = [claim("index_scans", None, "ops"), claim("statements_run", None, "ops")];
         let note = judge(&result, &claims, "other").pop().unwrap();
         let text = "nothing could be cross-checked, not known here: index_scans, statements_run";
-        assert_eq!((note.status, note.code.as_str(), note.text.as_str()), (Status::Valid, "unchecked", text));
+        assert_eq!(
+            (note.status, note.code.as_str(), note.text.as_str()),
+            (Status::Valid, "unchecked", text)
+        );
         result.counters = fixture::counters(&[("statements_run", 120_000.0)]);
         assert_eq!(judge(&result, &claims, "other"), []);
         let (valid, text) = status(1.0, &claim("index_scans", None, "nothing"), 0).unwrap();

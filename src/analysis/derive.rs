@@ -1,5 +1,5 @@
-//! The columns of the KPM reports, derived from a result's counters. MB = 10^6 bytes. A figure that cannot be had
-//! carries the reason, for a footnote; it is never 0.
+//! The columns of the KPM reports, derived from a result's counters. MB = 10^6 bytes. A figure that
+//! cannot be had carries the reason, for a footnote; it is never 0.
 
 use super::cpu;
 use super::kpm::THREADS_USED;
@@ -48,7 +48,8 @@ impl Derived {
     }
 }
 
-/// Derives every figure: of a measured test from its counters, of a published one from what is printed.
+/// Derives every figure: of a measured test from its counters, of a published one from what is
+/// printed.
 pub fn derive(test: &Test) -> Derived {
     match test {
         Test::Measured(result) => each(|_, compute| compute(result)),
@@ -58,7 +59,9 @@ pub fn derive(test: &Test) -> Derived {
 
 fn each(value: impl Fn(&str, fn(&TestResult) -> Value) -> Value) -> Derived {
     let figure = |&(id, title, unit, compute): &Definition| {
-        let finite = |value: f64| if value.is_finite() { Ok(value) } else { Err("nothing to divide by".into()) };
+        let finite = |value: f64| {
+            if value.is_finite() { Ok(value) } else { Err("nothing to divide by".into()) }
+        };
         Detail { id, title, unit, value: value(id, compute).and_then(finite) }
     };
     Derived(FIGURES.iter().map(figure).collect())
@@ -75,8 +78,12 @@ const FIGURES: &[Definition] = &[
     ("cpu_iowait_pct", "CPU iow", "%", |r| cpu::share_pct(&r.window_counters, "os_cpu_iowait_s")),
     ("cpu_steal_pct", "CPU steal", "%", |r| cpu::share_pct(&r.window_counters, "os_cpu_steal_s")),
     ("cpu_foreign_pct", "CPU others", "%", |r| cpu::foreign_pct(&r.window_counters)),
-    ("cpu_speed_pct", "CPU speed", "%", |r| unsteady::speed(&r.window_counters).map(|speed| speed * 100.0)),
-    ("cpu_work_us", "CPU fixed work", "us", |r| unsteady::work_s(&r.window_counters).map(|s| s * 1e6)),
+    ("cpu_speed_pct", "CPU speed", "%", |r| {
+        unsteady::speed(&r.window_counters).map(|speed| speed * 100.0)
+    }),
+    ("cpu_work_us", "CPU fixed work", "us", |r| {
+        unsteady::work_s(&r.window_counters).map(|s| s * 1e6)
+    }),
     ("ops_per_s", "Ops total", "ops", |r| Ok(r.ops_per_s)),
     ("ops_per_s_job", "Ops per job", "ops", |r| per_job(r, r.ops_per_s)),
     ("units_per_s_job", "Units per job", "1/s", |r| per_job(r, r.units_per_s)),
@@ -84,24 +91,34 @@ const FIGURES: &[Definition] = &[
     ("commits_per_s", "Commits", "1/s", commits_per_s),
     ("service_time_ms", "Service time", "ms", service_time_ms),
     ("logical_reads_per_s", "Log reads total", "dbps", |r| rate(r, "logical_reads")),
-    ("logical_reads_per_s_job", "Log reads per job", "dbps", |r| per_job(r, rate(r, "logical_reads")?)),
+    ("logical_reads_per_s_job", "Log reads per job", "dbps", |r| {
+        per_job(r, rate(r, "logical_reads")?)
+    }),
     ("logical_reads_per_op", "Log reads per op", "blocks", |r| per_op(r, "logical_reads")),
     ("buffer_hit_pct", "BuCache read", "%", buffer_hit),
     ("os_cache_hit_pct", "2nd cache read", "%", os_cache_hit),
     ("physical_reads_per_s", "Phys reads (database)", "iops", |r| rate(r, "physical_reads")),
-    ("physical_read_mb_per_s", "Phys reads (database)", "MB/s", |r| block_mb_per_s(r, "physical_reads")),
+    ("physical_read_mb_per_s", "Phys reads (database)", "MB/s", |r| {
+        block_mb_per_s(r, "physical_reads")
+    }),
     ("blocks_written_per_s", "Phys writes (database)", "dbps", |r| rate(r, "blocks_written")),
-    ("blocks_written_mb_per_s", "Phys writes (database)", "MB/s", |r| block_mb_per_s(r, "blocks_written")),
+    ("blocks_written_mb_per_s", "Phys writes (database)", "MB/s", |r| {
+        block_mb_per_s(r, "blocks_written")
+    }),
     ("disk_reads_per_s", "Device reads", "iops", |r| rate(r, "os_disk_reads")),
     ("disk_writes_per_s", "Device writes", "iops", |r| rate(r, "os_disk_writes")),
-    ("disk_io_per_s", "Device I/O", "iops", |r| Ok(rate(r, "os_disk_reads")? + rate(r, "os_disk_writes")?)),
+    ("disk_io_per_s", "Device I/O", "iops", |r| {
+        Ok(rate(r, "os_disk_reads")? + rate(r, "os_disk_writes")?)
+    }),
     ("disk_read_mb_per_s", "Device reads", "MB/s", |r| mb_per_s(r, "os_disk_read_bytes")),
     ("disk_write_mb_per_s", "Device writes", "MB/s", |r| mb_per_s(r, "os_disk_write_bytes")),
     ("redo_mb_per_s", "REDO", "MB/s", |r| mb_per_s(r, "wal_bytes")),
     ("redo_kb_per_transaction", "REDO", "kBpt", redo_kb_per_transaction),
     ("log_syncs_per_s", "LogFile syncs", "1/s", |r| rate(r, "wal_syncs")),
     ("log_sync_ms", "LogFile sync", "ms", |r| mean_ms(r, "wal_sync_time_ms", "wal_syncs")),
-    ("read_service_ms", "IO time read", "ms", |r| mean_ms(r, "physical_read_time_ms", "physical_reads")),
+    ("read_service_ms", "IO time read", "ms", |r| {
+        mean_ms(r, "physical_read_time_ms", "physical_reads")
+    }),
     ("tier_buffer_pct", "Buffer cache", "%", |r| tier_pct(r, |tiers| tiers.buffer)),
     ("tier_os_cache_pct", "OS cache", "%", |r| tier_pct(r, |tiers| tiers.os_cache)),
     ("tier_device_pct", "Device", "%", |r| tier_pct(r, |tiers| tiers.device)),
@@ -146,7 +163,11 @@ fn block_mb_per_s(result: &TestResult, blocks: &str) -> Value {
 }
 
 fn block_bytes(result: &TestResult) -> Value {
-    result.facts.get(BLOCK_BYTES).copied().ok_or_else(|| "the size of a database block is not known".into())
+    result
+        .facts
+        .get(BLOCK_BYTES)
+        .copied()
+        .ok_or_else(|| "the size of a database block is not known".into())
 }
 
 fn per_job(result: &TestResult, value: f64) -> Value {
@@ -175,8 +196,8 @@ fn buffer_hit(result: &TestResult) -> Value {
     Ok(100.0 * (1.0 - read / asked).max(0.0))
 }
 
-/// Bytes that the database read but the device did not: they came from the operating system's cache. Reads ahead of
-/// need count against it, so that it is a lower limit.
+/// Bytes that the database read but the device did not: they came from the operating system's
+/// cache. Reads ahead of need count against it, so that it is a lower limit.
 fn os_cache_hit(result: &TestResult) -> Value {
     let asked = total(result, "physical_reads")? * block_bytes(result)?;
     if asked == 0.0 {
@@ -186,7 +207,8 @@ fn os_cache_hit(result: &TestResult) -> Value {
     Ok(100.0 * (1.0 - read / asked).max(0.0))
 }
 
-/// Bytes that a log-structured tree wrote into its files, by flushes and merges, per byte that users wrote into it.
+/// Bytes that a log-structured tree wrote into its files, by flushes and merges, per byte that
+/// users wrote into it.
 fn write_amplification(result: &TestResult) -> Value {
     let user = total(result, "lsm_user_bytes")?;
     if user == 0.0 {
@@ -318,10 +340,16 @@ mod tests {
             ("threads_used", 2.0),
             ("elapsed_s", 10.0),
         ];
-        assert_eq!(derived.0.iter().map(|figure| figure.id).collect::<Vec<_>>(), expected.map(|pair| pair.0));
+        assert_eq!(
+            derived.0.iter().map(|figure| figure.id).collect::<Vec<_>>(),
+            expected.map(|pair| pair.0)
+        );
         for (id, value) in expected {
             let got = derived.get(id).unwrap_or_else(|| panic!("{id}: {:?}", derived.missing(id)));
-            assert!((got - value).abs() < 1e-9 * value.abs().max(1.0), "{id}: {got} instead of {value}");
+            assert!(
+                (got - value).abs() < 1e-9 * value.abs().max(1.0),
+                "{id}: {got} instead of {value}"
+            );
         }
     }
 
@@ -346,7 +374,10 @@ mod tests {
         result.counters.set("physical_reads", 0.0);
         result.facts.remove(BLOCK_BYTES);
         let derived = derive(&result.clone().into());
-        assert_eq!(derived.missing("log_sync_ms").as_deref(), Some("the database did not time wal_syncs"));
+        assert_eq!(
+            derived.missing("log_sync_ms").as_deref(),
+            Some("the database did not time wal_syncs")
+        );
         assert_eq!(derived.missing("read_service_ms").as_deref(), Some("physical_reads is 0"));
         assert_eq!(
             derived.missing("physical_read_mb_per_s").as_deref(),
@@ -354,7 +385,10 @@ mod tests {
         );
         assert_eq!(derived.get("buffer_hit_pct"), Some(100.0));
         result.counters.set("logical_reads", 0.0);
-        assert_eq!(derive(&result.clone().into()).missing("buffer_hit_pct").as_deref(), Some("no block was asked for"));
+        assert_eq!(
+            derive(&result.clone().into()).missing("buffer_hit_pct").as_deref(),
+            Some("no block was asked for")
+        );
     }
 
     #[test]

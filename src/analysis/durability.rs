@@ -1,10 +1,10 @@
-//! Whether the commits of a test can have been durable: each waits for at least one write of the log to durable storage, which
-//! takes the device its time, however many jobs share the write.
+//! Whether the commits of a test can have been durable: each waits for at least one write of the
+//! log to durable storage, which takes the device its time, however many jobs share the write.
 
 use crate::model::{Durability, Reason, ReasonCode, Sentence, Status, TestResult};
 
-/// A job that commits so many times as often as one thread's writes become durable does not wait for them. The device's rate
-/// varies, and a log writer may write less than our block.
+/// A job that commits so many times as often as one thread's writes become durable does not wait
+/// for them. The device's rate varies, and a log writer may write less than our block.
 const IMPLAUSIBLE: f64 = 3.0;
 /// Faster than any device: the file system is in memory, or the device only says that it wrote.
 const IN_MEMORY_PER_S: f64 = 200_000.0;
@@ -13,7 +13,10 @@ const IN_MEMORY_PER_S: f64 = 200_000.0;
 pub fn commits_per_job_s(result: &TestResult) -> Option<f64> {
     let elapsed_s: f64 = result.job_figures.iter().map(|job| job.elapsed_s).sum();
     let fastest = result.job_figures.iter().map(|job| job.tally.commits as f64 / job.elapsed_s);
-    fastest.filter(|rate| rate.is_finite()).reduce(f64::max).filter(|rate| *rate > 0.0 && elapsed_s > 0.0)
+    fastest
+        .filter(|rate| rate.is_finite())
+        .reduce(f64::max)
+        .filter(|rate| *rate > 0.0 && elapsed_s > 0.0)
 }
 
 /// True if one job cannot wait for so many durable writes.
@@ -41,7 +44,9 @@ pub fn stamp(result: &TestResult, device_per_s: Option<f64>) -> Option<Durabilit
     let reasons = &result.verdict.reasons;
     match device_per_s {
         _ if is_relaxed(reasons) => Some(Durability::Relaxed),
-        _ if reasons.iter().any(|reason| reason.code == ReasonCode::Implausible) => Some(Durability::Implausible),
+        _ if reasons.iter().any(|reason| reason.code == ReasonCode::Implausible) => {
+            Some(Durability::Implausible)
+        }
         Some(per_s) if per_s < IN_MEMORY_PER_S => Some(Durability::Durable),
         _ => None,
     }
@@ -73,7 +78,8 @@ mod tests {
         assert_eq!(stamped(Some(2_000.0), vec![]), Some(Durability::Durable));
         let text = judge(&committing(), &[], 1_000.0).unwrap().text;
         assert!(
-            text.starts_with("a job committed 5000 times a second") && text.contains("at most 1000 times"),
+            text.starts_with("a job committed 5000 times a second")
+                && text.contains("at most 1000 times"),
             "{text}"
         );
     }

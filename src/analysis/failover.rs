@@ -1,15 +1,19 @@
-//! A failover by its clients' ledger: when they could work again, and what became of their commits. Pure.
+//! A failover by its clients' ledger: when they could work again, and what became of their commits.
+//! Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::{Failover, FailoverTimes, LedgerCounts, Reason, ReasonCode, Sentence, Status, Survivor};
+use crate::model::{
+    Failover, FailoverTimes, LedgerCounts, Reason, ReasonCode, Sentence, Status, Survivor,
+};
 use crate::stats::summary::{mean, median, t95, variance};
 
 /// Throughput that counts as regained, as a fraction of that before.
 pub const REGAINED: f64 = 0.9;
 /// The second in which it is looked for begins at multiples of this, in s.
 const STEP_S: f64 = 0.02;
-/// A time without commits is an interruption if it is longer than twice any before the failure, and than this, in s.
+/// A time without commits is an interruption if it is longer than twice any before the failure, and
+/// than this, in s.
 const SHORTEST_GAP_S: f64 = 0.1;
 const LONGER: f64 = 2.0;
 /// Fewer repetitions have no interval.
@@ -40,7 +44,8 @@ pub struct Sent {
     pub answer: Answer,
 }
 
-/// What a client sees of a failure beside its commits: a session that cannot be opened. In s since the begin of the load.
+/// What a client sees of a failure beside its commits: a session that cannot be opened. In s since
+/// the begin of the load.
 pub type Trouble = f64;
 
 /// Commits that are there, and how often: (writer, number).
@@ -68,34 +73,41 @@ impl Noted {
     /// Commits per second before the failure: the median of the whole seconds that end with it.
     pub fn before_per_s(&self, failed_at_s: f64) -> f64 {
         let times = self.acknowledged_s();
-        let seconds = (0..failed_at_s.max(0.0) as usize).map(|back| failed_at_s - back as f64 - 1.0);
+        let seconds =
+            (0..failed_at_s.max(0.0) as usize).map(|back| failed_at_s - back as f64 - 1.0);
         let counts: Vec<f64> = seconds.map(|from| count(&times, from, from + 1.0) as f64).collect();
         median(&counts).unwrap_or(0.0)
     }
 
-    /// When clients could work again after `failed`, an index of a node, failed at `at_s`; they were looked at until `end_s`.
+    /// When clients could work again after `failed`, an index of a node, failed at `at_s`; they
+    /// were looked at until `end_s`.
     pub fn times(&self, failed: usize, at_s: f64, end_s: f64) -> FailoverTimes {
         let times = self.acknowledged_s();
         let since = |time_s: f64| time_s - at_s;
-        let unanswered = self.of(Answer::Missing).chain(self.of(Answer::Refused)).map(|sent| sent.ended_s);
+        let unanswered =
+            self.of(Answer::Missing).chain(self.of(Answer::Refused)).map(|sent| sent.ended_s);
         let seen = unanswered.chain(self.troubles.iter().copied()).filter(|time_s| *time_s >= at_s);
         // The failed node may answer once more, while its processes are told one by one.
-        let new = self.of(Answer::Acknowledged).filter(|sent| sent.sent_s >= at_s && sent.node != failed);
+        let new =
+            self.of(Answer::Acknowledged).filter(|sent| sent.sent_s >= at_s && sent.node != failed);
         let gap = longest_gap(&times, at_s, end_s);
-        let usual_s =
-            longest_gap(&times, times.first().copied().unwrap_or(at_s), at_s).map_or(0.0, |(from, to)| to - from);
-        let interrupted = gap.filter(|(from, to)| to - from > (LONGER * usual_s).max(SHORTEST_GAP_S));
+        let usual_s = longest_gap(&times, times.first().copied().unwrap_or(at_s), at_s)
+            .map_or(0.0, |(from, to)| to - from);
+        let interrupted =
+            gap.filter(|(from, to)| to - from > (LONGER * usual_s).max(SHORTEST_GAP_S));
         let from_s = interrupted.map_or(at_s, |(_, to)| to);
         FailoverTimes {
             detected_s: seen.reduce(f64::min).map(since),
             first_commit_s: new.map(|sent| sent.ended_s).reduce(f64::min).map(since),
             first_moved_s: self.first_moved_s(failed, at_s).map(since),
-            regained_s: regained(&times, REGAINED * self.before_per_s(at_s), from_s, end_s).map(since),
+            regained_s: regained(&times, REGAINED * self.before_per_s(at_s), from_s, end_s)
+                .map(since),
             longest_gap_s: gap.map(|(from, to)| to - from),
         }
     }
 
-    /// The first commit on another node of a writer whose last one before the failure was on the failed node.
+    /// The first commit on another node of a writer whose last one before the failure was on the
+    /// failed node.
     fn first_moved_s(&self, failed: usize, at_s: f64) -> Option<f64> {
         let mut last: BTreeMap<u32, &Sent> = BTreeMap::new();
         for sent in self.sent.iter().filter(|sent| sent.sent_s < at_s) {
@@ -104,8 +116,10 @@ impl Noted {
                 *known = sent;
             }
         }
-        let was_there = |sent: &&Sent| last.get(&sent.writer).is_some_and(|last| last.node == failed);
-        let moved = self.of(Answer::Acknowledged).filter(|sent| sent.sent_s >= at_s && sent.node != failed);
+        let was_there =
+            |sent: &&Sent| last.get(&sent.writer).is_some_and(|last| last.node == failed);
+        let moved =
+            self.of(Answer::Acknowledged).filter(|sent| sent.sent_s >= at_s && sent.node != failed);
         moved.filter(was_there).map(|sent| sent.ended_s).reduce(f64::min)
     }
 
@@ -116,16 +130,23 @@ impl Noted {
 
     /// Acknowledged commits that are not among `rows`.
     pub fn lost(&self, rows: &Rows) -> u64 {
-        let lost = self.by_answer(Answer::Acknowledged).iter().filter(|key| !rows.contains_key(key)).count();
+        let lost = self
+            .by_answer(Answer::Acknowledged)
+            .iter()
+            .filter(|key| !rows.contains_key(key))
+            .count();
         lost as u64
     }
 
     /// The ledger against the rows that are there.
     pub fn reconcile(&self, rows: &Rows) -> LedgerCounts {
-        let (acknowledged, unanswered) = (self.by_answer(Answer::Acknowledged), self.by_answer(Answer::Missing));
+        let (acknowledged, unanswered) =
+            (self.by_answer(Answer::Acknowledged), self.by_answer(Answer::Missing));
         let refused = self.by_answer(Answer::Refused);
         let in_doubt: Vec<_> = unanswered.difference(&acknowledged).collect();
-        let is_known = |key: &(u32, u64)| [&acknowledged, &unanswered, &refused].iter().any(|set| set.contains(key));
+        let is_known = |key: &(u32, u64)| {
+            [&acknowledged, &unanswered, &refused].iter().any(|set| set.contains(key))
+        };
         let mut tries: BTreeMap<(u32, u64), u64> = BTreeMap::new();
         let told = self.sent.iter().filter(|sent| sent.answer != Answer::Refused);
         told.for_each(|sent| *tries.entry((sent.writer, sent.seq)).or_default() += 1);
@@ -157,7 +178,8 @@ fn longest_gap(times: &[f64], from: f64, to: f64) -> Option<(f64, f64)> {
 
 /// The begin of the first second from `from` on with so many of the ascending times.
 fn regained(times: &[f64], wanted: f64, from: f64, end: f64) -> Option<f64> {
-    let starts = (0..).map(|step| from + f64::from(step) * STEP_S).take_while(|start| start + 1.0 <= end);
+    let starts =
+        (0..).map(|step| from + f64::from(step) * STEP_S).take_while(|start| start + 1.0 <= end);
     // The one that ends an interruption counts.
     let counted = |start: &f64| count(times, start - 1e-9, start + 1.0) as f64;
     (wanted > 0.0).then(|| starts.into_iter().find(|start| counted(start) >= wanted)).flatten()
@@ -165,7 +187,9 @@ fn regained(times: &[f64], wanted: f64, from: f64, end: f64) -> Option<f64> {
 
 /// Commits that only one of two nodes holds.
 pub fn differing(one: &Rows, other: &Rows) -> u64 {
-    let only = |one: &Rows, other: &Rows| one.iter().filter(|(key, copies)| other.get(key) != Some(copies)).count();
+    let only = |one: &Rows, other: &Rows| {
+        one.iter().filter(|(key, copies)| other.get(key) != Some(copies)).count()
+    };
     let missing = other.keys().filter(|key| !one.contains_key(key)).count();
     (only(one, other) + missing) as u64
 }
@@ -173,11 +197,13 @@ pub fn differing(one: &Rows, other: &Rows) -> u64 {
 /// What is said of a repetition: whether its figures mean what they say.
 pub fn judge(failover: &Failover, is_one_host: bool) -> Vec<Reason> {
     let mut reasons = Vec::new();
-    let mut against = |status, code, sentence: Sentence| reasons.push(Reason::new(status, code, sentence));
+    let mut against =
+        |status, code, sentence: Sentence| reasons.push(Reason::new(status, code, sentence));
     let node = failover.node.as_str();
     if failover.before_per_s < FEWEST_PER_S {
-        let said =
-            Sentence::new("{per_s} commits per second before the failure, fewer than {least}: nothing to regain");
+        let said = Sentence::new(
+            "{per_s} commits per second before the failure, fewer than {least}: nothing to regain",
+        );
         against(
             Status::Invalid,
             ReasonCode::Little,
@@ -185,24 +211,36 @@ pub fn judge(failover: &Failover, is_one_host: bool) -> Vec<Reason> {
         );
     }
     if !failover.stayed_down {
-        let said = Sentence::new("node {node} answered when the load ended: it did not fail, or came back");
+        let said = Sentence::new(
+            "node {node} answered when the load ended: it did not fail, or came back",
+        );
         against(Status::Invalid, ReasonCode::Contract, said.with("node", node));
     }
     if failover.ledger.foreign > 0 {
-        let said = Sentence::new("{count} rows of the ledger were written by nobody: another program writes into it");
+        let said = Sentence::new(
+            "{count} rows of the ledger were written by nobody: another program writes into it",
+        );
         against(Status::Invalid, ReasonCode::Contract, said.with("count", failover.ledger.foreign));
     }
     let judge = failover.survivors.iter().find(|survivor| survivor.is_judge);
     if judge.and_then(|judge| judge.commits).is_none() {
-        let said = Sentence::new("the ledger could not be read on any node: nothing is known of lost commits");
+        let said = Sentence::new(
+            "the ledger could not be read on any node: nothing is known of lost commits",
+        );
         against(Status::Invalid, ReasonCode::Contract, said);
     }
     for survivor in failover.survivors.iter().filter(|survivor| survivor.is_member) {
-        disagreement(survivor).into_iter().for_each(|said| against(Status::Conditional, ReasonCode::NodeLost, said));
+        disagreement(survivor)
+            .into_iter()
+            .for_each(|said| against(Status::Conditional, ReasonCode::NodeLost, said));
     }
     if is_one_host {
         let said = Sentence::new("all {nodes} nodes are on one host and share its processors");
-        against(Status::Valid, ReasonCode::SharedHost, said.with("nodes", failover.nodes.len() as f64));
+        against(
+            Status::Valid,
+            ReasonCode::SharedHost,
+            said.with("nodes", failover.nodes.len() as f64),
+        );
     }
     reasons
 }
@@ -210,18 +248,21 @@ pub fn judge(failover: &Failover, is_one_host: bool) -> Vec<Reason> {
 fn disagreement(survivor: &Survivor) -> Option<Sentence> {
     let node = survivor.name.as_str();
     match survivor.differing {
-        None if survivor.commits.is_none() => {
-            Some(Sentence::new("node {node}, which did not fail, could not be read").with("node", node))
-        }
+        None if survivor.commits.is_none() => Some(
+            Sentence::new("node {node}, which did not fail, could not be read").with("node", node),
+        ),
         Some(count @ 1..) => {
-            let said = Sentence::new("node {node} differs from the node that takes writes by {count} commits");
+            let said = Sentence::new(
+                "node {node} differs from the node that takes writes by {count} commits",
+            );
             Some(said.with("node", node).with("count", count))
         }
         _ => None,
     }
 }
 
-/// A figure over the repetitions: the mean, with its 95 % interval from three on (Student's t; no time is below 0).
+/// A figure over the repetitions: the mean, with its 95 % interval from three on (Student's t; no
+/// time is below 0).
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct Over {
     pub mean: f64,

@@ -1,7 +1,9 @@
-//! A small test result for the unit tests of this layer: every figure is round, so that expectations are done by hand.
+//! A small test result for the unit tests of this layer: every figure is round, so that
+//! expectations are done by hand.
 
 use crate::model::{
-    Better, Counters, Drive, JobFigures, Kpm, KpmValue, LatencySummary, SeriesPoint, Tally, TestResult, Verdict,
+    Better, Counters, Drive, JobFigures, Kpm, KpmValue, LatencySummary, SeriesPoint, Tally,
+    TestResult, Verdict,
 };
 
 /// A KPM of scale 1.
@@ -19,9 +21,16 @@ pub(crate) fn tally(ops: u64, busy_s: f64) -> Tally {
     Tally { ops, rows: ops, busy_s, ..Tally::default() }
 }
 
-/// Two jobs for 10 s at 5000 ops/s each (200 us per op, 1 row, 1 unit), after 2 s of warm-up; no counters at all.
+/// Two jobs for 10 s at 5000 ops/s each (200 us per op, 1 row, 1 unit), after 2 s of warm-up; no
+/// counters at all.
 pub(crate) fn result() -> TestResult {
-    let job = |job| JobFigures { job, part: 0, tally: tally(50_000, 10.0), units: 50_000.0, elapsed_s: 10.0 };
+    let job = |job| JobFigures {
+        job,
+        part: 0,
+        tally: tally(50_000, 10.0),
+        units: 50_000.0,
+        elapsed_s: 10.0,
+    };
     TestResult {
         seq: 1,
         workload: "SRV-QUERY1".into(),
@@ -78,9 +87,17 @@ pub(crate) fn result() -> TestResult {
     }
 }
 
-/// The same test at `jobs` jobs with this throughput: `ops_per_s`, `units_per_s` and the KPM in ops/s.
+/// The same test at `jobs` jobs with this throughput: `ops_per_s`, `units_per_s` and the KPM in
+/// ops/s.
 pub(crate) fn at(jobs: u32, ops_per_s: f64) -> TestResult {
-    TestResult { seq: jobs, jobs, ops_per_s, units_per_s: ops_per_s, kpm_value: Some(ops_per_s), ..result() }
+    TestResult {
+        seq: jobs,
+        jobs,
+        ops_per_s,
+        units_per_s: ops_per_s,
+        kpm_value: Some(ops_per_s),
+        ..result()
+    }
 }
 
 /// All samples at one service time.

@@ -1,4 +1,5 @@
-//! Heatmaps: figures of several platforms in one row, each placed between 0 and the best of the row.
+//! Heatmaps: figures of several platforms in one row, each placed between 0 and the best of the
+//! row.
 
 use serde::Serialize;
 
@@ -11,7 +12,8 @@ use crate::model::{Better, RunKind};
 pub struct Known {
     /// In the unit of the row.
     pub value: f64,
-    /// Half width of its 95 % confidence interval as a fraction of it (`analysis::interval`); absent if it was not measured.
+    /// Half width of its 95 % confidence interval as a fraction of it (`analysis::interval`);
+    /// absent if it was not measured.
     pub ci_fraction: Option<f64>,
     /// A publication's: its order is that of the printed figures.
     pub is_printed: bool,
@@ -46,11 +48,13 @@ pub struct Place {
     pub rank: Rank,
 }
 
-/// The places of a row's figures; none where there is no figure, and none at all if they are fewer than two.
+/// The places of a row's figures; none where there is no figure, and none at all if they are fewer
+/// than two.
 pub fn places(better: Better, row: &[Option<Known>]) -> Vec<Option<Place>> {
     let is_row = row.iter().flatten().filter(|figure| is_usable(figure)).count() >= FEWEST;
     let best = best(better, row).filter(|_| is_row);
-    let is_decided = row.iter().flatten().all(|figure| figure.is_printed || figure.ci_fraction.is_some());
+    let is_decided =
+        row.iter().flatten().all(|figure| figure.is_printed || figure.ci_fraction.is_some());
     let place = |figure: Known| {
         let place = place(better, figure, best?);
         Some(if is_decided { place } else { Place { rank: Rank::Undecided, ..place } })
@@ -80,8 +84,9 @@ fn share(better: Better, value: f64, best: f64) -> f64 {
     if part == whole { 1.0 } else { (part / whole).clamp(0.0, 1.0) }
 }
 
-/// Two independent figures differ if 1 lies outside the interval of their ratio: the logarithm of a ratio has the
-/// squared half width of the sum of both squared fractions. Of printed figures only the best is.
+/// Two independent figures differ if 1 lies outside the interval of their ratio: the logarithm of a
+/// ratio has the squared half width of the sum of both squared fractions. Of printed figures only
+/// the best is.
 fn rank(figure: Known, best: Known) -> Rank {
     if figure.value == best.value {
         return Rank::Best;
@@ -98,7 +103,10 @@ mod tests {
     use super::*;
 
     fn published(values: &[f64]) -> Vec<Option<Known>> {
-        values.iter().map(|&value| Some(Known { value, ci_fraction: None, is_printed: true })).collect()
+        values
+            .iter()
+            .map(|&value| Some(Known { value, ci_fraction: None, is_printed: true }))
+            .collect()
     }
 
     fn ranks(places: &[Option<Place>]) -> Vec<Rank> {
@@ -107,17 +115,23 @@ mod tests {
 
     #[test]
     fn a_published_row_is_anchored_at_nothing_and_only_the_best_is_best() {
-        // OraBench 2016, table 4, T111 in ops/s: IBM Power8, then DL580 bare metal, ESXi, RHV, DL380 bare metal.
+        // OraBench 2016, table 4, T111 in ops/s: IBM Power8, then DL580 bare metal, ESXi, RHV,
+        // DL380 bare metal.
         let row = published(&[10_204e3, 18_519e3, 22_727e3, 20_833e3, 21_739e3]);
         let places = places(Better::Higher, &row);
-        let shares: Vec<_> = places.iter().flatten().map(|place| (place.share * 1e3).round() / 1e3).collect();
+        let shares: Vec<_> =
+            places.iter().flatten().map(|place| (place.share * 1e3).round() / 1e3).collect();
         assert_eq!(shares, [0.449, 0.815, 1.0, 0.917, 0.957]);
-        assert_eq!(ranks(&places), [Rank::Below, Rank::Below, Rank::Best, Rank::Below, Rank::Below]);
+        assert_eq!(
+            ranks(&places),
+            [Rank::Below, Rank::Below, Rank::Best, Rank::Below, Rank::Below]
+        );
     }
 
     #[test]
     fn of_times_the_shortest_is_best_and_equal_ones_share_it() {
-        // OraBench 2016, table 4, T151 in seconds: DL380 bare metal 22, another 22, IBM Power8 slower.
+        // OraBench 2016, table 4, T151 in seconds: DL380 bare metal 22, another 22, IBM Power8
+        // slower.
         let places = places(Better::Lower, &published(&[22.0, 44.0, 22.0]));
         assert_eq!(ranks(&places), [Rank::Best, Rank::Below, Rank::Best]);
         assert_eq!(places[1].unwrap().share, 0.5);
@@ -125,11 +139,16 @@ mod tests {
 
     #[test]
     fn within_the_noise_of_both_figures_is_equal() {
-        let measured = |value, ci_fraction| Some(Known { value, ci_fraction: Some(ci_fraction), is_printed: false });
+        let measured = |value, ci_fraction| {
+            Some(Known { value, ci_fraction: Some(ci_fraction), is_printed: false })
+        };
         // Half widths of 3 % and 4 %: the ratio is known to 5 %.
         let row = [measured(100.0, 0.03), measured(95.5, 0.04), measured(94.0, 0.04), None];
         assert_eq!(ranks(&places(Better::Higher, &row)), [Rank::Best, Rank::Equal, Rank::Below]);
-        let one_interval = [measured(100.0, 0.5), Some(Known { value: 99.0, ci_fraction: None, is_printed: false })];
+        let one_interval = [
+            measured(100.0, 0.5),
+            Some(Known { value: 99.0, ci_fraction: None, is_printed: false }),
+        ];
         assert_eq!(ranks(&places(Better::Higher, &one_interval)), [Rank::Undecided; 2]);
         assert_eq!(places(Better::Higher, &one_interval)[1].unwrap().share, 0.99);
     }

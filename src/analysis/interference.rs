@@ -1,5 +1,5 @@
-//! What workloads take from one another on one server: the rate of each beside another over its rate alone, block by block, and
-//! the sum of both for each pair, the consolidation factor. Pure.
+//! What workloads take from one another on one server: the rate of each beside another over its
+//! rate alone, block by block, and the sum of both for each pair, the consolidation factor. Pure.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,12 @@ impl Member {
     /// That of a test's own jobs.
     fn of(test: &TestResult) -> Member {
         let own = |(name, _): &(&String, &String)| ![BESIDE, BESIDE_JOBS].contains(&name.as_str());
-        let params = test.chosen.iter().filter(own).map(|(name, value)| (name.clone(), value.clone())).collect();
+        let params = test
+            .chosen
+            .iter()
+            .filter(own)
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
         Member { workload: test.workload.clone(), params, drive: test.drive }
     }
 
@@ -91,7 +96,8 @@ pub struct Interference {
 /// The studies of a run, one for each number of jobs at which tests ran beside others.
 pub fn interference(tests: &[Test]) -> Vec<Interference> {
     let measured = || tests.iter().filter_map(Test::measured);
-    let mut jobs: Vec<u32> = measured().filter(|test| test.beside.is_some()).map(|test| test.jobs).collect();
+    let mut jobs: Vec<u32> =
+        measured().filter(|test| test.beside.is_some()).map(|test| test.jobs).collect();
     jobs.sort_unstable();
     jobs.dedup();
     jobs.into_iter().map(|jobs| Study::new(tests, jobs).told()).collect()
@@ -109,9 +115,14 @@ impl<'a> Study<'a> {
         let mut members: Vec<Member> = Vec::new();
         let of_jobs = tests.iter().filter_map(Test::measured).filter(|test| test.jobs == jobs);
         let mut sorted: Vec<&TestResult> = of_jobs.collect();
-        // In the order of the plan: blocks are shuffled, but hashes of the plan are not known here; names are.
+        // In the order of the plan: blocks are shuffled, but hashes of the plan are not known here;
+        // names are.
         sorted.sort_by_key(|test| (test.workload.clone(), assignments(&test.chosen, ",")));
-        for member in sorted.into_iter().flat_map(|test| [Some(Member::of(test)), Member::beside(test)]).flatten() {
+        for member in sorted
+            .into_iter()
+            .flat_map(|test| [Some(Member::of(test)), Member::beside(test)])
+            .flatten()
+        {
             if !members.contains(&member) {
                 members.push(member);
             }
@@ -121,9 +132,13 @@ impl<'a> Study<'a> {
 
     fn told(&self) -> Interference {
         let all = 0..self.members.len();
-        let pairs: Vec<(usize, usize)> = all.clone().flat_map(|a| (a..all.end).map(move |b| (a, b))).collect();
-        let pairs: Vec<(usize, usize, Together<'a>)> =
-            pairs.into_iter().map(|(a, b)| (a, b, self.together(a, b))).filter(|(.., pair)| !pair.is_empty()).collect();
+        let pairs: Vec<(usize, usize)> =
+            all.clone().flat_map(|a| (a..all.end).map(move |b| (a, b))).collect();
+        let pairs: Vec<(usize, usize, Together<'a>)> = pairs
+            .into_iter()
+            .map(|(a, b)| (a, b, self.together(a, b)))
+            .filter(|(.., pair)| !pair.is_empty())
+            .collect();
         Interference {
             jobs: self.jobs,
             alone: all.map(|of| self.alone(of)).collect(),
@@ -133,8 +148,9 @@ impl<'a> Study<'a> {
     }
 
     fn alone_blocks(&self, of: usize) -> Blocks<'a> {
-        let is_of =
-            |test: &TestResult| test.jobs == self.jobs && test.beside.is_none() && Member::of(test) == self.members[of];
+        let is_of = |test: &TestResult| {
+            test.jobs == self.jobs && test.beside.is_none() && Member::of(test) == self.members[of]
+        };
         Blocks::of(self.tests, is_of)
     }
 
@@ -155,7 +171,9 @@ impl<'a> Study<'a> {
         let (first, second) = (&self.members[a], &self.members[b]);
         let of = |front: &Member, back: &Member| {
             let is_of = |test: &TestResult| {
-                test.jobs == self.jobs && Member::of(test) == *front && Member::beside(test).as_ref() == Some(back)
+                test.jobs == self.jobs
+                    && Member::of(test) == *front
+                    && Member::beside(test).as_ref() == Some(back)
             };
             Blocks::of(self.tests, is_of)
         };
@@ -232,7 +250,10 @@ impl Together<'_> {
     fn rates(&self) -> [Vec<Option<f64>>; 2] {
         let front = self.tests.values(|test| Some(test.ops_per_s));
         let back = self.tests.values(|test| {
-            test.beside.as_ref().filter(|beside| beside.covers_window).map(|beside| beside.part.ops_per_s)
+            test.beside
+                .as_ref()
+                .filter(|beside| beside.covers_window)
+                .map(|beside| beside.part.ops_per_s)
         });
         if self.turned { [back, front] } else { [front, back] }
     }
@@ -304,12 +325,24 @@ mod tests {
             let Known { value: found, low, high } = known.unwrap();
             [found, low, high].into_iter().all(|found| (found - value).abs() < 1e-9)
         };
-        let cell = |of, beside| found[0].slowdowns.iter().find(|cell| (cell.of, cell.beside) == (of, beside)).unwrap();
-        assert!(near(&cell(0, 1).ratio, 0.6) && near(&cell(1, 0).ratio, 0.9) && near(&cell(0, 0).ratio, 0.505));
-        let factors: Vec<_> =
-            found[0].pairs.iter().map(|pair| (pair.a, pair.b, near(&pair.factor, [1.01, 1.5][pair.b]))).collect();
+        let cell = |of, beside| {
+            found[0].slowdowns.iter().find(|cell| (cell.of, cell.beside) == (of, beside)).unwrap()
+        };
+        assert!(
+            near(&cell(0, 1).ratio, 0.6)
+                && near(&cell(1, 0).ratio, 0.9)
+                && near(&cell(0, 0).ratio, 0.505)
+        );
+        let factors: Vec<_> = found[0]
+            .pairs
+            .iter()
+            .map(|pair| (pair.a, pair.b, near(&pair.factor, [1.01, 1.5][pair.b])))
+            .collect();
         assert_eq!(factors, [(0, 0, true), (0, 1, true)]);
-        assert!(found[0].pairs.iter().all(|pair| pair.verdict == Status::Valid), "beside is what was asked for");
+        assert!(
+            found[0].pairs.iter().all(|pair| pair.verdict == Status::Valid),
+            "beside is what was asked for"
+        );
         assert!(interference(&[test(1, "A", 1.0, None).into()]).is_empty());
     }
 
@@ -317,6 +350,9 @@ mod tests {
     fn a_background_that_was_not_there_all_the_time_has_no_rate() {
         let found = interference(&run(false));
         assert!(found[0].pairs.iter().all(|pair| pair.factor.is_none() && pair.blocks == 0));
-        assert_eq!(crate::analysis::study::too_few(0).to_string(), "0 of the 6 blocks that are needed can be used");
+        assert_eq!(
+            crate::analysis::study::too_few(0).to_string(),
+            "0 of the 6 blocks that are needed can be used"
+        );
     }
 }

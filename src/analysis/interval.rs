@@ -1,5 +1,6 @@
-//! How well a figure is known: the half width of its interval, measured or absent; and which figures may support a
-//! statement (a best, a rank, a share, a mean, a fitted law, a word of praise): the one judge of it everywhere.
+//! How well a figure is known: the half width of its interval, measured or absent; and which
+//! figures may support a statement (a best, a rank, a share, a mean, a fitted law, a word of
+//! praise): the one judge of it everywhere.
 
 use std::fmt;
 
@@ -11,7 +12,8 @@ use crate::stats::summary::t95;
 const SHORTEST_WINDOW_S: f64 = 5.0;
 /// Batch means stand on five batches at least; how many there were is not stored.
 const FREEDOM_OF_SECONDS: f64 = 4.0;
-/// Standard error of a median / that of a mean of normal values: sqrt(pi / 2), the limit for many values.
+/// Standard error of a median / that of a mean of normal values: sqrt(pi / 2), the limit for many
+/// values.
 const MEDIAN_OVER_MEAN: f64 = 1.2533;
 
 /// What the interval of a figure was measured from.
@@ -28,7 +30,8 @@ pub enum Source {
 pub struct Interval {
     /// Half width as a fraction of the figure.
     pub fraction: f64,
-    /// Standard error of the figure as a fraction of it, and its degrees of freedom; of repetitions that of the median.
+    /// Standard error of the figure as a fraction of it, and its degrees of freedom; of repetitions
+    /// that of the median.
     pub error: f64,
     pub freedom: f64,
     pub source: Source,
@@ -73,7 +76,8 @@ impl Interval {
         Interval { fraction, error, freedom: FREEDOM_OF_SECONDS, source: Source::Seconds }
     }
 
-    /// Half width of the confidence interval of the figure itself, as a fraction of it: what two figures are compared by.
+    /// Half width of the confidence interval of the figure itself, as a fraction of it: what two
+    /// figures are compared by.
     pub fn of_mean(&self) -> f64 {
         t95(self.freedom).map_or(self.fraction, |factor| factor * self.error)
     }
@@ -89,8 +93,8 @@ pub fn of_test(test: &Test) -> Known {
     }
 }
 
-/// Of repetitions and their values, which `test` stands for: from their spread if there are enough of them (starts or loads, if those
-/// were repeated), else from the seconds of that test.
+/// Of repetitions and their values, which `test` stands for: from their spread if there are enough
+/// of them (starts or loads, if those were repeated), else from the seconds of that test.
 pub fn of(repeats: &[(f64, &Test)], test: &Test) -> Known {
     repeated(repeats).map_or_else(
         || {
@@ -106,7 +110,12 @@ pub fn of(repeats: &[(f64, &Test)], test: &Test) -> Known {
 fn repeated(repeats: &[(f64, &Test)]) -> Option<Interval> {
     let found = spread::of(&windows(repeats))?;
     let (error, freedom) = (MEDIAN_OVER_MEAN * found.error, found.groups as f64 - 1.0);
-    Some(Interval { fraction: found.next?, error, freedom, source: Source::Repetitions(repeats.len()) })
+    Some(Interval {
+        fraction: found.next?,
+        error,
+        freedom,
+        source: Source::Repetitions(repeats.len()),
+    })
 }
 
 /// The windows of measured repetitions.
@@ -119,16 +128,19 @@ pub fn windows(repeats: &[(f64, &Test)]) -> Vec<Window> {
     repeats.iter().filter_map(window).collect()
 }
 
-/// A best, a rank or a mean of fewer figures says nothing: an only figure is not the best of anything.
+/// A best, a rank or a mean of fewer figures says nothing: an only figure is not the best of
+/// anything.
 pub const FEWEST: usize = 2;
 
-/// True if the verdict accepts the figure. Others are shown with their mark, and what is said counts them as left out.
+/// True if the verdict accepts the figure. Others are shown with their mark, and what is said
+/// counts them as left out.
 pub fn supports(status: Status) -> bool {
     status == Status::Valid
 }
 
-/// The items of the best verdict that is among them: the valid ones; the conditional ones if none is valid; else all.
-/// So a figure can be shown (with its mark) where there is none that supports a statement.
+/// The items of the best verdict that is among them: the valid ones; the conditional ones if none
+/// is valid; else all. So a figure can be shown (with its mark) where there is none that supports a
+/// statement.
 pub fn most_trusted<T>(mut items: Vec<T>, status: impl Fn(&T) -> Status) -> Vec<T> {
     let best = items.iter().map(&status).min();
     items.retain(|item| Some(status(item)) == best);
@@ -151,7 +163,8 @@ mod tests {
 
     #[test]
     fn three_repetitions_tell_where_a_further_one_falls_whatever_their_seconds_say() {
-        // Mean 100, s = 2, t(0.975, 2) = 4.302653: 4.302653 * 2 * sqrt(1 + 0.4399) / 100, the error of a median of 3.
+        // Mean 100, s = 2, t(0.975, 2) = 4.302653: 4.302653 * 2 * sqrt(1 + 0.4399) / 100, the error
+        // of a median of 3.
         let test = with(Some(0.5), 10.0);
         let found = of(&repeats(&[98.0, 100.0, 102.0], &test), &test).unwrap();
         assert!((found.fraction - 0.103_26).abs() < 1e-5, "{found:?}");
@@ -175,9 +188,16 @@ mod tests {
 
     #[test]
     fn a_publication_has_none_however_often_it_prints_a_figure() {
-        let printed =
-            crate::analysis::errata::fixture::test("T1", crate::model::PublishedKind::Point, 1, &[("rows_per_s", 1.0)]);
-        assert_eq!(of(&repeats(&[98.0, 100.0, 102.0], &printed), &printed), Err(Unknown::Published));
+        let printed = crate::analysis::errata::fixture::test(
+            "T1",
+            crate::model::PublishedKind::Point,
+            1,
+            &[("rows_per_s", 1.0)],
+        );
+        assert_eq!(
+            of(&repeats(&[98.0, 100.0, 102.0], &printed), &printed),
+            Err(Unknown::Published)
+        );
     }
 
     #[test]

@@ -1,16 +1,18 @@
-//! Key performance metrics of a test, computed from their definition in the catalogue; counters as rates per second of the
-//! window, and how many processes really worked on an op.
+//! Key performance metrics of a test, computed from their definition in the catalogue; counters as
+//! rates per second of the window, and how many processes really worked on an op.
 
 use super::promise::is_overloaded;
 use super::scope::Scope;
 use crate::model::{Expr, Kpm, KpmValue, Tally, TestResult};
 
-/// The value of `kpm` for a result, in the KPM's own unit; absent if its counter is unknown or nothing was done.
+/// The value of `kpm` for a result, in the KPM's own unit; absent if its counter is unknown or
+/// nothing was done.
 pub fn evaluate(kpm: &Kpm, result: &TestResult) -> Option<f64> {
     Some(base_value(&kpm.value, result)? * kpm.scale)
 }
 
-/// Sets `kpm_value` and `second_value` of a result from its definitions; a rate that was not kept up with has none.
+/// Sets `kpm_value` and `second_value` of a result from its definitions; a rate that was not kept
+/// up with has none.
 pub fn fill(result: &mut TestResult) {
     if result.open.as_ref().is_some_and(|open| is_overloaded(open, result.window.ops)) {
         (result.kpm_value, result.second_value) = (None, None);
@@ -38,7 +40,9 @@ fn base_value(value: &KpmValue, result: &TestResult) -> Option<f64> {
         KpmValue::Rows => when_done(result.rows_per_s),
         KpmValue::ServiceTime => mean_service_s(&result.window),
         KpmValue::Counter(name) => counter_per_s(result, name),
-        KpmValue::CounterBlocks(name) => Some(counter_per_s(result, name)? * result.facts.get("block_bytes")?),
+        KpmValue::CounterBlocks(name) => {
+            Some(counter_per_s(result, name)? * result.facts.get("block_bytes")?)
+        }
     }
 }
 
@@ -47,11 +51,12 @@ const EXACT_PREFIXES: [&str; 3] = ["os_", "self_", "server_"];
 
 /// The counter `name` per second of the window; absent if the counter is.
 ///
-/// Operating system counters: their difference over the window / its length. Database counters: some engines hand
-/// them over late (a session reports once a second at best, at the latest when it ends), and a long op
-/// counts at its end, so that a difference over the window can be off by more than a second's worth. They are exact
-/// for the whole test only. Hence the figure per op over the whole test, times the ops per second of the window; for a
-/// test without ops, per second of the whole test.
+/// Operating system counters: their difference over the window / its length. Database counters:
+/// some engines hand them over late (a session reports once a second at best, at the latest when it
+/// ends), and a long op counts at its end, so that a difference over the window can be off by more
+/// than a second's worth. They are exact for the whole test only. Hence the figure per op over the
+/// whole test, times the ops per second of the window; for a test without ops, per second of the
+/// whole test.
 pub fn counter_per_s(result: &TestResult, name: &str) -> Option<f64> {
     if EXACT_PREFIXES.iter().any(|prefix| name.starts_with(prefix)) {
         return window_per_s(result, name);
@@ -72,12 +77,16 @@ pub fn window_per_s(result: &TestResult, name: &str) -> Option<f64> {
 /// Fact with the processes that worked on one op, on average.
 pub const THREADS_USED: &str = "threads_used";
 
-/// Evaluates the workload's definition of the real number of threads (`seq_scans / ops`) and keeps it as a fact of the
-/// result; where the engine counts the processor time of its threads instead, how many processors were at work for each job.
-/// Without a definition, or where a counter is missing, nothing is known.
+/// Evaluates the workload's definition of the real number of threads (`seq_scans / ops`) and keeps
+/// it as a fact of the result; where the engine counts the processor time of its threads instead,
+/// how many processors were at work for each job. Without a definition, or where a counter is
+/// missing, nothing is known.
 pub fn keep_threads(result: &mut TestResult, definition: Option<&Expr>) {
     let Some(definition) = definition else { return };
-    let at_work = result.counters.get("worker_cpu_s").map(|cpu_s| cpu_s / (result.total_s * f64::from(result.jobs)));
+    let at_work = result
+        .counters
+        .get("worker_cpu_s")
+        .map(|cpu_s| cpu_s / (result.total_s * f64::from(result.jobs)));
     let used = Scope::new(result).over_counters(definition).or(at_work);
     if let Some(used) = used.filter(|used| used.is_finite()) {
         result.facts.insert(THREADS_USED.into(), used);
@@ -108,14 +117,19 @@ mod tests {
         assert_eq!(value(KpmValue::Counter("unknown".into()), &result), None);
         assert_eq!(value(KpmValue::CounterBlocks("blocks_written".into()), &result), None);
         result.facts.insert("block_bytes".into(), 8192.0);
-        assert_eq!(value(KpmValue::CounterBlocks("blocks_written".into()), &result), Some(163_840_000.0));
+        assert_eq!(
+            value(KpmValue::CounterBlocks("blocks_written".into()), &result),
+            Some(163_840_000.0)
+        );
     }
 
     #[test]
     fn fill_applies_the_scale_and_leaves_unknown_absent() {
         let mut result = fixture::result();
-        result.kpm = Kpm { scale: 1000.0, ..fixture::kpm(KpmValue::ServiceTime, "ms", Better::Lower) };
-        result.second = Some(fixture::kpm(KpmValue::Counter("wal_bytes".into()), "B/s", Better::Higher));
+        result.kpm =
+            Kpm { scale: 1000.0, ..fixture::kpm(KpmValue::ServiceTime, "ms", Better::Lower) };
+        result.second =
+            Some(fixture::kpm(KpmValue::Counter("wal_bytes".into()), "B/s", Better::Higher));
         result.second_value = Some(1.0);
         fill(&mut result);
         assert!((result.kpm_value.unwrap() - 0.2).abs() < 1e-12);
@@ -133,7 +147,8 @@ mod tests {
     fn a_database_counter_is_taken_per_op_of_the_whole_test() {
         let mut result = fixture::result();
         result.counters = fixture::counters(&[("logical_reads", 360_000.0)]);
-        // A late counter: the window saw too little of it. 360000 / 120000 ops = 3 per op, x 10000 ops/s.
+        // A late counter: the window saw too little of it. 360000 / 120000 ops = 3 per op, x 10000
+        // ops/s.
         result.window_counters = fixture::counters(&[("logical_reads", 7.0)]);
         assert_eq!(counter_per_s(&result, "logical_reads"), Some(30_000.0));
         result.total = Tally::default();

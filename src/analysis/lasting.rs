@@ -1,5 +1,6 @@
-//! Whether a rate lasts: a database answers first and does part of the work later. What it has put off at a moment are its
-//! gauges `debt_*`; the time in which it does that after a test is `pay_back_s` (see docs/counters.md).
+//! Whether a rate lasts: a database answers first and does part of the work later. What it has put
+//! off at a moment are its gauges `debt_*`; the time in which it does that after a test is
+//! `pay_back_s` (see docs/counters.md).
 
 use super::kpm;
 use crate::model::{Counters, KpmValue, Lasting, LastingState, Moment, TestResult};
@@ -11,7 +12,8 @@ const LEFT: f64 = 0.02;
 /// A pay-back of this share of the test changes no figure that anybody reads.
 const NEGLIGIBLE: f64 = 0.01;
 
-/// What one gauge told: its name, and its value when the jobs began, when they had ended, and after the pay-back.
+/// What one gauge told: its name, and its value when the jobs began, when they had ended, and after
+/// the pay-back.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Debt {
     pub name: String,
@@ -29,28 +31,38 @@ impl Debt {
 
 /// The gauges that the database has.
 pub fn debts(result: &TestResult) -> Vec<Debt> {
-    let (Some(begin), Some(end)) = (at(result, Moment::Begin), at(result, Moment::End)) else { return Vec::new() };
+    let (Some(begin), Some(end)) = (at(result, Moment::Begin), at(result, Moment::End)) else {
+        return Vec::new();
+    };
     let paid = at(result, Moment::Paid);
-    between(begin, end).map(|debt| Debt { paid: paid.and_then(|paid| paid.get(&debt.name)), ..debt }).collect()
+    between(begin, end)
+        .map(|debt| Debt { paid: paid.and_then(|paid| paid.get(&debt.name)), ..debt })
+        .collect()
 }
 
-/// True if something is owed at `now` that a test added between `begin` and `end`; also where no gauge tells it.
+/// True if something is owed at `now` that a test added between `begin` and `end`; also where no
+/// gauge tells it.
 pub fn is_owed(begin: &Counters, end: &Counters, now: &Counters) -> bool {
     let known: Vec<Debt> = between(begin, end).collect();
-    known.is_empty() || known.iter().any(|debt| debt.is_owed(now.get(&debt.name).unwrap_or(debt.end)))
+    known.is_empty()
+        || known.iter().any(|debt| debt.is_owed(now.get(&debt.name).unwrap_or(debt.end)))
 }
 
 fn between<'a>(begin: &'a Counters, end: &'a Counters) -> impl Iterator<Item = Debt> + 'a {
     let gauges = end.0.iter().filter(|(name, _)| name.starts_with(DEBT));
-    gauges.filter_map(|(name, end)| Some(Debt { name: name.clone(), begin: begin.get(name)?, end: *end, paid: None }))
+    gauges.filter_map(|(name, end)| {
+        Some(Debt { name: name.clone(), begin: begin.get(name)?, end: *end, paid: None })
+    })
 }
 
-/// Whether the KPM lasts; none where the database tells nothing of what it puts off and could not be made to do it.
+/// Whether the KPM lasts; none where the database tells nothing of what it puts off and could not
+/// be made to do it.
 pub fn lasting(result: &TestResult) -> Option<Lasting> {
     let debts = debts(result);
     let burst = Lasting { state: LastingState::Burst, pay_back_s: None, kpm_value: None };
     let Some(pay_back_s) = at(result, Moment::Paid).and_then(|paid| paid.get("pay_back_s")) else {
-        let lasts = Lasting { state: LastingState::Sustained, kpm_value: result.kpm_value, ..burst };
+        let lasts =
+            Lasting { state: LastingState::Sustained, kpm_value: result.kpm_value, ..burst };
         let is_owed = debts.iter().any(|debt| debt.is_owed(debt.end));
         return (!debts.is_empty()).then_some(if is_owed { burst } else { lasts });
     };
@@ -63,15 +75,20 @@ pub fn lasting(result: &TestResult) -> Option<Lasting> {
     Some(Lasting { state, pay_back_s: Some(pay_back_s), kpm_value })
 }
 
-/// The KPM as if the jobs had waited for the pay-back: what was done in the whole test over its time and that.
+/// The KPM as if the jobs had waited for the pay-back: what was done in the whole test over its
+/// time and that.
 fn with_pay_back(result: &TestResult, pay_back_s: f64) -> Option<f64> {
     let share = result.total_s / (result.total_s + pay_back_s);
-    let counted = |name: &str| Some(share * (result.counters.get(name)? + paid(result, name)) / result.total_s);
+    let counted = |name: &str| {
+        Some(share * (result.counters.get(name)? + paid(result, name)) / result.total_s)
+    };
     let value = match &result.kpm.value {
         KpmValue::ServiceTime => return None,
         KpmValue::Counter(name) => counted(name)?,
         KpmValue::CounterBlocks(name) => counted(name)? * result.facts.get("block_bytes")?,
-        KpmValue::Units | KpmValue::Ops | KpmValue::Rows => return Some(share * kpm::evaluate(&result.kpm, result)?),
+        KpmValue::Units | KpmValue::Ops | KpmValue::Rows => {
+            return Some(share * kpm::evaluate(&result.kpm, result)?);
+        }
     };
     Some(value * result.kpm.scale)
 }
@@ -83,7 +100,11 @@ fn paid(result: &TestResult, name: &str) -> f64 {
 }
 
 fn at(result: &TestResult, moment: Moment) -> Option<&Counters> {
-    result.snapshots.iter().find(|snapshot| snapshot.moment == moment).map(|snapshot| &snapshot.counters)
+    result
+        .snapshots
+        .iter()
+        .find(|snapshot| snapshot.moment == moment)
+        .map(|snapshot| &snapshot.counters)
 }
 
 #[cfg(test)]
@@ -101,11 +122,15 @@ mod tests {
             counters: fixture::counters(pairs),
             cost_ms: 0.0,
         };
-        TestResult { snapshots: moments.into_iter().zip(readings).map(snapshot).collect(), ..fixture::result() }
+        TestResult {
+            snapshots: moments.into_iter().zip(readings).map(snapshot).collect(),
+            ..fixture::result()
+        }
     }
 
     fn found(readings: &[&[(&str, f64)]]) -> Option<(LastingState, Option<f64>, Option<f64>)> {
-        lasting(&test(readings)).map(|lasting| (lasting.state, lasting.pay_back_s, lasting.kpm_value))
+        lasting(&test(readings))
+            .map(|lasting| (lasting.state, lasting.pay_back_s, lasting.kpm_value))
     }
 
     #[test]
@@ -113,9 +138,15 @@ mod tests {
         let (begin, end) = ([("debt_dirty_blocks", 10.0)], [("debt_dirty_blocks", 5010.0)]);
         let paid = [("debt_dirty_blocks", 90.0), ("pay_back_s", 4.0)];
         // 12 s of work and 4 s of pay-back: three quarters.
-        assert_eq!(found(&[&begin, &end, &paid]), Some((LastingState::Accounted, Some(4.0), Some(7500.0))));
+        assert_eq!(
+            found(&[&begin, &end, &paid]),
+            Some((LastingState::Accounted, Some(4.0), Some(7500.0)))
+        );
         let quick = [("debt_dirty_blocks", 10.0), ("pay_back_s", 0.1)];
-        assert_eq!(found(&[&begin, &end, &quick]), Some((LastingState::Sustained, Some(0.1), Some(10_000.0))));
+        assert_eq!(
+            found(&[&begin, &end, &quick]),
+            Some((LastingState::Sustained, Some(0.1), Some(10_000.0)))
+        );
     }
 
     #[test]
@@ -139,8 +170,13 @@ mod tests {
 
     #[test]
     fn blocks_that_the_pay_back_wrote_count_and_times_have_no_rate() {
-        let mut result = test(&[&[], &[("blocks_written", 900.0)], &[("blocks_written", 1500.0), ("pay_back_s", 3.0)]]);
-        result.kpm = fixture::kpm(KpmValue::Counter("blocks_written".into()), "dbps", Better::Higher);
+        let mut result = test(&[
+            &[],
+            &[("blocks_written", 900.0)],
+            &[("blocks_written", 1500.0), ("pay_back_s", 3.0)],
+        ]);
+        result.kpm =
+            fixture::kpm(KpmValue::Counter("blocks_written".into()), "dbps", Better::Higher);
         result.counters = fixture::counters(&[("blocks_written", 900.0)]);
         assert_eq!(lasting(&result).unwrap().kpm_value, Some(100.0), "1500 blocks in 15 s");
         result.kpm = fixture::kpm(KpmValue::ServiceTime, "s", Better::Lower);
@@ -150,10 +186,14 @@ mod tests {
 
     #[test]
     fn what_is_owed_is_asked_of_every_gauge() {
-        let reading = |dirty, undo| fixture::counters(&[("debt_dirty_blocks", dirty), ("debt_undo", undo)]);
+        let reading =
+            |dirty, undo| fixture::counters(&[("debt_dirty_blocks", dirty), ("debt_undo", undo)]);
         let (begin, end) = (reading(0.0, 5.0), reading(100.0, 5.0));
         assert!(is_owed(&begin, &end, &end) && is_owed(&begin, &end, &reading(3.0, 5.0)));
         assert!(!is_owed(&begin, &end, &reading(2.0, 900.0)), "undo did not grow in the test");
-        assert!(is_owed(&Counters::default(), &Counters::default(), &Counters::default()), "nobody knows");
+        assert!(
+            is_owed(&Counters::default(), &Counters::default(), &Counters::default()),
+            "nobody knows"
+        );
     }
 }

@@ -1,10 +1,12 @@
-//! What each layer between a client and the database costs: differences of the service time of one lookup that goes by several
-//! ways, block by block. Pure.
+//! What each layer between a client and the database costs: differences of the service time of one
+//! lookup that goes by several ways, block by block. Pure.
 
 use serde::Serialize;
 
 use super::study::{Blocks, Known, known, paired, too_few};
-use crate::model::{Drive, Protocol, ReasonCode, Sentence, Status, Test, TestResult, Transport, Wire};
+use crate::model::{
+    Drive, Protocol, ReasonCode, Sentence, Status, Test, TestResult, Transport, Wire,
+};
 
 /// The way of a lookup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,14 +41,18 @@ impl Way {
             Protocol::PreparedText => "prepared, results as text",
             Protocol::Simple => "simple protocol, results as text",
         });
-        Sentence::new("{transport}: {protocol}").with("transport", carried(wire.transport)).with("protocol", protocol)
+        Sentence::new("{transport}: {protocol}")
+            .with("transport", carried(wire.transport))
+            .with("protocol", protocol)
     }
 
     /// As what is left out of a plan tells of it.
     fn is_left_out(self, label: &str) -> bool {
         let Way::From(wire) = self else { return !label.contains('=') };
         wire.params().iter().all(|(name, value)| {
-            label.split([':', ',']).any(|part| part.split_once('=') == Some((name.as_str(), value.as_str())))
+            label
+                .split([':', ','])
+                .any(|part| part.split_once('=') == Some((name.as_str(), value.as_str())))
         })
     }
 }
@@ -95,7 +101,10 @@ pub struct LayerRow {
     pub why: Option<Sentence>,
 }
 
-fn in_english<S: serde::Serializer>(why: &Option<Sentence>, serializer: S) -> Result<S::Ok, S::Error> {
+fn in_english<S: serde::Serializer>(
+    why: &Option<Sentence>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     why.as_ref().map(ToString::to_string).serialize(serializer)
 }
 
@@ -108,7 +117,8 @@ pub struct Layers {
     pub layers: Vec<LayerRow>,
 }
 
-/// All lookups of a run that went by two ways at least. `left_out` is what the plan left out: workload with way, and reason.
+/// All lookups of a run that went by two ways at least. `left_out` is what the plan left out:
+/// workload with way, and reason.
 pub fn layers(tests: &[Test], left_out: &[(String, String)]) -> Vec<Layers> {
     let mut found: Vec<(String, u32)> = Vec::new();
     for test in tests.iter().filter_map(Test::measured).filter(|test| Way::of(test).is_some()) {
@@ -117,9 +127,14 @@ pub fn layers(tests: &[Test], left_out: &[(String, String)]) -> Vec<Layers> {
             found.push(key);
         }
     }
-    let all = found.into_iter().map(|(workload, jobs)| Study { tests, left_out, workload, jobs }.layers());
+    let all = found
+        .into_iter()
+        .map(|(workload, jobs)| Study { tests, left_out, workload, jobs }.layers());
     let in_process = Way::by(Transport::Process, Protocol::Prepared);
-    all.filter(|layers| layers.ways.len() > 1 || layers.ways.iter().any(|row| row.way == in_process)).collect()
+    all.filter(|layers| {
+        layers.ways.len() > 1 || layers.ways.iter().any(|row| row.way == in_process)
+    })
+    .collect()
 }
 
 /// The tests of a workload at a number of jobs.
@@ -132,16 +147,18 @@ struct Study<'a> {
 
 impl<'a> Study<'a> {
     fn blocks(&self, way: Way) -> Blocks<'a> {
-        let is_of =
-            |test: &TestResult| test.workload == self.workload && test.jobs == self.jobs && Way::of(test) == Some(way);
+        let is_of = |test: &TestResult| {
+            test.workload == self.workload && test.jobs == self.jobs && Way::of(test) == Some(way)
+        };
         Blocks::of(self.tests, is_of)
     }
 
     fn layers(self) -> Layers {
-        let clients = Transport::CHOICES
-            .iter()
-            .flat_map(|transport| Protocol::CHOICES.iter().map(|protocol| Way::by(*transport, *protocol)));
-        let ways = [Way::Inside].into_iter().chain(clients).filter(|way| !self.blocks(*way).is_empty());
+        let clients = Transport::CHOICES.iter().flat_map(|transport| {
+            Protocol::CHOICES.iter().map(|protocol| Way::by(*transport, *protocol))
+        });
+        let ways =
+            [Way::Inside].into_iter().chain(clients).filter(|way| !self.blocks(*way).is_empty());
         let ways: Vec<WayRow> = ways.map(|way| self.way(way)).collect();
         let layers = self.rows();
         Layers { workload: self.workload, jobs: self.jobs, ways, layers }
@@ -178,8 +195,20 @@ impl<'a> Study<'a> {
             ),
         ];
         rows.push(match self.blocks(prepared(socket)).is_empty() {
-            true => self.apart("transport", tcp, "client and round trip over TCP", prepared(tcp), Way::Inside),
-            false => self.apart("tcp", tcp, "TCP instead of the Unix socket", prepared(tcp), prepared(socket)),
+            true => self.apart(
+                "transport",
+                tcp,
+                "client and round trip over TCP",
+                prepared(tcp),
+                Way::Inside,
+            ),
+            false => self.apart(
+                "tcp",
+                tcp,
+                "TCP instead of the Unix socket",
+                prepared(tcp),
+                prepared(socket),
+            ),
         });
         for transport in [socket, tcp] {
             if !self.blocks(prepared(transport)).is_empty() {
@@ -196,17 +225,28 @@ impl<'a> Study<'a> {
         let way = |protocol| Way::by(transport, protocol);
         let (binary, text, simple) = (Protocol::Prepared, Protocol::PreparedText, Protocol::Simple);
         let (from, name) = match self.blocks(way(text)).is_empty() {
-            true => (binary, "simple protocol with results as text instead of prepared with binary results"),
+            true => (
+                binary,
+                "simple protocol with results as text instead of prepared with binary results",
+            ),
             false => (text, "simple protocol instead of prepared, both with results as text"),
         };
         [
-            self.apart("text", transport, "results as text instead of binary", way(text), way(binary)),
+            self.apart(
+                "text",
+                transport,
+                "results as text instead of binary",
+                way(text),
+                way(binary),
+            ),
             self.apart("simple", transport, name, way(simple), way(from)),
         ]
     }
 
     fn rows_in_process(&self, way: Way) -> Vec<LayerRow> {
-        let no = |layer, name| without(layer, name, "does not apply: the database runs in our process".into());
+        let no = |layer, name| {
+            without(layer, name, "does not apply: the database runs in our process".into())
+        };
         vec![
             self.alone("inside", "the lookup, called within our process", way),
             no("transport", "client and round trip over the Unix socket"),
@@ -221,11 +261,22 @@ impl<'a> Study<'a> {
     fn alone(&self, layer: &'static str, name: &'static str, way: Way) -> LayerRow {
         let blocks = self.blocks(way);
         let row = without(layer, name, self.missing(way, &blocks));
-        if blocks.is_empty() { row } else { told(row, &known(&blocks.values(service_us)), blocks.status(), false) }
+        if blocks.is_empty() {
+            row
+        } else {
+            told(row, &known(&blocks.values(service_us)), blocks.status(), false)
+        }
     }
 
     /// The difference of two ways.
-    fn apart(&self, layer: &'static str, transport: Transport, name: &'static str, way: Way, less: Way) -> LayerRow {
+    fn apart(
+        &self,
+        layer: &'static str,
+        transport: Transport,
+        name: &'static str,
+        way: Way,
+        less: Way,
+    ) -> LayerRow {
         let (with, base) = (self.blocks(way), self.blocks(less));
         let over = |row: LayerRow| LayerRow { over: transport.name(), ..row };
         for (way, blocks) in [(way, &with), (less, &base)] {
@@ -233,19 +284,22 @@ impl<'a> Study<'a> {
                 return over(without(layer, name, self.missing(way, blocks)));
             }
         }
-        let values = paired(&with.values(service_us), &base.values(service_us), |with, base| with - base);
-        let row = told(without(layer, name, "".into()), &values, with.status().max(base.status()), true);
+        let values =
+            paired(&with.values(service_us), &base.values(service_us), |with, base| with - base);
+        let row =
+            told(without(layer, name, "".into()), &values, with.status().max(base.status()), true);
         over(row)
     }
 
     /// Why a way has no figure.
     fn missing(&self, way: Way, blocks: &Blocks<'_>) -> Sentence {
-        let reason =
-            self.left_out.iter().find(|(label, _)| label.starts_with(&self.workload) && way.is_left_out(label));
+        let reason = self
+            .left_out
+            .iter()
+            .find(|(label, _)| label.starts_with(&self.workload) && way.is_left_out(label));
         match (reason, blocks.why_left_out()) {
-            (Some((_, reason)), _) => {
-                Sentence::new("not measured: {reason}").with("reason", Sentence::quoted(reason.as_str()))
-            }
+            (Some((_, reason)), _) => Sentence::new("not measured: {reason}")
+                .with("reason", Sentence::quoted(reason.as_str())),
             (None, Some(reason)) => reason.said(),
             (None, None) => "not measured".into(),
         }
@@ -297,11 +351,20 @@ mod tests {
 
     /// Blocks of a way whose lookups take these times.
     fn way(drive: Drive, params: &[(&str, &str)], us: &[f64]) -> Vec<Test> {
-        let chosen: std::collections::BTreeMap<String, String> =
-            params.iter().map(|(name, value)| ((*name).to_string(), (*value).to_string())).collect();
+        let chosen: std::collections::BTreeMap<String, String> = params
+            .iter()
+            .map(|(name, value)| ((*name).to_string(), (*value).to_string()))
+            .collect();
         let test = |(block, us): (usize, &f64)| {
             let latency = LatencySummary { mean_us: Some(*us), ..LatencySummary::default() };
-            TestResult { seq: block as u32 + 1, drive, chosen: chosen.clone(), latency, ..fixture::at(1, 1.0) }.into()
+            TestResult {
+                seq: block as u32 + 1,
+                drive,
+                chosen: chosen.clone(),
+                latency,
+                ..fixture::at(1, 1.0)
+            }
+            .into()
         };
         us.iter().enumerate().map(test).collect()
     }
@@ -320,7 +383,11 @@ mod tests {
             way(Drive::Database, &[], &drift(5.0)),
             way(Drive::Client, &[socket], &drift(25.0)),
             way(Drive::Client, &[("transport", "tcp")], &drift(35.0)),
-            way(Drive::Client, &[socket, ("protocol", "simple")], &[30.0, 25.0, 33.0, 30.0, 45.0, 40.0, 70.0, 60.0]),
+            way(
+                Drive::Client,
+                &[socket, ("protocol", "simple")],
+                &[30.0, 25.0, 33.0, 30.0, 45.0, 40.0, 70.0, 60.0],
+            ),
         ]
         .concat()
     }
@@ -336,12 +403,18 @@ mod tests {
         let found = layers(&server(), &left_out);
         assert_eq!((found.len(), found[0].ways.len()), (1, 4));
         let socket = row(&found, "transport");
-        assert_eq!((socket.us, socket.low_us, socket.high_us, socket.blocks), (Some(20.0), Some(20.0), Some(20.0), 8));
+        assert_eq!(
+            (socket.us, socket.low_us, socket.high_us, socket.blocks),
+            (Some(20.0), Some(20.0), Some(20.0), 8)
+        );
         assert_eq!(row(&found, "tcp").us, Some(10.0));
         assert_eq!(row(&found, "text").why.as_ref().unwrap().to_string(), "not measured: no text");
         let simple = row(&found, "simple");
         assert!(simple.name.to_string().contains("binary results"), "text was not measured");
-        assert_eq!((simple.us, simple.why.as_ref().unwrap().to_string()), (None, "not told apart from 0".into()));
+        assert_eq!(
+            (simple.us, simple.why.as_ref().unwrap().to_string()),
+            (None, "not told apart from 0".into())
+        );
         assert!(simple.low_us < Some(0.0) && simple.high_us > Some(0.0));
         assert_eq!(row(&found, "tls").why.as_ref().unwrap().to_string(), "not measured");
     }
@@ -351,12 +424,16 @@ mod tests {
         let mut tests = server();
         for test in tests.iter_mut().filter(|test| test.drive() == Drive::Database).take(3) {
             let Test::Measured(result) = test else { panic!() };
-            result.verdict = Verdict::from_reasons(vec![Reason::new(Status::Invalid, ReasonCode::Contract, "")]);
+            result.verdict =
+                Verdict::from_reasons(vec![Reason::new(Status::Invalid, ReasonCode::Contract, "")]);
         }
         let found = layers(&tests, &[]);
         let socket = row(&found, "transport");
         assert_eq!((socket.us, socket.blocks), (None, 5));
-        assert_eq!(socket.why.as_ref().unwrap().to_string(), "5 of the 6 blocks that are needed can be used");
+        assert_eq!(
+            socket.why.as_ref().unwrap().to_string(),
+            "5 of the 6 blocks that are needed can be used"
+        );
         assert_eq!(row(&found, "tcp").us, Some(10.0), "it needs no test of the database drive");
     }
 
@@ -366,9 +443,14 @@ mod tests {
         assert_eq!(row(&found, "inside").us, Some(2.0));
         let why = |layer| row(&found, layer).why.as_ref().unwrap().to_string();
         assert!(
-            ["transport", "tcp", "text", "simple", "tls"].into_iter().all(|layer| why(layer).contains("our process"))
+            ["transport", "tcp", "text", "simple", "tls"]
+                .into_iter()
+                .all(|layer| why(layer).contains("our process"))
         );
         assert!(layers(&way(Drive::Client, &[("org", "heap")], &[2.0; 6]), &[]).is_empty());
-        assert!(layers(&way(Drive::Client, &[], &[2.0; 6]), &[]).is_empty(), "one way has no layers");
+        assert!(
+            layers(&way(Drive::Client, &[], &[2.0; 6]), &[]).is_empty(),
+            "one way has no layers"
+        );
     }
 }

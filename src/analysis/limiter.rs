@@ -1,6 +1,8 @@
-//! The limiter: why not more? Causes in the order of the time of the jobs that each takes, with their figures. Pure.
+//! The limiter: why not more? Causes in the order of the time of the jobs that each takes, with
+//! their figures. Pure.
 //!
-//! Waits come from the samples of the sessions; where there are none, from the counters of the database that time them.
+//! Waits come from the samples of the sessions; where there are none, from the counters of the
+//! database that time them.
 
 use super::cpu::foreign;
 use super::time_model::waiting_for_processor_s;
@@ -20,12 +22,14 @@ pub(super) use processors::{usable_processors, used_processors};
 const CAUSE: f64 = 0.1;
 /// Where only counters tell a wait, with work of other kinds around it: half of the time.
 const WAIT_LIMIT: f64 = 0.5;
-/// Checkpoints at least so often are a cause: one each so many seconds of the test, and at least two.
+/// Checkpoints at least so often are a cause: one each so many seconds of the test, and at least
+/// two.
 const OFTEN_S: f64 = 30.0;
-/// Who makes checkpoints, as the classes of its events begin; so do those of jobs that wait for one.
+/// Who makes checkpoints, as the classes of its events begin; so do those of jobs that wait for
+/// one.
 const CHECKPOINTER: &str = "checkpointer";
-/// Speed of a walk through memory, 1 = at rest, from which on down memory is near its bandwidth: there each access takes twice as long
-/// as at rest, and more.
+/// Speed of a walk through memory, 1 = at rest, from which on down memory is near its bandwidth:
+/// there each access takes twice as long as at rest, and more.
 const LOADED_MEMORY: f64 = 0.5;
 /// From this share of its time on our process is why sessions wait for their client.
 const OURS: f64 = 0.5;
@@ -98,14 +102,15 @@ impl Cause {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Limiter {
     pub cause: Cause,
-    /// Of the time of the jobs; above 1 where processes in the background work beside them. Unknown where a cause is seen and its
-    /// time is not.
+    /// Of the time of the jobs; above 1 where processes in the background work beside them. Unknown
+    /// where a cause is seen and its time is not.
     pub share: Option<f64>,
     /// The figures.
     pub evidence: Sentence,
 }
 
-/// The causes of a test, the one that takes most of the time first; empty = not found among those that can be measured.
+/// The causes of a test, the one that takes most of the time first; empty = not found among those
+/// that can be measured.
 pub fn limiters(result: &TestResult) -> Vec<Limiter> {
     let rules: [fn(&TestResult) -> Option<Limiter>; 10] = [
         processor,
@@ -123,21 +128,24 @@ pub fn limiters(result: &TestResult) -> Vec<Limiter> {
         rules.into_iter().filter_map(|rule| rule(result)).chain(beyond_sessions(result)).collect();
     let rank = |limiter: &Limiter| match limiter.cause {
         // It is of the time at the log: before that if it is most of the writes.
-        Cause::LogBuffer => (2.0 * limiter.share.unwrap_or(0.0)).min(share_of(result, Cause::LogSync).unwrap_or(0.0)),
+        Cause::LogBuffer => (2.0 * limiter.share.unwrap_or(0.0))
+            .min(share_of(result, Cause::LogSync).unwrap_or(0.0)),
         _ => limiter.share.unwrap_or(0.0),
     };
     found.sort_by(|a, b| rank(b).total_cmp(&rank(a)));
     found
 }
 
-/// The smallest number of jobs from which on a cause comes first in every step up to the last; steps are in the order of their
-/// jobs.
+/// The smallest number of jobs from which on a cause comes first in every step up to the last;
+/// steps are in the order of their jobs.
 pub fn begins_at(steps: &[(u32, Vec<Limiter>)], cause: Cause) -> Option<u32> {
-    let is_first = |step: &&(u32, Vec<Limiter>)| step.1.first().is_some_and(|first| first.cause == cause);
+    let is_first =
+        |step: &&(u32, Vec<Limiter>)| step.1.first().is_some_and(|first| first.cause == cause);
     steps.iter().rev().take_while(is_first).last().map(|(jobs, _)| *jobs)
 }
 
-/// Share of the jobs' time that a cause takes, also if that is too little to limit a test; none where it is not known.
+/// Share of the jobs' time that a cause takes, also if that is too little to limit a test; none
+/// where it is not known.
 pub fn share_of(result: &TestResult, cause: Cause) -> Option<f64> {
     let activity = match cause {
         Cause::LogSync => Some(Activity::LogSync),
@@ -174,17 +182,20 @@ struct Around {
 fn around_waits(result: &TestResult) -> Option<Around> {
     let waits = sampled(result)?;
     let processors = waits.processors?;
-    let [kernel, queued] = [processors.kernel_s, processors.queued_s].map(|part_s| part_s / processors.of_s);
+    let [kernel, queued] =
+        [processors.kernel_s, processors.queued_s].map(|part_s| part_s / processors.of_s);
     Some(Around { kernel, queued })
 }
 
-/// A wait that sessions were seen at; for I/O its part of the kernel's work counts as well, which is nearly all where a device is fast.
-/// Those who wait for a processor can wait for nothing else: the time left to them is what a tenth is of.
+/// A wait that sessions were seen at; for I/O its part of the kernel's work counts as well, which
+/// is nearly all where a device is fast. Those who wait for a processor can wait for nothing else:
+/// the time left to them is what a tenth is of.
 fn wait(result: &TestResult, cause: Cause, activity: Activity) -> Option<Limiter> {
     let waits = sampled(result)?;
     let left = 1.0 - waits.queued().unwrap_or(0.0);
     let takes = |share: f64| TimeShares::with(result, cause, Action::Settings, share).goes;
-    let share = seen(result, activity).filter(|share| *share > 0.0 && takes(*share) >= CAUSE * left)?;
+    let share =
+        seen(result, activity).filter(|share| *share > 0.0 && takes(*share) >= CAUSE * left)?;
     let most = waits.of_jobs().find(|count| count.event.activity == activity)?;
     let around = around_waits(result).filter(|_| cause.is_io());
     let template = match around {
@@ -212,7 +223,8 @@ fn latch(result: &TestResult) -> Option<Limiter> {
     wait(result, Cause::Latch, Activity::Latch)
 }
 
-/// The time in which the log was synced, of the elapsed time (syncs of one log follow one another), where nothing was sampled.
+/// The time in which the log was synced, of the elapsed time (syncs of one log follow one another),
+/// where nothing was sampled.
 fn log_sync(result: &TestResult) -> Option<Limiter> {
     if sampled(result).is_some() {
         return wait(result, Cause::LogSync, Activity::LogSync);
@@ -226,11 +238,13 @@ fn log_sync(result: &TestResult) -> Option<Limiter> {
     )
 }
 
-/// Share of the jobs' time in which they waited for room in the log's buffer, at the most: of their time at the log the part of its
-/// writes for which a full buffer was the reason, as if one without a sync took as long as one with it.
+/// Share of the jobs' time in which they waited for room in the log's buffer, at the most: of their
+/// time at the log the part of its writes for which a full buffer was the reason, as if one without
+/// a sync took as long as one with it.
 fn waiting_for_room(result: &TestResult) -> Option<f64> {
     let counter = |name| result.window_counters.get(name);
-    let (full, writes) = counter("log_buffer_full").zip(counter("log_writes").filter(|writes| *writes > 0.0))?;
+    let (full, writes) =
+        counter("log_buffer_full").zip(counter("log_writes").filter(|writes| *writes > 0.0))?;
     Some(seen(result, Activity::LogSync)? * (full / writes).min(1.0))
 }
 
@@ -246,10 +260,14 @@ fn log_buffer(result: &TestResult) -> Option<Limiter> {
     Some(Limiter { cause: Cause::LogBuffer, share: Some(share), evidence })
 }
 
-/// Processors are used up, fixed integer work in them is as fast as ever, and a walk through memory is not.
+/// Processors are used up, fixed integer work in them is as fast as ever, and a walk through memory
+/// is not.
 fn memory(result: &TestResult) -> Option<Limiter> {
-    let work = unsteady::speed(&result.window_counters).ok().filter(|speed| *speed >= unsteady::SLOW)?;
-    let walk = unsteady::memory_speed(&result.window_counters).ok().filter(|speed| *speed <= LOADED_MEMORY)?;
+    let work =
+        unsteady::speed(&result.window_counters).ok().filter(|speed| *speed >= unsteady::SLOW)?;
+    let walk = unsteady::memory_speed(&result.window_counters)
+        .ok()
+        .filter(|speed| *speed <= LOADED_MEMORY)?;
     let template = "a walk through memory took x{walk} of its time when the run began, fixed integer work x{work}";
     let evidence = Sentence::new(template).with("walk", 1.0 / walk).with("work", 1.0 / work);
     processor(result).map(|_| Limiter { cause: Cause::Memory, share: None, evidence })
@@ -260,7 +278,13 @@ fn read(result: &TestResult) -> Option<Limiter> {
     let sampled = wait(result, Cause::Read, Activity::DataRead);
     let counted = || {
         let template = "{share%} of the jobs' time in {events=} reads";
-        timed(result, Cause::Read, ("physical_read_time_ms", "physical_reads"), result.total.busy_s, template)
+        timed(
+            result,
+            Cause::Read,
+            ("physical_read_time_ms", "physical_reads"),
+            result.total.busy_s,
+            template,
+        )
     };
     sampled.or_else(counted)
 }
@@ -273,7 +297,9 @@ fn timed(
     template: &str,
 ) -> Option<Limiter> {
     let waited_s = result.counters.get(time)? / 1000.0;
-    let share = (whole_s > 0.0).then(|| (waited_s / whole_s).min(1.0)).filter(|share| *share >= WAIT_LIMIT)?;
+    let share = (whole_s > 0.0)
+        .then(|| (waited_s / whole_s).min(1.0))
+        .filter(|share| *share >= WAIT_LIMIT)?;
     let events = result.counters.get(events).unwrap_or(0.0);
     Some(Limiter {
         cause,
@@ -282,15 +308,17 @@ fn timed(
     })
 }
 
-/// Checkpoints follow one another, or jobs were seen waiting for one. Its share is that of the jobs' time; where they do not show it
-/// that of the samples in which who makes checkpoints was seen at work.
+/// Checkpoints follow one another, or jobs were seen waiting for one. Its share is that of the
+/// jobs' time; where they do not show it that of the samples in which who makes checkpoints was
+/// seen at work.
 fn checkpoint(result: &TestResult) -> Option<Limiter> {
     let counted = result.counters.get("checkpoints");
     let often = counted.filter(|count| *count >= 2.0 && result.total_s / count <= OFTEN_S);
     let waits = sampled(result);
     let is_it = |count: &&EventCount| count.event.class.starts_with(CHECKPOINTER);
     let waited = waits.map(|waits| {
-        waits.of_jobs().filter(is_it).fold(0.0, |sum, count| sum + waits.weight(count)) / waits.sessions as f64
+        waits.of_jobs().filter(is_it).fold(0.0, |sum, count| sum + waits.weight(count))
+            / waits.sessions as f64
     });
     let at_work = waits.map(|waits| {
         let seen: u64 = waits.of_server().filter(is_it).map(|count| count.samples).sum();
@@ -304,9 +332,9 @@ fn checkpoint(result: &TestResult) -> Option<Limiter> {
                             {nearly%} of the samples";
             Sentence::new(template).with("share", share).with("nearly", at_work.unwrap_or(0.0))
         }
-        (None, Some(count)) => {
-            Sentence::new("{count=} checkpoints in {total.1} s").with("count", count).with("total", result.total_s)
-        }
+        (None, Some(count)) => Sentence::new("{count=} checkpoints in {total.1} s")
+            .with("count", count)
+            .with("total", result.total_s),
         (None, None) => return None,
     };
     Some(Limiter { cause: Cause::Checkpoint, share: waited.or(at_work), evidence })
@@ -317,7 +345,8 @@ fn neighbours(result: &TestResult) -> Option<Limiter> {
     let stolen = result.window_counters.get("os_cpu_steal_s").unwrap_or(0.0) / result.window_s;
     let others = foreign(result).map_or(0.0, |foreign| foreign.used) + stolen;
     let whole_s = f64::from(result.jobs) * result.window_s;
-    let ours_s = waiting_for_processor_s(result)?.max(result.window_counters.get("self_wait_s").unwrap_or(0.0));
+    let ours_s = waiting_for_processor_s(result)?
+        .max(result.window_counters.get("self_wait_s").unwrap_or(0.0));
     // Sessions may wait for each other as well: others are to blame for no more than they used.
     let waited_s = ours_s.min(others * result.window_s);
     let share = waited_s / whole_s;
@@ -328,14 +357,15 @@ fn neighbours(result: &TestResult) -> Option<Limiter> {
     (share >= CAUSE).then_some(Limiter { cause: Cause::Neighbours, share: Some(share), evidence })
 }
 
-/// What keeps sessions idle in a closed loop: our process, as long as its threads work or wait for a processor, else the way
-/// between them and the server.
+/// What keeps sessions idle in a closed loop: our process, as long as its threads work or wait for
+/// a processor, else the way between them and the server.
 fn beyond_sessions(result: &TestResult) -> Vec<Limiter> {
     let Some(waits) = sampled(result).filter(|_| result.open.is_none()) else { return Vec::new() };
     let whole_s = f64::from(result.jobs) * result.window_s;
     let idle_s = waits.seconds(waits.at_rest(), result.window_s);
     let counter = |name: &str| result.window_counters.get(name);
-    let (Some(worked_s), waited_s) = (counter("self_cpu_s"), counter("self_wait_s").unwrap_or(0.0)) else {
+    let (Some(worked_s), waited_s) = (counter("self_cpu_s"), counter("self_wait_s").unwrap_or(0.0))
+    else {
         return Vec::new();
     };
     let ours_s = (worked_s + waited_s).min(idle_s);
@@ -351,7 +381,11 @@ fn beyond_sessions(result: &TestResult) -> Vec<Limiter> {
         )
     };
     let evidence = |sentence: Sentence| {
-        sentence.with("idle", idle_s).with("worked", worked_s).with("waited", waited_s).with("ours", ours_s)
+        sentence
+            .with("idle", idle_s)
+            .with("worked", worked_s)
+            .with("waited", waited_s)
+            .with("ours", ours_s)
     };
     let found = [
         (ours_s >= OURS * idle_s).then(|| (Cause::Client, ours_s / whole_s, evidence(client()))),

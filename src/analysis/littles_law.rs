@@ -1,12 +1,16 @@
-//! Little's law: in a closed loop without think time, jobs = throughput x service time, over all ops and for each part
-//! of a mixed workload by itself. If they disagree, something was not counted or not timed.
+//! Little's law: in a closed loop without think time, jobs = throughput x service time, over all
+//! ops and for each part of a mixed workload by itself. If they disagree, something was not counted
+//! or not timed.
 //!
-//! The mean of the *sampled* ops is not part of the law: the sample may miss the one op that waited for a second, and a
-//! timed op contains a read of the clock. If it is far off, a note says that the percentiles are those of the sample.
+//! The mean of the *sampled* ops is not part of the law: the sample may miss the one op that waited
+//! for a second, and a timed op contains a read of the clock. If it is far off, a note says that
+//! the percentiles are those of the sample.
 
 use super::cpu::processors;
 use super::kpm::mean_service_s;
-use crate::model::{JobFigures, PartFigures, Reason, ReasonCode, Sentence, Status, Tally, TestResult};
+use crate::model::{
+    JobFigures, PartFigures, Reason, ReasonCode, Sentence, Status, Tally, TestResult,
+};
 use crate::stats::LatencyHistogram;
 use crate::stats::sequence::POINTS_PER_S;
 
@@ -14,35 +18,40 @@ use crate::stats::sequence::POINTS_PER_S;
 const TOLERANCE: f64 = 0.05;
 /// Fewest timed ops whose mean is compared.
 const FEWEST_SAMPLES: u64 = 100;
-/// By how much a timed op may differ from others, in seconds: the clock inside a database ticks in whole microseconds,
-/// and a timed op contains a read of it. For ops of a few microseconds it is more than 5 %.
+/// By how much a timed op may differ from others, in seconds: the clock inside a database ticks in
+/// whole microseconds, and a timed op contains a read of it. For ops of a few microseconds it is
+/// more than 5 %.
 const CLOCK_S: f64 = 1e-6;
 /// A tick of more than this part of the median shows.
 const TICK_SHOWS: f64 = 0.01;
 /// Length of a slice in seconds, but of windows that end when their figure is known.
 const SLICE_S: f64 = 1.0;
 
-/// What a job may wait for a processor between two slices, in seconds, for each job that shares the processor.
+/// What a job may wait for a processor between two slices, in seconds, for each job that shares the
+/// processor.
 const TURN_S: f64 = 0.01;
 
-/// The reasons `little`: invalid if the service times of a part disagree, conditional if jobs were missing from the
-/// window, or if they may have waited for processors whose number is not known; and a note `sampling` if the timed ops do
-/// not look like all ops.
+/// The reasons `little`: invalid if the service times of a part disagree, conditional if jobs were
+/// missing from the window, or if they may have waited for processors whose number is not known;
+/// and a note `sampling` if the timed ops do not look like all ops.
 pub fn judge(result: &TestResult) -> Vec<Reason> {
     if result.open.is_some() {
         return ticks(result).into_iter().collect(); // jobs that wait for the next due op have think time
     }
     let Some(expected_s) = jobs_over_throughput_s(result) else { return vec![] };
     let law = match result.parts.len() {
-        0 | 1 => busy(&result.window, (result.jobs, slice_s(result)), expected_s, crowd(result)).into_iter().collect(),
+        0 | 1 => busy(&result.window, (result.jobs, slice_s(result)), expected_s, crowd(result))
+            .into_iter()
+            .collect(),
         _ => parts(result),
     };
     let notes = [timed(result, expected_s), ticks(result), presence(result, expected_s)];
     law.into_iter().chain(notes.into_iter().flatten()).collect()
 }
 
-/// Jobs / throughput. Jobs measure over their own elapsed time, so both are averages over these: the mean number of
-/// jobs is sum(elapsed) / window, the mean throughput sum(ops) / window. Without figures per job: jobs / ops per second.
+/// Jobs / throughput. Jobs measure over their own elapsed time, so both are averages over these:
+/// the mean number of jobs is sum(elapsed) / window, the mean throughput sum(ops) / window. Without
+/// figures per job: jobs / ops per second.
 fn jobs_over_throughput_s(result: &TestResult) -> Option<f64> {
     let per_op = elapsed_per_op_s(result.job_figures.iter());
     let per_op = per_op.unwrap_or(f64::from(result.jobs) / result.ops_per_s);
@@ -51,15 +60,20 @@ fn jobs_over_throughput_s(result: &TestResult) -> Option<f64> {
 
 /// Elapsed time of these jobs per op of theirs; absent without ops.
 fn elapsed_per_op_s<'a>(jobs: impl Iterator<Item = &'a JobFigures>) -> Option<f64> {
-    let (ops, elapsed_s) = jobs.fold((0, 0.0), |(ops, s), job| (ops + job.tally.ops, s + job.elapsed_s));
+    let (ops, elapsed_s) =
+        jobs.fold((0, 0.0), |(ops, s), job| (ops + job.tally.ops, s + job.elapsed_s));
     (ops > 0).then(|| elapsed_s / ops as f64)
 }
 
 /// Each part of a mixed workload against its own jobs: their ops may differ a thousandfold.
 fn parts(result: &TestResult) -> Vec<Reason> {
     let one = |(index, part): (usize, &PartFigures)| {
-        let expected_s = elapsed_per_op_s(result.job_figures.iter().filter(|job| job.part == index))?;
-        Some(busy(&part.tally, (part.jobs, slice_s(result)), expected_s, crowd(result))?.of_part(&part.workload))
+        let expected_s =
+            elapsed_per_op_s(result.job_figures.iter().filter(|job| job.part == index))?;
+        Some(
+            busy(&part.tally, (part.jobs, slice_s(result)), expected_s, crowd(result))?
+                .of_part(&part.workload),
+        )
     };
     result.parts.iter().enumerate().filter_map(one).collect()
 }
@@ -76,8 +90,14 @@ fn crowd(result: &TestResult) -> (f64, f64) {
     known.map_or((1.0, jobs.max(1.0)), |crowd| (crowd, crowd))
 }
 
-/// The loops' own busy time per op, as the engine reported it. Between slices a job waits for its turn.
-fn busy(tally: &Tally, (jobs, slice_s): (u32, f64), expected_s: f64, crowd: (f64, f64)) -> Option<Reason> {
+/// The loops' own busy time per op, as the engine reported it. Between slices a job waits for its
+/// turn.
+fn busy(
+    tally: &Tally,
+    (jobs, slice_s): (u32, f64),
+    expected_s: f64,
+    crowd: (f64, f64),
+) -> Option<Reason> {
     let busy_s = mean_service_s(tally)?;
     let turns = tally.busy_s / slice_s + f64::from(jobs);
     let waited_s = |crowd: f64| TURN_S * crowd * turns / tally.ops as f64;
@@ -87,10 +107,12 @@ fn busy(tally: &Tally, (jobs, slice_s): (u32, f64), expected_s: f64, crowd: (f64
     let (fewest, most) = if missing_s > 0.0 { crowd } else { (1.0, 1.0) };
     let status = if exceeds(waited_s(most)) { Status::Invalid } else { Status::Conditional };
     let sentence = "busy time per op is {got} us, jobs / throughput {expected} us ({difference%})";
-    exceeds(waited_s(fewest)).then(|| Reason::new(status, ReasonCode::Little, against(sentence, busy_s, expected_s)))
+    exceeds(waited_s(fewest))
+        .then(|| Reason::new(status, ReasonCode::Little, against(sentence, busy_s, expected_s)))
 }
 
-/// A note if the mean of the timed ops is not that of all ops, within three standard errors if they are a sample.
+/// A note if the mean of the timed ops is not that of all ops, within three standard errors if they
+/// are a sample.
 fn timed(result: &TestResult, expected_s: f64) -> Option<Reason> {
     let buckets = &result.latency.buckets;
     let samples: u64 = buckets.iter().map(|bucket| bucket.1).sum();
@@ -98,14 +120,21 @@ fn timed(result: &TestResult, expected_s: f64) -> Option<Reason> {
         return None;
     }
     let timed_s = LatencyHistogram::from_buckets(buckets).mean_ns() / 1e9;
-    let chance_s = if result.latency_stride > 1 { 3.0 * standard_error_s(buckets, samples, timed_s) } else { 0.0 };
+    let chance_s = if result.latency_stride > 1 {
+        3.0 * standard_error_s(buckets, samples, timed_s)
+    } else {
+        0.0
+    };
     let differs = (timed_s - expected_s).abs() > TOLERANCE * expected_s + chance_s + CLOCK_S;
     let sentence = "percentiles are those of the timed ops, whose mean is {got} us, jobs / throughput {expected} us \
                     ({difference%})";
-    differs.then(|| Reason::new(Status::Valid, ReasonCode::Sampling, against(sentence, timed_s, expected_s)))
+    differs.then(|| {
+        Reason::new(Status::Valid, ReasonCode::Sampling, against(sentence, timed_s, expected_s))
+    })
 }
 
-/// A note if percentiles are so short that the clock's tick shows: they are printed with three digits.
+/// A note if percentiles are so short that the clock's tick shows: they are printed with three
+/// digits.
 fn ticks(result: &TestResult) -> Option<Reason> {
     let tick_us = result.drive.clock_tick_us()?;
     let coarse = result.latency.p50_us.is_some_and(|p50_us| p50_us * TICK_SHOWS < tick_us);
@@ -120,16 +149,18 @@ fn standard_error_s(buckets: &[(u64, u64)], samples: u64, mean_s: f64) -> f64 {
     squares.sqrt() / samples as f64
 }
 
-/// Below this share of the window the sum of the jobs' rates, each over its own time, is not what the database did.
+/// Below this share of the window the sum of the jobs' rates, each over its own time, is not what
+/// the database did.
 const LEAST_PRESENT: f64 = 0.5;
 
-/// Jobs that ended early (lost, or done with fixed work) leave the others alone for the rest of the window; of so many jobs that
-/// their slices are longer than the window most are missing from it.
+/// Jobs that ended early (lost, or done with fixed work) leave the others alone for the rest of the
+/// window; of so many jobs that their slices are longer than the window most are missing from it.
 fn presence(result: &TestResult, expected_s: f64) -> Option<Reason> {
     let full_s = f64::from(result.jobs) * result.window_s;
     let elapsed_s: f64 = result.job_figures.iter().map(|job| job.elapsed_s).sum();
     let cut_off_s = f64::from(result.jobs) * 2.0 * expected_s.max(slice_s(result));
-    let absent = !result.job_figures.is_empty() && elapsed_s < full_s * (1.0 - TOLERANCE) - cut_off_s;
+    let absent =
+        !result.job_figures.is_empty() && elapsed_s < full_s * (1.0 - TOLERANCE) - cut_off_s;
     let share = elapsed_s / full_s;
     let status = if share < LEAST_PRESENT { Status::Invalid } else { Status::Conditional };
     let sentence = Sentence::new("the jobs were looping for only {share%} of the window");
@@ -164,7 +195,11 @@ mod tests {
     fn time_that_no_loop_accounts_for_is_found() {
         // 18.7 s busy of 20 s: 187 us against 200 us, 6.5 %; 5 % and 21 turns of 10 ms are allowed: 1.21 s.
         let window_counters = fixture::counters(&[("os_cpu_total_s", 20.0)]);
-        let result = TestResult { window: fixture::tally(100_000, 18.7), window_counters, ..fixture::result() };
+        let result = TestResult {
+            window: fixture::tally(100_000, 18.7),
+            window_counters,
+            ..fixture::result()
+        };
         let text = "busy time per op is 187 us, jobs / throughput 200 us (-6.50 %)";
         assert_eq!(texts(&result), [(Status::Invalid, text.to_string())]);
         let result = TestResult { window: fixture::tally(100_000, 19.2), ..result };
@@ -173,8 +208,8 @@ mod tests {
 
     #[test]
     fn jobs_that_share_processors_wait_longer_for_their_turn() {
-        // 64 jobs for 10 s, busy for 560 of their 640 s. Allowed: 32 s and 624 turns of 10 ms, 6.24 s; of 320 ms with two
-        // processors.
+        // 64 jobs for 10 s, busy for 560 of their 640 s. Allowed: 32 s and 624 turns of 10 ms, 6.24
+        // s; of 320 ms with two processors.
         let job = fixture::result().job_figures[0].clone();
         let crowd = |busy_s, cpu_s: &[(&str, f64)]| TestResult {
             jobs: 64,
@@ -183,15 +218,25 @@ mod tests {
             window_counters: fixture::counters(cpu_s),
             ..fixture::result()
         };
-        let judged = |busy_s, cpu_s: &[(&str, f64)]| judge(&crowd(busy_s, cpu_s)).first().map(|reason| reason.status);
+        let judged = |busy_s, cpu_s: &[(&str, f64)]| {
+            judge(&crowd(busy_s, cpu_s)).first().map(|reason| reason.status)
+        };
         let processors = |number: f64| [("os_cpu_total_s", 10.0 * number)];
         assert_eq!(judged(560.0, &processors(2.0)), None);
         assert_eq!(judged(560.0, &processors(64.0)), Some(Status::Invalid));
         assert_eq!(judged(560.0, &processors(128.0)), Some(Status::Invalid));
         assert_eq!(judged(350.0, &processors(2.0)), Some(Status::Invalid));
-        assert_eq!(judged(560.0, &[]), Some(Status::Conditional), "a server elsewhere may have few processors or many");
+        assert_eq!(
+            judged(560.0, &[]),
+            Some(Status::Conditional),
+            "a server elsewhere may have few processors or many"
+        );
         assert_eq!(judged(250.0, &[]), Some(Status::Invalid), "too little also for one processor");
-        assert_eq!(judged(720.0, &processors(2.0)), Some(Status::Invalid), "nobody is busy for longer by waiting");
+        assert_eq!(
+            judged(720.0, &processors(2.0)),
+            Some(Status::Invalid),
+            "nobody is busy for longer by waiting"
+        );
     }
 
     #[test]
@@ -207,7 +252,10 @@ mod tests {
 
     #[test]
     fn timed_ops_that_are_too_short_are_noted_but_not_a_microsecond() {
-        let with = |service_ns| TestResult { latency: fixture::latency(service_ns, 100_000), ..fixture::result() };
+        let with = |service_ns| TestResult {
+            latency: fixture::latency(service_ns, 100_000),
+            ..fixture::result()
+        };
         assert_eq!(texts(&with(192_000)), []);
         let text = "percentiles are those of the timed ops, whose mean is 150 us, jobs / throughput 200 us (-25.0 %)";
         assert_eq!(texts(&with(150_000)), [(Status::Valid, text.into())]);
@@ -221,7 +269,8 @@ mod tests {
 
     #[test]
     fn a_sample_may_differ_by_chance() {
-        // Of 400 timed ops, 4 took 10 ms and 396 took 80 us: mean 179 us, standard error about 49 us.
+        // Of 400 timed ops, 4 took 10 ms and 396 took 80 us: mean 179 us, standard error about 49
+        // us.
         let mut result = fixture::result();
         result.latency.buckets = vec![(80_000, 396), (10_000_000, 4)];
         result.latency_stride = 250;
@@ -244,8 +293,8 @@ mod tests {
 
     #[test]
     fn each_part_of_a_mix_obeys_the_law_with_its_own_jobs() {
-        // A job of 100000 ops, busy for all its 10 s; another of 10 ops, busy for half of its second. Over both the
-        // difference is below 5 % (10.5 of 11 s).
+        // A job of 100000 ops, busy for all its 10 s; another of 10 ops, busy for half of its
+        // second. Over both the difference is below 5 % (10.5 of 11 s).
         let mut result = fixture::result();
         let part = |workload: &str, tally: Tally| PartFigures {
             workload: workload.into(),
@@ -261,7 +310,10 @@ mod tests {
         (result.job_figures[1].part, result.job_figures[1].elapsed_s) = (1, 1.0);
         (result.window, result.window_s) = (fixture::tally(100_010, 10.5), 5.0);
         result.latency = Default::default();
-        result.parts = vec![part("QUICK", fixture::tally(100_000, 10.0)), part("SLOW", fixture::tally(10, 0.5))];
+        result.parts = vec![
+            part("QUICK", fixture::tally(100_000, 10.0)),
+            part("SLOW", fixture::tally(10, 0.5)),
+        ];
         let text = "SLOW: busy time per op is 50000 us, jobs / throughput 100000 us (-50 %)";
         assert_eq!(judge(&result)[0].text, text);
         result.parts[1].tally.busy_s = 1.0;
@@ -273,13 +325,26 @@ mod tests {
         let mut result = fixture::result();
         (result.job_figures[1].elapsed_s, result.job_figures[1].tally.ops) = (2.0, 10_000);
         result.window = fixture::tally(60_000, 12.0);
-        assert_eq!(texts(&result), [(Status::Conditional, "the jobs were looping for only 60 % of the window".into())]);
-        result.job_figures.iter_mut().for_each(|job| (job.elapsed_s, job.tally.ops) = (8.5, 42_500));
+        assert_eq!(
+            texts(&result),
+            [(Status::Conditional, "the jobs were looping for only 60 % of the window".into())]
+        );
+        result
+            .job_figures
+            .iter_mut()
+            .for_each(|job| (job.elapsed_s, job.tally.ops) = (8.5, 42_500));
         result.window = fixture::tally(85_000, 17.0);
         assert_eq!(texts(&result), []);
-        // 1,000 jobs on two processors: 38 % were there, and the sum of their rates was three times what the database did.
-        result.job_figures.iter_mut().for_each(|job| (job.elapsed_s, job.tally.ops) = (3.0, 15_000));
+        // 1,000 jobs on two processors: 38 % were there, and the sum of their rates was three times
+        // what the database did.
+        result
+            .job_figures
+            .iter_mut()
+            .for_each(|job| (job.elapsed_s, job.tally.ops) = (3.0, 15_000));
         result.window = fixture::tally(30_000, 6.0);
-        assert_eq!(texts(&result), [(Status::Invalid, "the jobs were looping for only 30 % of the window".into())]);
+        assert_eq!(
+            texts(&result),
+            [(Status::Invalid, "the jobs were looping for only 30 % of the window".into())]
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Analysis: from what a test counted to KPMs, report columns, ramps and verdicts. Pure functions, no I/O.
+//! Analysis: from what a test counted to KPMs, report columns, ramps and verdicts. Pure functions,
+//! no I/O.
 
 pub mod capacity;
 pub mod changes;

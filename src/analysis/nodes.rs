@@ -26,15 +26,20 @@ pub fn judge(result: &TestResult, is_one_host: bool) -> Vec<Reason> {
     reasons
 }
 
-/// Share of the window in which the node let nobody write, since another had not applied what was sent.
+/// Share of the window in which the node let nobody write, since another had not applied what was
+/// sent.
 pub fn paused_share(node: &NodeFigures, window_s: f64) -> Option<f64> {
-    Some(node.window_counters.get("flow_control_paused_s")? / window_s).filter(|share| share.is_finite())
+    Some(node.window_counters.get("flow_control_paused_s")? / window_s)
+        .filter(|share| share.is_finite())
 }
 
 fn paused(node: &NodeFigures, window_s: f64) -> Option<Reason> {
     let share = paused_share(node, window_s).filter(|share| *share > MOST_PAUSED)?;
     let said = "flow control paused node {node} for {share%} of the window, more than {limit%}: a node applies less than is written";
-    let sentence = Sentence::new(said).with("node", node.name.as_str()).with("share", share).with("limit", MOST_PAUSED);
+    let sentence = Sentence::new(said)
+        .with("node", node.name.as_str())
+        .with("share", share)
+        .with("limit", MOST_PAUSED);
     Some(Reason::new(Status::Conditional, ReasonCode::FlowControl, sentence))
 }
 
@@ -50,8 +55,8 @@ pub struct NodeScaling {
     /// Throughput over that of as many single nodes, and half of its 95 % interval.
     pub scaling: Option<f64>,
     pub half_width: Option<f64>,
-    /// Of a workload that commits: its mean service time over that on one node with as many jobs per node, and the worse verdict
-    /// of the two.
+    /// Of a workload that commits: its mean service time over that on one node with as many jobs
+    /// per node, and the worse verdict of the two.
     pub tax: Option<(f64, Status)>,
 }
 
@@ -59,10 +64,17 @@ pub struct NodeScaling {
 pub fn node_scaling(tests: &[Test]) -> Vec<NodeScaling> {
     let mut groups: BTreeMap<(String, &str), OnNodes<'_>> = BTreeMap::new();
     for test in tests {
-        let Some(result) = test.measured().filter(|result| result.ops_per_s > 0.0) else { continue };
+        let Some(result) = test.measured().filter(|result| result.ops_per_s > 0.0) else {
+            continue;
+        };
         let chosen = result.chosen.iter().filter(|(name, _)| *name != NODES);
         let label = [result.workload.clone(), assignments(chosen, " ")].join(" ").trim().to_owned();
-        groups.entry((label, result.drive.name())).or_default().entry(result.nodes).or_default().push(test);
+        groups
+            .entry((label, result.drive.name()))
+            .or_default()
+            .entry(result.nodes)
+            .or_default()
+            .push(test);
     }
     let several = groups.into_iter().filter(|(_, on_nodes)| on_nodes.len() > 1);
     several.flat_map(|((label, _), on_nodes)| of_group(&label, &on_nodes)).collect()
@@ -86,7 +98,8 @@ fn of_group(label: &str, on_nodes: &OnNodes<'_>) -> Vec<NodeScaling> {
         let best = best(tests)?;
         let scaling = one.map(|one| best.ops_per_s / (f64::from(*nodes) * one.ops_per_s));
         let width = |point: Point| Some(point.known.ok()?.of_mean());
-        let widths = one.filter(|_| *nodes > 1).and_then(|one| Some(width(one)?.hypot(width(best)?)));
+        let widths =
+            one.filter(|_| *nodes > 1).and_then(|one| Some(width(one)?.hypot(width(best)?)));
         Some(NodeScaling {
             label: label.to_owned(),
             nodes: *nodes,
@@ -106,10 +119,17 @@ fn best(tests: &[&Test]) -> Option<Point> {
     let rate = |test: &Test| test.measured().map(|result| result.ops_per_s);
     let point = |repeats: Vec<(f64, &Test)>| {
         let (ops_per_s, test) = median(&repeats);
-        Point { jobs: test.jobs().unwrap_or(0), ops_per_s, status: test.status(), known: interval::of(&repeats, test) }
+        Point {
+            jobs: test.jobs().unwrap_or(0),
+            ops_per_s,
+            status: test.status(),
+            known: interval::of(&repeats, test),
+        }
     };
     let points = by_jobs(tests, rate).into_iter().map(point).collect();
-    most_trusted(points, |point| point.status).into_iter().max_by(|a, b| a.ops_per_s.total_cmp(&b.ops_per_s))
+    most_trusted(points, |point| point.status)
+        .into_iter()
+        .max_by(|a, b| a.ops_per_s.total_cmp(&b.ops_per_s))
 }
 
 /// At the fewest jobs per node that were measured on both.
@@ -117,11 +137,17 @@ fn tax(on_nodes: &OnNodes<'_>, nodes: u32) -> Option<(f64, Status)> {
     let times = |nodes: u32| {
         let commits = |result: &&TestResult| result.window.commits > 0;
         let mean_us = |test: &Test| test.measured().filter(commits)?.latency.mean_us;
-        Some(by_jobs(on_nodes.get(&nodes)?, mean_us).iter().map(|repeats| median(repeats)).collect::<Vec<_>>())
+        Some(
+            by_jobs(on_nodes.get(&nodes)?, mean_us)
+                .iter()
+                .map(|repeats| median(repeats))
+                .collect::<Vec<_>>(),
+        )
     };
     let (on_one, on_many) = (times(1)?, times(nodes)?);
     on_one.iter().find_map(|(one_us, one)| {
-        let as_many = |(_, many): &&(f64, &Test)| many.jobs() == one.jobs().map(|jobs| nodes * jobs);
+        let as_many =
+            |(_, many): &&(f64, &Test)| many.jobs() == one.jobs().map(|jobs| nodes * jobs);
         let (many_us, many) = on_many.iter().find(as_many)?;
         Some((many_us / one_us, one.status().max(many.status())))
     })
@@ -137,7 +163,11 @@ fn gone(node: &NodeFigures, is_too_few: bool) -> Option<Reason> {
         }
         _ => return None,
     };
-    Some(Reason::new(status, ReasonCode::NodeLost, Sentence::new(said).with("node", node.name.as_str())))
+    Some(Reason::new(
+        status,
+        ReasonCode::NodeLost,
+        Sentence::new(said).with("node", node.name.as_str()),
+    ))
 }
 
 #[cfg(test)]
@@ -148,17 +178,26 @@ mod tests {
 
     #[test]
     fn a_node_that_is_missing_is_a_reason_and_one_that_is_lost_spoils_the_test() {
-        let node =
-            |name: &str, missing, lost| NodeFigures { name: name.into(), missing, lost, ..NodeFigures::default() };
-        let nodes = vec![node("n1", false, false), node("n2", false, true), node("n3", true, false)];
+        let node = |name: &str, missing, lost| NodeFigures {
+            name: name.into(),
+            missing,
+            lost,
+            ..NodeFigures::default()
+        };
+        let nodes =
+            vec![node("n1", false, false), node("n2", false, true), node("n3", true, false)];
         let mut result = TestResult { node_figures: nodes, ..fixture::result() };
         let said = |result: &TestResult| -> Vec<_> {
             judge(result, true).into_iter().map(|reason| (reason.status, reason.text)).collect()
         };
         let lost = (Status::Invalid, "node n2 was lost in the test".to_owned());
         let missing = "node n3 did not answer when the test began: nothing ran on it".to_owned();
-        let shared = (Status::Valid, "all 2 nodes are on one host and share its processors".to_owned());
-        assert_eq!(said(&result), [lost.clone(), (Status::Conditional, missing.clone()), shared.clone()]);
+        let shared =
+            (Status::Valid, "all 2 nodes are on one host and share its processors".to_owned());
+        assert_eq!(
+            said(&result),
+            [lost.clone(), (Status::Conditional, missing.clone()), shared.clone()]
+        );
         result.params.insert(NODES.into(), "3".into());
         assert_eq!(said(&result), [lost, (Status::Invalid, missing), shared]);
         assert_eq!(judge(&fixture::result(), true), []);
@@ -167,38 +206,65 @@ mod tests {
     #[test]
     fn a_node_that_holds_writers_up_is_a_reason() {
         let paused = |share: f64| {
-            let window_counters = Counters([("flow_control_paused_s".to_owned(), share * 10.0)].into());
+            let window_counters =
+                Counters([("flow_control_paused_s".to_owned(), share * 10.0)].into());
             let node = NodeFigures { name: "n1".into(), window_counters, ..NodeFigures::default() };
-            judge(&TestResult { window_s: 10.0, node_figures: vec![node], ..fixture::result() }, false)
+            judge(
+                &TestResult { window_s: 10.0, node_figures: vec![node], ..fixture::result() },
+                false,
+            )
         };
         assert_eq!(paused(0.04), []);
-        assert_eq!((paused(0.2)[0].status, &paused(0.2)[0].code), (Status::Conditional, &ReasonCode::FlowControl));
+        assert_eq!(
+            (paused(0.2)[0].status, &paused(0.2)[0].code),
+            (Status::Conditional, &ReasonCode::FlowControl)
+        );
     }
 
     #[test]
     fn throughput_on_nodes_is_held_against_as_many_single_ones() {
         let test = |nodes: u32, jobs: u32, ops_per_s: f64, mean_us: f64| {
-            let mut result = TestResult { nodes, jobs, ops_per_s, ci_fraction: Some(0.03), ..fixture::result() };
+            let mut result =
+                TestResult { nodes, jobs, ops_per_s, ci_fraction: Some(0.03), ..fixture::result() };
             result.chosen.insert(NODES.into(), nodes.to_string());
             (result.window.commits, result.latency.mean_us) = (10, Some(mean_us));
             Test::from(result)
         };
-        let tests = [test(1, 2, 100.0, 20.0), test(1, 4, 90.0, 40.0), test(2, 4, 150.0, 30.0), test(3, 6, 240.0, 50.0)];
+        let tests = [
+            test(1, 2, 100.0, 20.0),
+            test(1, 4, 90.0, 40.0),
+            test(2, 4, 150.0, 30.0),
+            test(3, 6, 240.0, 50.0),
+        ];
         let found = node_scaling(&tests);
         let tax = |line: &NodeScaling| line.tax.map(|(tax, _)| tax);
-        let figures: Vec<_> = found.iter().map(|line| (line.nodes, line.jobs, line.scaling, tax(line))).collect();
-        let expected = [(1, 2, Some(1.0), Some(1.0)), (2, 4, Some(0.75), Some(1.5)), (3, 6, Some(0.8), Some(2.5))];
+        let figures: Vec<_> =
+            found.iter().map(|line| (line.nodes, line.jobs, line.scaling, tax(line))).collect();
+        let expected = [
+            (1, 2, Some(1.0), Some(1.0)),
+            (2, 4, Some(0.75), Some(1.5)),
+            (3, 6, Some(0.8), Some(2.5)),
+        ];
         assert_eq!(figures, expected);
         let width = found[1].half_width.unwrap();
-        assert!((width - 0.75 * 0.03 * 2f64.sqrt()).abs() < 1e-9 && found[0].half_width.is_none(), "{width}");
+        assert!(
+            (width - 0.75 * 0.03 * 2f64.sqrt()).abs() < 1e-9 && found[0].half_width.is_none(),
+            "{width}"
+        );
         assert_eq!(node_scaling(&tests[..2]), [], "one number of nodes only");
     }
 
     #[test]
     fn of_repetitions_the_median_counts_and_no_figure_of_a_worse_verdict() {
         let test = |seq: u32, nodes: u32, ops_per_s: f64, status: Status| {
-            let mut result =
-                TestResult { seq, nodes, jobs: 2 * nodes, ops_per_s, ci_fraction: None, ..fixture::result() };
+            let mut result = TestResult {
+                seq,
+                nodes,
+                jobs: 2 * nodes,
+                ops_per_s,
+                ci_fraction: None,
+                ..fixture::result()
+            };
             result.chosen.insert(NODES.into(), nodes.to_string());
             (result.window.commits, result.latency.mean_us) = (10, Some(1e6 / ops_per_s));
             crate::analysis::errata::fixture::judged(result.into(), status)
@@ -209,9 +275,19 @@ mod tests {
         let tests = [one.to_vec(), two.to_vec(), vec![test(3, 2, 400.0, conditional)]].concat();
         let found = node_scaling(&tests);
         assert_eq!((found[1].scaling, found[1].status), (Some(0.75), valid));
-        assert!(found[1].half_width.is_some_and(|width| width > 0.05), "the spread of the repetitions: {found:?}");
-        assert!(found[1].tax.is_some_and(|(tax, status)| (tax - 100.0 / 150.0).abs() < 1e-9 && status == valid));
+        assert!(
+            found[1].half_width.is_some_and(|width| width > 0.05),
+            "the spread of the repetitions: {found:?}"
+        );
+        assert!(
+            found[1]
+                .tax
+                .is_some_and(|(tax, status)| (tax - 100.0 / 150.0).abs() < 1e-9 && status == valid)
+        );
         let unsound = node_scaling(&[one.to_vec(), vec![test(3, 2, 150.0, conditional)]].concat());
-        assert_eq!((unsound[1].status, unsound[1].tax.map(|(_, status)| status)), (conditional, Some(conditional)));
+        assert_eq!(
+            (unsound[1].status, unsound[1].tax.map(|(_, status)| status)),
+            (conditional, Some(conditional))
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! What equal tests differ by on a platform, measured by a calibration, for runs that did not measure it themselves.
+//! What equal tests differ by on a platform, measured by a calibration, for runs that did not
+//! measure it themselves.
 
 use std::collections::BTreeMap;
 
@@ -35,12 +36,14 @@ pub fn of_run<'n, 'a>(noises: &'n [Noise<'a>], run: &RunRecord) -> Option<&'n No
     noises.iter().rev().find(|noise| noise.is_of(run) && noise.run().id != run.id)
 }
 
-/// True if two runs were measured on the same platform, with data of the same size: what a calibration must have found its
-/// noise on.
+/// True if two runs were measured on the same platform, with data of the same size: what a
+/// calibration must have found its noise on.
 pub fn is_same_platform(one: &RunRecord, other: &RunRecord) -> bool {
     let [own, foreign] = [one, other].map(|run| &run.disclosure);
     SAME.iter().all(|section| lasting(own, section) == lasting(foreign, section))
-        && SAME_FACTS.iter().all(|(section, fact)| own.get(section, fact) == foreign.get(section, fact))
+        && SAME_FACTS
+            .iter()
+            .all(|(section, fact)| own.get(section, fact) == foreign.get(section, fact))
         && one.engine == other.engine
         && one.size_gb == other.size_gb
 }
@@ -58,7 +61,8 @@ impl<'a> Noise<'a> {
         let spread = |repeats: Vec<(f64, &'a Test)>| {
             let test = ramp::median(&repeats).1;
             let found = spread::of(&interval::windows(&repeats))?;
-            (supports(test.status()) && found.next.is_some()).then(|| ((test.hash(), test.jobs()), found))
+            (supports(test.status()) && found.next.is_some())
+                .then(|| ((test.hash(), test.jobs()), found))
         };
         Noise { run, spreads: points.filter_map(spread).collect() }
     }
@@ -68,34 +72,39 @@ impl<'a> Noise<'a> {
         self.run
     }
 
-    /// True if it was measured on the platform of this run, with data of the same size, and found something.
+    /// True if it was measured on the platform of this run, with data of the same size, and found
+    /// something.
     pub fn is_of(&self, run: &RunRecord) -> bool {
         is_same_platform(self.run, run) && !self.spreads.is_empty()
     }
 
-    /// Half width of the range in which an equal test is expected, as a fraction of its figure; none if it was not calibrated.
+    /// Half width of the range in which an equal test is expected, as a fraction of its figure;
+    /// none if it was not calibrated.
     pub fn floor(&self, test: &Test) -> Option<f64> {
         self.spreads.get(&(test.hash(), test.jobs()))?.next
     }
 
-    /// The interval of a figure with what its tests, repetitions of one another, did not vary: starts and loads of which there was
-    /// only one, and windows of which there was one.
+    /// The interval of a figure with what its tests, repetitions of one another, did not vary:
+    /// starts and loads of which there was only one, and windows of which there was one.
     pub fn allowed(&self, known: Interval, tests: &[&Test]) -> Interval {
         let found = tests.first().and_then(|test| self.spreads.get(&(test.hash(), test.jobs())));
         let Some(found) = found else { return known };
         let several = |number: fn(&crate::model::TestResult) -> u32| {
-            let mut numbers: Vec<u32> = tests.iter().filter_map(|test| Some(number(test.measured()?))).collect();
+            let mut numbers: Vec<u32> =
+                tests.iter().filter_map(|test| Some(number(test.measured()?))).collect();
             numbers.dedup();
             numbers.len() > 1
         };
-        let own = [true, tests.len() > 1, several(|test| test.server_start), several(|test| test.load)];
+        let own =
+            [true, tests.len() > 1, several(|test| test.server_start), several(|test| test.load)];
         let missing = Level::ALL.iter().zip(own).zip(found.parts).filter(|((_, own), _)| !own);
         let missing = missing.filter_map(|(_, part)| Some(part?.powi(2))).sum::<f64>().sqrt();
         widened(known, missing, found.groups as f64 - 1.0)
     }
 }
 
-/// The interval with a further standard error that is known with so many degrees of freedom (Satterthwaite).
+/// The interval with a further standard error that is known with so many degrees of freedom
+/// (Satterthwaite).
 fn widened(known: Interval, missing: f64, freedom: f64) -> Interval {
     if missing == 0.0 {
         return known;
@@ -115,10 +124,9 @@ mod tests {
 
     /// Three loads of two windows: means 90, 100 and 110, windows alike.
     fn calibration() -> Vec<Test> {
-        let windows = [90.0, 100.0, 110.0]
-            .into_iter()
-            .zip(1..)
-            .flat_map(|(value, load)| [(); 2].map(|()| TestResult { load, server_start: load, ..at(1, value) }.into()));
+        let windows = [90.0, 100.0, 110.0].into_iter().zip(1..).flat_map(|(value, load)| {
+            [(); 2].map(|()| TestResult { load, server_start: load, ..at(1, value) }.into())
+        });
         windows.collect()
     }
 
@@ -131,7 +139,10 @@ mod tests {
         let allowed = noise.allowed(known, &[&single]);
         // Loads add 10 %, known from three of them: t(0.975, 2) = 4.302653.
         assert!((allowed.fraction - 0.02f64.hypot(4.302_653 * 0.1)).abs() < 1e-6, "{allowed:?}");
-        assert!((allowed.error - known.error.hypot(0.1)).abs() < 1e-12 && allowed.freedom < 2.1, "{allowed:?}");
+        assert!(
+            (allowed.error - known.error.hypot(0.1)).abs() < 1e-12 && allowed.freedom < 2.1,
+            "{allowed:?}"
+        );
         let fresh: Vec<&Test> = tests.iter().collect();
         assert_eq!(noise.allowed(known, &fresh), known, "it has measured them itself");
         let other = at(2, 100.0).into();

@@ -1,14 +1,17 @@
-//! The parts of a mixed workload: the claims of each about our own counts (rows per op), judged on what that part counted.
-//! What the database counts cannot be told apart by parts: those claims are the mix's own.
+//! The parts of a mixed workload: the claims of each about our own counts (rows per op), judged on
+//! what that part counted. What the database counts cannot be told apart by parts: those claims are
+//! the mix's own.
 
 use super::contract;
 use super::scope::OWN;
 use super::verdict::{JudgeContext, judge as judge_test};
 use crate::model::{
-    Background, Claim, PartFigures, PartPlan, Reason, ReasonCode, Selection, Sentence, Status, TestResult,
+    Background, Claim, PartFigures, PartPlan, Reason, ReasonCode, Selection, Sentence, Status,
+    TestResult,
 };
 
-/// The reasons that follow from the contracts of the parts; none for a workload that is its own only part.
+/// The reasons that follow from the contracts of the parts; none for a workload that is its own
+/// only part.
 pub fn judge(result: &TestResult, plans: &[PartPlan], engine: &str) -> Vec<Reason> {
     if plans.len() < 2 {
         return Vec::new();
@@ -17,15 +20,21 @@ pub fn judge(result: &TestResult, plans: &[PartPlan], engine: &str) -> Vec<Reaso
     parts.flat_map(|(plan, figures)| of_part(result, plan, figures, engine)).collect()
 }
 
-/// The reasons of a test beside which another workload ran: the database's counters hold the work of both, so that only claims
-/// about the jobs' own counts are judged, of either.
+/// The reasons of a test beside which another workload ran: the database's counters hold the work
+/// of both, so that only claims about the jobs' own counts are judged, of either.
 pub fn judge_beside(
     result: &TestResult,
     selection: &Selection,
     background: &Background,
     context: &JudgeContext<'_>,
 ) -> Vec<Reason> {
-    let own: Vec<Claim> = selection.workload.contract.iter().filter(|claim| is_of_own_counts(claim)).cloned().collect();
+    let own: Vec<Claim> = selection
+        .workload
+        .contract
+        .iter()
+        .filter(|claim| is_of_own_counts(claim))
+        .cloned()
+        .collect();
     let mut reasons = judge_test(result, &own, &[], context).reasons;
     let Some(beside) = &result.beside else { return reasons };
     if let [plan] = background.selection.parts.as_slice() {
@@ -37,16 +46,28 @@ pub fn judge_beside(
             "measured beside {workload} with {jobs}, which did {rate} ops/s: no figure of the platform alone; the database's counters \
              are those of both",
         ),
-        false => (Status::Invalid, "{workload} with {jobs} did not run beside it over the whole window"),
+        false => {
+            (Status::Invalid, "{workload} with {jobs} did not run beside it over the whole window")
+        }
     };
     let sentence = Sentence::new(sentence).with("workload", background.params()[0].1.as_str());
     let sentence = sentence.with("rate", beside.part.ops_per_s);
-    reasons.push(Reason::new(status, ReasonCode::Beside, sentence.with("jobs", Sentence::jobs(beside.part.jobs))));
+    reasons.push(Reason::new(
+        status,
+        ReasonCode::Beside,
+        sentence.with("jobs", Sentence::jobs(beside.part.jobs)),
+    ));
     reasons
 }
 
-fn of_part(result: &TestResult, plan: &PartPlan, figures: &PartFigures, engine: &str) -> Vec<Reason> {
-    let claims: Vec<Claim> = plan.contract.iter().filter(|claim| is_of_own_counts(claim)).cloned().collect();
+fn of_part(
+    result: &TestResult,
+    plan: &PartPlan,
+    figures: &PartFigures,
+    engine: &str,
+) -> Vec<Reason> {
+    let claims: Vec<Claim> =
+        plan.contract.iter().filter(|claim| is_of_own_counts(claim)).cloned().collect();
     let reasons = contract::judge(&alone(result, plan, figures), &claims, engine).into_iter();
     reasons.map(|reason| reason.of_part(&plan.workload)).collect()
 }
@@ -54,10 +75,13 @@ fn of_part(result: &TestResult, plan: &PartPlan, figures: &PartFigures, engine: 
 /// A claim that needs nothing but what the jobs counted themselves.
 fn is_of_own_counts(claim: &Claim) -> bool {
     let own = |name: &str| OWN.contains(&name);
-    own(&claim.what) && claim.per.as_deref().is_none_or(own) && claim.when.as_deref().is_none_or(own)
+    own(&claim.what)
+        && claim.per.as_deref().is_none_or(own)
+        && claim.when.as_deref().is_none_or(own)
 }
 
-/// The test as if there were only this part: its parameters and facts, and what its jobs counted in the window.
+/// The test as if there were only this part: its parameters and facts, and what its jobs counted in
+/// the window.
 fn alone(result: &TestResult, plan: &PartPlan, figures: &PartFigures) -> TestResult {
     let mut facts = result.facts.clone();
     facts.extend(plan.facts.clone());
@@ -91,7 +115,11 @@ mod tests {
 
     fn plan(workload: &str, contract: Vec<Claim>) -> PartPlan {
         let code = JobCode::Bulk { table: String::new(), batch: 1 };
-        PartPlan { params: [("rpt".to_string(), "2".to_string())].into(), contract, ..PartPlan::bare(workload, code) }
+        PartPlan {
+            params: [("rpt".to_string(), "2".to_string())].into(),
+            contract,
+            ..PartPlan::bare(workload, code)
+        }
     }
 
     fn figures(plan: &PartPlan, ops: u64, rows: u64) -> PartFigures {
@@ -112,7 +140,10 @@ mod tests {
         let plans = [plan("T-WHOLE", contract.to_vec()), plan("T-EMPTY", contract.to_vec())];
         let parts = vec![figures(&plans[0], 100, 200), figures(&plans[1], 100, rows)];
         let result = TestResult { parts, ..fixture::result() };
-        judge(&result, &plans, "one").into_iter().map(|reason| (reason.status, reason.text)).collect()
+        judge(&result, &plans, "one")
+            .into_iter()
+            .map(|reason| (reason.status, reason.text))
+            .collect()
     }
 
     #[test]
@@ -124,7 +155,10 @@ mod tests {
 
     #[test]
     fn claims_about_the_databases_counters_are_the_mixs_own() {
-        assert_eq!(reasons(0, &[claim("physical_reads", "ops"), claim("rows", "logical_reads")]), []);
+        assert_eq!(
+            reasons(0, &[claim("physical_reads", "ops"), claim("rows", "logical_reads")]),
+            []
+        );
         let durable = Claim { when: Some("durable".into()), ..claim("rows", "ops") };
         assert_eq!(reasons(0, &[durable]), []);
     }

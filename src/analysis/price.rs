@@ -1,4 +1,5 @@
-//! Licences and prices of a platform, and what a unit of throughput costs. The figures are the user's: see `docs/price.md`.
+//! Licences and prices of a platform, and what a unit of throughput costs. The figures are the
+//! user's: see `docs/price.md`.
 
 use serde::Deserialize;
 
@@ -79,8 +80,9 @@ impl PriceList {
     /// # Errors
     /// Byte of the text and what is wrong there.
     pub fn parse(text: &str) -> Result<PriceList, (usize, String)> {
-        let list: PriceList = toml::from_str(text)
-            .map_err(|error| (error.span().map_or(0, |span| span.start), error.message().to_owned()))?;
+        let list: PriceList = toml::from_str(text).map_err(|error| {
+            (error.span().map_or(0, |span| span.start), error.message().to_owned())
+        })?;
         list.check().map_err(|what| (0, what))?;
         Ok(list)
     }
@@ -88,13 +90,17 @@ impl PriceList {
     fn check(&self) -> Result<(), String> {
         let is_possible = |value: f64| value > 0.0 && value <= MOST_CORES;
         if !is_possible(self.cores) || !is_possible(self.core_factor) {
-            return Err(format!("cores and core_factor must be more than 0 and at most {MOST_CORES}"));
+            return Err(format!(
+                "cores and core_factor must be more than 0 and at most {MOST_CORES}"
+            ));
         }
-        let wrong = self.products.iter().find(|product| !(0.0..=MOST_PRICE).contains(&product.price));
+        let wrong =
+            self.products.iter().find(|product| !(0.0..=MOST_PRICE).contains(&product.price));
         match wrong {
-            Some(product) => {
-                Err(format!("the price of {} must be 0 or more and at most {MOST_PRICE}", quote(&product.name)))
-            }
+            Some(product) => Err(format!(
+                "the price of {} must be 0 or more and at most {MOST_PRICE}",
+                quote(&product.name)
+            )),
             None if self.products.is_empty() => Err("there is no [[product]]".into()),
             None => Ok(()),
         }
@@ -156,7 +162,8 @@ mod tests {
 
     #[test]
     fn the_published_oracle_example_comes_out() {
-        // Benchware 8.4, Exadata X2-2 database server (platforms.csv): 12 cores x 0.5, list prices of 25 June 2013.
+        // Benchware 8.4, Exadata X2-2 database server (platforms.csv): 12 cores x 0.5, list prices
+        // of 25 June 2013.
         let list = PriceList::parse(PUBLISHED).unwrap();
         assert_eq!(list.licences(), 6.0);
         let costs: Vec<f64> = list.products.iter().map(|product| list.cost_of(product)).collect();
@@ -167,8 +174,10 @@ mod tests {
 
     #[test]
     fn the_published_figures_per_licence_come_out() {
-        // Finding OB-27: CPU-NUMBER throughput per licence, DL380 (8 cores x 0.5) against IBM Power8 (8 cores x 1.0).
-        let per_licence = |factor, throughput| list(8.0, factor).value_of(throughput).unwrap().per_licence;
+        // Finding OB-27: CPU-NUMBER throughput per licence, DL380 (8 cores x 0.5) against IBM
+        // Power8 (8 cores x 1.0).
+        let per_licence =
+            |factor, throughput| list(8.0, factor).value_of(throughput).unwrap().per_licence;
         let ratio = per_licence(0.5, 10_323e3) / per_licence(1.0, 10_159e3);
         assert!((ratio - 2.0323).abs() < 0.005, "{ratio}");
         // Finding OB-26: x86 needs half the licences.
@@ -177,7 +186,8 @@ mod tests {
 
     #[test]
     fn licences_are_whole_and_a_price_may_be_per_core_or_once() {
-        let licences: Vec<f64> = [(3.0, 0.5), (30.0, 0.1), (1.0, 0.25)].map(|(c, f)| list(c, f).licences()).into();
+        let licences: Vec<f64> =
+            [(3.0, 0.5), (30.0, 0.1), (1.0, 0.25)].map(|(c, f)| list(c, f).licences()).into();
         assert_eq!(licences, [2.0, 3.0, 1.0]);
         let product = |per| Product { name: "x".into(), price: 100.0, per };
         let mut list = list(3.0, 0.5);
@@ -190,14 +200,21 @@ mod tests {
 
     #[test]
     fn what_is_wrong_in_a_file_is_named() {
-        let wrong = |from: &str, to: &str| PriceList::parse(&PUBLISHED.replace(from, to)).unwrap_err().1;
-        assert_eq!(wrong("cores = 12", "cores = 0"), "cores and core_factor must be more than 0 and at most 1000000");
+        let wrong =
+            |from: &str, to: &str| PriceList::parse(&PUBLISHED.replace(from, to)).unwrap_err().1;
+        assert_eq!(
+            wrong("cores = 12", "cores = 0"),
+            "cores and core_factor must be more than 0 and at most 1000000"
+        );
         assert_eq!(
             wrong("price = 47500", "price = -1"),
             "the price of 'Enterprise Edition' must be 0 or more and at most 1000000000000"
         );
         assert!(wrong("currency", "curency").contains("unknown field"));
         assert!(wrong("price = 47500", "price = 47500\nper = \"month\"").contains("month"));
-        assert_eq!(PriceList::parse(PUBLISHED.split("[[").next().unwrap()).unwrap_err().1, "there is no [[product]]");
+        assert_eq!(
+            PriceList::parse(PUBLISHED.split("[[").next().unwrap()).unwrap_err().1,
+            "there is no [[product]]"
+        );
     }
 }

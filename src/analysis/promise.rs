@@ -1,7 +1,9 @@
-//! The highest rate at which a promise (`p99<5ms`) is kept: which rate is tried next, and what the trials say. Pure.
+//! The highest rate at which a promise (`p99<5ms`) is kept: which rate is tried next, and what the
+//! trials say. Pure.
 //!
-//! Rates lie on a grid of 2 % below the throughput of the closed loop. Halving finds where trials begin to break the promise;
-//! then the rates on both sides are tried until one has kept it in every trial and one above it has broken it in every one.
+//! Rates lie on a grid of 2 % below the throughput of the closed loop. Halving finds where trials
+//! begin to break the promise; then the rates on both sides are tried until one has kept it in
+//! every trial and one above it has broken it in every one.
 
 use std::collections::BTreeMap;
 
@@ -38,12 +40,14 @@ impl Trial {
     /// What a test says.
     pub fn of(result: &TestResult) -> Trial {
         let offer = result.open.as_ref().map(|open| open.offer);
-        let kept = result.open.as_ref().and_then(|open| kept(open, result.window.ops, &result.verdict));
+        let kept =
+            result.open.as_ref().and_then(|open| kept(open, result.window.ops, &result.verdict));
         Trial { offer, ops_per_s: result.ops_per_s, kept }
     }
 }
 
-/// A promise that is broken while the platform is disturbed says nothing; nor do too few ops for the percentile.
+/// A promise that is broken while the platform is disturbed says nothing; nor do too few ops for
+/// the percentile.
 fn kept(open: &OpenLoop, done: u64, verdict: &Verdict) -> Option<bool> {
     let promise = open.offer.promise?;
     let value_us = promise.percentile.of(&open.response);
@@ -60,12 +64,15 @@ pub fn next_offer(looping: &Loop, done: &[Trial]) -> Option<Option<Offer>> {
     match looping {
         Loop::Closed => done.is_empty().then_some(None),
         Loop::Open(rates, arrivals) => {
-            let offer = |per_s: &f64| Some(Offer { per_s: *per_s, arrivals: *arrivals, promise: None });
+            let offer =
+                |per_s: &f64| Some(Offer { per_s: *per_s, arrivals: *arrivals, promise: None });
             rates.get(done.len()).map(offer)
         }
         Loop::Highest(promise, arrivals) => {
             let Some((first, trials)) = done.split_first() else { return Some(None) };
-            let step = Search::new(first.ops_per_s, trials).next_step().filter(|_| first.ops_per_s > 0.0)?;
+            let step = Search::new(first.ops_per_s, trials)
+                .next_step()
+                .filter(|_| first.ops_per_s > 0.0)?;
             let per_s = rate_of(first.ops_per_s, step);
             Some(Some(Offer { per_s, arrivals: *arrivals, promise: Some(*promise) }))
         }
@@ -102,7 +109,12 @@ impl Search {
 
     /// The highest rate that kept it in every trial, as did every lower one.
     fn kept(&self) -> Option<i32> {
-        self.steps.iter().rev().take_while(|(_, (_, breaks))| *breaks == 0).map(|(step, _)| *step).last()
+        self.steps
+            .iter()
+            .rev()
+            .take_while(|(_, (_, breaks))| *breaks == 0)
+            .map(|(step, _)| *step)
+            .last()
     }
 
     /// The lowest rate that broke it in every trial, as did every higher one.
@@ -130,7 +142,8 @@ impl Search {
         }
     }
 
-    /// The rate in the middle, if none between has been tried; then those on both sides until they are settled.
+    /// The rate in the middle, if none between has been tried; then those on both sides until they
+    /// are settled.
     fn between(&self, broken: i32, kept: i32) -> Option<i32> {
         let is_untried = self.steps.range(broken + 1..kept).next().is_none();
         if is_untried && kept - broken > 1 {
@@ -165,7 +178,8 @@ pub struct Answer<'a> {
     /// The workload's own parameters.
     pub params: BTreeMap<String, String>,
     pub promise: Promise,
-    /// The highest rate that kept it in every trial, with the number of trials; none if no rate did in enough of them.
+    /// The highest rate that kept it in every trial, with the number of trials; none if no rate did
+    /// in enough of them.
     pub kept: Option<(f64, u32)>,
     /// The lowest rate above it that broke it in every trial.
     pub broken: Option<(f64, u32)>,
@@ -202,14 +216,17 @@ fn answer<'a>(group: &[&'a TestResult]) -> Option<Answer<'a>> {
         let Some((offer, kept)) = trial.offer.zip(trial.kept) else { continue };
         let (keeps, breaks) = (u32::from(kept), u32::from(!kept));
         match rates.iter_mut().find(|(per_s, ..)| *per_s == offer.per_s) {
-            Some((_, all_keeps, all_breaks)) => (*all_keeps, *all_breaks) = (*all_keeps + keeps, *all_breaks + breaks),
+            Some((_, all_keeps, all_breaks)) => {
+                (*all_keeps, *all_breaks) = (*all_keeps + keeps, *all_breaks + breaks)
+            }
             None => rates.push((offer.per_s, keeps, breaks)),
         }
     }
     rates.sort_by(|a, b| a.0.total_cmp(&b.0));
     let settled = |count: u32| count >= SETTLED;
     let kept = rates.iter().take_while(|rate| rate.2 == 0).filter(|rate| settled(rate.1)).last();
-    let broken = rates.iter().rev().take_while(|rate| rate.1 == 0).filter(|rate| settled(rate.2)).last();
+    let broken =
+        rates.iter().rev().take_while(|rate| rate.1 == 0).filter(|rate| settled(rate.2)).last();
     let (test, promise) = (*group.first()?, promise_of(group.first()?)?);
     Some(Answer {
         test,
@@ -232,20 +249,29 @@ mod tests {
         "p99<5ms".parse().unwrap()
     }
 
-    /// Plays a search against a platform that keeps the promise up to `limit_per_s`, or says otherwise in its n-th trial.
+    /// Plays a search against a platform that keeps the promise up to `limit_per_s`, or says
+    /// otherwise in its n-th trial.
     fn search(closed_per_s: f64, platform: &dyn Fn(f64, usize) -> Option<bool>) -> Vec<Trial> {
         let looping = Loop::Highest(promise(), Arrivals::Poisson);
         let mut done = Vec::new();
         while let Some(offer) = next_offer(&looping, &done) {
             let kept = offer.and_then(|offer| platform(offer.per_s, done.len()));
-            done.push(Trial { offer, ops_per_s: offer.map_or(closed_per_s, |offer| offer.per_s), kept });
+            done.push(Trial {
+                offer,
+                ops_per_s: offer.map_or(closed_per_s, |offer| offer.per_s),
+                kept,
+            });
             assert!(done.len() < 60, "it ends");
         }
         done
     }
 
     fn rates(trials: &[Trial], kept: bool) -> Vec<f64> {
-        trials.iter().filter(|trial| trial.kept == Some(kept)).filter_map(|trial| Some(trial.offer?.per_s)).collect()
+        trials
+            .iter()
+            .filter(|trial| trial.kept == Some(kept))
+            .filter_map(|trial| Some(trial.offer?.per_s))
+            .collect()
     }
 
     #[test]
@@ -254,8 +280,13 @@ mod tests {
             let trials = search(1000.0, &|rate, _| Some(rate <= limit));
             let kept = rates(&trials, true).into_iter().fold(0.0, f64::max);
             let broken = rates(&trials, false).into_iter().fold(f64::INFINITY, f64::min);
-            assert!(kept <= limit && broken > limit && broken / kept < 1.0 / STEP + 0.004, "{limit}: {kept} {broken}");
-            let times = |rate: f64| trials.iter().filter(|trial| trial.offer.is_some_and(|o| o.per_s == rate)).count();
+            assert!(
+                kept <= limit && broken > limit && broken / kept < 1.0 / STEP + 0.004,
+                "{limit}: {kept} {broken}"
+            );
+            let times = |rate: f64| {
+                trials.iter().filter(|trial| trial.offer.is_some_and(|o| o.per_s == rate)).count()
+            };
             assert_eq!((times(kept), times(broken)), (3, 3));
             assert!(trials.len() <= 14, "{limit}: {} trials", trials.len());
         }
@@ -264,8 +295,9 @@ mod tests {
     #[test]
     fn where_trials_disagree_the_sides_are_further_apart() {
         // From 480 to 520 every second trial breaks the promise.
-        let noisy =
-            |rate: f64, n: usize| Some(if (480.0..520.0).contains(&rate) { n.is_multiple_of(2) } else { rate < 500.0 });
+        let noisy = |rate: f64, n: usize| {
+            Some(if (480.0..520.0).contains(&rate) { n.is_multiple_of(2) } else { rate < 500.0 })
+        };
         let trials = search(1000.0, &noisy);
         assert!(trials.len() < MOST_TRIALS, "{}", trials.len());
     }
@@ -283,7 +315,10 @@ mod tests {
         let response = LatencySummary { p99_us: Some(p99_us), ..LatencySummary::default() };
         let mut result = fixture::result();
         offer.add_to(&mut result.params);
-        TestResult { open: Some(OpenLoop { offer, due: result.window.ops as f64, response }), ..result }
+        TestResult {
+            open: Some(OpenLoop { offer, due: result.window.ops as f64, response }),
+            ..result
+        }
     }
 
     #[test]
@@ -291,13 +326,27 @@ mod tests {
         let tests = |values: &[(f64, f64)]| -> Vec<Test> {
             values.iter().map(|(rate, p99)| Test::Measured(Box::new(result(*rate, *p99)))).collect()
         };
-        let settled =
-            tests(&[(400.0, 1e3), (500.0, 4e3), (500.0, 4e3), (500.0, 4e3), (510.0, 6e3), (510.0, 6e3), (510.0, 9e3)]);
+        let settled = tests(&[
+            (400.0, 1e3),
+            (500.0, 4e3),
+            (500.0, 4e3),
+            (500.0, 4e3),
+            (510.0, 6e3),
+            (510.0, 6e3),
+            (510.0, 9e3),
+        ]);
         let answer = &answers(&settled)[0];
-        assert_eq!((answer.kept, answer.broken, answer.trials), (Some((500.0, 3)), Some((510.0, 3)), 7));
+        assert_eq!(
+            (answer.kept, answer.broken, answer.trials),
+            (Some((500.0, 3)), Some((510.0, 3)), 7)
+        );
         assert_eq!(answer.params, fixture::result().params);
         let open = tests(&[(500.0, 4e3), (510.0, 6e3)]);
-        assert_eq!((answers(&open)[0].kept, answers(&open)[0].broken), (None, None), "one trial settles nothing");
+        assert_eq!(
+            (answers(&open)[0].kept, answers(&open)[0].broken),
+            (None, None),
+            "one trial settles nothing"
+        );
         assert!(answers(&[Test::Measured(Box::new(fixture::result()))]).is_empty());
     }
 

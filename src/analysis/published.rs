@@ -1,10 +1,13 @@
-//! Published figures: which is the KPM, what they are in the columns of our reports, and how far they can be trusted.
+//! Published figures: which is the KPM, what they are in the columns of our reports, and how far
+//! they can be trusted.
 
 use crate::model::{
-    Better, Kpm, KpmValue, Published, PublishedFigure, PublishedTest, Reason, ReasonCode, Sentence, Status, Verdict,
+    Better, Kpm, KpmValue, Published, PublishedFigure, PublishedTest, Reason, ReasonCode, Sentence,
+    Status, Verdict,
 };
 
-/// A metric of publications: its name, the derived figure that it is (id and factor), and what it is as a KPM.
+/// A metric of publications: its name, the derived figure that it is (id and factor), and what it
+/// is as a KPM.
 struct Metric {
     name: &'static str,
     /// Id in `analysis::derive` and the factor to its unit.
@@ -67,14 +70,25 @@ const METRICS: &[Metric] = &[
     metric("io_read_time_ms", "read_service_ms", 1.0),
 ];
 
-/// Why a figure of a publication may say less than it seems: part of its note, status, code, what it means.
+/// Why a figure of a publication may say less than it seems: part of its note, status, code, what
+/// it means.
 const DOUBTS: &[(&str, Status, ReasonCode, &str)] = &[
     ("misprint in source", Status::Invalid, ReasonCode::Misprint, "the source contradicts itself"),
     ("doubtful", Status::Conditional, ReasonCode::Doubtful, "read, but not provable"),
     ("lower bound", Status::Conditional, ReasonCode::LowerBound, "the platform could do more"),
     ("caution", Status::Conditional, ReasonCode::Caution, "inconsistent or untypical, as printed"),
-    ("approximate", Status::Conditional, ReasonCode::Approximate, "a statement of the text, rounded"),
-    ("restored", Status::Valid, ReasonCode::Restored, "digits recovered by arithmetic or from a second place"),
+    (
+        "approximate",
+        Status::Conditional,
+        ReasonCode::Approximate,
+        "a statement of the text, rounded",
+    ),
+    (
+        "restored",
+        Status::Valid,
+        ReasonCode::Restored,
+        "digits recovered by arithmetic or from a second place",
+    ),
 ];
 
 /// True if the metric is a rate that can be a KPM.
@@ -118,7 +132,8 @@ fn known(metric: &str) -> Option<&'static Metric> {
     METRICS.iter().find(|known| known.name == metric)
 }
 
-/// Fills the figures of a published test that have fields of their own: KPM, rates, service time, elapsed seconds.
+/// Fills the figures of a published test that have fields of their own: KPM, rates, service time,
+/// elapsed seconds.
 pub fn fill(test: &mut PublishedTest) {
     let published = &test.published;
     let get = |id| derived(published, id).ok().filter(|value| *value > 0.0);
@@ -128,25 +143,30 @@ pub fn fill(test: &mut PublishedTest) {
     }
     let second = second(published).and_then(|figure| Some((figure.value, as_kpm(figure)?)));
     (test.second_value, test.second) = second.unzip();
-    (test.ops_per_s, test.rows_per_s, test.elapsed_s) = (get("ops_per_s"), get("rows_per_s"), get("elapsed_s"));
+    (test.ops_per_s, test.rows_per_s, test.elapsed_s) =
+        (get("ops_per_s"), get("rows_per_s"), get("elapsed_s"));
     test.latency.mean_us = derived(published, "service_time_ms").ok().map(|ms| ms * 1000.0);
 }
 
 /// The best figure after the KPM: its service time if it is printed, else another rate.
 fn second(published: &Published) -> Option<&PublishedFigure> {
-    let others = || published.figures.iter().filter(|figure| Some(&figure.metric) != published.kpm.as_ref());
-    let is_time =
-        |name: &str| known(name).is_some_and(|known| known.figure.is_some_and(|(id, _)| id == "service_time_ms"));
+    let others =
+        || published.figures.iter().filter(|figure| Some(&figure.metric) != published.kpm.as_ref());
+    let is_time = |name: &str| {
+        known(name).is_some_and(|known| known.figure.is_some_and(|(id, _)| id == "service_time_ms"))
+    };
     let time = others().find(|figure| is_time(&figure.metric));
     let rates = others().filter(|figure| is_rate(&figure.metric) && figure.value > 0.0);
     time.or_else(|| rates.min_by_key(|figure| rank(&figure.metric)))
 }
 
-/// What the notes of a figure say against it, as reasons; `status` never worse than what the note itself means.
+/// What the notes of a figure say against it, as reasons; `status` never worse than what the note
+/// itself means.
 pub fn doubts(figure: &PublishedFigure) -> Vec<Reason> {
     let bound = figure.metric.ends_with("_low") || figure.metric.ends_with("_high");
     let bound = bound.then(|| {
-        let sentence = Sentence::new("{metric}: the source gives only a bound").with("metric", figure.metric.as_str());
+        let sentence = Sentence::new("{metric}: the source gives only a bound")
+            .with("metric", figure.metric.as_str());
         Reason::new(Status::Conditional, ReasonCode::Bound, sentence)
     });
     let parts = figure.note.split("; ").filter_map(|part| {
@@ -163,13 +183,16 @@ pub fn doubts(figure: &PublishedFigure) -> Vec<Reason> {
     bound.into_iter().chain(parts).collect()
 }
 
-/// The verdict on a published test: what its KPM's note says decides, what is said of its other figures is a note.
+/// The verdict on a published test: what its KPM's note says decides, what is said of its other
+/// figures is a note.
 pub fn judge(published: &Published, origin: &str, checks: Vec<Reason>) -> Verdict {
     let origin = Sentence::new("published, not measured by us: {origin}").with("origin", origin);
     let origin = Reason::new(Status::Valid, ReasonCode::Published, origin);
     let all = published.figures.iter().flat_map(|figure| {
         let is_kpm = published.kpm.as_ref() == Some(&figure.metric);
-        let status = move |doubt: Reason| if is_kpm { doubt } else { Reason { status: Status::Valid, ..doubt } };
+        let status = move |doubt: Reason| {
+            if is_kpm { doubt } else { Reason { status: Status::Valid, ..doubt } }
+        };
         doubts(figure).into_iter().map(status)
     });
     let unstated = published.kpm.is_none();
@@ -209,14 +232,20 @@ mod tests {
         let derived = crate::analysis::derive(&crate::analysis::fixture::result().into());
         for (at, metric) in METRICS.iter().enumerate() {
             assert!(METRICS[..at].iter().all(|other| other.name != metric.name), "{}", metric.name);
-            assert!(metric.figure.is_none_or(|(id, _)| derived.figure(id).is_some()), "{}", metric.name);
+            assert!(
+                metric.figure.is_none_or(|(id, _)| derived.figure(id).is_some()),
+                "{}",
+                metric.name
+            );
         }
     }
 
     #[test]
     fn figures_come_in_our_units_and_what_is_not_printed_is_unknown() {
-        let printed =
-            published(&[("service_time_s", 0.000_12, "s", ""), ("rows_per_s", 0.0, "rows/s", "")], "service_time_s");
+        let printed = published(
+            &[("service_time_s", 0.000_12, "s", ""), ("rows_per_s", 0.0, "rows/s", "")],
+            "service_time_s",
+        );
         assert!((derived(&printed, "service_time_ms").unwrap() - 0.12).abs() < 1e-12);
         assert_eq!(derived(&printed, "rows_per_s"), Err("the source does not print it".into()));
         assert!(derived(&printed, "cpu_busy_pct").is_err());
@@ -225,21 +254,35 @@ mod tests {
     #[test]
     fn a_note_on_the_kpm_decides_and_one_on_another_figure_is_a_note() {
         let figures = [
-            ("rows_per_s", 10.0, "rows/s", "table 4; lower bound: 20 s timing floor (implied elapsed 21 s)"),
+            (
+                "rows_per_s",
+                10.0,
+                "rows/s",
+                "table 4; lower bound: 20 s timing floor (implied elapsed 21 s)",
+            ),
             ("phys_read_iops", 5.0, "IOPS", "run=1 test=2; doubtful: assumed"),
         ];
         let verdict = judge(&published(&figures, "rows_per_s"), "S, suite 1", vec![]);
-        let codes: Vec<_> = verdict.reasons.iter().map(|reason| (reason.status, reason.code.as_str())).collect();
-        let expected =
-            [(Status::Conditional, "lower-bound"), (Status::Valid, "doubtful"), (Status::Valid, "published")];
+        let codes: Vec<_> =
+            verdict.reasons.iter().map(|reason| (reason.status, reason.code.as_str())).collect();
+        let expected = [
+            (Status::Conditional, "lower-bound"),
+            (Status::Valid, "doubtful"),
+            (Status::Valid, "published"),
+        ];
         assert_eq!(codes, expected);
-        assert_eq!(judge(&published(&figures, "phys_read_iops"), "", vec![]).reasons[0].code, ReasonCode::Doubtful);
+        assert_eq!(
+            judge(&published(&figures, "phys_read_iops"), "", vec![]).reasons[0].code,
+            ReasonCode::Doubtful
+        );
     }
 
     #[test]
     fn a_misprint_is_invalid_and_a_bound_conditional() {
-        let misprint =
-            published(&[("elapsed_s", 21.0, "s", "misprint in source: seconds instead of kops/s")], "elapsed_s");
+        let misprint = published(
+            &[("elapsed_s", 21.0, "s", "misprint in source: seconds instead of kops/s")],
+            "elapsed_s",
+        );
         assert_eq!(judge(&misprint, "", vec![]).status, Status::Invalid);
         let bound = published(&[("rows_per_s_low", 9000.0, "rows/s", "text")], "rows_per_s_low");
         assert_eq!(judge(&bound, "", vec![]).status, Status::Conditional);

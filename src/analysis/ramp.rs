@@ -1,5 +1,5 @@
-//! The ramp over the numbers of jobs: which comes next, and what a finished ramp says (speed, throughput,
-//! scalability).
+//! The ramp over the numbers of jobs: which comes next, and what a finished ramp says (speed,
+//! throughput, scalability).
 
 mod group;
 
@@ -19,9 +19,9 @@ const VAIN_STEPS: usize = 2;
 
 /// The next number of jobs; none = the ramp is done.
 ///
-/// `done` holds (jobs, throughput) of every test so far in order, ops per second (higher is better, whatever the KPM);
-/// 0 for a test that failed. An automatic ramp doubles, ends with `max` itself, and stops early when throughput gained
-/// less than 5 % twice in a row.
+/// `done` holds (jobs, throughput) of every test so far in order, ops per second (higher is better,
+/// whatever the KPM); 0 for a test that failed. An automatic ramp doubles, ends with `max` itself,
+/// and stops early when throughput gained less than 5 % twice in a row.
 pub fn next_jobs(ramp: &Ramp, done: &[(u32, f64)]) -> Option<u32> {
     match ramp {
         Ramp::Fixed(list) => list.get(done.len()).copied(),
@@ -40,7 +40,8 @@ fn saturated(done: &[(u32, f64)]) -> bool {
     done.len() > VAIN_STEPS && (done.len() - VAIN_STEPS..done.len()).all(|at| !gained(at))
 }
 
-/// A figure of a test, measured or published: what reports, heatmaps, comparisons and summaries read.
+/// A figure of a test, measured or published: what reports, heatmaps, comparisons and summaries
+/// read.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Figure<'a> {
     pub workload: &'a str,
@@ -93,12 +94,14 @@ pub struct Repeated<'a> {
     pub known: Known,
 }
 
-/// One entry per number of jobs of each ramp, in order of appearance: of repetitions the sound one with the median KPM, or
-/// the last if none has a KPM. Rows of a publication's table are not repetitions.
+/// One entry per number of jobs of each ramp, in order of appearance: of repetitions the sound one
+/// with the median KPM, or the last if none has a KPM. Rows of a publication's table are not
+/// repetitions.
 pub fn repeated<'a>(tests: &[&'a Test]) -> Vec<Repeated<'a>> {
     let mut points: Vec<Vec<&'a Test>> = Vec::new();
     for test in tests {
-        let is_of = |point: &&mut Vec<&Test>| point[0].jobs() == test.jobs() && same(point[0], test);
+        let is_of =
+            |point: &&mut Vec<&Test>| point[0].jobs() == test.jobs() && same(point[0], test);
         match points.iter_mut().find(is_of).filter(|_| test.measured().is_some()) {
             Some(point) => point.push(test),
             None => points.push(vec![test]),
@@ -127,26 +130,30 @@ pub fn speed<'a>(tests: &[&'a Test]) -> Option<Figure<'a>> {
     by_jobs.into_iter().find(|figure| figure.jobs == Some(1))
 }
 
-/// Throughput: the best value at any number of jobs. If the KPM is lower-is-better (a time) and the second metric
-/// is higher-is-better (a rate), it is the best of the second metric. A conditional figure is taken only if none is
-/// valid, an invalid one only if all are.
+/// Throughput: the best value at any number of jobs. If the KPM is lower-is-better (a time) and the
+/// second metric is higher-is-better (a rate), it is the best of the second metric. A conditional
+/// figure is taken only if none is valid, an invalid one only if all are.
 pub fn throughput<'a>(tests: &[&'a Test]) -> Option<Figure<'a>> {
     best(most_trusted(representatives(tests, rate), Figure::status))
 }
 
-/// The conditional figure that would be the throughput if it were valid: then the throughput is a lower bound. Invalid
-/// figures say nothing.
+/// The conditional figure that would be the throughput if it were valid: then the throughput is a
+/// lower bound. Invalid figures say nothing.
 pub fn passed_over<'a>(tests: &[&'a Test]) -> Option<Figure<'a>> {
-    let sound = representatives(tests, rate).into_iter().filter(|figure| figure.status() < Status::Invalid);
+    let sound =
+        representatives(tests, rate).into_iter().filter(|figure| figure.status() < Status::Invalid);
     let (taken, most) = (throughput(tests)?, best(sound.collect())?);
     most.better.beats(most.value, taken.value).then_some(most)
 }
 
 fn best(figures: Vec<Figure<'_>>) -> Option<Figure<'_>> {
-    figures.into_iter().reduce(|best, next| if next.better.beats(next.value, best.value) { next } else { best })
+    figures
+        .into_iter()
+        .reduce(|best, next| if next.better.beats(next.value, best.value) { next } else { best })
 }
 
-/// The throughput curve: one figure per number of jobs, ascending; of repeated tests the one with the median value.
+/// The throughput curve: one figure per number of jobs, ascending; of repeated tests the one with
+/// the median value.
 pub fn curve<'a>(tests: &[&'a Test]) -> Vec<Figure<'a>> {
     let figures = representatives(tests, rate).into_iter();
     figures.filter(|figure| figure.better == Better::Higher && figure.jobs.is_some()).collect()
@@ -161,18 +168,25 @@ pub struct Scalability {
     pub jobs: Option<u32>,
     /// The worse verdict of the two figures.
     pub status: Status,
-    /// Universal Scalability Law, fitted to ops per second of valid tests; absent with fewer than four numbers of jobs.
+    /// Universal Scalability Law, fitted to ops per second of valid tests; absent with fewer than
+    /// four numbers of jobs.
     pub law: Option<scaling::Fit>,
 }
 
-/// Scalability of a ramp; absent without a test at one job or if throughput is not a rate (lower is better).
+/// Scalability of a ramp; absent without a test at one job or if throughput is not a rate (lower is
+/// better).
 pub fn scalability(tests: &[&Test]) -> Option<Scalability> {
     let best = throughput(tests).filter(|best| best.better == Better::Higher)?;
     let single = representatives(tests, rate).into_iter().find(|figure| figure.jobs == Some(1))?;
     let points = points(&representatives(tests, ops));
     let factor = best.value / single.value;
     let status = best.status().max(single.status());
-    factor.is_finite().then(|| Scalability { factor, jobs: best.jobs, status, law: scaling::fit(&points) })
+    factor.is_finite().then(|| Scalability {
+        factor,
+        jobs: best.jobs,
+        status,
+        law: scaling::fit(&points),
+    })
 }
 
 /// What a law is fitted to: jobs and value of the valid figures.
@@ -198,13 +212,20 @@ fn rate(test: &Test) -> Option<Figure<'_>> {
 /// What a law is fitted to: ops per second, or the rate that a publication prints.
 fn ops(test: &Test) -> Option<Figure<'_>> {
     match test.measured() {
-        Some(result) => (result.ops_per_s > 0.0).then(|| Figure::of(result.ops_per_s, test.kpm(), test)),
-        None => rate(test).filter(|figure| figure.jobs.is_some() && figure.better == Better::Higher),
+        Some(result) => {
+            (result.ops_per_s > 0.0).then(|| Figure::of(result.ops_per_s, test.kpm(), test))
+        }
+        None => {
+            rate(test).filter(|figure| figure.jobs.is_some() && figure.better == Better::Higher)
+        }
     }
 }
 
 /// One figure per number of jobs, ascending: of repeated tests the one with the median value.
-fn representatives<'a>(tests: &[&'a Test], metric: fn(&'a Test) -> Option<Figure<'a>>) -> Vec<Figure<'a>> {
+fn representatives<'a>(
+    tests: &[&'a Test],
+    metric: fn(&'a Test) -> Option<Figure<'a>>,
+) -> Vec<Figure<'a>> {
     let representative = |repeats: &Vec<(f64, &'a Test)>| {
         let figure = metric(median(repeats).1)?;
         Some(Figure { interval: interval::of(repeats, figure.test), ..figure })
@@ -212,9 +233,13 @@ fn representatives<'a>(tests: &[&'a Test], metric: fn(&'a Test) -> Option<Figure
     by_jobs(tests, |test| Some(metric(test)?.value)).iter().filter_map(representative).collect()
 }
 
-/// The tests with a value per number of jobs, ascending by jobs and by value. What a publication only states is left out
-/// where its run table has a value, and a test of a worse verdict where a number of jobs has one of a better verdict.
-pub fn by_jobs<'a>(tests: &[&'a Test], value: impl Fn(&'a Test) -> Option<f64>) -> Vec<Vec<(f64, &'a Test)>> {
+/// The tests with a value per number of jobs, ascending by jobs and by value. What a publication
+/// only states is left out where its run table has a value, and a test of a worse verdict where a
+/// number of jobs has one of a better verdict.
+pub fn by_jobs<'a>(
+    tests: &[&'a Test],
+    value: impl Fn(&'a Test) -> Option<f64>,
+) -> Vec<Vec<(f64, &'a Test)>> {
     let known = |&test: &&'a Test| Some((value(test).filter(|value| value.is_finite())?, test));
     let mut known: Vec<(f64, &Test)> = tests.iter().filter_map(known).collect();
     let has_table = known.iter().any(|(_, test)| !test.is_statement());
@@ -260,7 +285,14 @@ mod tests {
     fn an_automatic_ramp_stops_after_two_vain_steps_in_a_row() {
         let max = 1024;
         // 100, 190, 195 (+2.6 %), 260 (gains again), 262, 240: the last two gained less than 5 %.
-        let rates = BTreeMap::from([(1, 100.0), (2, 190.0), (4, 195.0), (8, 260.0), (16, 262.0), (32, 240.0)]);
+        let rates = BTreeMap::from([
+            (1, 100.0),
+            (2, 190.0),
+            (4, 195.0),
+            (8, 260.0),
+            (16, 262.0),
+            (32, 240.0),
+        ]);
         assert_eq!(walk(&Ramp::Auto { from: 1, max }, |jobs| rates[&jobs]), [1, 2, 4, 8, 16, 32]);
         assert_eq!(walk(&Ramp::Auto { from: 1, max }, |_| 0.0), [1, 2, 4]);
         assert_eq!(walk(&Ramp::Auto { from: 1, max }, |_| f64::NAN), [1, 2, 4]);
@@ -270,7 +302,8 @@ mod tests {
     fn a_dip_is_measured_against_the_best_before_it() {
         // 100, 50, 90: the step from 50 to 90 is not a gain over 100.
         assert_eq!(
-            walk(&Ramp::Auto { from: 1, max: 64 }, |jobs| [100.0, 50.0, 0.0, 90.0][jobs as usize - 1]),
+            walk(&Ramp::Auto { from: 1, max: 64 }, |jobs| [100.0, 50.0, 0.0, 90.0]
+                [jobs as usize - 1]),
             [1, 2, 4]
         );
     }
@@ -299,7 +332,10 @@ mod tests {
         let tests = results.clone().map(Test::from);
         let tests: Vec<_> = tests.iter().collect();
         assert_eq!((speed(&tests).unwrap().value, speed(&tests).unwrap().unit), (0.2, "ms"));
-        assert_eq!((throughput(&tests).unwrap().value, throughput(&tests).unwrap().unit), (8000.0, "tps"));
+        assert_eq!(
+            (throughput(&tests).unwrap().value, throughput(&tests).unwrap().unit),
+            (8000.0, "tps")
+        );
         let alone = results.map(|test| Test::from(TestResult { second: None, ..test }));
         let alone: Vec<_> = alone.iter().collect();
         assert_eq!(throughput(&alone).map(|best| (best.value, best.jobs)), Some((0.2, Some(1))));
@@ -310,7 +346,8 @@ mod tests {
     fn an_invalid_test_wins_only_among_its_like_and_repeats_give_their_median() {
         let broken = Reason::new(Status::Invalid, ReasonCode::Errors, "");
         let invalid = TestResult { verdict: Verdict::from_reasons(vec![broken]), ..at(4, 900.0) };
-        let tests = [at(1, 90.0), at(1, 100.0), at(1, 130.0), at(2, 150.0), invalid].map(Test::from);
+        let tests =
+            [at(1, 90.0), at(1, 100.0), at(1, 130.0), at(2, 150.0), invalid].map(Test::from);
         let all: Vec<_> = tests.iter().collect();
         assert_eq!(speed(&all).unwrap().value, 100.0);
         assert_eq!(throughput(&all).unwrap().value, 150.0);
@@ -328,10 +365,14 @@ mod tests {
     #[test]
     fn a_conditional_figure_is_no_best_and_no_point_of_a_law() {
         let conditional = judged(Status::Conditional, 8, 900.0);
-        let tests = [at(1, 100.0), at(2, 190.0), at(4, 350.0), at(6, 500.0), conditional].map(Test::from);
+        let tests =
+            [at(1, 100.0), at(2, 190.0), at(4, 350.0), at(6, 500.0), conditional].map(Test::from);
         let all: Vec<_> = tests.iter().collect();
         assert_eq!(throughput(&all).map(|best| (best.value, best.jobs)), Some((500.0, Some(6))));
-        assert_eq!(passed_over(&all).map(|better| (better.value, better.jobs)), Some((900.0, Some(8))));
+        assert_eq!(
+            passed_over(&all).map(|better| (better.value, better.jobs)),
+            Some((900.0, Some(8)))
+        );
         assert_eq!(passed_over(&all[..4]), None);
         let invalid = Test::from(judged(Status::Invalid, 8, 900.0));
         assert_eq!(passed_over(&[all[0], all[1], &invalid]), None);
@@ -341,8 +382,12 @@ mod tests {
 
     #[test]
     fn a_valid_repetition_goes_before_a_conditional_one() {
-        let tests = [judged(Status::Conditional, 1, 800.0), at(1, 866.0), judged(Status::Conditional, 1, 700.0)]
-            .map(Test::from);
+        let tests = [
+            judged(Status::Conditional, 1, 800.0),
+            at(1, 866.0),
+            judged(Status::Conditional, 1, 700.0),
+        ]
+        .map(Test::from);
         let all: Vec<_> = tests.iter().collect();
         assert_eq!(speed(&all).unwrap().value, 866.0);
     }
@@ -350,7 +395,11 @@ mod tests {
     #[test]
     fn a_sound_repetition_goes_before_an_invalid_one() {
         let broken = |value| TestResult {
-            verdict: Verdict::from_reasons(vec![Reason::new(Status::Invalid, ReasonCode::Little, "")]),
+            verdict: Verdict::from_reasons(vec![Reason::new(
+                Status::Invalid,
+                ReasonCode::Little,
+                "",
+            )]),
             ..at(1, value)
         };
         let tests = [broken(800.0), at(1, 866.0), broken(700.0)].map(Test::from);

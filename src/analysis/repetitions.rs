@@ -1,4 +1,5 @@
-//! Whether the repetitions of a test tell the same story: what an equal run would contradict is not valid.
+//! Whether the repetitions of a test tell the same story: what an equal run would contradict is not
+//! valid.
 
 use super::ramp::{by_jobs, same};
 use crate::model::{Reason, ReasonCode, Sentence, Status, Test, Verdict};
@@ -6,9 +7,10 @@ use crate::model::{Reason, ReasonCode, Sentence, Status, Test, Verdict};
 /// Largest / smallest value of repetitions that still support one another.
 const WIDEST: f64 = 1.5;
 
-/// The new verdicts of tests whose repetitions disagree, each with the number of its test: conditional, with the reason
-/// `repetitions`, where the largest KPM is more than 1.5 times the smallest. Of the repetitions of a ramp at a number of jobs those
-/// of the best verdict are compared, which are those that a figure is taken from.
+/// The new verdicts of tests whose repetitions disagree, each with the number of its test:
+/// conditional, with the reason `repetitions`, where the largest KPM is more than 1.5 times the
+/// smallest. Of the repetitions of a ramp at a number of jobs those of the best verdict are
+/// compared, which are those that a figure is taken from.
 pub fn judge(tests: &[Test]) -> Vec<(u32, Verdict)> {
     let mut ramps: Vec<Vec<&Test>> = Vec::new();
     for test in tests {
@@ -27,8 +29,10 @@ fn disagreement(repeats: &[(f64, &Test)]) -> Vec<(u32, Verdict)> {
     if high / low <= WIDEST || !(high / low).is_finite() || first.status() == Status::Invalid {
         return Vec::new();
     }
-    let sentence = "{count} equal tests differ by a factor of {factor}: another run may say otherwise";
-    let sentence = Sentence::new(sentence).with("count", repeats.len() as u64).with("factor", high / low);
+    let sentence =
+        "{count} equal tests differ by a factor of {factor}: another run may say otherwise";
+    let sentence =
+        Sentence::new(sentence).with("count", repeats.len() as u64).with("factor", high / low);
     let judged = |test: &Test| {
         let reason = Reason::new(Status::Conditional, ReasonCode::Repetitions, sentence.clone());
         let reasons = test.verdict().reasons.iter().cloned().chain([reason]);
@@ -53,7 +57,13 @@ mod tests {
 
     #[test]
     fn repetitions_that_differ_by_half_or_more_make_one_another_conditional() {
-        let tests = [test(1, 1, 100.0), test(2, 2, 100.0), test(3, 1, 149.0), test(4, 2, 151.0), test(5, 2, 120.0)];
+        let tests = [
+            test(1, 1, 100.0),
+            test(2, 2, 100.0),
+            test(3, 1, 149.0),
+            test(4, 2, 151.0),
+            test(5, 2, 120.0),
+        ];
         let judged = judge(&tests);
         let mut numbers: Vec<u32> = judged.iter().map(|(seq, _)| *seq).collect();
         numbers.sort_unstable();
@@ -70,7 +80,10 @@ mod tests {
         assert_eq!(judge(&[test(1, 1, 100.0), test(2, 1, 101.0), disturbed]), []);
         let all = [conditional(test(1, 1, 100.0)), conditional(test(2, 1, 200.0))];
         let judged = judge(&all);
-        assert_eq!(judged.iter().map(|(_, verdict)| verdict.reasons.len()).collect::<Vec<_>>(), [2, 2]);
+        assert_eq!(
+            judged.iter().map(|(_, verdict)| verdict.reasons.len()).collect::<Vec<_>>(),
+            [2, 2]
+        );
         assert_eq!(judge(&[test(1, 1, 100.0)]), [], "a single test");
         assert_eq!(judge(&[test(1, 1, 0.0), test(2, 1, 7.0)]), [], "nothing to divide by");
     }

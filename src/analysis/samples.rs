@@ -1,5 +1,6 @@
-//! Whether there were enough ops for a rate and a mean: by the interval of the mean, not by a fixed number, since
-//! seconds-long ops that all take the same time say more in five than microsecond ops with rare long waits.
+//! Whether there were enough ops for a rate and a mean: by the interval of the mean, not by a fixed
+//! number, since seconds-long ops that all take the same time say more in five than microsecond ops
+//! with rare long waits.
 
 use crate::model::{LatencySummary, PartFigures, Reason, ReasonCode, Sentence, Status, TestResult};
 use crate::stats::LatencyHistogram;
@@ -9,25 +10,35 @@ use crate::stats::summary::t95;
 const FEWEST_OPS: u64 = 5;
 /// Widest half of the 95 % interval of the mean service time, as a fraction of it.
 const WIDEST: f64 = 0.05;
-/// From so many ops on a wide interval is less a lack of ops than a long tail, which the percentiles show too.
+/// From so many ops on a wide interval is less a lack of ops than a long tail, which the
+/// percentiles show too.
 const MANY_OPS: u64 = 100;
 /// Widest half of the interval then.
 const WIDEST_OF_MANY: f64 = 0.25;
 
-/// The reason `samples`: invalid without ops, conditional if some part had less than five, or if the 95 % interval of
-/// the mean service time (Student's t over the timed ops) is wider than +-5 %, from 100 ops on +-25 %.
+/// The reason `samples`: invalid without ops, conditional if some part had less than five, or if
+/// the 95 % interval of the mean service time (Student's t over the timed ops) is wider than +-5 %,
+/// from 100 ops on +-25 %.
 ///
-/// A mixed workload's rate is a sum of its parts' rates: their half widths add up in quadrature, weighted by the rates.
+/// A mixed workload's rate is a sum of its parts' rates: their half widths add up in quadrature,
+/// weighted by the rates.
 pub(super) fn judge(result: &TestResult) -> Option<Reason> {
     if result.window.ops == 0 {
-        return Some(Reason::new(Status::Invalid, ReasonCode::Samples, "no op was completed in the window"));
+        return Some(Reason::new(
+            Status::Invalid,
+            ReasonCode::Samples,
+            "no op was completed in the window",
+        ));
     }
     let parts = parts(result);
-    if let Some(least) = parts.iter().min_by_key(|part| part.ops).filter(|part| part.ops < FEWEST_OPS) {
+    if let Some(least) =
+        parts.iter().min_by_key(|part| part.ops).filter(|part| part.ops < FEWEST_OPS)
+    {
         return Some(least.too_few());
     }
     let half = half_width(&parts)?;
-    let sentence = "{ops} ops in the window, the mean service time is known to +-{half%} only (95 %)";
+    let sentence =
+        "{ops} ops in the window, the mean service time is known to +-{half%} only (95 %)";
     let sentence = Sentence::new(sentence).with("ops", result.window.ops).with("half", half);
     let widest = if result.window.ops < MANY_OPS { WIDEST } else { WIDEST_OF_MANY };
     (half > widest).then(|| Reason::new(Status::Conditional, ReasonCode::Samples, sentence))
@@ -66,25 +77,33 @@ fn parts(result: &TestResult) -> Vec<Part<'_>> {
 }
 
 fn part(part: &PartFigures) -> Part<'_> {
-    Part { name: Some(&part.workload), ops: part.tally.ops, ops_per_s: part.ops_per_s, latency: &part.latency }
+    Part {
+        name: Some(&part.workload),
+        ops: part.tally.ops,
+        ops_per_s: part.ops_per_s,
+        latency: &part.latency,
+    }
 }
 
-/// Half width of the interval of the whole rate, as a fraction of it; absent if a part was not timed.
+/// Half width of the interval of the whole rate, as a fraction of it; absent if a part was not
+/// timed.
 fn half_width(parts: &[Part<'_>]) -> Option<f64> {
     let rate: f64 = parts.iter().map(|part| part.ops_per_s).sum();
-    let widths = parts.iter().map(|part| Some((relative_half_width(part)? * part.ops_per_s).powi(2)));
+    let widths =
+        parts.iter().map(|part| Some((relative_half_width(part)? * part.ops_per_s).powi(2)));
     let squares: f64 = widths.collect::<Option<Vec<f64>>>()?.iter().sum();
     Some(squares.sqrt() / rate).filter(|half| half.is_finite())
 }
 
-/// Half width of the 95 % interval of the mean of the timed ops, as a fraction of it. Ops that were not timed have the
-/// same spread, so they narrow the interval too.
+/// Half width of the 95 % interval of the mean of the timed ops, as a fraction of it. Ops that were
+/// not timed have the same spread, so they narrow the interval too.
 fn relative_half_width(part: &Part<'_>) -> Option<f64> {
     let buckets = &part.latency.buckets;
     let timed: u64 = buckets.iter().map(|bucket| bucket.1).sum();
     let mean_ns = LatencyHistogram::from_buckets(buckets).mean_ns();
     let square = |&(ns, count): &(u64, u64)| (ns as f64 - mean_ns).powi(2) * count as f64;
-    let variance = buckets.iter().map(square).sum::<f64>() / (timed.checked_sub(1).filter(|rest| *rest > 0)? as f64);
+    let variance = buckets.iter().map(square).sum::<f64>()
+        / (timed.checked_sub(1).filter(|rest| *rest > 0)? as f64);
     let ops = part.ops as f64;
     Some(t95(ops - 1.0)? * (variance / ops).sqrt() / mean_ns)
 }
@@ -113,18 +132,23 @@ mod tests {
 
     #[test]
     fn the_interval_decides() {
-        // 8 and 12 ms, five of each: mean 10, sample deviation sqrt(40/9) = 2.108, t(9) = 2.262, half = 1.508 ms.
+        // 8 and 12 ms, five of each: mean 10, sample deviation sqrt(40/9) = 2.108, t(9) = 2.262,
+        // half = 1.508 ms.
         let wide = text(&with(10, &[(8_000_000, 5), (12_000_000, 5)]));
-        let expected = "10 ops in the window, the mean service time is known to +-15.1 % only (95 %)";
+        let expected =
+            "10 ops in the window, the mean service time is known to +-15.1 % only (95 %)";
         assert_eq!(wide, Some((Status::Conditional, expected.into())));
         // The same spread with 100 ops: deviation 2.010, t(99) = 1.984, half = 0.399 ms = 4 %.
         assert_eq!(text(&with(100, &[(8_000_000, 50), (12_000_000, 50)])), None);
         // A sample of them says the same.
         assert_eq!(text(&with(100, &[(8_000_000, 25), (12_000_000, 25)])), None);
-        // Half of 1000 ops 1 ms, the others 9 ms: 0.8 of the mean, t(999) = 1.962, half = 5 %. One of 200 took a second,
-        // the others 1 ms: mean 6 ms, half = 9.85 ms.
+        // Half of 1000 ops 1 ms, the others 9 ms: 0.8 of the mean, t(999) = 1.962, half = 5 %. One
+        // of 200 took a second, the others 1 ms: mean 6 ms, half = 9.85 ms.
         assert_eq!(text(&with(1000, &[(1_000_000, 500), (9_000_000, 500)])), None);
-        assert_eq!(text(&with(200, &[(1_000_000, 199), (1_000_000_000, 1)])).unwrap().0, Status::Conditional);
+        assert_eq!(
+            text(&with(200, &[(1_000_000, 199), (1_000_000_000, 1)])).unwrap().0,
+            Status::Conditional
+        );
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! How a workload scales over its ramp: best number of jobs, knee, the Universal Scalability Law with intervals, and how
-//! much of the maximum each step uses, beside CPU busy.
+//! How a workload scales over its ramp: best number of jobs, knee, the Universal Scalability Law
+//! with intervals, and how much of the maximum each step uses, beside CPU busy.
 
 use super::derive;
 use super::interval::supports;
@@ -23,9 +23,11 @@ pub struct Ramp<'a> {
 pub struct Step<'a> {
     pub jobs: u32,
     pub figure: Figure<'a>,
-    /// Throughput / best throughput, 0 to 1; above 1 if the verdict keeps this step from being the best.
+    /// Throughput / best throughput, 0 to 1; above 1 if the verdict keeps this step from being the
+    /// best.
     pub utilisation: f64,
-    /// Throughput / (jobs x throughput of one job); absent without a figure at one job, or if that is 0.
+    /// Throughput / (jobs x throughput of one job); absent without a figure at one job, or if that
+    /// is 0.
     pub efficiency: Option<f64>,
     pub cpu_busy_pct: Option<f64>,
 }
@@ -40,8 +42,8 @@ pub struct Scaling<'a> {
     pub steps: Vec<Step<'a>>,
     /// Fewest jobs that reach 95 % of the best throughput, with its verdict: more jobs mostly wait.
     pub enough_jobs: Option<u32>,
-    /// Fitted to the valid figures of the KPM, so that its gamma is in the KPM's unit; absent with fewer than four
-    /// numbers of jobs.
+    /// Fitted to the valid figures of the KPM, so that its gamma is in the KPM's unit; absent with
+    /// fewer than four numbers of jobs.
     pub fit: Option<Fit>,
 }
 
@@ -61,7 +63,8 @@ pub fn ramps(tests: &[Test]) -> Vec<Ramp<'_>> {
 impl<'a> Ramp<'a> {
     /// What it says; absent if throughput is not a rate or unknown.
     pub fn scaling(&self) -> Option<Scaling<'a>> {
-        let best = ramp::throughput(&self.tests).filter(|best| best.better == Better::Higher && best.value > 0.0)?;
+        let best = ramp::throughput(&self.tests)
+            .filter(|best| best.better == Better::Higher && best.value > 0.0)?;
         let figures = ramp::curve(&self.tests);
         let single = figures.iter().find(|figure| figure.jobs == Some(1)).copied();
         let step = |figure: &Figure<'a>| {
@@ -77,9 +80,16 @@ impl<'a> Ramp<'a> {
             })
         };
         let steps: Vec<Step<'a>> = figures.iter().filter_map(step).collect();
-        let is_enough = |step: &&Step<'_>| step.figure.status() == best.status() && step.utilisation >= ENOUGH;
+        let is_enough =
+            |step: &&Step<'_>| step.figure.status() == best.status() && step.utilisation >= ENOUGH;
         let enough_jobs = steps.iter().find(is_enough).map(|step| step.jobs).or(best.jobs);
-        Some(Scaling { best, single, steps, enough_jobs, fit: scaling::fit(&ramp::points(&figures)) })
+        Some(Scaling {
+            best,
+            single,
+            steps,
+            enough_jobs,
+            fit: scaling::fit(&ramp::points(&figures)),
+        })
     }
 }
 
@@ -93,8 +103,9 @@ pub struct Hidden {
     pub utilisation: f64,
 }
 
-/// Of every ramp the step where throughput is furthest above CPU busy, if that is 20 points or more; only where CPU busy
-/// grows with the jobs to near 100 %, so that it seems to tell how full the platform is, and only from valid steps.
+/// Of every ramp the step where throughput is furthest above CPU busy, if that is 20 points or
+/// more; only where CPU busy grows with the jobs to near 100 %, so that it seems to tell how full
+/// the platform is, and only from valid steps.
 pub fn hidden_saturation(tests: &[Test]) -> Vec<Hidden> {
     const NEARLY_FULL_PCT: f64 = 90.0;
     let hidden = |ramp: Ramp<'_>| {
@@ -137,7 +148,12 @@ mod tests {
             (32, 1_811_665.0, 99.0),
         ];
         let point = |&(jobs, qps, busy): &(u32, f64, f64)| {
-            test("Q", PublishedKind::Point, jobs, &[("throughput_qps", qps), ("cpu_busy_pct", busy)])
+            test(
+                "Q",
+                PublishedKind::Point,
+                jobs,
+                &[("throughput_qps", qps), ("cpu_busy_pct", busy)],
+            )
         };
         points.iter().map(point).collect()
     }
@@ -155,12 +171,21 @@ mod tests {
         let tests = hyperthreading();
         let ramps = ramps(&tests);
         let scaling = ramps[0].scaling().unwrap();
-        assert_eq!((scaling.best.jobs, scaling.enough_jobs, scaling.steps.len()), (Some(32), Some(32), 7));
+        assert_eq!(
+            (scaling.best.jobs, scaling.enough_jobs, scaling.steps.len()),
+            (Some(32), Some(32), 7)
+        );
         assert!((scaling.steps[6].efficiency.unwrap() - 0.4535).abs() < 1e-3);
         // The least squares have no contention: a peak within the ramp.
         let fit = scaling.fit.unwrap();
-        assert!(fit.law.alpha == 0.0 && fit.half_widths[0].is_some() && fit.half_widths[1].is_none(), "{fit:?}");
-        assert!(fit.law.peak_jobs().is_some_and(|peak| peak.round() == 28.0) && !fit.peak_is_forecast, "{fit:?}");
+        assert!(
+            fit.law.alpha == 0.0 && fit.half_widths[0].is_some() && fit.half_widths[1].is_none(),
+            "{fit:?}"
+        );
+        assert!(
+            fit.law.peak_jobs().is_some_and(|peak| peak.round() == 28.0) && !fit.peak_is_forecast,
+            "{fit:?}"
+        );
         assert!(fit.r_squared > Some(0.991) && fit.peak_half_width.is_some(), "{fit:?}");
     }
 
@@ -170,17 +195,23 @@ mod tests {
         tests[6] = judged(tests[6].clone(), Status::Conditional);
         let ramps = ramps(&tests);
         let scaling = ramps[0].scaling().unwrap();
-        assert_eq!((scaling.best.jobs, scaling.enough_jobs, scaling.steps.len()), (Some(24), Some(16), 7));
+        assert_eq!(
+            (scaling.best.jobs, scaling.enough_jobs, scaling.steps.len()),
+            (Some(24), Some(16), 7)
+        );
         assert_eq!(scaling.fit, stats_fit(&scaling.steps[..6]));
         // CPU busy reaches no 90 % in a valid step.
         assert!(hidden_saturation(&tests).is_empty());
-        let tests: Vec<_> = tests.into_iter().map(|test| judged(test, Status::Conditional)).collect();
+        let tests: Vec<_> =
+            tests.into_iter().map(|test| judged(test, Status::Conditional)).collect();
         assert!(hidden_saturation(&tests).is_empty());
         assert_eq!(super::ramps(&tests)[0].scaling().unwrap().fit, None);
     }
 
     fn stats_fit(steps: &[Step<'_>]) -> Option<Fit> {
-        scaling::fit(&steps.iter().map(|step| (f64::from(step.jobs), step.figure.value)).collect::<Vec<_>>())
+        scaling::fit(
+            &steps.iter().map(|step| (f64::from(step.jobs), step.figure.value)).collect::<Vec<_>>(),
+        )
     }
 
     #[test]

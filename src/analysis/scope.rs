@@ -26,26 +26,31 @@ impl<'a> Scope<'a> {
         given.extend(result.facts.clone());
         given.insert("jobs".into(), f64::from(result.jobs));
         let scope = Scope { result, given, counted: Facts::new() };
-        let counted = OWN.iter().filter_map(|&name| Some((name.to_string(), scope.own(name)?))).collect();
+        let counted =
+            OWN.iter().filter_map(|&name| Some((name.to_string(), scope.own(name)?))).collect();
         Scope { counted, ..scope }
     }
     /// One of our own counts over the whole test.
     ///
-    /// Units are counted in the window only; over the whole test they are taken per op of the window.
+    /// Units are counted in the window only; over the whole test they are taken per op of the
+    /// window.
     pub fn own(&self, name: &str) -> Option<f64> {
         let (total, window) = (&self.result.total, &self.result.window);
         match name {
             "ops" => Some(total.ops as f64),
             "rows" => Some(total.rows as f64),
             "commits" => Some(total.commits as f64),
-            "units" if window.ops > 0 => Some(self.result.units / window.ops as f64 * total.ops as f64),
+            "units" if window.ops > 0 => {
+                Some(self.result.units / window.ops as f64 * total.ops as f64)
+            }
             _ => None,
         }
     }
     /// A counter's difference over the whole test; a gauge's least value; else a fact of the test.
     pub fn counter(&self, name: &str) -> Option<f64> {
         if GAUGES.contains(&name) {
-            let values = self.result.snapshots.iter().filter_map(|snapshot| snapshot.counters.get(name));
+            let values =
+                self.result.snapshots.iter().filter_map(|snapshot| snapshot.counters.get(name));
             return values.reduce(f64::min);
         }
         if name == DEVICE_READ_BYTES {
@@ -57,7 +62,8 @@ impl<'a> Scope<'a> {
     pub fn parameter(&self, name: &str) -> Option<f64> {
         self.result.params.get(name)?.parse().ok()
     }
-    /// The divisor of a claim: 1 if there is none; `s` seconds, `job_s` seconds times jobs, our own counts, counters.
+    /// The divisor of a claim: 1 if there is none; `s` seconds, `job_s` seconds times jobs, our own
+    /// counts, counters.
     pub fn divisor(&self, per: Option<&str>) -> Option<f64> {
         match per {
             None => Some(1.0),
@@ -93,13 +99,19 @@ impl<'a> Scope<'a> {
     }
     /// True if the claim says something about this test on this engine.
     pub fn applies(&self, claim: &Claim, engine: &str) -> bool {
-        let listed = |list: &[String], name: &str| list.is_empty() || list.iter().any(|entry| entry == name);
-        let empty = claim.when.as_ref().is_some_and(|name| self.own(name).or_else(|| self.counter(name)) == Some(0.0));
-        let chosen = claim
-            .params
-            .iter()
-            .all(|(name, named)| self.result.params.get(name).is_some_and(|is| Claim::names(named, is)));
-        listed(&claim.engines, engine) && listed(&claim.drives, self.result.drive.name()) && chosen && !empty
+        let listed =
+            |list: &[String], name: &str| list.is_empty() || list.iter().any(|entry| entry == name);
+        let empty = claim
+            .when
+            .as_ref()
+            .is_some_and(|name| self.own(name).or_else(|| self.counter(name)) == Some(0.0));
+        let chosen = claim.params.iter().all(|(name, named)| {
+            self.result.params.get(name).is_some_and(|is| Claim::names(named, is))
+        });
+        listed(&claim.engines, engine)
+            && listed(&claim.drives, self.result.drive.name())
+            && chosen
+            && !empty
     }
 }
 
@@ -113,7 +125,11 @@ pub fn name(claim: &Claim) -> String {
 
 /// The reason of a claim that does not hold; the code is `code` unless the claim has its own.
 pub fn broken(claim: &Claim, code: ReasonCode, sentence: Sentence) -> Reason {
-    Reason::new(claim.status.unwrap_or(Status::Invalid), claim.code.clone().unwrap_or(code), sentence)
+    Reason::new(
+        claim.status.unwrap_or(Status::Invalid),
+        claim.code.clone().unwrap_or(code),
+        sentence,
+    )
 }
 
 /// What it means if the claim does not hold.
@@ -142,7 +158,10 @@ mod tests {
         assert_eq!(scope.equals(&Expr("ops * rpt + jobs + small_rows".into())), Ok(272_002.0));
         assert_eq!(scope.own("units"), Some(4_560_000.0));
         assert_eq!((scope.divisor(None), scope.divisor(Some("s"))), (Some(1.0), Some(12.0)));
-        assert_eq!((scope.divisor(Some("job_s")), scope.divisor(Some("wal_syncs"))), (Some(24.0), Some(7.0)));
+        assert_eq!(
+            (scope.divisor(Some("job_s")), scope.divisor(Some("wal_syncs"))),
+            (Some(24.0), Some(7.0))
+        );
         assert_eq!(scope.divisor(Some("unknown")), None);
     }
 

@@ -1,4 +1,5 @@
-//! What a self-test says of tests that were measured for a moment: whether the engine, its counters and our clock agree. Pure.
+//! What a self-test says of tests that were measured for a moment: whether the engine, its counters
+//! and our clock agree. Pure.
 
 use serde::Serialize;
 
@@ -7,7 +8,8 @@ use super::durability::commits_per_job_s;
 use crate::model::params::SLEEP_US;
 use crate::model::{Drive, Reason, ReasonCode, Selection, Status, TestResult};
 
-/// A clock of microseconds, and a histogram of three digits, may make a sleep so much shorter than it was, as a fraction.
+/// A clock of microseconds, and a histogram of three digits, may make a sleep so much shorter than
+/// it was, as a fraction.
 const CLOCK_SLACK: f64 = 0.02;
 
 /// How a check ended.
@@ -67,33 +69,51 @@ impl Tried<'_> {
         &self.selection.workload.id
     }
 
-    /// What no figure can be right with. Of a workload that reads past the caches the contract is not judged: the data are small
-    /// enough to be cached. Little's law holds for jobs that need not wait for a processor.
+    /// What no figure can be right with. Of a workload that reads past the caches the contract is
+    /// not judged: the data are small enough to be cached. Little's law holds for jobs that need
+    /// not wait for a processor.
     pub fn faults(&self, host_cpus: u32) -> Vec<&Reason> {
         let evicts = !self.selection.workload.evict.is_empty();
         let waits = self.test.jobs > host_cpus;
         let matters = |reason: &&Reason| match reason.code {
-            ReasonCode::Failed | ReasonCode::Crosscheck | ReasonCode::Errors | ReasonCode::Implausible => true,
+            ReasonCode::Failed
+            | ReasonCode::Crosscheck
+            | ReasonCode::Errors
+            | ReasonCode::Implausible => true,
             ReasonCode::Contract => !evicts,
             ReasonCode::Little => !waits,
             _ => false,
         };
-        self.test.verdict.reasons.iter().filter(|reason| reason.status == Status::Invalid).filter(matters).collect()
+        self.test
+            .verdict
+            .reasons
+            .iter()
+            .filter(|reason| reason.status == Status::Invalid)
+            .filter(matters)
+            .collect()
     }
 
-    /// True if others took so much of the machine that waits and caches say nothing; a count that is wrong is wrong.
+    /// True if others took so much of the machine that waits and caches say nothing; a count that
+    /// is wrong is wrong.
     fn is_disturbed(&self) -> bool {
         let by_others = |reason: &Reason| {
-            let of_machine = [ReasonCode::Steal, ReasonCode::ForeignLoad, ReasonCode::PlatformUnsteady];
+            let of_machine =
+                [ReasonCode::Steal, ReasonCode::ForeignLoad, ReasonCode::PlatformUnsteady];
             reason.status != Status::Valid && of_machine.contains(&reason.code)
         };
         self.test.verdict.reasons.iter().any(by_others)
     }
 
-    /// True if a longer test may say otherwise: in a moment a few reads of the server itself weigh much.
+    /// True if a longer test may say otherwise: in a moment a few reads of the server itself weigh
+    /// much.
     pub fn is_in_doubt(&self, host_cpus: u32) -> bool {
         let faults = self.faults(host_cpus);
-        let doubtful = [ReasonCode::Contract, ReasonCode::Crosscheck, ReasonCode::Little, ReasonCode::Implausible];
+        let doubtful = [
+            ReasonCode::Contract,
+            ReasonCode::Crosscheck,
+            ReasonCode::Little,
+            ReasonCode::Implausible,
+        ];
         !faults.is_empty() && faults.iter().all(|reason| doubtful.contains(&reason.code))
     }
 
@@ -104,23 +124,35 @@ impl Tried<'_> {
 }
 
 /// Whether the database's counters agree with our counts, in one drive.
-pub fn counters(tried: &[Tried<'_>], drive: Drive, engine: &str, host_cpus: u32) -> Option<Finding> {
-    let own: Vec<&Tried<'_>> = tried.iter().filter(|tried| tried.selection.drive == drive).collect();
+pub fn counters(
+    tried: &[Tried<'_>],
+    drive: Drive,
+    engine: &str,
+    host_cpus: u32,
+) -> Option<Finding> {
+    let own: Vec<&Tried<'_>> =
+        tried.iter().filter(|tried| tried.selection.drive == drive).collect();
     let check = format!("counters, {} drive", drive.name());
     if own.is_empty() {
         return None;
     }
-    let faults: Vec<(&&Tried<'_>, &Reason)> =
-        own.iter().flat_map(|tried| tried.faults(host_cpus).into_iter().map(move |reason| (tried, reason))).collect();
-    let (excused, wrong): (Vec<_>, Vec<_>) = faults.into_iter().partition(|(tried, reason)| is_excused(tried, reason));
+    let faults: Vec<(&&Tried<'_>, &Reason)> = own
+        .iter()
+        .flat_map(|tried| tried.faults(host_cpus).into_iter().map(move |reason| (tried, reason)))
+        .collect();
+    let (excused, wrong): (Vec<_>, Vec<_>) =
+        faults.into_iter().partition(|(tried, reason)| is_excused(tried, reason));
     if !wrong.is_empty() {
-        let said = wrong.iter().map(|(tried, reason)| format!("{}: {}: {}", tried.name(), reason.code, reason.text));
+        let said = wrong
+            .iter()
+            .map(|(tried, reason)| format!("{}: {}: {}", tried.name(), reason.code, reason.text));
         return Some(Finding::new(check, Outcome::Failed, said.collect::<Vec<_>>().join("; ")));
     }
     let compared: Vec<Compared> = own.iter().flat_map(|tried| tried.compared(engine)).collect();
     let outcome = if compared.is_empty() { Outcome::NotJudged } else { Outcome::Ok };
     let exact = compared.iter().filter(|one| is_exact(one)).count();
-    let mut evidence = format!("{} workloads, {} counts compared, {exact} equal ours", own.len(), compared.len());
+    let mut evidence =
+        format!("{} workloads, {} counts compared, {exact} equal ours", own.len(), compared.len());
     if !excused.is_empty() {
         evidence += &format!("; {} claims not judged, others used the machine", excused.len());
     }
@@ -128,7 +160,8 @@ pub fn counters(tried: &[Tried<'_>], drive: Drive, engine: &str, host_cpus: u32)
 }
 
 fn is_excused(tried: &Tried<'_>, reason: &Reason) -> bool {
-    let by_waiting = matches!(reason.code, ReasonCode::Contract | ReasonCode::Little | ReasonCode::Implausible);
+    let by_waiting =
+        matches!(reason.code, ReasonCode::Contract | ReasonCode::Little | ReasonCode::Implausible);
     by_waiting && tried.is_disturbed()
 }
 
@@ -137,16 +170,24 @@ fn is_exact(one: &Compared) -> bool {
     (one.counted - one.expected).abs() <= (crosscheck::TOLERANCE * one.expected.abs()).max(1.0)
 }
 
-/// Whether commits were waited for: commits per sync of the log, over all tests whose commits are to be durable.
+/// Whether commits were waited for: commits per sync of the log, over all tests whose commits are
+/// to be durable.
 pub fn commits(tried: &[Tried<'_>]) -> Finding {
     let check = "commits waited for";
-    let committing = tried.iter().filter(|tried| commits_per_job_s(tried.test).is_some() && is_of_commits(tried));
+    let committing = tried
+        .iter()
+        .filter(|tried| commits_per_job_s(tried.test).is_some() && is_of_commits(tried));
     let (relaxed, durable): (Vec<&Tried<'_>>, Vec<&Tried<'_>>) =
         committing.partition(|tried| of_code(tried, ReasonCode::Durability).is_some());
-    if let Some((tried, reason)) = durable.iter().find_map(|tried| Some((tried, not_waited_for(tried)?))) {
+    if let Some((tried, reason)) =
+        durable.iter().find_map(|tried| Some((tried, not_waited_for(tried)?)))
+    {
         return Finding::new(check, Outcome::Failed, format!("{}: {}", tried.name(), reason.text));
     }
-    match (relaxed.first().and_then(|tried| of_code(tried, ReasonCode::Durability)), durable.is_empty()) {
+    match (
+        relaxed.first().and_then(|tried| of_code(tried, ReasonCode::Durability)),
+        durable.is_empty(),
+    ) {
         (_, false) => synced(check, &durable),
         (Some(reason), true) => Finding::new(check, Outcome::NotJudged, reason.text.clone()),
         (None, true) => Finding::new(check, Outcome::NotJudged, "no workload committed"),
@@ -159,7 +200,8 @@ fn of_code<'a>(tried: &Tried<'a>, code: ReasonCode) -> Option<&'a Reason> {
 
 /// Why commits cannot have been waited for.
 fn not_waited_for<'a>(tried: &Tried<'a>) -> Option<&'a Reason> {
-    let invalid = tried.test.verdict.reasons.iter().filter(|reason| reason.status == Status::Invalid);
+    let invalid =
+        tried.test.verdict.reasons.iter().filter(|reason| reason.status == Status::Invalid);
     invalid.into_iter().find(|reason| match reason.code {
         ReasonCode::Implausible => !tried.is_disturbed(),
         ReasonCode::Contract => reason.text.contains("sync"),
@@ -169,7 +211,9 @@ fn not_waited_for<'a>(tried: &Tried<'a>) -> Option<&'a Reason> {
 
 /// The commits of these tests and the syncs of the log that they waited for.
 fn synced(check: &str, durable: &[&Tried<'_>]) -> Finding {
-    let counted = |tried: &&Tried<'_>| Some((tried.test.total.commits as f64, tried.test.counters.get("wal_syncs")?));
+    let counted = |tried: &&Tried<'_>| {
+        Some((tried.test.total.commits as f64, tried.test.counters.get("wal_syncs")?))
+    };
     let counted: Vec<(f64, f64)> = durable.iter().filter_map(counted).collect();
     if counted.is_empty() {
         return Finding::new(
@@ -178,9 +222,14 @@ fn synced(check: &str, durable: &[&Tried<'_>]) -> Finding {
             "syncs of the log are not counted here, by the settings they are waited for",
         );
     }
-    let (commits, syncs) = counted.iter().fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+    let (commits, syncs) =
+        counted.iter().fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
     let outcome = if syncs > 0.0 { Outcome::Ok } else { Outcome::Failed };
-    Finding::new(check, outcome, format!("{} workloads, {commits} commits, {syncs} syncs of the log", counted.len()))
+    Finding::new(
+        check,
+        outcome,
+        format!("{} workloads, {commits} commits, {syncs} syncs of the log", counted.len()),
+    )
 }
 
 /// True if an op of it is a commit; a load that skips the log is not.
@@ -190,7 +239,8 @@ fn is_of_commits(tried: &Tried<'_>) -> bool {
 
 /// Whether the times of an op that sleeps are at least as long as the sleep, in one drive.
 pub fn clock(tried: &[Tried<'_>], drive: Drive) -> Option<Finding> {
-    let is_own = |tried: &&Tried<'_>| tried.selection.drive == drive && sleep_us(tried.selection).is_some();
+    let is_own =
+        |tried: &&Tried<'_>| tried.selection.drive == drive && sleep_us(tried.selection).is_some();
     let tried = tried.iter().find(is_own)?;
     Some(of_times(format!("clock, {} drive", drive.name()), sleep_us(tried.selection)?, tried.test))
 }
@@ -203,10 +253,20 @@ pub fn sleep_us(selection: &Selection) -> Option<f64> {
 /// Whether no percentile is shorter than an op is known to be.
 pub fn of_times(check: impl Into<String>, known_us: f64, test: &TestResult) -> Finding {
     let times = &test.latency;
-    let named = [("mean", times.mean_us), ("p50", times.p50_us), ("p90", times.p90_us), ("p99", times.p99_us)];
-    let known: Vec<(&str, f64)> = named.into_iter().filter_map(|(name, us)| Some((name, us?))).collect();
+    let named = [
+        ("mean", times.mean_us),
+        ("p50", times.p50_us),
+        ("p90", times.p90_us),
+        ("p99", times.p99_us),
+    ];
+    let known: Vec<(&str, f64)> =
+        named.into_iter().filter_map(|(name, us)| Some((name, us?))).collect();
     if known.len() < 2 {
-        return Finding::new(check, Outcome::NotJudged, format!("only {} ops were done", test.window.ops));
+        return Finding::new(
+            check,
+            Outcome::NotJudged,
+            format!("only {} ops were done", test.window.ops),
+        );
     }
     let too_short = known.iter().any(|(_, us)| *us < known_us * (1.0 - CLOCK_SLACK));
     let said = known.iter().map(|(name, us)| format!("{name} {us:.0} us ({:+.0})", us - known_us));
@@ -219,12 +279,18 @@ mod tests {
     use super::*;
     use crate::analysis::fixture;
     use crate::model::{
-        Better, Claim, Expr, JobCode, Kpm, KpmValue, LatencySummary, Loop, PartPlan, Ramp, Verdict, Window, Workload,
+        Better, Claim, Expr, JobCode, Kpm, KpmValue, LatencySummary, Loop, PartPlan, Ramp, Verdict,
+        Window, Workload,
     };
 
     fn selection(params: &[(&str, &str)]) -> Selection {
-        let kpm = Kpm { value: KpmValue::Ops, unit: "ops/s".into(), better: Better::Higher, scale: 1.0 };
-        let claim = Claim { what: "index_scans".into(), equals: Some(Expr("ops".into())), ..Claim::default() };
+        let kpm =
+            Kpm { value: KpmValue::Ops, unit: "ops/s".into(), better: Better::Higher, scale: 1.0 };
+        let claim = Claim {
+            what: "index_scans".into(),
+            equals: Some(Expr("ops".into())),
+            ..Claim::default()
+        };
         let code = JobCode::Bulk { table: "t".into(), batch: 1 };
         let part = PartPlan { commits: true, ..PartPlan::bare("ONE", code) };
         Selection {
@@ -247,7 +313,8 @@ mod tests {
     }
 
     fn judged(selection: &Selection, codes: &[(Status, ReasonCode)]) -> TestResult {
-        let reasons = codes.iter().map(|(status, code)| Reason::new(*status, code.clone(), "no sync"));
+        let reasons =
+            codes.iter().map(|(status, code)| Reason::new(*status, code.clone(), "no sync"));
         let counters = fixture::counters(&[("index_scans", 120_240.0), ("wal_syncs", 7.0)]);
         TestResult {
             verdict: Verdict::from_reasons(reasons.collect()),
@@ -262,7 +329,8 @@ mod tests {
         let selection = selection(&[]);
         let outcome = |codes: &[(Status, ReasonCode)]| {
             let test = judged(&selection, codes);
-            counters(&[Tried { selection: &selection, test: &test }], Drive::Client, "one", 4).unwrap()
+            counters(&[Tried { selection: &selection, test: &test }], Drive::Client, "one", 4)
+                .unwrap()
         };
         let steal = (Status::Conditional, ReasonCode::Steal);
         let calm = outcome(&[]);
@@ -288,14 +356,18 @@ mod tests {
         };
         assert_eq!(outcome(&[]).evidence, "1 workloads, 10 commits, 7 syncs of the log");
         assert_eq!(outcome(&[(Status::Invalid, ReasonCode::Contract)]).outcome, Outcome::Failed);
-        assert_eq!(outcome(&[(Status::Conditional, ReasonCode::Durability)]).outcome, Outcome::NotJudged);
+        assert_eq!(
+            outcome(&[(Status::Conditional, ReasonCode::Durability)]).outcome,
+            Outcome::NotJudged
+        );
     }
 
     #[test]
     fn a_percentile_shorter_than_the_sleep_fails() {
         let selection = selection(&[(SLEEP_US, "2000")]);
         let outcome = |p50_us| {
-            let latency = LatencySummary { mean_us: Some(2100.0), p50_us, ..LatencySummary::default() };
+            let latency =
+                LatencySummary { mean_us: Some(2100.0), p50_us, ..LatencySummary::default() };
             let test = TestResult { latency, ..fixture::result() };
             clock(&[Tried { selection: &selection, test: &test }], Drive::Client).unwrap()
         };

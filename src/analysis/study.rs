@@ -1,5 +1,6 @@
-//! What studies of blocks have in common: each block has every test once, in random order, and what is told is the median of
-//! a figure, or of its difference or ratio to another, block by block. Pure.
+//! What studies of blocks have in common: each block has every test once, in random order, and what
+//! is told is the median of a figure, or of its difference or ratio to another, block by block.
+//! Pure.
 
 use serde::Serialize;
 
@@ -40,7 +41,8 @@ pub struct Blocks<'a> {
 impl<'a> Blocks<'a> {
     /// The measured tests that `is_of` takes, in order: the n-th is that of block n.
     pub fn of(tests: &'a [Test], is_of: impl Fn(&TestResult) -> bool) -> Blocks<'a> {
-        let mut tests: Vec<&TestResult> = tests.iter().filter_map(Test::measured).filter(|test| is_of(test)).collect();
+        let mut tests: Vec<&TestResult> =
+            tests.iter().filter_map(Test::measured).filter(|test| is_of(test)).collect();
         tests.sort_by_key(|test| test.seq);
         Blocks { tests }
     }
@@ -52,14 +54,19 @@ impl<'a> Blocks<'a> {
 
     /// The value of each block; none where the test is invalid or has none.
     pub fn values(&self, value: impl Fn(&TestResult) -> Option<f64>) -> Vec<Option<f64>> {
-        self.tests.iter().map(|test| value(test).filter(|_| test.verdict.status != Status::Invalid)).collect()
+        self.tests
+            .iter()
+            .map(|test| value(test).filter(|_| test.verdict.status != Status::Invalid))
+            .collect()
     }
 
-    /// The worst verdict of the tests whose values are used; invalid if there is none. That a test ran beside another is what was
-    /// asked for.
+    /// The worst verdict of the tests whose values are used; invalid if there is none. That a test
+    /// ran beside another is what was asked for.
     pub fn status(&self) -> Status {
         let used = self.tests.iter().filter(|test| test.verdict.status != Status::Invalid);
-        let status = |test: &TestResult| against(test).map(|reason| reason.status).max().unwrap_or(Status::Valid);
+        let status = |test: &TestResult| {
+            against(test).map(|reason| reason.status).max().unwrap_or(Status::Valid)
+        };
         used.map(|test| status(test)).max().unwrap_or(Status::Invalid)
     }
 
@@ -91,8 +98,12 @@ impl<'a> Blocks<'a> {
 
 /// What lowered the verdict of a test, but for what ran beside it.
 fn against(test: &TestResult) -> impl Iterator<Item = &Reason> {
-    let is_asked_for = |reason: &&Reason| reason.code == ReasonCode::Beside && reason.status != Status::Invalid;
-    test.verdict.reasons.iter().filter(move |reason| reason.status > Status::Valid && !is_asked_for(reason))
+    let is_asked_for =
+        |reason: &&Reason| reason.code == ReasonCode::Beside && reason.status != Status::Invalid;
+    test.verdict
+        .reasons
+        .iter()
+        .filter(move |reason| reason.status > Status::Valid && !is_asked_for(reason))
 }
 
 /// Why a figure of so many blocks is missing.
@@ -119,17 +130,22 @@ mod tests {
 
     fn judged(seq: u32, value: f64, status: Status) -> Test {
         let reason = Reason::new(status, ReasonCode::Steal, "");
-        TestResult { seq, verdict: Verdict::from_reasons(vec![reason]), ..fixture::at(1, value) }.into()
+        TestResult { seq, verdict: Verdict::from_reasons(vec![reason]), ..fixture::at(1, value) }
+            .into()
     }
 
     #[test]
     fn invalid_tests_leave_a_gap_that_keeps_blocks_together() {
         use Status::{Conditional, Invalid, Valid};
-        let tests = [judged(3, 30.0, Valid), judged(1, 10.0, Conditional), judged(2, 20.0, Invalid)];
+        let tests =
+            [judged(3, 30.0, Valid), judged(1, 10.0, Conditional), judged(2, 20.0, Invalid)];
         let blocks = Blocks::of(&tests, |_| true);
         let values = blocks.values(|test| test.kpm_value);
         assert_eq!(values, [Some(10.0), None, Some(30.0)]);
-        assert_eq!((blocks.status(), blocks.left_out(), blocks.is_empty()), (Conditional, 1, false));
+        assert_eq!(
+            (blocks.status(), blocks.left_out(), blocks.is_empty()),
+            (Conditional, 1, false)
+        );
         assert_eq!(blocks.conditions(), [(ReasonCode::Steal, 2)]);
         let others = [Some(1.0), Some(2.0), None];
         assert_eq!(paired(&values, &others, |a, b| a - b), [9.0]);

@@ -1,5 +1,6 @@
-//! Which caches serve random reads of a growing active set, how large they are and what passing them costs: cliffs of the measured
-//! service times, and what the database's counters say of them. Pure.
+//! Which caches serve random reads of a growing active set, how large they are and what passing
+//! them costs: cliffs of the measured service times, and what the database's counters say of them.
+//! Pure.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +13,8 @@ use crate::model::{PublishedTest, ReasonCode, RunRecord, Sentence, Status, Test,
 use crate::stats::cliffs::Cliffs;
 use crate::stats::summary::median;
 
-/// Caches in a row that are looked for: the database's and the operating system's; without files in the latter the one.
+/// Caches in a row that are looked for: the database's and the operating system's; without files in
+/// the latter the one.
 const MOST_CLIFFS: usize = 2;
 const MOST_EVICTED: usize = 1;
 /// Fewer blocks read per op come from the first lookups, or from background work.
@@ -81,7 +83,10 @@ pub struct Plateau {
     pub contradiction: Option<Sentence>,
 }
 
-fn in_english<S: serde::Serializer>(text: &Option<Sentence>, serializer: S) -> Result<S::Ok, S::Error> {
+fn in_english<S: serde::Serializer>(
+    text: &Option<Sentence>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     text.as_ref().map(ToString::to_string).serialize(serializer)
 }
 
@@ -106,7 +111,8 @@ impl Curve {
     }
 }
 
-/// The curves of a run: its tests whose keys are drawn from an active part, by everything else that they differ in.
+/// The curves of a run: its tests whose keys are drawn from an active part, by everything else that
+/// they differ in.
 pub fn sweep(tests: &[Test]) -> Vec<Curve> {
     let mut keys: Vec<Key> = Vec::new();
     for key in tests.iter().filter_map(Test::measured).filter_map(Key::of) {
@@ -131,7 +137,12 @@ impl Key {
     fn of(test: &TestResult) -> Option<Key> {
         test.params.get(ACTIVE_ROWS)?;
         let other = |(name, _): &(&String, &String)| *name != ACTIVE_ROWS;
-        let params = test.chosen.iter().filter(other).map(|(name, value)| (name.clone(), value.clone())).collect();
+        let params = test
+            .chosen
+            .iter()
+            .filter(other)
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
         let evicted = test.facts.contains_key(EVICTED);
         Some(Key { workload: test.workload.clone(), params, jobs: test.jobs, evicted })
     }
@@ -146,9 +157,17 @@ impl Key {
             .into_iter()
             .map(|size| (size, Blocks::of(tests, |test| own(test) && rows(test) == Some(size))))
             .collect();
-        let steps: Vec<Step> = blocks.iter().filter_map(|(size, blocks)| step(*size, blocks)).collect();
+        let steps: Vec<Step> =
+            blocks.iter().filter_map(|(size, blocks)| step(*size, blocks)).collect();
         let plateaus = plateaus(&blocks, &steps, self.evicted);
-        Curve { workload: self.workload, params: self.params, jobs: self.jobs, evicted: self.evicted, steps, plateaus }
+        Curve {
+            workload: self.workload,
+            params: self.params,
+            jobs: self.jobs,
+            evicted: self.evicted,
+            steps,
+            plateaus,
+        }
     }
 }
 
@@ -193,11 +212,13 @@ fn curves(
     steps: &[Step],
     value: impl Fn(&TestResult) -> Option<f64>,
 ) -> Vec<Vec<(f64, f64)>> {
-    let values: Vec<Vec<Option<f64>>> = blocks.iter().map(|(_, blocks)| blocks.values(&value)).collect();
+    let values: Vec<Vec<Option<f64>>> =
+        blocks.iter().map(|(_, blocks)| blocks.values(&value)).collect();
     let most = values.iter().map(Vec::len).max().unwrap_or(0);
     let of_block = |block: usize| {
-        let point =
-            |(step, values): (&Step, &Vec<Option<f64>>)| Some((step.active_mb, values.get(block).copied().flatten()?));
+        let point = |(step, values): (&Step, &Vec<Option<f64>>)| {
+            Some((step.active_mb, values.get(block).copied().flatten()?))
+        };
         steps.iter().zip(&values).filter_map(point).collect::<Vec<_>>()
     };
     let is_whole = |points: &Vec<(f64, f64)>| points.len() as f64 >= WHOLE * steps.len() as f64;
@@ -221,7 +242,11 @@ impl Fitted {
             Some((*size, median(&of_size.collect::<Vec<_>>())?))
         });
         let count = Cliffs::found(&medians.collect::<Vec<_>>(), most)?.cliffs.len();
-        let mut fitted = Fitted { base: Vec::new(), sizes: vec![Vec::new(); count], rises: vec![Vec::new(); count] };
+        let mut fitted = Fitted {
+            base: Vec::new(),
+            sizes: vec![Vec::new(); count],
+            rises: vec![Vec::new(); count],
+        };
         for found in curves.iter().filter_map(|curve| Cliffs::with(curve, count)) {
             fitted.base.push(found.base);
             for (at, cliff) in found.cliffs.iter().enumerate() {
@@ -234,11 +259,9 @@ impl Fitted {
 
     /// Times on the plateau behind so many cliffs.
     fn level(&self, behind: usize) -> Option<Known> {
-        let sums = self
-            .base
-            .iter()
-            .enumerate()
-            .map(|(block, base)| base + self.rises[..behind].iter().map(|rises| rises[block]).sum::<f64>());
+        let sums = self.base.iter().enumerate().map(|(block, base)| {
+            base + self.rises[..behind].iter().map(|rises| rises[block]).sum::<f64>()
+        });
         Known::of(&sums.collect::<Vec<_>>())
     }
 }
@@ -299,7 +322,9 @@ fn contradiction(
     match (up_to_mb, counted_mb) {
         _ if at > 0 => None,
         _ if tier == Tier::Unknown && steps.first()?.misses_per_op.is_some() => {
-            let sentence = Sentence::new("the database read {misses} blocks per op even of the smallest active set");
+            let sentence = Sentence::new(
+                "the database read {misses} blocks per op even of the smallest active set",
+            );
             Some(sentence.with("misses", steps.first()?.misses_per_op?))
         }
         (Some(by_time), Some(counted)) if differ(by_time.value, counted.value) => {
@@ -332,13 +357,19 @@ pub struct PublishedCurve {
 /// Fewer sizes make no curve.
 const FEWEST_SIZES: usize = 3;
 
-/// The curves of publications: tests that are printed at several sizes of one platform's database. A time that is not printed
-/// follows from jobs and throughput: who waits for each answer has no more ops under way than jobs.
-pub fn published<'a>(runs: impl Iterator<Item = (&'a RunRecord, &'a [Test])>) -> Vec<PublishedCurve> {
+/// The curves of publications: tests that are printed at several sizes of one platform's database.
+/// A time that is not printed follows from jobs and throughput: who waits for each answer has no
+/// more ops under way than jobs.
+pub fn published<'a>(
+    runs: impl Iterator<Item = (&'a RunRecord, &'a [Test])>,
+) -> Vec<PublishedCurve> {
     let mut curves: Vec<PublishedCurve> = Vec::new();
     for (run, tests) in runs {
         for test in tests.iter().filter_map(Test::published) {
-            let (Some(gb), Some(us), Some(_)) = (run.size_gb, printed_us(test), test.kpm_value) else { continue };
+            let (Some(gb), Some(us), Some(_)) = (run.size_gb, printed_us(test), test.kpm_value)
+            else {
+                continue;
+            };
             let key = |curve: &PublishedCurve| {
                 curve.platform == run.target
                     && curve.workload == test.workload
@@ -370,7 +401,8 @@ fn printed_us(test: &PublishedTest) -> Option<f64> {
     test.latency.mean_us.or_else(by_rate).filter(|us| us.is_finite() && *us > 0.0)
 }
 
-/// Sizes of the active set, in rows: from all of the table down to `least` or less, by the root of two.
+/// Sizes of the active set, in rows: from all of the table down to `least` or less, by the root of
+/// two.
 pub fn sizes(all: u64, least: u64) -> Vec<u64> {
     let step = |at: i32| (all as f64 / 2f64.powf(f64::from(at) / 2.0)).round() as u64;
     let mut sizes: Vec<u64> = Vec::new();
@@ -391,8 +423,8 @@ mod tests {
     use crate::analysis::fixture;
     use crate::model::{LatencySummary, Reason, Verdict};
 
-    /// Six blocks over 1 to 256 MB with a database's cache of 16 MB; what it misses costs so much, and the device reads that
-    /// share of it.
+    /// Six blocks over 1 to 256 MB with a database's cache of 16 MB; what it misses costs so much,
+    /// and the device reads that share of it.
     fn run(rise_us: f64, device_share: f64, counted_mb: f64) -> Vec<Test> {
         let mut tests: Vec<Test> = Vec::new();
         for block in 0..6_u32 {
@@ -425,20 +457,28 @@ mod tests {
 
     fn spoil(test: &mut Test) {
         let Test::Measured(test) = test else { panic!() };
-        test.verdict = Verdict::from_reasons(vec![Reason::new(Status::Invalid, ReasonCode::Contract, "")]);
+        test.verdict =
+            Verdict::from_reasons(vec![Reason::new(Status::Invalid, ReasonCode::Contract, "")]);
     }
 
     fn near(known: Option<Known>, expected: f64) -> bool {
-        known.is_some_and(|known| (known.value / expected - 1.0).abs() < 0.15 && known.low <= known.value)
+        known.is_some_and(|known| {
+            (known.value / expected - 1.0).abs() < 0.15 && known.low <= known.value
+        })
     }
 
     #[test]
     fn a_cache_is_found_with_its_size_and_both_times() {
         let curves = sweep(&run(12.0, 0.0, 16.0));
         assert_eq!((curves.len(), curves[0].steps.len(), curves[0].evicted), (1, 17, false));
-        let [buffer, system] = curves[0].plateaus.as_slice() else { panic!("{:#?}", curves[0].plateaus) };
+        let [buffer, system] = curves[0].plateaus.as_slice() else {
+            panic!("{:#?}", curves[0].plateaus)
+        };
         assert_eq!((buffer.tier, system.tier), (Tier::BufferCache, Tier::SystemCache));
-        assert!(near(buffer.us, 3.0) && near(buffer.up_to_mb, 16.0) && near(system.us, 15.0), "{buffer:?} {system:?}");
+        assert!(
+            near(buffer.us, 3.0) && near(buffer.up_to_mb, 16.0) && near(system.us, 15.0),
+            "{buffer:?} {system:?}"
+        );
         assert!(near(buffer.counted_mb, 16.0) && system.up_to_mb.is_none());
         assert_eq!((&buffer.contradiction, &system.contradiction), (&None, &None));
         let device = &sweep(&run(120.0, 1.0, 16.0))[0];
@@ -453,18 +493,25 @@ mod tests {
             test.facts.insert(EVICTED.into(), 1.0);
             // A bend that a second cache would leave.
             let mb = test.params[ACTIVE_ROWS].parse::<f64>().unwrap() / 1000.0;
-            test.latency.mean_us = test.latency.mean_us.map(|us| us + 60.0 * (1.0 - 64.0 / mb).max(0.0));
+            test.latency.mean_us =
+                test.latency.mean_us.map(|us| us + 60.0 * (1.0 - 64.0 / mb).max(0.0));
         }
         let curve = &sweep(&tests)[0];
         assert!(curve.evicted && curve.plateaus.len() == 2, "{:#?}", curve.plateaus);
-        assert!(curve.reaches(Tier::Device) && !curve.reaches(Tier::SystemCache), "{:#?}", curve.plateaus);
+        assert!(
+            curve.reaches(Tier::Device) && !curve.reaches(Tier::SystemCache),
+            "{:#?}",
+            curve.plateaus
+        );
         tests.iter_mut().for_each(|test| {
             let Test::Measured(test) = test else { panic!() };
             test.facts.remove(EVICTED);
             // Both caches serve most of what is read, also of the largest active set.
-            test.counters.set("server_read_bytes", 0.3 * test.counters.get("server_read_bytes").unwrap());
+            test.counters
+                .set("server_read_bytes", 0.3 * test.counters.get("server_read_bytes").unwrap());
         });
-        let tiers: Vec<Tier> = sweep(&tests)[0].plateaus.iter().map(|plateau| plateau.tier).collect();
+        let tiers: Vec<Tier> =
+            sweep(&tests)[0].plateaus.iter().map(|plateau| plateau.tier).collect();
         assert_eq!(
             tiers,
             [Tier::BufferCache, Tier::SystemCache, Tier::Device],
@@ -474,7 +521,9 @@ mod tests {
 
     #[test]
     fn counters_that_say_something_else_contradict() {
-        let of = |tests: &[Test]| sweep(tests)[0].plateaus[0].contradiction.as_ref().map(ToString::to_string);
+        let of = |tests: &[Test]| {
+            sweep(tests)[0].plateaus[0].contradiction.as_ref().map(ToString::to_string)
+        };
         let other = of(&run(12.0, 0.0, 90.0)).unwrap();
         assert!(
             other.starts_with("by its counters the database's cache serves up to")
@@ -498,11 +547,17 @@ mod tests {
         let mut tests = run(12.0, 0.0, 16.0);
         spoil(&mut tests[3]);
         let curve = &sweep(&tests)[0];
-        assert_eq!((curve.steps[3].blocks, curve.steps[3].left_out, curve.steps[3].us), (5, 1, None));
+        assert_eq!(
+            (curve.steps[3].blocks, curve.steps[3].left_out, curve.steps[3].us),
+            (5, 1, None)
+        );
         assert!(near(curve.plateaus[0].us, 3.0), "the others of its block tell enough");
         tests[5..9].iter_mut().for_each(spoil);
         let curve = &sweep(&tests)[0];
-        assert!(curve.plateaus.iter().all(|plateau| plateau.us.is_none()), "five blocks are too few");
+        assert!(
+            curve.plateaus.iter().all(|plateau| plateau.us.is_none()),
+            "five blocks are too few"
+        );
         assert!(sweep(&[fixture::at(1, 1.0).into()]).is_empty());
     }
 }

@@ -1,22 +1,27 @@
-//! Where reads were served: the database's own cache, the cache of the operating system, the device.
+//! Where reads were served: the database's own cache, the cache of the operating system, the
+//! device.
 //!
-//! The database counts the blocks that it looked for and those that it had to ask the operating system for. What the
-//! device had to read is known from the kernel's account of the database's processes, or of the device as a whole,
-//! where other programs' reads count too. The rest came from the cache of the operating system.
+//! The database counts the blocks that it looked for and those that it had to ask the operating
+//! system for. What the device had to read is known from the kernel's account of the database's
+//! processes, or of the device as a whole, where other programs' reads count too. The rest came
+//! from the cache of the operating system.
 
 use super::derive::not_known;
 use crate::model::{Counters, Sentence, TestResult};
 
 /// The counter name under which claims find [`device_read_bytes`].
 pub const DEVICE_READ_BYTES: &str = "device_read_bytes";
-/// Fact: 1 if the files of the tables to evict were put out of the operating system's cache, else 0.
+/// Fact: 1 if the files of the tables to evict were put out of the operating system's cache, else
+/// 0.
 pub const EVICTED: &str = "evicted";
 /// Fact: 1 if it is known what the device read, else 0.
 pub const DEVICE_KNOWN: &str = "device_known";
-/// Below this share of the reads a tier's time is not told: it would be the error of the other tiers' times.
+/// Below this share of the reads a tier's time is not told: it would be the error of the other
+/// tiers' times.
 const LEAST_SHARE: f64 = 0.05;
 
-/// Bytes that the device read for the database: by its processes if they can be seen, else by anyone.
+/// Bytes that the device read for the database: by its processes if they can be seen, else by
+/// anyone.
 pub fn device_read_bytes(counters: &Counters) -> Option<f64> {
     counters.get("server_read_bytes").or_else(|| counters.get("os_disk_read_bytes"))
 }
@@ -27,13 +32,15 @@ pub struct ForeignReads {
     pub bytes: f64,
     /// Of all that the device read.
     pub of_bytes: f64,
-    /// Share of the window in which the device worked for them, as far as its bytes tell: a part of its busy time.
+    /// Share of the window in which the device worked for them, as far as its bytes tell: a part of
+    /// its busy time.
     pub time_share: f64,
 }
 
-/// What other programs read beside the database: all that the device read less what the kernel accounts to the database's
-/// processes. Absent where one of them is not known, and where the database itself did not use the device: then others'
-/// reads take nothing from it. Who wrote cannot be told: the kernel writes later, for whoever it was.
+/// What other programs read beside the database: all that the device read less what the kernel
+/// accounts to the database's processes. Absent where one of them is not known, and where the
+/// database itself did not use the device: then others' reads take nothing from it. Who wrote
+/// cannot be told: the kernel writes later, for whoever it was.
 pub fn foreign_reads(result: &TestResult) -> Option<ForeignReads> {
     let get = |name: &str| result.window_counters.get(name);
     let (read, written) = (get("os_disk_read_bytes")?, get("os_disk_write_bytes")?);
@@ -41,11 +48,15 @@ pub fn foreign_reads(result: &TestResult) -> Option<ForeignReads> {
     let uses_it = own > 0.0 || get("wal_syncs").is_some_and(|syncs| syncs > 0.0);
     let bytes = (read - own).max(0.0);
     let time_share = busy_s / result.window_s * bytes / (read + written);
-    (uses_it && time_share.is_finite()).then_some(ForeignReads { bytes, of_bytes: read, time_share })
+    (uses_it && time_share.is_finite()).then_some(ForeignReads {
+        bytes,
+        of_bytes: read,
+        time_share,
+    })
 }
 
-/// Keeps as facts of the result whether files were put out of the operating system's cache, and whether it is known what
-/// the device read.
+/// Keeps as facts of the result whether files were put out of the operating system's cache, and
+/// whether it is known what the device read.
 pub fn keep_eviction(result: &mut TestResult, evicted: bool) {
     let known = device_read_bytes(&result.counters).is_some();
     result.facts.insert(EVICTED.into(), f64::from(u8::from(evicted)));
@@ -71,7 +82,8 @@ impl Tiers {
     }
 }
 
-/// The tiers of a result. The device reads ahead, also what is not needed: then the device served all that was asked for.
+/// The tiers of a result. The device reads ahead, also what is not needed: then the device served
+/// all that was asked for.
 ///
 /// # Errors
 /// Which counter is missing.
@@ -96,8 +108,8 @@ pub fn device_read_ms(result: &TestResult) -> Result<f64, Sentence> {
     }
 }
 
-/// Mean time of a block from the operating system's cache, in ms: what the database waited for reads, less the time of
-/// the device's requests.
+/// Mean time of a block from the operating system's cache, in ms: what the database waited for
+/// reads, less the time of the device's requests.
 ///
 /// # Errors
 /// Which counter is missing, or that too few blocks came from there.
@@ -113,15 +125,18 @@ pub fn os_cache_read_ms(result: &TestResult, tiers: &Tiers) -> Result<f64, Sente
     Ok(rest_ms / tiers.os_cache)
 }
 
-/// Mean time of a block found in the database's own cache, in ms: the jobs' time less what they waited for reads. It
-/// holds all other work of the statement, and so is an upper limit.
+/// Mean time of a block found in the database's own cache, in ms: the jobs' time less what they
+/// waited for reads. It holds all other work of the statement, and so is an upper limit.
 ///
 /// # Errors
 /// Which counter is missing, or that too few blocks were found there.
 pub fn buffer_read_ms(result: &TestResult, tiers: &Tiers) -> Result<f64, Sentence> {
     let waited_ms = match tiers.asked() {
         0.0 => 0.0,
-        _ => result.counters.get("physical_read_time_ms").ok_or_else(|| not_known("physical_read_time_ms"))?,
+        _ => result
+            .counters
+            .get("physical_read_time_ms")
+            .ok_or_else(|| not_known("physical_read_time_ms"))?,
     };
     if tiers.buffer < LEAST_SHARE * tiers.all() {
         return Err("too few blocks were found in the database's cache".into());
@@ -146,7 +161,9 @@ mod tests {
 
     #[test]
     fn what_the_device_did_not_read_came_from_a_cache() {
-        let read = [&READS[..], &[("server_read_bytes", 100.0 * 8192.0), ("os_disk_read_bytes", 1e9)]].concat();
+        let read =
+            [&READS[..], &[("server_read_bytes", 100.0 * 8192.0), ("os_disk_read_bytes", 1e9)]]
+                .concat();
         let tiers = tiers(&result(&read), 8192.0).unwrap();
         assert_eq!(tiers, Tiers { buffer: 600.0, os_cache: 300.0, device: 100.0 });
     }
@@ -156,12 +173,18 @@ mod tests {
         let read = [&READS[..], &[("os_disk_read_bytes", 1e9)]].concat();
         let tiers = tiers(&result(&read), 8192.0).unwrap();
         assert_eq!(tiers, Tiers { buffer: 600.0, os_cache: 0.0, device: 400.0 });
-        assert!(os_cache_read_ms(&result(&read), &tiers).unwrap_err().to_string().contains("too few"));
+        assert!(
+            os_cache_read_ms(&result(&read), &tiers).unwrap_err().to_string().contains("too few")
+        );
     }
 
     #[test]
     fn times_by_hand() {
-        let disk = [("os_disk_read_bytes", 100.0 * 8192.0), ("os_disk_reads", 50.0), ("os_disk_read_s", 0.03)];
+        let disk = [
+            ("os_disk_read_bytes", 100.0 * 8192.0),
+            ("os_disk_reads", 50.0),
+            ("os_disk_read_s", 0.03),
+        ];
         let result = result(&[&READS[..], &disk].concat());
         let tiers = tiers(&result, 8192.0).unwrap();
         assert!((device_read_ms(&result).unwrap() - 0.6).abs() < 1e-9);
@@ -171,7 +194,9 @@ mod tests {
 
     #[test]
     fn a_missing_counter_is_named() {
-        assert!(tiers(&result(&READS), 8192.0).unwrap_err().to_string().contains(DEVICE_READ_BYTES));
+        assert!(
+            tiers(&result(&READS), 8192.0).unwrap_err().to_string().contains(DEVICE_READ_BYTES)
+        );
         assert!(device_read_ms(&result(&READS)).unwrap_err().to_string().contains("os_disk_reads"));
     }
 }

@@ -1,12 +1,13 @@
-//! The load profile and the time model of a test: what it did per second and per transaction, and where its time went.
+//! The load profile and the time model of a test: what it did per second and per transaction, and
+//! where its time went.
 
 use super::cpu::{is_elsewhere, processors};
 use super::derive::not_known;
 use super::kpm::counter_per_s;
 use crate::model::{Activity, Sentence, TestResult, Waits};
 
-/// What a database administrator looks at first, and the counter behind it: title, unit, counter, its value in one unit, and
-/// whether it is shown also where it is not known.
+/// What a database administrator looks at first, and the counter behind it: title, unit, counter,
+/// its value in one unit, and whether it is shown also where it is not known.
 type Definition = (&'static str, &'static str, &'static str, f64, bool);
 
 const LOAD: &[Definition] = &[
@@ -43,10 +44,15 @@ pub struct LoadLine {
     pub per_transaction: Result<f64, Sentence>,
 }
 
-/// The load profile: calls, rows and commits as we counted them, then the database's and the device's counters.
+/// The load profile: calls, rows and commits as we counted them, then the database's and the
+/// device's counters.
 pub fn load_profile(result: &TestResult) -> Vec<LoadLine> {
     let window = &result.window;
-    let ours = [("Calls of ops", window.ops), ("Rows", window.rows), ("Commits waited for", window.commits)];
+    let ours = [
+        ("Calls of ops", window.ops),
+        ("Rows", window.rows),
+        ("Commits waited for", window.commits),
+    ];
     let own = ours.into_iter().map(|(title, count)| {
         let per_op = count as f64 / window.ops as f64;
         line(title, "", finite(per_op * result.ops_per_s), result)
@@ -59,8 +65,14 @@ pub fn load_profile(result: &TestResult) -> Vec<LoadLine> {
     own.chain(counted).collect()
 }
 
-fn line(title: &'static str, unit: &'static str, per_s: Result<f64, Sentence>, result: &TestResult) -> LoadLine {
-    let per_transaction = per_s.clone().and_then(|per_s| finite(per_s / transactions_per_s(result)));
+fn line(
+    title: &'static str,
+    unit: &'static str,
+    per_s: Result<f64, Sentence>,
+    result: &TestResult,
+) -> LoadLine {
+    let per_transaction =
+        per_s.clone().and_then(|per_s| finite(per_s / transactions_per_s(result)));
     LoadLine { title, unit, per_s, per_transaction }
 }
 
@@ -98,8 +110,9 @@ pub fn title(activity: Activity) -> &'static str {
     }
 }
 
-/// Where the time of the jobs went: jobs x window. Processors are the kernel's account where there is one, the others by sampling.
-/// What no sample saw is a part of its own; processes that work for a job beside its session make it more than that.
+/// Where the time of the jobs went: jobs x window. Processors are the kernel's account where there
+/// is one, the others by sampling. What no sample saw is a part of its own; processes that work for
+/// a job beside its session make it more than that.
 pub fn of_jobs(result: &TestResult, waits: &Waits) -> Vec<TimePart> {
     let seconds = |sightings: f64| waits.seconds(sightings, result.window_s);
     let sessions = waits.sessions as f64;
@@ -126,13 +139,15 @@ pub fn of_jobs(result: &TestResult, waits: &Waits) -> Vec<TimePart> {
 
 /// Where the time of the host's processors went in the window; none where they are not known.
 pub fn of_processors(result: &TestResult) -> Vec<TimePart> {
-    let Some(whole) = processors(result).and_then(|_| result.window_counters.get("os_cpu_total_s")) else {
+    let Some(whole) = processors(result).and_then(|_| result.window_counters.get("os_cpu_total_s"))
+    else {
         return Vec::new();
     };
     let counter = |name: &str| result.window_counters.get(name);
     let sampler = result.waits.as_ref().and_then(|waits| {
         let cost = waits.cost;
-        Some(cost.server_cpu_s? / cost.elapsed_s * result.window_s).filter(|seconds| seconds.is_finite())
+        Some(cost.server_cpu_s? / cost.elapsed_s * result.window_s)
+            .filter(|seconds| seconds.is_finite())
     });
     let database = counter("server_cpu_s").map(|seconds| seconds - sampler.unwrap_or(0.0));
     let known: Vec<(&'static str, Option<f64>)> = vec![
@@ -144,7 +159,8 @@ pub fn of_processors(result: &TestResult) -> Vec<TimePart> {
         ("Idle, waiting for the device", counter("os_cpu_iowait_s")),
         ("Idle", counter("os_cpu_idle_s")),
     ];
-    let known: Vec<_> = known.into_iter().filter_map(|(title, seconds)| Some((title, seconds?))).collect();
+    let known: Vec<_> =
+        known.into_iter().filter_map(|(title, seconds)| Some((title, seconds?))).collect();
     let rest = whole - known.iter().map(|(_, seconds)| seconds).sum::<f64>();
     let title = match is_elsewhere(result) {
         true => "At work: the database and all others",
@@ -154,12 +170,14 @@ pub fn of_processors(result: &TestResult) -> Vec<TimePart> {
 }
 
 fn parts(parts: impl Iterator<Item = (&'static str, f64)>, whole: f64) -> Vec<TimePart> {
-    let part = |(title, seconds): (&'static str, f64)| TimePart { title, seconds, share: seconds / whole };
+    let part =
+        |(title, seconds): (&'static str, f64)| TimePart { title, seconds, share: seconds / whole };
     parts.filter(|(_, seconds)| seconds.abs() > 1e-9).map(part).collect()
 }
 
-/// Seconds that sessions of jobs waited for a processor: as the kernel counted them, else by the difference of two accounts, those at
-/// work by sampling and the processor time of the database. Never less than nothing; absent where that is not known.
+/// Seconds that sessions of jobs waited for a processor: as the kernel counted them, else by the
+/// difference of two accounts, those at work by sampling and the processor time of the database.
+/// Never less than nothing; absent where that is not known.
 pub fn waiting_for_processor_s(result: &TestResult) -> Option<f64> {
     let waits = result.waits.as_ref().filter(|waits| waits.samples > 0)?;
     if let Some(queued) = waits.queued() {
@@ -206,7 +224,8 @@ mod tests {
         let processors = ProcessorTime { of_s: 9.5, user_s: 2.0, kernel_s: 1.0, queued_s: 0.8 };
         let waits = Waits { processors: Some(processors), ..waits() };
         let parts = of_jobs(&result, &waits);
-        let found: Vec<(&str, f64)> = parts.iter().map(|part| (part.title, part.seconds.round())).collect();
+        let found: Vec<(&str, f64)> =
+            parts.iter().map(|part| (part.title, part.seconds.round())).collect();
         let expected = [
             ("On a processor: the server's own code", 4.0),
             ("On a processor: the kernel for the server", 2.0),
@@ -228,13 +247,21 @@ mod tests {
         waits.events[0].samples = 300;
         waits.sessions = 390;
         let parts = of_jobs(&result, &waits);
-        assert!((parts.iter().map(|part| part.seconds).sum::<f64>() - 39.0).abs() < 1e-9, "{parts:?}");
+        assert!(
+            (parts.iter().map(|part| part.seconds).sum::<f64>() - 39.0).abs() < 1e-9,
+            "{parts:?}"
+        );
     }
 
     #[test]
     fn the_time_of_processors_adds_up() {
         let mut result = fixture::result();
-        let host = [("os_cpu_total_s", 40.0), ("server_cpu_s", 12.0), ("self_cpu_s", 2.0), ("os_cpu_idle_s", 20.0)];
+        let host = [
+            ("os_cpu_total_s", 40.0),
+            ("server_cpu_s", 12.0),
+            ("self_cpu_s", 2.0),
+            ("os_cpu_idle_s", 20.0),
+        ];
         result.window_counters = fixture::counters(&host);
         let parts = of_processors(&result);
         assert_eq!(

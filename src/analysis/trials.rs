@@ -1,4 +1,5 @@
-//! Whether B differs from A: what the blocks of a campaign, each with a trial of both in random order, say of a figure. Pure.
+//! Whether B differs from A: what the blocks of a campaign, each with a trial of both in random
+//! order, say of a figure. Pure.
 
 mod row;
 
@@ -15,7 +16,8 @@ const FAMILY_ALPHA: f64 = 0.05;
 pub const MARGIN: f64 = 0.03;
 /// A figure that has no usable trial after so many blocks will have none.
 const VAIN_BLOCKS: usize = 5;
-/// So many more than the fewest that can decide, so that the interval of a plain difference is worth reading.
+/// So many more than the fewest that can decide, so that the interval of a plain difference is
+/// worth reading.
 const CALM_BLOCKS: usize = 2;
 /// Further blocks are foretold up to so many.
 const FORETOLD: usize = 2_000;
@@ -46,7 +48,8 @@ impl Method {
     }
 }
 
-/// What is said of each trial of a duet: its figure is half of a comparison, not that of the platform.
+/// What is said of each trial of a duet: its figure is half of a comparison, not that of the
+/// platform.
 pub fn of_duet() -> Reason {
     let text = "the other side of a duet worked at the same time, each on half of the processors: only their ratio counts, and \
                 the host's counters are of both";
@@ -98,12 +101,14 @@ impl Rule {
         FAMILY_ALPHA / self.figures.max(1) as f64
     }
 
-    /// No figure is decided by fewer blocks: at the first that could refute anything the interval is still very wide.
+    /// No figure is decided by fewer blocks: at the first that could refute anything the interval
+    /// is still very wide.
     pub fn fewest_blocks(&self) -> usize {
         fewest(self.alpha()) + CALM_BLOCKS
     }
 
-    /// What an interval says. A difference within the margin does not count, however well it is known.
+    /// What an interval says. A difference within the margin does not count, however well it is
+    /// known.
     pub fn outcome(&self, span: Option<Span>, better: Better) -> Outcome {
         let Some(Span { low, high }) = span else { return Outcome::Undecided };
         let is_within = low * (1.0 + self.margin) > 1.0 && high < 1.0 + self.margin;
@@ -133,18 +138,23 @@ impl<'a> From<&'a TestResult> for Trial<'a> {
 }
 
 impl Trial<'_> {
-    /// Why the trial is left out: it is invalid, or conditional for a reason by which the figure is not that of the platform.
-    /// What else makes it conditional (neighbours, a slow processor, relaxed durability, a mean that is little known) is
-    /// kept: chance deals it to both sides alike, or it belongs to a side.
+    /// Why the trial is left out: it is invalid, or conditional for a reason by which the figure is
+    /// not that of the platform. What else makes it conditional (neighbours, a slow processor,
+    /// relaxed durability, a mean that is little known) is kept: chance deals it to both sides
+    /// alike, or it belongs to a side.
     fn doubt(&self) -> Option<ReasonCode> {
         use ReasonCode::{ClientLimit, ClockStep, Errors, Interrupted, Little, Threads, Tier};
-        const DOUBTS: [ReasonCode; 7] = [ClientLimit, ClockStep, Errors, Interrupted, Little, Threads, Tier];
+        const DOUBTS: [ReasonCode; 7] =
+            [ClientLimit, ClockStep, Errors, Interrupted, Little, Threads, Tier];
         let is_doubt = |reason: &&Reason| match reason.status {
             Status::Valid => false,
             Status::Conditional => DOUBTS.contains(&reason.code),
             Status::Invalid => true,
         };
-        let unknown = self.value.is_none_or(|value| value <= 0.0 || !value.is_finite()).then_some(ReasonCode::Failed);
+        let unknown = self
+            .value
+            .is_none_or(|value| value <= 0.0 || !value.is_finite())
+            .then_some(ReasonCode::Failed);
         self.verdict.reasons.iter().find(is_doubt).map(|reason| reason.code.clone()).or(unknown)
     }
 }
@@ -179,13 +189,14 @@ impl Blocks {
     /// The blocks of stored trials, in order.
     fn of(base: &[&TestResult], other: &[&TestResult], method: Method) -> Blocks {
         let mut blocks = Blocks::default();
-        let rounds: Vec<[Trial<'_>; 2]> = base.iter().zip(other).map(|(a, b)| [(*a).into(), (*b).into()]).collect();
+        let rounds: Vec<[Trial<'_>; 2]> =
+            base.iter().zip(other).map(|(a, b)| [(*a).into(), (*b).into()]).collect();
         rounds.chunks_exact(method.rounds()).for_each(|block| blocks.add(block));
         blocks
     }
 
-    /// Adds a block: a trial of A and one of B; of a duet two of each, on swapped halves of the processors, whose geometric means
-    /// have both halves alike in them.
+    /// Adds a block: a trial of A and one of B; of a duet two of each, on swapped halves of the
+    /// processors, whose geometric means have both halves alike in them.
     pub fn add(&mut self, rounds: &[[Trial<'_>; 2]]) {
         let of_round: fn(f64, f64) -> f64 = if rounds.len() > 1 { f64::max } else { |a, b| a + b };
         self.total_s += rounds.iter().map(|[a, b]| of_round(a.total_s, b.total_s)).sum::<f64>();
@@ -203,7 +214,8 @@ impl Blocks {
             }
         }
         let mean = |side: usize| -> f64 {
-            let product: f64 = rounds.iter().map(|round| round[side].value.unwrap_or(f64::NAN)).product();
+            let product: f64 =
+                rounds.iter().map(|round| round[side].value.unwrap_or(f64::NAN)).product();
             product.powf(1.0 / rounds.len() as f64)
         };
         let [base, other] = [0, 1].map(mean);
@@ -232,7 +244,8 @@ impl Blocks {
         crate::stats::median(self.ratios.values()).map(f64::exp)
     }
 
-    /// The interval of the ratio, right at all looks and for all figures together; none with too few blocks.
+    /// The interval of the ratio, right at all looks and for all figures together; none with too
+    /// few blocks.
     pub fn span(&self, rule: &Rule) -> Option<Span> {
         if self.count() < rule.fewest_blocks() {
             return None;
@@ -250,8 +263,8 @@ impl Blocks {
         }
     }
 
-    /// About how many more blocks decide the figure, if they spread around the median as those so far do; none if more than can
-    /// be foretold do not, or too little is known.
+    /// About how many more blocks decide the figure, if they spread around the median as those so
+    /// far do; none if more than can be foretold do not, or too little is known.
     pub fn more_blocks(&self, rule: &Rule) -> Option<usize> {
         let known = self.ratios.values();
         let centre = crate::stats::median(known).filter(|_| known.len() > 1)?;
@@ -278,7 +291,8 @@ impl Blocks {
         Some(self.more_blocks(rule)? as f64 * (self.block_s()? + 2.0 * BETWEEN_TRIALS_S))
     }
 
-    /// Mean seconds of a block of this figure, without what lies between trials; none before the first.
+    /// Mean seconds of a block of this figure, without what lies between trials; none before the
+    /// first.
     fn block_s(&self) -> Option<f64> {
         let blocks = self.count() + self.left_out;
         (blocks > 0).then(|| self.total_s / blocks as f64)
@@ -288,7 +302,8 @@ impl Blocks {
 /// As [`Rule::outcome`] of the interval, without looking for its ends.
 fn is_decided(ratios: &Paired, rule: &Rule) -> bool {
     let (alpha, margin) = (rule.alpha(), (1.0 + rule.margin).ln());
-    let (above, below) = (|at| ratios.refutes_up_to(at, alpha), |at| ratios.refutes_from(at, alpha));
+    let (above, below) =
+        (|at| ratios.refutes_up_to(at, alpha), |at| ratios.refutes_from(at, alpha));
     above(0.0) || below(0.0) || (above(-margin) && below(margin))
 }
 
@@ -307,7 +322,8 @@ struct Figure<'a> {
 
 /// True if two tests are trials of the same figure; the engines, and so the statements, may differ.
 fn is_same(a: &TestResult, b: &TestResult) -> bool {
-    let key = |test: &TestResult| (test.workload.clone(), test.asked_as.clone(), test.jobs, test.drive);
+    let key =
+        |test: &TestResult| (test.workload.clone(), test.asked_as.clone(), test.jobs, test.drive);
     key(a) == key(b) && a.chosen == b.chosen
 }
 

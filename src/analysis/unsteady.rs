@@ -1,19 +1,22 @@
-//! Whether the processors were as fast as when the run began, second by second, by the looks of the watch.
+//! Whether the processors were as fast as when the run began, second by second, by the looks of the
+//! watch.
 
 use super::derive::not_known;
 use crate::model::{Counters, Reason, ReasonCode, Sentence, SeriesPoint, Status, TestResult};
 use crate::stats::summary::mean;
 
-/// Below this fraction of its speed at the run's begin a processor is slow. The clock of an undisturbed shared host wanders: of
-/// 2,925 pieces in 25 minutes of a virtual machine at full load 99.6 % took 0.88 to 1.03 of their median, idle or busy alike. A
-/// run that begins at the fastest clock would call most seconds slow at 0.9, and 0.4 % of them at 0.85.
+/// Below this fraction of its speed at the run's begin a processor is slow. The clock of an
+/// undisturbed shared host wanders: of 2,925 pieces in 25 minutes of a virtual machine at full load
+/// 99.6 % took 0.88 to 1.03 of their median, idle or busy alike. A run that begins at the fastest
+/// clock would call most seconds slow at 0.9, and 0.4 % of them at 0.85.
 pub(super) const SLOW: f64 = 0.85;
-/// Share of the window's seconds above which slow ones make figures conditional, and how many are too few to say so: a second is
-/// one or two looks.
+/// Share of the window's seconds above which slow ones make figures conditional, and how many are
+/// too few to say so: a second is one or two looks.
 const TOLERATED: f64 = 0.1;
 const FEWEST: usize = 2;
 
-/// Speed of the processors at work over a period; 1 = as when the run began and all processors were at work.
+/// Speed of the processors at work over a period; 1 = as when the run began and all processors were
+/// at work.
 ///
 /// # Errors
 /// Why it cannot be had, for a footnote.
@@ -29,13 +32,14 @@ pub fn work_s(counters: &Counters) -> Result<f64, Sentence> {
     per_look(counters, "watch_work_s")
 }
 
-/// Seconds that the watch's integer work took when the run of this test began and all processors were at work.
+/// Seconds that the watch's integer work took when the run of this test began and all processors
+/// were at work.
 fn at_begin_s(test: &TestResult) -> Option<f64> {
     Some(work_s(&test.window_counters).ok()? * speed(&test.window_counters).ok()?)
 }
 
-/// What is to be said of two tests on the same model of processor if it was faster in the run of the one than in the run of the
-/// other from the begin on: neither run can know that by itself.
+/// What is to be said of two tests on the same model of processor if it was faster in the run of
+/// the one than in the run of the other from the begin on: neither run can know that by itself.
 pub(super) fn between(base: &TestResult, other: &TestResult) -> Option<Sentence> {
     let times = at_begin_s(other)? / at_begin_s(base)?;
     let sentence = "the same processors took x{times} of the base's time for a fixed piece of work when the run began";
@@ -55,8 +59,13 @@ pub fn memory_speed(counters: &Counters) -> Result<f64, Sentence> {
 }
 
 fn mean_of(counters: &Counters, name: &str, looks: &str) -> Result<f64, Sentence> {
-    let (sum, looks) = counters.get(name).zip(counters.get(looks)).ok_or_else(|| not_known(name))?;
-    if looks > 0.0 { Ok(sum / looks) } else { Err("no processor was at work when it was looked at".into()) }
+    let (sum, looks) =
+        counters.get(name).zip(counters.get(looks)).ok_or_else(|| not_known(name))?;
+    if looks > 0.0 {
+        Ok(sum / looks)
+    } else {
+        Err("no processor was at work when it was looked at".into())
+    }
 }
 
 /// True if the processors were slow in this second; absent if nothing is known of it.
@@ -76,10 +85,12 @@ fn speeds(result: &TestResult) -> Vec<f64> {
 pub(super) fn judge(result: &TestResult) -> Option<Reason> {
     let speeds = speeds(result);
     let slow = speeds.iter().filter(|speed| **speed < SLOW).count();
-    let (least, most) = speeds.iter().fold((f64::INFINITY, 0.0), |(low, high), x| (x.min(low), x.max(high)));
+    let (least, most) =
+        speeds.iter().fold((f64::INFINITY, 0.0), |(low, high), x| (x.min(low), x.max(high)));
     let sentence = "the processor gave {least~} to {most~} of its speed at the run's begin, in {slow} of {seconds} \
                     seconds less than {limit=}";
-    let sentence = Sentence::new(sentence).with("least", least).with("most", most).with("slow", slow as u64);
+    let sentence =
+        Sentence::new(sentence).with("least", least).with("most", most).with("slow", slow as u64);
     let sentence = sentence.with("seconds", speeds.len() as u64).with("limit", SLOW);
     let too_many = slow >= FEWEST && slow as f64 > TOLERATED * speeds.len() as f64;
     (too_many || mean(&speeds).is_some_and(|mean| mean < SLOW))
@@ -104,11 +115,14 @@ mod tests {
 
     #[test]
     fn more_than_a_tenth_of_slow_seconds_is_a_reason_with_the_figures() {
-        let text =
-            "the processor gave 0.620 to 1.000 of its speed at the run's begin, in 2 of 10 seconds less than 0.85";
-        assert_eq!(with([1.0, 0.9, 0.62, 1.0, 0.84, 1.0, 0.95, 0.95, 0.95, 0.95]).as_deref(), Some(text));
+        let text = "the processor gave 0.620 to 1.000 of its speed at the run's begin, in 2 of 10 seconds less than 0.85";
+        assert_eq!(
+            with([1.0, 0.9, 0.62, 1.0, 0.84, 1.0, 0.95, 0.95, 0.95, 0.95]).as_deref(),
+            Some(text)
+        );
         assert_eq!(with([1.0, 1.0, 0.62, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]), None, "one of ten");
-        let short = |speed| with([1.0, speed, 1.0, 1.0, -1.0, -1.0, -1.0, -1.0, -1.0, -1.0]).is_some();
+        let short =
+            |speed| with([1.0, speed, 1.0, 1.0, -1.0, -1.0, -1.0, -1.0, -1.0, -1.0]).is_some();
         assert!(!short(0.5) && short(0.3), "one of four, and the mean of all");
         assert_eq!(with([1.4; 10]), None, "with idle siblings a processor is faster");
     }
@@ -116,11 +130,16 @@ mod tests {
     #[test]
     fn runs_that_began_at_another_speed_are_told_apart() {
         let test = |work_s: f64, speed: f64| {
-            let window_counters =
-                counters(&[("watch_paced", 2.0), ("watch_speed", 2.0 * speed), ("watch_work_s", 2.0 * work_s)]);
+            let window_counters = counters(&[
+                ("watch_paced", 2.0),
+                ("watch_speed", 2.0 * speed),
+                ("watch_work_s", 2.0 * work_s),
+            ]);
             TestResult { window_counters, ..fixture::result() }
         };
-        let said = |base: &TestResult, other: &TestResult| between(base, other).map(|said| said.to_string());
+        let said = |base: &TestResult, other: &TestResult| {
+            between(base, other).map(|said| said.to_string())
+        };
         let base = test(1e-4, 1.0);
         let text = "the same processors took x1.50 of the base's time for a fixed piece of work when the run began";
         assert_eq!(said(&base, &test(1.5e-4, 1.0)).as_deref(), Some(text));

@@ -7,9 +7,11 @@ use crate::stats::steadiness;
 
 /// Failed ops above this fraction make a test invalid; any at all make it conditional.
 const ERRORS_INVALID: f64 = 0.001;
-/// CPU time taken by the host of a virtual machine, as a fraction of all CPU time, above which figures are conditional.
+/// CPU time taken by the host of a virtual machine, as a fraction of all CPU time, above which
+/// figures are conditional.
 const STEAL_LIMIT: f64 = 0.02;
-/// CPU time of other programs, as a fraction of what the test could use, from which on figures are conditional.
+/// CPU time of other programs, as a fraction of what the test could use, from which on figures are
+/// conditional.
 const FOREIGN_LIMIT: f64 = 0.05;
 /// Our process is the limit from this fraction of a core per job (or of all cores) on.
 const CLIENT_LIMIT: f64 = 0.9;
@@ -19,8 +21,8 @@ const NETWORK_LIMIT: f64 = 0.5;
 const FEWEST_OPS_PER_POINT: f64 = 10.0;
 /// A shorter interval at the edge of the window says too little, in seconds.
 const SHORTEST_POINT_S: f64 = 0.5;
-/// A step of the clock beyond this many seconds and this fraction of the window matters; ten times the fraction
-/// spoils the test.
+/// A step of the clock beyond this many seconds and this fraction of the window matters; ten times
+/// the fraction spoils the test.
 const CLOCK_STEP_S: f64 = 0.02;
 const CLOCK_STEP_FRACTION: f64 = 0.001;
 
@@ -29,18 +31,26 @@ const CLOCK_STEP_FRACTION: f64 = 0.001;
 pub struct JudgeContext<'a> {
     /// Registry name of the engine, for claims that hold for some engines only.
     pub engine: &'a str,
-    /// The engine runs inside our process: its CPU use is ours, so our process is not a separate limit.
+    /// The engine runs inside our process: its CPU use is ours, so our process is not a separate
+    /// limit.
     pub in_process: bool,
     /// CPUs of the host on which our process runs.
     pub host_cpus: u32,
-    /// How far the wall clock moved against the monotonic clock during the test, in seconds; 0 if it did not.
+    /// How far the wall clock moved against the monotonic clock during the test, in seconds; 0 if
+    /// it did not.
     pub clock_step_s: f64,
-    /// The shortest statement's way to a server elsewhere and back, in s, as measured before the tests.
+    /// The shortest statement's way to a server elsewhere and back, in s, as measured before the
+    /// tests.
     pub round_trip_s: Option<f64>,
 }
 
 /// Judges a test from everything known about it. `result.verdict` is not read.
-pub fn judge(result: &TestResult, contract: &[Claim], crosscheck: &[Claim], ctx: &JudgeContext<'_>) -> Verdict {
+pub fn judge(
+    result: &TestResult,
+    contract: &[Claim],
+    crosscheck: &[Claim],
+    ctx: &JudgeContext<'_>,
+) -> Verdict {
     let mut reasons: Vec<Reason> = [
         samples::judge(result),
         precision(result),
@@ -68,35 +78,47 @@ pub fn judge(result: &TestResult, contract: &[Claim], crosscheck: &[Claim], ctx:
 fn errors(result: &TestResult) -> Option<Reason> {
     let failed = result.total.error_count();
     let fraction = failed as f64 / (result.total.ops + failed) as f64;
-    let classes: Vec<_> = result.total.errors.iter().map(|(class, count)| format!("{count} {class}")).collect();
-    // A routine that an error ended cannot tell what it did before: what it committed is missing in our figures.
+    let classes: Vec<_> =
+        result.total.errors.iter().map(|(class, count)| format!("{count} {class}")).collect();
+    // A routine that an error ended cannot tell what it did before: what it committed is missing in
+    // our figures.
     let sentence = match result.drive {
         Drive::Database => {
             "{share%} of all ops failed ({classes}, each with the slice it was in: rates are lower bounds)"
         }
         Drive::Client => "{share%} of all ops failed ({classes})",
     };
-    let sentence = Sentence::new(sentence).with("share", fraction).with("classes", classes.join(", "));
+    let sentence =
+        Sentence::new(sentence).with("share", fraction).with("classes", classes.join(", "));
     let status = if fraction > ERRORS_INVALID { Status::Invalid } else { Status::Conditional };
     (failed > 0).then(|| Reason::new(status, ReasonCode::Errors, sentence))
 }
 
 fn steal(result: &TestResult) -> Option<Reason> {
-    let (stolen, total) = (result.window_counters.get("os_cpu_steal_s"), result.window_counters.get("os_cpu_total_s"));
+    let (stolen, total) = (
+        result.window_counters.get("os_cpu_steal_s"),
+        result.window_counters.get("os_cpu_total_s"),
+    );
     let (Some(stolen), Some(total)) = (stolen, total.filter(|&total| total > 0.0)) else {
         return Some(unchecked("stolen CPU time of the database's host is not known"));
     };
-    let sentence = Sentence::new("{share%} of the CPU time was taken by the host of this virtual machine");
-    (stolen / total > STEAL_LIMIT)
-        .then(|| Reason::new(Status::Conditional, ReasonCode::Steal, sentence.with("share", stolen / total)))
+    let sentence =
+        Sentence::new("{share%} of the CPU time was taken by the host of this virtual machine");
+    (stolen / total > STEAL_LIMIT).then(|| {
+        Reason::new(Status::Conditional, ReasonCode::Steal, sentence.with("share", stolen / total))
+    })
 }
 
-/// Other programs take processors, caches and clock rate from the database, also where some processors are idle.
+/// Other programs take processors, caches and clock rate from the database, also where some
+/// processors are idle.
 fn foreign_load(result: &TestResult) -> Option<Reason> {
     let cpu::Foreign { used, usable, doubt } = cpu::foreign(result)?;
     let sentence = "other programs used {share%} of the processor time that this test could use ({used} of {usable} \
                     processors)";
-    let sentence = Sentence::new(sentence).with("share", used / usable).with("used", used).with("usable", usable);
+    let sentence = Sentence::new(sentence)
+        .with("share", used / usable)
+        .with("used", used)
+        .with("usable", usable);
     let matters = usable > 0.0 && used >= FOREIGN_LIMIT * usable && used > doubt;
     matters.then(|| Reason::new(Status::Conditional, ReasonCode::ForeignLoad, sentence))
 }
@@ -108,41 +130,62 @@ fn foreign_reads(result: &TestResult) -> Option<Reason> {
         "other programs read {bytes} of the {all} MB that the database's device read: {share%} of its time by bytes",
     );
     let sentence = sentence.with("bytes", found.bytes / 1e6).with("all", found.of_bytes / 1e6);
-    (found.time_share >= FOREIGN_LIMIT)
-        .then(|| Reason::new(Status::Conditional, ReasonCode::ForeignLoad, sentence.with("share", found.time_share)))
+    (found.time_share >= FOREIGN_LIMIT).then(|| {
+        Reason::new(
+            Status::Conditional,
+            ReasonCode::ForeignLoad,
+            sentence.with("share", found.time_share),
+        )
+    })
 }
 
-/// Our process is the limit if it uses 0.9 of a core per job or 0.9 of all cores: then we measured ourselves.
+/// Our process is the limit if it uses 0.9 of a core per job or 0.9 of all cores: then we measured
+/// ourselves.
 fn client_limit(result: &TestResult, ctx: &JudgeContext<'_>) -> Option<Reason> {
-    let used = result.window_counters.get("self_cpu_s").filter(|_| !ctx.in_process && result.window_s > 0.0)?;
+    let used = result
+        .window_counters
+        .get("self_cpu_s")
+        .filter(|_| !ctx.in_process && result.window_s > 0.0)?;
     let cores = used / result.window_s;
     let jobs = result.jobs + result.beside.as_ref().map_or(0, |beside| beside.part.jobs);
     let available = f64::from(jobs.min(ctx.host_cpus));
-    let sentence = Sentence::new("our own process used {share%} of the processor time that there is for {jobs}")
-        .with("share", cores / available)
-        .with("jobs", Sentence::jobs(result.jobs));
-    (cores >= CLIENT_LIMIT * available).then(|| Reason::new(Status::Conditional, ReasonCode::ClientLimit, sentence))
+    let sentence = Sentence::new(
+        "our own process used {share%} of the processor time that there is for {jobs}",
+    )
+    .with("share", cores / available)
+    .with("jobs", Sentence::jobs(result.jobs));
+    (cores >= CLIENT_LIMIT * available)
+        .then(|| Reason::new(Status::Conditional, ReasonCode::ClientLimit, sentence))
 }
 
 /// Each op of a client takes one round trip at least.
 fn network_limit(result: &TestResult, ctx: &JudgeContext<'_>) -> Option<Reason> {
     let trip_s = ctx.round_trip_s.filter(|_| result.drive == Drive::Client)?;
     let op_s = result.total.busy_s / result.total.ops as f64;
+    let sentence = "the way to the server and back ({trip} us) takes {share%} of an op's time: the network is measured too";
     let sentence =
-        "the way to the server and back ({trip} us) takes {share%} of an op's time: the network is measured too";
-    let sentence = Sentence::new(sentence).with("trip", trip_s * 1e6).with("share", (trip_s / op_s).min(1.0));
-    (trip_s >= NETWORK_LIMIT * op_s).then(|| Reason::new(Status::Conditional, ReasonCode::Network, sentence))
+        Sentence::new(sentence).with("trip", trip_s * 1e6).with("share", (trip_s / op_s).min(1.0));
+    (trip_s >= NETWORK_LIMIT * op_s)
+        .then(|| Reason::new(Status::Conditional, ReasonCode::Network, sentence))
 }
 
 /// Judged only from five seconds and from ten ops a second on.
 fn steady(result: &TestResult) -> Option<Reason> {
-    let points = result.series.iter().filter(|point| point.in_window && point.interval_s >= SHORTEST_POINT_S);
-    let (counts, rates): (Vec<f64>, Vec<f64>) = points.map(|point| (point.ops, point.ops / point.interval_s)).unzip();
+    let points = result
+        .series
+        .iter()
+        .filter(|point| point.in_window && point.interval_s >= SHORTEST_POINT_S);
+    let (counts, rates): (Vec<f64>, Vec<f64>) =
+        points.map(|point| (point.ops, point.ops / point.interval_s)).unzip();
     let dense = counts.iter().sum::<f64>() >= FEWEST_OPS_PER_POINT * counts.len() as f64;
     let found = steadiness(&rates).filter(|found| dense && !found.is_steady())?;
     let sentence = "not steady: trend {trend+%} over the window (p = {p}), second half {drift+%} against the first";
     let sentence = Sentence::new(sentence).with("trend", found.trend).with("p", found.p_value);
-    Some(Reason::new(Status::Conditional, ReasonCode::NotSteady, sentence.with("drift", found.drift)))
+    Some(Reason::new(
+        Status::Conditional,
+        ReasonCode::NotSteady,
+        sentence.with("drift", found.drift),
+    ))
 }
 
 /// The window was as long as it could be, or cut short, before the mean was known.
@@ -151,11 +194,12 @@ fn precision(result: &TestResult) -> Option<Reason> {
     let sentence = match result.ci_fraction {
         Some(half) if half <= target => return None,
         Some(half) => {
-            let sentence =
-                "the 95 % interval is +-{half%} after {after.1} s, not +-{target%}: use a longer --max-duration";
+            let sentence = "the 95 % interval is +-{half%} after {after.1} s, not +-{target%}: use a longer --max-duration";
             Sentence::new(sentence).with("half", half)
         }
-        None => Sentence::new("no 95 % interval after {after.1} s, not +-{target%}: use a longer --max-duration"),
+        None => Sentence::new(
+            "no 95 % interval after {after.1} s, not +-{target%}: use a longer --max-duration",
+        ),
     };
     let sentence = sentence.with("after", result.window_s).with("target", target);
     Some(Reason::new(Status::Conditional, ReasonCode::Precision, sentence))
@@ -163,10 +207,15 @@ fn precision(result: &TestResult) -> Option<Reason> {
 
 /// An open loop whose ops were not all done: the rate is not one that the platform can have.
 fn overload(result: &TestResult) -> Option<Reason> {
-    let open = result.open.as_ref().filter(|open| promise::is_overloaded(open, result.window.ops))?;
+    let open =
+        result.open.as_ref().filter(|open| promise::is_overloaded(open, result.window.ops))?;
     let sentence = "{share%} of the ops that were due were done: the platform does not keep up with {rate} ops/s";
     let sentence = Sentence::new(sentence).with("share", result.window.ops as f64 / open.due);
-    Some(Reason::new(Status::Invalid, ReasonCode::Overload, sentence.with("rate", open.offer.per_s)))
+    Some(Reason::new(
+        Status::Invalid,
+        ReasonCode::Overload,
+        sentence.with("rate", open.offer.per_s),
+    ))
 }
 
 fn clock_step(result: &TestResult, ctx: &JudgeContext<'_>) -> Option<Reason> {
@@ -177,13 +226,16 @@ fn clock_step(result: &TestResult, ctx: &JudgeContext<'_>) -> Option<Reason> {
         step if step <= 10.0 * limit_s => Status::Conditional,
         _ => Status::Invalid,
     };
-    let sentence = Sentence::new("the clock was set by {step} s during the test").with("step", step_s);
+    let sentence =
+        Sentence::new("the clock was set by {step} s during the test").with("step", step_s);
     Some(Reason::new(status, ReasonCode::ClockStep, sentence))
 }
 
-/// A server that times each statement, also each within a routine: that can cost as much as the statement itself.
+/// A server that times each statement, also each within a routine: that can cost as much as the
+/// statement itself.
 fn instruments(result: &TestResult) -> Option<Reason> {
-    let gauges = result.snapshots.iter().filter_map(|snapshot| snapshot.counters.get("instruments"));
+    let gauges =
+        result.snapshots.iter().filter_map(|snapshot| snapshot.counters.get("instruments"));
     gauges.reduce(f64::max).filter(|most| *most > 0.0)?;
     let (status, sentence) = match result.drive {
         Drive::Database => (
@@ -191,9 +243,10 @@ fn instruments(result: &TestResult) -> Option<Reason> {
             "the server's own instruments (performance_schema) are on and time each statement within a routine, which \
              can halve its speed",
         ),
-        Drive::Client => {
-            (Status::Valid, "the server's own instruments (performance_schema) are on and time each statement")
-        }
+        Drive::Client => (
+            Status::Valid,
+            "the server's own instruments (performance_schema) are on and time each statement",
+        ),
     };
     Some(Reason::new(status, ReasonCode::Instruments, sentence))
 }
@@ -204,12 +257,20 @@ mod tests {
     use crate::analysis::fixture;
     use crate::model::{Expr, Moment, Snapshot};
 
-    const CTX: JudgeContext<'static> =
-        JudgeContext { engine: "one", in_process: false, host_cpus: 4, clock_step_s: 0.0, round_trip_s: None };
+    const CTX: JudgeContext<'static> = JudgeContext {
+        engine: "one",
+        in_process: false,
+        host_cpus: 4,
+        clock_step_s: 0.0,
+        round_trip_s: None,
+    };
 
     fn calm() -> TestResult {
-        let window_counters =
-            fixture::counters(&[("os_cpu_steal_s", 0.1), ("os_cpu_total_s", 40.0), ("self_cpu_s", 8.0)]);
+        let window_counters = fixture::counters(&[
+            ("os_cpu_steal_s", 0.1),
+            ("os_cpu_total_s", 40.0),
+            ("self_cpu_s", 8.0),
+        ]);
         TestResult { window_counters, ..fixture::result() }
     }
 
@@ -217,7 +278,11 @@ mod tests {
         let verdict = judge(result, &[], &[], ctx);
         (
             verdict.status,
-            verdict.reasons.into_iter().map(|reason| format!("{}: {}", reason.code, reason.text)).collect(),
+            verdict
+                .reasons
+                .into_iter()
+                .map(|reason| format!("{}: {}", reason.code, reason.text))
+                .collect(),
         )
     }
 
@@ -233,7 +298,9 @@ mod tests {
         let (status, reasons) = verdict(&with(Some(0.031)), &CTX);
         let text = "precision: the 95 % interval is +-3.10 % after 10.0 s, not +-2 %: use a longer --max-duration";
         assert_eq!((status, reasons[0].as_str()), (Status::Conditional, text));
-        assert!(verdict(&with(None), &CTX).1[0].starts_with("precision: no 95 % interval after 10.0 s"));
+        assert!(
+            verdict(&with(None), &CTX).1[0].starts_with("precision: no 95 % interval after 10.0 s")
+        );
     }
 
     #[test]
@@ -243,8 +310,7 @@ mod tests {
         result.drive = Drive::Client;
         assert_eq!(verdict(&result, &elsewhere).0, Status::Valid, "four tenths");
         result.total.busy_s *= 0.5;
-        let text =
-            "network: the way to the server and back (400 us) takes 80 % of an op's time: the network is measured too";
+        let text = "network: the way to the server and back (400 us) takes 80 % of an op's time: the network is measured too";
         assert_eq!(verdict(&result, &elsewhere), (Status::Conditional, vec![text.to_string()]));
         result.drive = Drive::Database;
         assert_eq!(verdict(&result, &elsewhere).0, Status::Valid, "one call a second");
@@ -270,9 +336,15 @@ mod tests {
         assert_eq!(verdict(&result, &CTX).0, Status::Valid);
         result.window_counters.set("os_cpu_steal_s", 1.0);
         let (status, reasons) = verdict(&result, &CTX);
-        assert!(status == Status::Conditional && reasons[0].starts_with("steal: 2.50 %"), "{reasons:?}");
+        assert!(
+            status == Status::Conditional && reasons[0].starts_with("steal: 2.50 %"),
+            "{reasons:?}"
+        );
         let (status, reasons) = verdict(&fixture::result(), &CTX);
-        assert!(status == Status::Valid && reasons[0].starts_with("unchecked: stolen"), "{reasons:?}");
+        assert!(
+            status == Status::Valid && reasons[0].starts_with("unchecked: stolen"),
+            "{reasons:?}"
+        );
     }
 
     #[test]
@@ -280,7 +352,11 @@ mod tests {
         // 2 processors that the database and others fill.
         let with = |foreign_s: f64, window_s: f64| {
             let mut result = TestResult { window_s, ..calm() };
-            let host = [("os_cpu_total_s", 2.0 * window_s), ("os_cpu_idle_s", 0.0), ("os_cpu_steal_s", 0.0)];
+            let host = [
+                ("os_cpu_total_s", 2.0 * window_s),
+                ("os_cpu_idle_s", 0.0),
+                ("os_cpu_steal_s", 0.0),
+            ];
             host.iter().for_each(|(name, value)| result.window_counters.set(*name, *value));
             result.window_counters.set("os_cpu_foreign_s", foreign_s);
             verdict(&result, &JudgeContext { in_process: true, ..CTX })
@@ -299,7 +375,11 @@ mod tests {
         // 10 s, the device busy for 6: 200 MB read, of them 80 by the database, 100 MB written.
         let with = |changed: &[(&str, f64)]| {
             let mut result = calm();
-            let device = [("os_disk_read_bytes", 200e6), ("os_disk_write_bytes", 100e6), ("os_disk_busy_s", 6.0)];
+            let device = [
+                ("os_disk_read_bytes", 200e6),
+                ("os_disk_write_bytes", 100e6),
+                ("os_disk_busy_s", 6.0),
+            ];
             let own = [("server_read_bytes", 80e6)];
             let all = device.iter().chain(&own).chain(changed);
             all.for_each(|(name, value)| result.window_counters.set(*name, *value));
@@ -309,7 +389,11 @@ mod tests {
                     time by bytes";
         assert_eq!(with(&[]), (Status::Conditional, vec![text.to_string()]));
         assert_eq!(with(&[("os_disk_busy_s", 1.2)]).0, Status::Valid, "4.8 % of the time");
-        assert_eq!(with(&[("server_read_bytes", 0.0)]).0, Status::Valid, "the database uses no device");
+        assert_eq!(
+            with(&[("server_read_bytes", 0.0)]).0,
+            Status::Valid,
+            "the database uses no device"
+        );
         assert_eq!(with(&[("server_read_bytes", 0.0), ("wal_syncs", 9.0)]).0, Status::Conditional);
         assert_eq!(with(&[("server_read_bytes", 210e6)]).0, Status::Valid);
     }
@@ -319,10 +403,19 @@ mod tests {
         let mut result = calm();
         for on in [0.0, 1.0] {
             let counters = fixture::counters(&[("instruments", on)]);
-            result.snapshots.push(Snapshot { moment: Moment::Begin, t_s: 0.0, counters, cost_ms: 0.0 });
+            result.snapshots.push(Snapshot {
+                moment: Moment::Begin,
+                t_s: 0.0,
+                counters,
+                cost_ms: 0.0,
+            });
             result.drive = Drive::Database;
             let (status, reasons) = verdict(&result, &CTX);
-            assert_eq!(status, if on > 0.0 { Status::Conditional } else { Status::Valid }, "{reasons:?}");
+            assert_eq!(
+                status,
+                if on > 0.0 { Status::Conditional } else { Status::Valid },
+                "{reasons:?}"
+            );
         }
         result.drive = Drive::Client;
         let (status, reasons) = verdict(&result, &CTX);
@@ -334,7 +427,10 @@ mod tests {
         let mut result = calm();
         result.window_counters.set("self_cpu_s", 18.0);
         let (status, reasons) = verdict(&result, &CTX);
-        assert!(status == Status::Conditional && reasons[0].starts_with("client-limit: our own"), "{reasons:?}");
+        assert!(
+            status == Status::Conditional && reasons[0].starts_with("client-limit: our own"),
+            "{reasons:?}"
+        );
         assert_eq!(verdict(&result, &JudgeContext { in_process: true, ..CTX }).0, Status::Valid);
         result.window_counters.set("self_cpu_s", 9.0);
         assert_eq!(verdict(&result, &CTX).0, Status::Valid);
@@ -352,8 +448,7 @@ mod tests {
         };
         let (status, reasons) = falling(10, 100.0);
         // 100, 95, ... 55: mean 77.5, trend -45/77.5; halves 90 and 65.
-        let text =
-            "not-steady: not steady: trend -58.1 % over the window (p = 0), second half -27.8 % against the first";
+        let text = "not-steady: not steady: trend -58.1 % over the window (p = 0), second half -27.8 % against the first";
         assert_eq!((status, reasons[0].as_str()), (Status::Conditional, text));
         assert_eq!(falling(4, 100.0).0, Status::Valid);
         assert_eq!(falling(10, 0.1).0, Status::Valid);
@@ -380,6 +475,9 @@ mod tests {
         };
         let verdict = judge(&result, &[claim("physical_reads")], &[claim("index_scans")], &CTX);
         let codes: Vec<_> = verdict.reasons.iter().map(|reason| reason.code.as_str()).collect();
-        assert_eq!((verdict.status, codes), (Status::Invalid, vec!["crosscheck", "errors", "unchecked"]));
+        assert_eq!(
+            (verdict.status, codes),
+            (Status::Invalid, vec!["crosscheck", "errors", "unchecked"])
+        );
     }
 }

@@ -1,7 +1,9 @@
-//! Every workload's answer is checked before it is timed: rows, sums and sinks against the catalogue.
+//! Every workload's answer is checked before it is timed: rows, sums and sinks against the
+//! catalogue.
 //!
-//! Two things are compared: the result of the answer's statement with fixed binds, and one op as a job runs it, in the
-//! plan's drive. What one op touches follows from the answer or, without one, from the contract's claims about rows.
+//! Two things are compared: the result of the answer's statement with fixed binds, and one op as a
+//! job runs it, in the plan's drive. What one op touches follows from the answer or, without one,
+//! from the contract's claims about rows.
 
 use std::cell::Cell;
 
@@ -9,7 +11,8 @@ use crate::analysis::contract;
 use crate::engine::{Database, EngineError, Rows, Session};
 use crate::error::{Error, Kind, Result, quote};
 use crate::model::{
-    Answer, BoundStatement, Claim, Expr, Facts, JobCode, PartPlan, Plan, Selection, Status, TestResult, TestSpec,
+    Answer, BoundStatement, Claim, Expr, Facts, JobCode, PartPlan, Plan, Selection, Status,
+    TestResult, TestSpec,
 };
 use crate::runner::assemble::test_facts;
 use crate::sql;
@@ -33,20 +36,28 @@ pub enum Checked {
 ///
 /// # Errors
 /// Of kind `Check` with what was expected and found; the engine's if a statement fails.
-pub fn check(database: &dyn Database, plan: &Plan, selection: &Selection, facts: &Facts) -> Result<Checked> {
+pub fn check(
+    database: &dyn Database,
+    plan: &Plan,
+    selection: &Selection,
+    facts: &Facts,
+) -> Result<Checked> {
     let data_facts = test_facts(facts, 1);
     let mut unchecked = Vec::new();
     for part in &selection.parts {
         let mut facts = data_facts.clone();
         facts.extend(part.facts.clone());
-        let checking = Checking { database, plan, selection, part, facts: &facts, compared: Cell::new(0) };
+        let checking =
+            Checking { database, plan, selection, part, facts: &facts, compared: Cell::new(0) };
         if !checking.part()? {
             unchecked.push(part.workload.as_str());
         }
     }
     Ok(match unchecked.as_slice() {
         [] => Checked::Yes,
-        parts => Checked::No(format!("the catalogue does not state the answer of {}", parts.join(", "))),
+        parts => {
+            Checked::No(format!("the catalogue does not state the answer of {}", parts.join(", ")))
+        }
     })
 }
 
@@ -62,7 +73,8 @@ struct Checking<'a> {
 }
 
 impl Checking<'_> {
-    /// Checks the part between its setup and its teardown; false if there is nothing to compare with.
+    /// Checks the part between its setup and its teardown; false if there is nothing to compare
+    /// with.
     fn part(&self) -> Result<bool> {
         if self.part.answer.is_none() && self.claims().is_empty() {
             return Ok(false);
@@ -70,7 +82,8 @@ impl Checking<'_> {
         // A session of its own, since a part may change settings.
         let mut session = self.database.session().map_err(|error| self.at(error))?;
         let session = session.as_mut();
-        let prepared = run_all(session, &self.part.setup_sql()).and_then(|()| run_all(session, &self.part.session));
+        let prepared = run_all(session, &self.part.setup_sql())
+            .and_then(|()| run_all(session, &self.part.session));
         let checked = prepared.map(|()| self.check(session));
         let cleaned = run_all(session, &self.part.teardown_sql());
         checked.map_err(|error| self.at(error))??;
@@ -86,7 +99,12 @@ impl Checking<'_> {
     }
 
     /// The statement itself, with fixed binds: number of rows and sums of columns.
-    fn check_step(&self, session: &mut dyn Session, answer: &Answer, step: &BoundStatement) -> Result<()> {
+    fn check_step(
+        &self,
+        session: &mut dyn Session,
+        answer: &Answer,
+        step: &BoundStatement,
+    ) -> Result<()> {
         let binds = step.binds.iter().map(|name| match answer.binds.get(name) {
             Some(value) => Ok(self.value(value, self.facts)? as i64),
             None => Err(self.wrong(format!("the answer gives no value for bind ':{name}'"))),
@@ -97,8 +115,9 @@ impl Checking<'_> {
             self.compare("rows", self.value(expected, self.facts)?, rows.rows.len() as f64)?;
         }
         for (column, expected) in &answer.sums {
-            let sum =
-                sum(&rows, column).ok_or_else(|| self.wrong(format!("numeric column {} is missing", quote(column))))?;
+            let sum = sum(&rows, column).ok_or_else(|| {
+                self.wrong(format!("numeric column {} is missing", quote(column)))
+            })?;
             self.compare(&format!("sum of {column}"), self.value(expected, self.facts)?, sum)?;
         }
         Ok(())
@@ -120,8 +139,8 @@ impl Checking<'_> {
         Ok(())
     }
 
-    /// Rows that one op touches, if the answer says so: where the op is the answer's statement, as often as that is
-    /// repeated; else those that it says of the whole op.
+    /// Rows that one op touches, if the answer says so: where the op is the answer's statement, as
+    /// often as that is repeated; else those that it says of the whole op.
     fn expected_rows(&self, done: &Done) -> Result<Option<f64>> {
         let Some(answer) = &self.part.answer else { return Ok(None) };
         let (rows, times) = match self.step_times() {
@@ -144,7 +163,9 @@ impl Checking<'_> {
 
     /// The contract's claims about the rows of an op.
     fn claims(&self) -> Vec<&Claim> {
-        let of_rows = |claim: &&Claim| claim.what == "rows" && matches!(claim.per.as_deref(), None | Some("ops"));
+        let of_rows = |claim: &&Claim| {
+            claim.what == "rows" && matches!(claim.per.as_deref(), None | Some("ops"))
+        };
         self.part.contract.iter().filter(of_rows).collect()
     }
 
@@ -152,15 +173,20 @@ impl Checking<'_> {
     fn check_claims(&self, done: &Done) -> Result<()> {
         let spec = TestSpec::closed(self.selection, 1, 1);
         let mut test = TestResult::unmeasured(&spec, String::new());
-        (test.total.ops, test.total.rows, test.total.commits) = (1, done.rows as u64, done.commits as u64);
+        (test.total.ops, test.total.rows, test.total.commits) =
+            (1, done.rows as u64, done.commits as u64);
         test.params.clone_from(&self.part.params);
         test.facts.clone_from(self.facts);
         for claim in self.claims() {
             let reasons = contract::judge(&test, std::slice::from_ref(claim), &self.plan.engine);
             match reasons.first() {
-                Some(reason) if reason.status != Status::Valid => return Err(self.wrong(reason.text.clone())),
+                Some(reason) if reason.status != Status::Valid => {
+                    return Err(self.wrong(reason.text.clone()));
+                }
                 Some(_) => {}
-                None => self.compared.set(self.compared.get() + u32::from(self.applies(&test, claim))),
+                None => {
+                    self.compared.set(self.compared.get() + u32::from(self.applies(&test, claim)))
+                }
             }
         }
         Ok(())
@@ -192,8 +218,13 @@ impl Checking<'_> {
     }
 }
 
-fn run_all(session: &mut dyn Session, statements: &[String]) -> std::result::Result<(), EngineError> {
-    statements.iter().try_for_each(|statement| session.execute(&sql::bind_late(statement, 1)).map(drop))
+fn run_all(
+    session: &mut dyn Session,
+    statements: &[String],
+) -> std::result::Result<(), EngineError> {
+    statements
+        .iter()
+        .try_for_each(|statement| session.execute(&sql::bind_late(statement, 1)).map(drop))
 }
 
 fn sum(rows: &Rows, column: &str) -> Option<f64> {

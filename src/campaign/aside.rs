@@ -1,4 +1,5 @@
-//! What is told of a test beside its figures: what the server counted by name, and what a private server logged.
+//! What is told of a test beside its figures: what the server counted by name, and what a private
+//! server logged.
 
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
@@ -51,7 +52,11 @@ impl Aside {
 
     /// Now.
     pub fn mark(&self, sampler: Option<&Mutex<Sampler>>) -> Mark {
-        let log_bytes = self.log.as_deref().and_then(|path| fs::metadata(path).ok()).map_or(0, |file| file.len());
+        let log_bytes = self
+            .log
+            .as_deref()
+            .and_then(|path| fs::metadata(path).ok())
+            .map_or(0, |file| file.len());
         Mark { profiles: profiles(sampler), log_bytes, snapshots: self.repositories.take() }
     }
 
@@ -73,13 +78,18 @@ impl Aside {
 }
 
 fn profiles(sampler: Option<&Mutex<Sampler>>) -> ProfileReading {
-    sampler.map(|sampler| sampler.lock().unwrap_or_else(PoisonError::into_inner).profiles()).unwrap_or_default()
+    sampler
+        .map(|sampler| sampler.lock().unwrap_or_else(PoisonError::into_inner).profiles())
+        .unwrap_or_default()
 }
 
 fn log_between(path: &Path, from: u64, to: u64) -> ServerLog {
     match read_between(path, from, to) {
         Ok(bytes) => lines(&String::from_utf8_lossy(&bytes)),
-        Err(error) => ServerLog { missing: Some(format!("the log cannot be read ({error})")), ..ServerLog::default() },
+        Err(error) => ServerLog {
+            missing: Some(format!("the log cannot be read ({error})")),
+            ..ServerLog::default()
+        },
     }
 }
 
@@ -98,7 +108,11 @@ fn lines(text: &str) -> ServerLog {
         Some((end, _)) => format!("{}...", &line[..end]),
         None => (*line).to_string(),
     };
-    ServerLog { lines: lines.iter().take(MOST_LINES).map(cut).collect(), left_out, ..ServerLog::default() }
+    ServerLog {
+        lines: lines.iter().take(MOST_LINES).map(cut).collect(),
+        left_out,
+        ..ServerLog::default()
+    }
 }
 
 #[cfg(test)]
@@ -112,11 +126,15 @@ mod tests {
         fs::write(&path, "before\n").unwrap();
         let from = fs::metadata(&path).unwrap().len();
         let long = "x".repeat(1000);
-        fs::write(&path, format!("before\ncheckpoint starting\n\n{long}\n{}", "more\n".repeat(50))).unwrap();
+        fs::write(&path, format!("before\ncheckpoint starting\n\n{long}\n{}", "more\n".repeat(50)))
+            .unwrap();
         let to = fs::metadata(&path).unwrap().len();
         fs::write(&path, fs::read_to_string(&path).unwrap() + "after\n").unwrap();
         let log = log_between(&path, from, to);
-        assert_eq!((log.lines[0].as_str(), log.lines[1].len()), ("checkpoint starting", LONGEST_LINE + 3));
+        assert_eq!(
+            (log.lines[0].as_str(), log.lines[1].len()),
+            ("checkpoint starting", LONGEST_LINE + 3)
+        );
         assert_eq!((log.lines.len(), log.left_out), (MOST_LINES, 12));
         assert!(log_between(&directory.path().join("none"), 0, 9).missing.is_some());
     }

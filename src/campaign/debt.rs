@@ -14,14 +14,16 @@ use crate::sql::{Block, statement};
 const GAUGES: &str = "counters.debt";
 /// Block of a query of statements: what they do is what was put off.
 const WORK: &str = "pay.work";
-/// Block of a query of pairs of statements for a server of ours: one that makes it hurry, one that takes that back.
+/// Block of a query of pairs of statements for a server of ours: one that makes it hurry, one that
+/// takes that back.
 const HURRY: &str = "pay.hurry";
 
 /// Between two looks at the gauges.
 const LOOK: Duration = Duration::from_millis(10);
 /// A debt that does not fall for so long is not being paid back.
 const PATIENCE: Duration = Duration::from_millis(300);
-/// The same where the server was told to hurry: a page cleaner looks once a second what there is to do.
+/// The same where the server was told to hurry: a page cleaner looks once a second what there is to
+/// do.
 const PATIENCE_WITH_HURRY: Duration = Duration::from_secs(3);
 
 /// Knows how a database is made to do what it has put off.
@@ -34,19 +36,26 @@ pub struct Debtor<'a> {
 }
 
 impl<'a> Debtor<'a> {
-    /// None for a plan without commits, and where the catalogue does not say what the engine puts off.
+    /// None for a plan without commits, and where the catalogue does not say what the engine puts
+    /// off.
     pub fn open(campaign: &Campaign<'a>, platform: &'a Platform) -> Option<Debtor<'a>> {
         let database = platform.database.as_ref();
         let blocks = campaign.catalog.probes(platform.engine.name(), &database.version().0);
         let sql = |name: &str| find(&blocks, name);
         let is_ours = !matches!(campaign.request.target, Target::Existing { .. });
         let (gauges, work, hurry) = (sql(GAUGES), sql(WORK), sql(HURRY).filter(|_| is_ours));
-        let commits = campaign.plan.selections.iter().flat_map(|selection| &selection.parts).any(|part| part.commits);
+        let commits = campaign
+            .plan
+            .selections
+            .iter()
+            .flat_map(|selection| &selection.parts)
+            .any(|part| part.commits);
         let can = commits && (gauges.is_some() || work.is_some());
         can.then_some(Debtor { database, interrupt: campaign.interrupt, gauges, work, hurry })
     }
 
-    /// Seconds until nothing is owed any more that was added between `begin` and `end`, or no more of it is paid back.
+    /// Seconds until nothing is owed any more that was added between `begin` and `end`, or no more
+    /// of it is paid back.
     ///
     /// # Errors
     /// Of the database, with the statement; cancelled after an interrupt.
@@ -55,10 +64,20 @@ impl<'a> Debtor<'a> {
             return Ok(0.0);
         }
         let mut session = self.database.session()?;
-        cancellable(self.database, &self.interrupt.flag(), || (), || self.timed(session.as_mut(), begin, end))
+        cancellable(
+            self.database,
+            &self.interrupt.flag(),
+            || (),
+            || self.timed(session.as_mut(), begin, end),
+        )
     }
 
-    fn timed(&self, session: &mut dyn Session, begin: &Counters, end: &Counters) -> Result<f64, EngineError> {
+    fn timed(
+        &self,
+        session: &mut dyn Session,
+        begin: &Counters,
+        end: &Counters,
+    ) -> Result<f64, EngineError> {
         let hurry = self.hurry.as_deref().map_or(Ok(Vec::new()), |sql| pairs(session, sql))?;
         let began = Instant::now();
         let paid = all(session, hurry.iter().map(|(hurry, _)| hurry))
@@ -75,7 +94,12 @@ impl<'a> Debtor<'a> {
         all(session, rows.iter().filter_map(|row| row.first()?.as_ref()))
     }
 
-    fn await_gauges(&self, session: &mut dyn Session, begin: &Counters, end: &Counters) -> Result<(), EngineError> {
+    fn await_gauges(
+        &self,
+        session: &mut dyn Session,
+        begin: &Counters,
+        end: &Counters,
+    ) -> Result<(), EngineError> {
         let Some(sql) = &self.gauges else { return Ok(()) };
         let patience = if self.hurry.is_some() { PATIENCE_WITH_HURRY } else { PATIENCE };
         let (mut lowest, mut fell) = (end.clone(), Instant::now());
@@ -104,11 +128,17 @@ fn find(blocks: &[&Block], name: &str) -> Option<String> {
 
 fn pairs(session: &mut dyn Session, sql: &str) -> Result<Vec<(String, String)>, EngineError> {
     let rows = session.query(sql, &[])?.rows;
-    Ok(rows.into_iter().filter_map(|row| Some((row.first()?.clone()?, row.get(1)?.clone()?))).collect())
+    Ok(rows
+        .into_iter()
+        .filter_map(|row| Some((row.first()?.clone()?, row.get(1)?.clone()?)))
+        .collect())
 }
 
 /// Runs every statement; the first error ends it.
-fn all<'s>(session: &mut dyn Session, statements: impl Iterator<Item = &'s String>) -> Result<(), EngineError> {
+fn all<'s>(
+    session: &mut dyn Session,
+    statements: impl Iterator<Item = &'s String>,
+) -> Result<(), EngineError> {
     for sql in statements {
         session.execute(sql)?;
     }

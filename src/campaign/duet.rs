@@ -1,5 +1,6 @@
-//! A campaign that measures both sides at the same time, each on its half of the processors: what disturbs the machine then
-//! disturbs both alike (L. Bulej et al., "Duet benchmarking: improving measurement accuracy in the cloud", ICPE 2020).
+//! A campaign that measures both sides at the same time, each on its half of the processors: what
+//! disturbs the machine then disturbs both alike (L. Bulej et al., "Duet benchmarking: improving
+//! measurement accuracy in the cloud", ICPE 2020).
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
@@ -17,16 +18,22 @@ use crate::store::Store;
 /// What a message begins with.
 const PLACE: &str = "--duet";
 
-/// What a selection shares with whoever works at the same time: then half of the processors is not half of what limits it.
+/// What a selection shares with whoever works at the same time: then half of the processors is not
+/// half of what limits it.
 fn shared_device(selection: &Selection) -> Option<&'static str> {
     let workload = &selection.workload;
     let is_cached = workload.tables.iter().all(|table| workload.warm.contains(table));
     match () {
-        () if workload.commits || workload.bulk || selection.parts.iter().any(|part| part.commits) => {
+        () if workload.commits
+            || workload.bulk
+            || selection.parts.iter().any(|part| part.commits) =>
+        {
             Some("its commits wait for a device that both sides share")
         }
         () if !workload.evict.is_empty() => Some("it reads from a device that both sides share"),
-        () if !is_cached => Some("its tables are not held in the cache, and both sides share the device"),
+        () if !is_cached => {
+            Some("its tables are not held in the cache, and both sides share the device")
+        }
         () => None,
     }
 }
@@ -36,18 +43,27 @@ fn without_devices(plan: &Plan, events: &Sink<'_>) -> Result<Plan> {
     let (shared, left): (Vec<_>, Vec<_>) =
         plan.selections.iter().cloned().partition(|selection| shared_device(selection).is_some());
     let why = |selection: &Selection| {
-        format!("{} cannot be measured: {}", selection.label(), shared_device(selection).unwrap_or_default())
+        format!(
+            "{} cannot be measured: {}",
+            selection.label(),
+            shared_device(selection).unwrap_or_default()
+        )
     };
     match (shared.first(), left.is_empty()) {
-        (Some(first), true) => Err(Error::usage(PLACE, why(first)).advise("measure it without --duet")),
+        (Some(first), true) => {
+            Err(Error::usage(PLACE, why(first)).advise("measure it without --duet"))
+        }
         _ => {
-            shared.iter().for_each(|selection| events(Event::Note(&format!("{PLACE}: {}", why(selection)))));
+            shared
+                .iter()
+                .for_each(|selection| events(Event::Note(&format!("{PLACE}: {}", why(selection)))));
             Ok(Plan { selections: left, ..plan.clone() })
         }
     }
 }
 
-/// The plans of two sides that can be measured at the same time, and where; notes say what is left out.
+/// The plans of two sides that can be measured at the same time, and where; notes say what is left
+/// out.
 ///
 /// # Errors
 /// Of usage: a side is not ours to place, there is one processor, nothing is left to measure.
@@ -55,18 +71,23 @@ pub(super) fn checked(sides: &[Campaign<'_>; 2]) -> Result<([Plan; 2], Halves)> 
     for side in sides {
         let target = &side.request.target;
         let what = match target {
-            Target::Existing { .. } => "is an existing server, whose processes are not ours to place",
-            _ if side.request.engine()?.capabilities().own_threads => "starts threads that cannot be placed",
+            Target::Existing { .. } => {
+                "is an existing server, whose processes are not ours to place"
+            }
+            _ if side.request.engine()?.capabilities().own_threads => {
+                "starts threads that cannot be placed"
+            }
             _ => continue,
         };
         let error = Error::usage(PLACE, format!("{} {what}", target.label()));
         return Err(error.advise("leave --duet out, or name an engine with private servers"));
     }
-    let halves = Halves::here()
-        .ok_or_else(|| Error::usage(PLACE, "there is one processor, which has no halves").advise("leave --duet out"))?;
+    let halves = Halves::here().ok_or_else(|| {
+        Error::usage(PLACE, "there is one processor, which has no halves")
+            .advise("leave --duet out")
+    })?;
     if halves.share_core {
-        let line =
-            "--duet: both halves are threads of one core; swapping them removes what differs, not what they share";
+        let line = "--duet: both halves are threads of one core; swapping them removes what differs, not what they share";
         (sides[0].events)(Event::Note(line));
     }
     let other = |event: Event<'_>| {
@@ -74,7 +95,10 @@ pub(super) fn checked(sides: &[Campaign<'_>; 2]) -> Result<([Plan; 2], Halves)> 
             (sides[1].events)(event)
         }
     };
-    Ok(([without_devices(sides[0].plan, sides[0].events)?, without_devices(sides[1].plan, &other)?], halves))
+    Ok((
+        [without_devices(sides[0].plan, sides[0].events)?, without_devices(sides[1].plan, &other)?],
+        halves,
+    ))
 }
 
 /// Where both sides meet before their gates open. Who fails leaves, so that nobody waits for him.
@@ -126,8 +150,12 @@ pub(super) struct Player<'a, 'm, 'p> {
     pub processors: &'a [usize],
 }
 
-/// Takes one test of each side at the same time, then judges and stores both. Of a side that failed nothing is kept.
-pub(super) fn together(players: [Player<'_, '_, '_>; 2], store: &mut Store) -> Result<([Option<Kept>; 2], Step)> {
+/// Takes one test of each side at the same time, then judges and stores both. Of a side that failed
+/// nothing is kept.
+pub(super) fn together(
+    players: [Player<'_, '_, '_>; 2],
+    store: &mut Store,
+) -> Result<([Option<Kept>; 2], Step)> {
     let meeting = Meeting::default();
     let taken = std::thread::scope(|scope| {
         let threads = players.map(|player| {
@@ -179,8 +207,11 @@ fn stored(
 
 /// Puts this thread, which starts the jobs, and the server on these processors.
 fn placed(database: &dyn Database, processors: &[usize]) -> Result<()> {
-    let put = keep_thread_on(processors).and_then(|()| keep_processes_on(&database.server_pids(), processors));
-    put.map_err(|error| Error::target(PLACE, format!("the server cannot be put on half of the processors: {error}")))
+    let put = keep_thread_on(processors)
+        .and_then(|()| keep_processes_on(&database.server_pids(), processors));
+    put.map_err(|error| {
+        Error::target(PLACE, format!("the server cannot be put on half of the processors: {error}"))
+    })
 }
 
 #[cfg(test)]
@@ -204,7 +235,10 @@ mod tests {
 
     #[test]
     fn what_waits_for_a_device_is_left_out_and_alone_refused() {
-        let plan = |selections: Vec<Selection>| Plan { selections, ..crate::campaign::fixture::plan(&[1], 1) };
+        let plan = |selections: Vec<Selection>| Plan {
+            selections,
+            ..crate::campaign::fixture::plan(&[1], 1)
+        };
         let selection = |change: &dyn Fn(&mut crate::model::Workload)| {
             let mut selection = overhead::selection(0, 1.0);
             selection.window = Window::time(0.0, 1.0);
@@ -213,12 +247,15 @@ mod tests {
         };
         let (free, commits) = (selection(&|_| ()), selection(&|workload| workload.commits = true));
         let scans = selection(&|workload| workload.evict = vec!["big".into()]);
-        let cached =
-            selection(&|workload| (workload.tables, workload.warm) = (vec!["small".into()], vec!["small".into()]));
+        let cached = selection(&|workload| {
+            (workload.tables, workload.warm) = (vec!["small".into()], vec!["small".into()])
+        });
         let large = selection(&|workload| workload.tables = vec!["big".into()]);
         let told = Mutex::new(0);
         let events = |_: Event<'_>| *told.lock().unwrap() += 1;
-        let left = without_devices(&plan(vec![free, commits.clone(), scans, cached, large]), &events).unwrap();
+        let left =
+            without_devices(&plan(vec![free, commits.clone(), scans, cached, large]), &events)
+                .unwrap();
         assert_eq!((left.selections.len(), *told.lock().unwrap()), (2, 3));
         let error = without_devices(&plan(vec![commits]), &events).unwrap_err();
         assert!(error.to_string().contains("its commits wait for a device"), "{error}");

@@ -1,7 +1,9 @@
-//! `--explain`: after the tests of a run, the experiment of what limits each workload, to see whether its forecast holds.
+//! `--explain`: after the tests of a run, the experiment of what limits each workload, to see
+//! whether its forecast holds.
 //!
-//! As in a campaign, a block is a trial of each side in random order. On a private server that gets other settings each trial is on
-//! a new start of it. Trials are not tests of the run: what they measured is stored with the test that they explain.
+//! As in a campaign, a block is a trial of each side in random order. On a private server that gets
+//! other settings each trial is on a new start of it. Trials are not tests of the run: what they
+//! measured is stored with the test that they explain.
 
 use std::collections::BTreeMap;
 
@@ -14,8 +16,8 @@ use crate::analysis::limiter::{self, Action, Experiment, Limiter, TimeShares};
 use crate::analysis::trials::{Blocks, MARGIN, Rule, Trial};
 use crate::error::{Error, Kind, Result};
 use crate::model::{
-    Explained, ForecastOutcome, Reason, ReasonCode, RunRecord, RunStatus, Selection, Sentence, Status, Test,
-    TestResult, TestSpec, Verdict,
+    Explained, ForecastOutcome, Reason, ReasonCode, RunRecord, RunStatus, Selection, Sentence,
+    Status, Test, TestResult, TestSpec, Verdict,
 };
 use crate::runner::Outcome;
 use crate::server::Setup;
@@ -41,11 +43,12 @@ struct Trying {
     changed: BTreeMap<String, String>,
 }
 
-/// Runs the experiments of each workload's test of the highest throughput, and stores what they said.
+/// Runs the experiments of each workload's test of the highest throughput, and stores what they
+/// said.
 ///
 /// # Errors
-/// If a private server does not start with its own settings again, or the results file cannot be written; after the last
-/// experiment, what ended one of them early.
+/// If a private server does not start with its own settings again, or the results file cannot be
+/// written; after the last experiment, what ended one of them early.
 pub(super) fn explain(
     campaign: &Campaign<'_>,
     platform: &mut Platform,
@@ -63,8 +66,16 @@ pub(super) fn explain(
             let (explained, error) = match planned {
                 Err(not_tried) => (*not_tried, None),
                 Ok(trying) => {
-                    (campaign.events)(Event::Step(&format!("{label}: trying {}", trying.experiment.change)));
-                    trying.carry_out(campaign, platform, (record, store), (result.seq, most_blocks))?
+                    (campaign.events)(Event::Step(&format!(
+                        "{label}: trying {}",
+                        trying.experiment.change
+                    )));
+                    trying.carry_out(
+                        campaign,
+                        platform,
+                        (record, store),
+                        (result.seq, most_blocks),
+                    )?
                 }
             };
             broken = broken.or(error);
@@ -76,10 +87,13 @@ pub(super) fn explain(
         }
         match together(said) {
             Some(explained) => store.explain_test(record.id, result.seq, &explained)?,
-            None => (campaign.events)(Event::Note(&format!("{label}: no cause is known, nothing to try"))),
+            None => (campaign.events)(Event::Note(&format!(
+                "{label}: no cause is known, nothing to try"
+            ))),
         }
     }
-    let stored = |error: Error| Err(error.advise("the tests are stored; the experiment is not complete"));
+    let stored =
+        |error: Error| Err(error.advise("the tests are stored; the experiment is not complete"));
     broken.map_or(Ok(RunStatus::Finished), stored)
 }
 
@@ -93,15 +107,18 @@ fn together(mut said: Vec<Explained>) -> Option<Explained> {
 /// The test of a selection with the highest throughput, of those that are not invalid.
 fn best<'a>(tests: &'a [Test], selection: &Selection) -> Option<&'a TestResult> {
     let is_it = |test: &&TestResult| {
-        test.hash == selection.hash && test.workload == selection.workload.id && test.asked_as == selection.asked_as
+        test.hash == selection.hash
+            && test.workload == selection.workload.id
+            && test.asked_as == selection.asked_as
     };
     let measured = tests.iter().filter_map(Test::measured).filter(is_it);
-    let sound = measured.filter(|test| test.verdict.status != Status::Invalid && test.open.is_none());
+    let sound =
+        measured.filter(|test| test.verdict.status != Status::Invalid && test.open.is_none());
     sound.max_by(|a, b| a.ops_per_s.total_cmp(&b.ops_per_s))
 }
 
-/// The experiments of the first cause for which there is one that we can carry out, those that we cannot with the reason; without such a
-/// cause the first of all. None without causes.
+/// The experiments of the first cause for which there is one that we can carry out, those that we
+/// cannot with the reason; without such a cause the first of all. None without causes.
 fn planned(
     campaign: &Campaign<'_>,
     platform: &Platform,
@@ -156,8 +173,8 @@ fn not_tried(limiter: &Limiter, experiment: Experiment, why: Sentence) -> Explai
 }
 
 impl Trying {
-    /// Measures blocks until the forecast is judged, and puts the server's own settings back. With what was seen comes what
-    /// ended it early.
+    /// Measures blocks until the forecast is judged, and puts the server's own settings back. With
+    /// what was seen comes what ended it early.
     fn carry_out(
         self,
         campaign: &Campaign<'_>,
@@ -194,7 +211,8 @@ impl Trying {
         let (span, outcome) = (seen.blocks.span(rule), self.outcome(&seen, rule));
         let forecast = self.forecast(&seen);
         let foretold = forecast.and_then(|forecast| forecast.span);
-        let share_before = median(&seen.before.iter().map(|shares| shares.cause).collect::<Vec<_>>());
+        let share_before =
+            median(&seen.before.iter().map(|shares| shares.cause).collect::<Vec<_>>());
         Explained {
             changed: self.changed,
             forecast: forecast.map(|forecast| forecast.gain),
@@ -219,7 +237,8 @@ impl Trying {
 
     fn outcome(&self, seen: &Seen, rule: &Rule) -> ForecastOutcome {
         let span = seen.blocks.span(rule).map(|span| (span.low, span.high));
-        self.forecast(seen).map_or(ForecastOutcome::Undecided, |forecast| limiter::judge_forecast(forecast, span))
+        self.forecast(seen)
+            .map_or(ForecastOutcome::Undecided, |forecast| limiter::judge_forecast(forecast, span))
     }
 
     fn block(
@@ -260,7 +279,9 @@ impl Side {
             match ready.measuring.trial(&spec, &evictor, probing) {
                 Outcome::Done(result) => Ok(*result),
                 Outcome::Failed(error) => Err(error.at(selection.workload.id.clone())),
-                Outcome::Interrupted(_) => Err(Error::new(Kind::Interrupted, "explain", "interrupted")),
+                Outcome::Interrupted(_) => {
+                    Err(Error::new(Kind::Interrupted, "explain", "interrupted"))
+                }
             }
         })
     }
@@ -278,7 +299,8 @@ struct Seen {
 
 impl Seen {
     fn add(&mut self, trials: &[TestResult; 2], cause: limiter::Cause, action: Action) {
-        let verdicts = [verdict(&trials[0], false), verdict(&trials[1], action == Action::LogInMemory)];
+        let verdicts =
+            [verdict(&trials[0], false), verdict(&trials[1], action == Action::LogInMemory)];
         let before = self.blocks.count();
         let trial = |at: usize| Trial {
             value: Some(trials[at].ops_per_s),
@@ -294,8 +316,8 @@ impl Seen {
     }
 }
 
-/// What is said against a trial as a rate: what a workload claims to stress is what the experiment takes away, and commits into a log
-/// in memory are faster than the device.
+/// What is said against a trial as a rate: what a workload claims to stress is what the experiment
+/// takes away, and commits into a log in memory are faster than the device.
 fn verdict(trial: &TestResult, is_in_memory: bool) -> Verdict {
     let counts = |reason: &&Reason| match reason.code {
         ReasonCode::Contract | ReasonCode::Tier | ReasonCode::Other(_) => false,
@@ -314,7 +336,10 @@ mod tests {
         let reason = |code| Reason::new(Status::Invalid, code, Sentence::new("x"));
         let judged = |codes: &[ReasonCode]| {
             let reasons = codes.iter().cloned().map(reason).collect();
-            let trial = TestResult { verdict: Verdict::from_reasons(reasons), ..crate::analysis::fixture::result() };
+            let trial = TestResult {
+                verdict: Verdict::from_reasons(reasons),
+                ..crate::analysis::fixture::result()
+            };
             [false, true].map(|is_in_memory| verdict(&trial, is_in_memory).status)
         };
         assert_eq!(judged(&[ReasonCode::Contract, ReasonCode::Tier]), [Status::Valid; 2]);
@@ -325,14 +350,26 @@ mod tests {
     #[test]
     fn what_was_tried_comes_before_what_was_not() {
         let said = |change: &'static str, outcome| {
-            let limiter = Limiter { cause: limiter::Cause::LogSync, share: None, evidence: Sentence::default() };
+            let limiter = Limiter {
+                cause: limiter::Cause::LogSync,
+                share: None,
+                evidence: Sentence::default(),
+            };
             let experiment = limiter::experiment(&crate::analysis::fixture::result(), &limiter);
-            Explained { change: change.into(), outcome, ..not_tried(&limiter, experiment, Sentence::default()) }
+            Explained {
+                change: change.into(),
+                outcome,
+                ..not_tried(&limiter, experiment, Sentence::default())
+            }
         };
         let [tried, not] = [ForecastOutcome::Undecided, ForecastOutcome::NotTried];
         let first = together(vec![said("a", not), said("b", tried), said("c", tried)]).unwrap();
-        let further: Vec<String> = first.further.iter().map(|other| other.change.to_string()).collect();
-        assert_eq!((first.change.to_string().as_str(), further), ("b", vec!["c".to_string(), "a".into()]));
+        let further: Vec<String> =
+            first.further.iter().map(|other| other.change.to_string()).collect();
+        assert_eq!(
+            (first.change.to_string().as_str(), further),
+            ("b", vec!["c".to_string(), "a".into()])
+        );
         assert_eq!(together(Vec::new()), None);
     }
 }

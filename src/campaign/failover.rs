@@ -1,5 +1,6 @@
-//! How a cluster takes the failure of a node: clients commit and keep a ledger, a node fails, and what they could do and what is
-//! left of their commits is measured, several times, on a fresh private cluster each time.
+//! How a cluster takes the failure of a node: clients commit and keep a ledger, a node fails, and
+//! what they could do and what is left of their commits is measured, several times, on a fresh
+//! private cluster each time.
 
 use std::time::{Duration, Instant};
 
@@ -32,7 +33,8 @@ pub struct Asked {
     pub how: How,
     /// Of an existing one: the user's commands.
     pub commands: Option<Commands>,
-    /// Makes another node take writes, where the cluster does not do that itself; none on a private cluster = we do.
+    /// Makes another node take writes, where the cluster does not do that itself; none on a private
+    /// cluster = we do.
     pub promote: Option<String>,
     /// The node that is to fail; none = the first that takes writes.
     pub node: Option<String>,
@@ -74,7 +76,12 @@ struct Statements<'a> {
 
 impl<'a> Statements<'a> {
     fn of(catalog: &'a Catalog, engine: &str) -> Result<Statements<'a>> {
-        let none = || Error::usage("TARGET", format!("of {engine} no clusters are known whose nodes can fail"));
+        let none = || {
+            Error::usage(
+                "TARGET",
+                format!("of {engine} no clusters are known whose nodes can fail"),
+            )
+        };
         let get = |name| catalog.failover(engine, name);
         let must = |name| get(name).ok_or_else(none);
         Ok(Statements {
@@ -113,7 +120,8 @@ pub fn plan(request: &Request) -> Plan {
 pub fn run(campaign: &Campaign<'_>, asked: &Asked, store: &mut Store) -> Result<Ended> {
     let engine = campaign.request.engine()?;
     let statements = Statements::of(campaign.catalog, engine.name())?;
-    let mut platform = Platform::open(campaign.request, Some(campaign.plan), Access::Provision, campaign.events)?;
+    let mut platform =
+        Platform::open(campaign.request, Some(campaign.plan), Access::Provision, campaign.events)?;
     let result = check(&platform).and_then(|()| {
         recorded(campaign, &mut platform, store, |platform, probing, record, store| {
             drop(probing);
@@ -133,7 +141,8 @@ fn check(platform: &Platform) -> Result<()> {
     if platform.database.nodes().len() > 1 {
         return Ok(());
     }
-    Err(Error::usage(platform.label(), "is not a cluster").advise("name all its nodes: scheme://user@a,b,c/?nodes=all"))
+    Err(Error::usage(platform.label(), "is not a cluster")
+        .advise("name all its nodes: scheme://user@a,b,c/?nodes=all"))
 }
 
 /// Removes the ledger from an existing cluster, or says that it stays.
@@ -143,7 +152,8 @@ fn leave(campaign: &Campaign<'_>, platform: &mut Platform, drop_ledger: &str) {
     }
     let label = platform.label();
     let dropped = platform.reopen().and_then(|()| {
-        let dropped = platform.database.session().and_then(|mut session| session.execute(drop_ledger));
+        let dropped =
+            platform.database.session().and_then(|mut session| session.execute(drop_ledger));
         dropped.map_err(|error| error.at(label))
     });
     let note = match dropped {
@@ -161,7 +171,13 @@ fn repetitions(
     store: &mut Store,
 ) -> Result<()> {
     let is_private = matches!(campaign.request.target, Target::Private { .. });
-    let trial = Trial { asked, statements, is_private, interrupt: campaign.interrupt, events: campaign.events };
+    let trial = Trial {
+        asked,
+        statements,
+        is_private,
+        interrupt: campaign.interrupt,
+        events: campaign.events,
+    };
     for seq in 1..=asked.repetitions {
         if seq > 1 {
             renewed(campaign, platform)?;
@@ -169,7 +185,10 @@ fn repetitions(
         (campaign.events)(Event::Step(&format!("repetition {seq} of {}", asked.repetitions)));
         let started_at = store::now();
         let measured = trial.measure(platform)?;
-        store.save_test(run_id, &record::result(seq, asked.jobs, started_at, &measured, is_private))?;
+        store.save_test(
+            run_id,
+            &record::result(seq, asked.jobs, started_at, &measured, is_private),
+        )?;
     }
     Ok(())
 }
@@ -183,9 +202,14 @@ fn renewed(campaign: &Campaign<'_>, platform: &mut Platform) -> Result<()> {
     let (nodes, deadline) = (platform.database.nodes().len(), Instant::now() + WHOLE);
     loop {
         let whole = platform.reopen().and_then(|()| {
-            let deal = platform.database.deal(None, true).map_err(|error| error.at(platform.label()))?;
+            let deal =
+                platform.database.deal(None, true).map_err(|error| error.at(platform.label()))?;
             let is_whole = deal.missing.is_empty() && platform.database.nodes().len() == nodes;
-            if is_whole { Ok(()) } else { Err(Error::target(platform.label(), "not all nodes answer again")) }
+            if is_whole {
+                Ok(())
+            } else {
+                Err(Error::target(platform.label(), "not all nodes answer again"))
+            }
         });
         match whole {
             Err(_) if campaign.interrupt.is_set() => return Err(interrupted()),

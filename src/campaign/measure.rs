@@ -1,4 +1,5 @@
-//! The tests of a plan, in order: each ramp step is measured, judged and stored before the next begins.
+//! The tests of a plan, in order: each ramp step is measured, judged and stored before the next
+//! begins.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -18,8 +19,8 @@ use crate::error::{Error, Result};
 use crate::host::processors;
 use crate::model::rows::RowFunction;
 use crate::model::{
-    Facts, Loop, Offer, Plan, Ramp, Reason, ReasonCode, RunStatus, Selection, Sentence, Status, TestResult, TestSpec,
-    Verdict, Window,
+    Facts, Loop, Offer, Plan, Ramp, Reason, ReasonCode, RunStatus, Selection, Sentence, Status,
+    TestResult, TestSpec, Verdict, Window,
 };
 use crate::runner::{Interrupt, Outcome, Workers};
 use crate::store::Store;
@@ -39,8 +40,9 @@ pub struct Measuring<'a> {
     pub interrupt: &'a Interrupt,
     /// True if the database runs inside our process.
     pub in_process: bool,
-    /// Before the tests of a workload, each time: checks its answers, if that is asked for, and reads its tables into the
-    /// cache. Gives what keeps its other tables out of the operating system's cache.
+    /// Before the tests of a workload, each time: checks its answers, if that is asked for, and
+    /// reads its tables into the cache. Gives what keeps its other tables out of the operating
+    /// system's cache.
     pub prepare: &'a dyn Fn(&Selection, Answers) -> Result<Evictor>,
     /// The database's device, if it is known and the plan has commits.
     pub sync: Option<&'a SyncProbe>,
@@ -116,14 +118,27 @@ impl Measuring<'_> {
     ///
     /// # Errors
     /// If a result cannot be stored.
-    pub fn all(&self, course: &mut Course, probing: &mut Probing<'_>, store: &mut Store) -> Result<RunStatus> {
+    pub fn all(
+        &self,
+        course: &mut Course,
+        probing: &mut Probing<'_>,
+        store: &mut Store,
+    ) -> Result<RunStatus> {
         for turn in &self.leg.turns {
             course.ahead.pop_front();
             let selection = &self.plan.selections[turn.selection];
             let Some(ramp) = course.ramps[turn.selection].as_ref() else { continue };
             let ramp = schedule::shuffled(ramp, self.plan, turn);
-            let after_s = schedule::turns_s(&self.plan.selections, &course.ramps, course.ahead.iter());
-            match self.ramp(selection, &ramp, turn.answers(), (&mut course.seq, after_s), probing, store)? {
+            let after_s =
+                schedule::turns_s(&self.plan.selections, &course.ramps, course.ahead.iter());
+            match self.ramp(
+                selection,
+                &ramp,
+                turn.answers(),
+                (&mut course.seq, after_s),
+                probing,
+                store,
+            )? {
                 RampEnd::Stop(status) => return Ok(status),
                 RampEnd::Hopeless => course.ramps[turn.selection] = None,
                 RampEnd::Done(jobs) if turn.finds_ramp() && !jobs.is_empty() => {
@@ -156,10 +171,17 @@ impl Measuring<'_> {
                 Ok(evictor) => evictor,
                 Err(error) => {
                     let spec = self.announced((selection, jobs, None), seq, after_s);
-                    return Ok(match self.failed(&spec, jiff::Timestamp::now().to_string(), error, store)? {
-                        Step::GoOn => RampEnd::Hopeless,
-                        Step::Stop(status) => RampEnd::Stop(status),
-                    });
+                    return Ok(
+                        match self.failed(
+                            &spec,
+                            jiff::Timestamp::now().to_string(),
+                            error,
+                            store,
+                        )? {
+                            Step::GoOn => RampEnd::Hopeless,
+                            Step::Stop(status) => RampEnd::Stop(status),
+                        },
+                    );
                 }
             };
             match self.at_jobs(selection, jobs, (seq, after_s), (evictor, probing), store)? {
@@ -171,8 +193,8 @@ impl Measuring<'_> {
         Ok(RampEnd::Done(done.into_iter().map(|(jobs, _)| jobs).collect()))
     }
 
-    /// All tests of a number of jobs: one in the closed loop, or one for each rate. Gives the highest throughput in ops per
-    /// second, unless none was measured.
+    /// All tests of a number of jobs: one in the closed loop, or one for each rate. Gives the
+    /// highest throughput in ops per second, unless none was measured.
     fn at_jobs(
         &self,
         selection: &Selection,
@@ -181,20 +203,28 @@ impl Measuring<'_> {
         (evictor, probing): (&Evictor, &mut Probing<'_>),
         store: &mut Store,
     ) -> Result<(Option<f64>, Step)> {
-        let tell = |left| (self.events)(Event::Note(&format!("disturbed: measured again, at most {left} times")));
+        let tell = |left| {
+            (self.events)(Event::Note(&format!("disturbed: measured again, at most {left} times")))
+        };
         let mut trials: Vec<Trial> = Vec::new();
         let mix = match self.mix(selection, jobs, evictor, probing) {
             Ok(mix) => mix,
             Err(error) => {
                 let spec = self.announced((selection, jobs, None), seq, after_s);
-                return Ok((None, self.failed(&spec, jiff::Timestamp::now().to_string(), &error, store)?));
+                return Ok((
+                    None,
+                    self.failed(&spec, jiff::Timestamp::now().to_string(), &error, store)?,
+                ));
             }
         };
         while let Some(offer) = next_offer(&selection.looping, &trials) {
             let left = schedule::tests_at_jobs(selection).saturating_sub(trials.len() as u32 + 1);
             let after_s = after_s + f64::from(left) * schedule::test_s(selection);
             let mut test = || {
-                let spec = TestSpec { mix: mix.clone(), ..self.announced((selection, jobs, offer), seq, after_s) };
+                let spec = TestSpec {
+                    mix: mix.clone(),
+                    ..self.announced((selection, jobs, offer), seq, after_s)
+                };
                 self.one(&spec, evictor, after_s, probing, store)
             };
             match until_undisturbed(self.plan.redo_disturbed, &mut test, &tell)? {
@@ -206,9 +236,15 @@ impl Measuring<'_> {
         Ok((trials.iter().map(|trial| trial.ops_per_s).reduce(f64::max), Step::GoOn))
     }
 
-    /// Ops of each part of a mix in the closed loop, which offered rates keep: found by a short test that is not stored.
-    /// Nothing for a workload of one part, and if it is interrupted.
-    fn mix(&self, selection: &Selection, jobs: u32, evictor: &Evictor, probing: &mut Probing<'_>) -> Result<Vec<f64>> {
+    /// Ops of each part of a mix in the closed loop, which offered rates keep: found by a short
+    /// test that is not stored. Nothing for a workload of one part, and if it is interrupted.
+    fn mix(
+        &self,
+        selection: &Selection,
+        jobs: u32,
+        evictor: &Evictor,
+        probing: &mut Probing<'_>,
+    ) -> Result<Vec<f64>> {
         if selection.parts.len() < 2 || selection.looping == Loop::Closed {
             return Ok(Vec::new());
         }
@@ -272,10 +308,17 @@ impl Measuring<'_> {
     }
 
     /// Judges and stores a test that was taken.
-    pub(super) fn stored(&self, taken: Taken, spec: &TestSpec<'_>, store: &mut Store) -> Result<(Option<Kept>, Step)> {
+    pub(super) fn stored(
+        &self,
+        taken: Taken,
+        spec: &TestSpec<'_>,
+        store: &mut Store,
+    ) -> Result<(Option<Kept>, Step)> {
         let Taken { outcome, started_at, clock_step_s } = taken;
         match outcome {
-            Outcome::Done(result) => Ok((Some(self.keep(*result, spec.selection, clock_step_s, store)?), Step::GoOn)),
+            Outcome::Done(result) => {
+                Ok((Some(self.keep(*result, spec.selection, clock_step_s, store)?), Step::GoOn))
+            }
             Outcome::Interrupted(partial) => {
                 if let Some(result) = partial {
                     self.keep_partial(*result, spec.selection, clock_step_s, store)?;
@@ -285,7 +328,9 @@ impl Measuring<'_> {
             Outcome::Failed(error) => {
                 let code = match error.class {
                     ErrorClass::WorkerLost => ReasonCode::WorkerLost,
-                    ErrorClass::Lost | ErrorClass::Unreachable if !self.database.nodes().is_empty() => {
+                    ErrorClass::Lost | ErrorClass::Unreachable
+                        if !self.database.nodes().is_empty() =>
+                    {
                         ReasonCode::NodeLost
                     }
                     _ => ReasonCode::Failed,
@@ -297,15 +342,28 @@ impl Measuring<'_> {
     }
 
     /// One test that is judged and not stored, without a pay-back.
-    pub(super) fn trial(&self, spec: &TestSpec<'_>, evictor: &Evictor, probing: &mut Probing<'_>) -> Outcome {
-        let taken = Taking { debtor: None, ..self.taking(spec.selection) }.take(spec, evictor, 0.0, probing);
+    pub(super) fn trial(
+        &self,
+        spec: &TestSpec<'_>,
+        evictor: &Evictor,
+        probing: &mut Probing<'_>,
+    ) -> Outcome {
+        let taken = Taking { debtor: None, ..self.taking(spec.selection) }
+            .take(spec, evictor, 0.0, probing);
         match taken.outcome {
-            Outcome::Done(result) => Outcome::Done(Box::new(self.judged(*result, spec.selection, taken.clock_step_s))),
+            Outcome::Done(result) => {
+                Outcome::Done(Box::new(self.judged(*result, spec.selection, taken.clock_step_s)))
+            }
             other => other,
         }
     }
 
-    fn judged(&self, mut result: TestResult, selection: &Selection, clock_step_s: f64) -> TestResult {
+    fn judged(
+        &self,
+        mut result: TestResult,
+        selection: &Selection,
+        clock_step_s: f64,
+    ) -> TestResult {
         (result.server_start, result.load) = (self.leg.server_start, self.leg.load);
         analysis::fill(&mut result);
         analysis::keep_threads(&mut result, selection.workload.threads.as_ref());
@@ -321,7 +379,9 @@ impl Measuring<'_> {
                 let workload = &selection.workload;
                 analysis::judge(&result, &workload.contract, &workload.crosscheck, &context).reasons
             }
-            Some(background) => analysis::parts::judge_beside(&result, selection, background, &context),
+            Some(background) => {
+                analysis::parts::judge_beside(&result, selection, background, &context)
+            }
         };
         reasons.extend(analysis::parts::judge(&result, &selection.parts, &self.plan.engine));
         reasons.extend(self.is_duet.then(analysis::trials::of_duet));
@@ -343,7 +403,13 @@ impl Measuring<'_> {
         Some(self.sync?.best_per_s(durability::commits_per_job_s(result)?))
     }
 
-    fn keep(&self, result: TestResult, selection: &Selection, clock_step_s: f64, store: &mut Store) -> Result<Kept> {
+    fn keep(
+        &self,
+        result: TestResult,
+        selection: &Selection,
+        clock_step_s: f64,
+        store: &mut Store,
+    ) -> Result<Kept> {
         let result = self.judged(result, selection, clock_step_s);
         store.save_test(self.run_id, &result)?;
         (self.events)(Event::TestDone(&result));
@@ -351,7 +417,13 @@ impl Measuring<'_> {
         Ok(Kept { trial: Trial::of(&result), kpm_value, total_s, verdict: verdict.clone() })
     }
 
-    fn keep_partial(&self, result: TestResult, selection: &Selection, step_s: f64, store: &mut Store) -> Result<()> {
+    fn keep_partial(
+        &self,
+        result: TestResult,
+        selection: &Selection,
+        step_s: f64,
+        store: &mut Store,
+    ) -> Result<()> {
         let mut result = self.judged(result, selection, step_s);
         let sentence = Sentence::new("interrupted: the window was cut short after {after.1} s");
         let sentence = sentence.with("after", result.window_s);
@@ -383,7 +455,8 @@ impl Measuring<'_> {
         store: &mut Store,
     ) -> Result<Step> {
         let (server_start, load) = (self.leg.server_start, self.leg.load);
-        let result = TestResult { server_start, load, ..failed_test(spec, started_at, (error, code)) };
+        let result =
+            TestResult { server_start, load, ..failed_test(spec, started_at, (error, code)) };
         store.save_test(self.run_id, &result)?;
         (self.events)(Event::TestFailed { selection: spec.selection, jobs: spec.jobs, error });
         let answers = self.database.session().is_ok();
@@ -391,8 +464,9 @@ impl Measuring<'_> {
     }
 }
 
-/// A test, and again up to `most` times while it is disturbed, which `tell` hears with the times that are left. All are
-/// stored; gives the first of those of the best verdict, unless none was measured.
+/// A test, and again up to `most` times while it is disturbed, which `tell` hears with the times
+/// that are left. All are stored; gives the first of those of the best verdict, unless none was
+/// measured.
 fn until_undisturbed(
     most: u32,
     test: &mut dyn FnMut() -> Result<(Option<Kept>, Step)>,
@@ -413,7 +487,11 @@ fn until_undisturbed(
 }
 
 /// The record of a test that failed with `error`.
-fn failed_test(spec: &TestSpec<'_>, started_at: String, (error, code): (&Error, ReasonCode)) -> TestResult {
+fn failed_test(
+    spec: &TestSpec<'_>,
+    started_at: String,
+    (error, code): (&Error, ReasonCode),
+) -> TestResult {
     let reason = Reason::new(Status::Invalid, code, Sentence::quoted(error.to_string()));
     TestResult {
         verdict: Verdict::from_reasons(vec![reason]),

@@ -6,14 +6,19 @@ use super::{Event, Platform, Sink};
 use crate::error::{Error, Result};
 use crate::model::{Plan, Selection};
 
-/// The plan without tests that write on more nodes than can be written to; a note names them, and those that write on fewer
-/// nodes than there are.
+/// The plan without tests that write on more nodes than can be written to; a note names them, and
+/// those that write on fewer nodes than there are.
 ///
 /// # Errors
 /// More nodes are asked for than there are; nothing is left.
-pub(super) fn on_nodes<'a>(plan: Cow<'a, Plan>, platform: &Platform, events: &Sink<'_>) -> Result<Cow<'a, Plan>> {
+pub(super) fn on_nodes<'a>(
+    plan: Cow<'a, Plan>,
+    platform: &Platform,
+    events: &Sink<'_>,
+) -> Result<Cow<'a, Plan>> {
     let (nodes, writable) = (platform.database.nodes().len(), platform.database.writable_nodes());
-    let most = plan.selections.iter().filter_map(|selection| selection.nodes).max().unwrap_or(0) as usize;
+    let most =
+        plan.selections.iter().filter_map(|selection| selection.nodes).max().unwrap_or(0) as usize;
     if most > nodes {
         return Err(too_many(most, nodes, &platform.label()));
     }
@@ -29,9 +34,13 @@ pub(super) fn on_nodes<'a>(plan: Cow<'a, Plan>, platform: &Platform, events: &Si
     for label in gone {
         events(Event::Note(&format!("{label} is left out: it writes, and {here}")));
     }
-    let on_few = plan.selections.iter().filter(|selection| selection.nodes.is_none() && selection.writes());
+    let on_few =
+        plan.selections.iter().filter(|selection| selection.nodes.is_none() && selection.writes());
     for selection in on_few {
-        events(Event::Note(&format!("{} writes: its jobs are on {writable} of {nodes} nodes", selection.label())));
+        events(Event::Note(&format!(
+            "{} writes: its jobs are on {writable} of {nodes} nodes",
+            selection.label()
+        )));
     }
     Ok(Cow::Owned(plan))
 }
@@ -44,11 +53,14 @@ fn too_many(asked: usize, nodes: usize, label: &str) -> Error {
 
 /// The plan without selections that write on more nodes than `writable`, and how those are called.
 fn without_writers(mut plan: Plan, writable: usize, here: &str) -> (Plan, Vec<String>) {
-    let can =
-        |selection: &Selection| !selection.writes() || selection.nodes.is_none_or(|nodes| nodes as usize <= writable);
+    let can = |selection: &Selection| {
+        !selection.writes() || selection.nodes.is_none_or(|nodes| nodes as usize <= writable)
+    };
     let (left, gone): (Vec<_>, Vec<_>) = plan.selections.drain(..).partition(can);
     plan.selections = left;
-    let name = |selection: &Selection| format!("{} on {} nodes", selection.label(), selection.nodes.unwrap_or(0));
+    let name = |selection: &Selection| {
+        format!("{} on {} nodes", selection.label(), selection.nodes.unwrap_or(0))
+    };
     let gone: Vec<String> = gone.iter().map(name).collect();
     plan.left_out.extend(gone.iter().map(|name| (name.clone(), here.to_owned())));
     (plan, gone)

@@ -1,16 +1,19 @@
-//! Our own cost: the client loop on the null engine, whose op does nothing, and on ops of a known length.
+//! Our own cost: the client loop on the null engine, whose op does nothing, and on ops of a known
+//! length.
 
 use std::collections::BTreeMap;
 
 use crate::engine::null::Null;
 use crate::engine::{
-    Access, AfterError, ConnectTo, Database, Engine, EngineError, JobOrder, Pacer, Slice, SliceReport,
+    Access, AfterError, ConnectTo, Database, Engine, EngineError, JobOrder, Pacer, Slice,
+    SliceReport,
 };
 use crate::error::{Error, Result, quote};
 use crate::model::rows::RowFunction;
 use crate::model::{
-    Better, Bind, BoundStatement, Branch, Commit, Counters, Drive, Expr, Facts, JobCode, Kpm, KpmValue, Loop, OwnLoop,
-    PartPlan, Plan, Ramp, Selection, Sentence, Target, TestResult, TestSpec, Window, Workload,
+    Better, Bind, BoundStatement, Branch, Commit, Counters, Drive, Expr, Facts, JobCode, Kpm,
+    KpmValue, Loop, OwnLoop, PartPlan, Plan, Ramp, Selection, Sentence, Target, TestResult,
+    TestSpec, Window, Workload,
 };
 use crate::plan;
 use crate::runner::{CONNECT_TIMEOUT, Interrupt, Outcome, TestContext, run_test};
@@ -36,8 +39,8 @@ impl Overhead {
     pub fn mean_ns(&self) -> Option<f64> {
         self.result.latency.mean_us.map(|us| us * 1000.0)
     }
-    /// What our loop costs per op, in ns: only an op that does nothing shows it; a longer one also shows how long the
-    /// operating system kept the job waiting.
+    /// What our loop costs per op, in ns: only an op that does nothing shows it; a longer one also
+    /// shows how long the operating system kept the job waiting.
     pub fn cost_ns(&self) -> Option<f64> {
         self.mean_ns().filter(|_| self.op_ns == 0)
     }
@@ -109,7 +112,12 @@ pub fn overhead(jobs: u32, duration_s: f64, interrupt: &Interrupt) -> Result<Vec
     OP_NS.iter().map(|op_ns| measure(*op_ns, jobs, duration_s, interrupt)).collect()
 }
 
-pub(super) fn measure(op_ns: u64, jobs: u32, duration_s: f64, interrupt: &Interrupt) -> Result<Overhead> {
+pub(super) fn measure(
+    op_ns: u64,
+    jobs: u32,
+    duration_s: f64,
+    interrupt: &Interrupt,
+) -> Result<Overhead> {
     let place = || format!("overhead, {}", Sentence::jobs(jobs));
     let database = open_null().map_err(|error| error.at(place()))?;
     let selection = selection(op_ns, duration_s);
@@ -127,7 +135,9 @@ pub(super) fn measure(op_ns: u64, jobs: u32, duration_s: f64, interrupt: &Interr
     match run_test(&context, &spec, &mut |_| (Default::default(), 0.0), &mut |_| {}) {
         Outcome::Done(result) => Ok(Overhead { op_ns, jobs, result: *result }),
         Outcome::Failed(error) => Err(error.at(place())),
-        Outcome::Interrupted(_) => Err(Error::new(crate::error::Kind::Interrupted, place(), "interrupted")),
+        Outcome::Interrupted(_) => {
+            Err(Error::new(crate::error::Kind::Interrupted, place(), "interrupted"))
+        }
     }
 }
 
@@ -138,15 +148,22 @@ pub(super) fn selection(op_ns: u64, duration_s: f64) -> Selection {
 
 /// A session whose server takes a while: what many of them cost a load machine.
 fn waiting(duration_s: f64) -> Selection {
-    looping((SESSION, "a session that waits half a second for each answer"), "wait 500000000".into(), duration_s)
+    looping(
+        (SESSION, "a session that waits half a second for each answer"),
+        "wait 500000000".into(),
+        duration_s,
+    )
 }
 
 fn looping((id, title): (&str, &str), sql: String, duration_s: f64) -> Selection {
     let statement = BoundStatement { name: "op".into(), sql, binds: vec!["key".into()] };
-    let branch = Branch { upto: 100.0, commit: Commit::None, statements: vec![statement], times: 1 };
+    let branch =
+        Branch { upto: 100.0, commit: Commit::None, statements: vec![statement], times: 1 };
     let binds = BTreeMap::from([("key".into(), Bind::Random(Expr("1000000".into())))]);
-    let part = PartPlan::bare(id, JobCode::Client { branches: vec![branch], binds, shared_read: false });
-    let kpm = Kpm { value: KpmValue::Ops, unit: "ops/s".into(), better: Better::Higher, scale: 1.0 };
+    let part =
+        PartPlan::bare(id, JobCode::Client { branches: vec![branch], binds, shared_read: false });
+    let kpm =
+        Kpm { value: KpmValue::Ops, unit: "ops/s".into(), better: Better::Higher, scale: 1.0 };
     Selection {
         workload: Workload::bare(id, title, kpm),
         asked_as: None,
@@ -175,13 +192,20 @@ pub(super) fn plan(request: &plan::Request) -> Result<Plan> {
         [] => false,
         [workload] if workload.eq_ignore_ascii_case(SESSION) => true,
         [workload, ..] => {
-            let what = format!("{} cannot run on {}, which has no tables", quote(workload), request.engine);
-            let advice = format!("leave --workload out: our own loop is measured; or give {SESSION}");
+            let what = format!(
+                "{} cannot run on {}, which has no tables",
+                quote(workload),
+                request.engine
+            );
+            let advice =
+                format!("leave --workload out: our own loop is measured; or give {SESSION}");
             return Err(Error::usage("--workload", what).advise(advice));
         }
     };
     if request.beside.is_some() {
-        return Err(Error::usage("--beside", "nothing runs beside our own loop").advise("leave it out"));
+        return Err(
+            Error::usage("--beside", "nothing runs beside our own loop").advise("leave it out")
+        );
     }
     let wrong = |what: String| Error::usage("--jobs", what).advise("give 1,2");
     let ramp = request.jobs.clone().unwrap_or_default().on(request.scale).map_err(wrong)?;

@@ -1,4 +1,5 @@
-//! The platform under test: opens a target (starting a private server if it is one) and closes it again.
+//! The platform under test: opens a target (starting a private server if it is one) and closes it
+//! again.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::FileExt;
@@ -41,9 +42,14 @@ impl Platform {
     /// Opens the target of a request, for the jobs of `plan` if it is to run.
     ///
     /// # Errors
-    /// Everything that can be wrong with it: see [`Engine::open`] and [`server::start`]; of kind `NoPassword` if the user may
-    /// be asked for one.
-    pub fn open(request: &Request, plan: Option<&Plan>, access: Access, events: &Sink<'_>) -> Result<Platform> {
+    /// Everything that can be wrong with it: see [`Engine::open`] and [`server::start`]; of kind
+    /// `NoPassword` if the user may be asked for one.
+    pub fn open(
+        request: &Request,
+        plan: Option<&Plan>,
+        access: Access,
+        events: &Sink<'_>,
+    ) -> Result<Platform> {
         let engine = request.engine()?;
         request.check_host_metrics()?;
         request.check_cluster()?;
@@ -73,7 +79,8 @@ impl Platform {
         let database = match engine.open(&to, access) {
             Ok(database) => Arc::from(database),
             Err(error) => {
-                // What was made for it goes again; the error of the database says more than one of its removal.
+                // What was made for it goes again; the error of the database says more than one of
+                // its removal.
                 let _ = file.filter(|file| !file.existed).map(EmbeddedFile::remove);
                 return Err(error.at(request.target.label()));
             }
@@ -115,7 +122,8 @@ impl Platform {
     /// A new private server in place of the one there is.
     ///
     /// # Errors
-    /// The target is not a private server; the old one cannot be removed, the new one does not start.
+    /// The target is not a private server; the old one cannot be removed, the new one does not
+    /// start.
     pub fn renew(&mut self, request: &Request, events: &Sink<'_>) -> Result<()> {
         let old = self.server.take();
         old.map_or(Ok(()), PrivateServer::stop_and_remove)?;
@@ -131,7 +139,9 @@ impl Platform {
     /// The target is none; see [`PrivateServer::fail`].
     pub fn fail(&mut self, node: &str, how: How) -> Result<Instant> {
         let server = self.server.as_mut();
-        server.ok_or_else(|| Error::usage(self.to.target.label(), "is not a private cluster"))?.fail(node, how)
+        server
+            .ok_or_else(|| Error::usage(self.to.target.label(), "is not a private cluster"))?
+            .fail(node, how)
     }
 
     /// Ends what [`Platform::fail`] did, so that the cluster can be removed.
@@ -142,7 +152,8 @@ impl Platform {
         self.server.as_mut().map_or(Ok(()), PrivateServer::mend)
     }
 
-    /// Starts the private server anew in this setup, whose settings replace those of the same name that it was opened with.
+    /// Starts the private server anew in this setup, whose settings replace those of the same name
+    /// that it was opened with.
     ///
     /// # Errors
     /// The target is not a private server; it does not end, or does not start so.
@@ -161,7 +172,8 @@ impl Platform {
         self.server.as_ref().filter(|server| !server.is_cluster()).map(|_| &self.to.settings)
     }
 
-    /// Whether the log of the private server may lie in memory for a while: so many bytes, and none that anybody wants to keep.
+    /// Whether the log of the private server may lie in memory for a while: so many bytes, and none
+    /// that anybody wants to keep.
     ///
     /// # Errors
     /// Why not.
@@ -341,10 +353,17 @@ fn remove_database(path: &Path, engine: &str) -> Result<()> {
         name.push(ending);
         let file = PathBuf::from(name);
         // An engine may have a directory beside its file, for what it spills.
-        let removed = if file.is_dir() { std::fs::remove_dir_all(&file) } else { std::fs::remove_file(&file) };
+        let removed = if file.is_dir() {
+            std::fs::remove_dir_all(&file)
+        } else {
+            std::fs::remove_file(&file)
+        };
         match removed {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(Error::target(file.display().to_string(), format!("cannot be removed: {error}")));
+                return Err(Error::target(
+                    file.display().to_string(),
+                    format!("cannot be removed: {error}"),
+                ));
             }
             _ => {}
         }
@@ -364,15 +383,19 @@ const PASSING: &str = "passing";
 impl Lock {
     fn take(data_dir: &Path, engine: &str) -> Result<Lock> {
         let unusable = |error: std::io::Error| {
-            Error::target(data_dir.display().to_string(), format!("cannot be used as data directory: {error}"))
-                .advise("choose a directory you may write to with --data-dir")
+            Error::target(
+                data_dir.display().to_string(),
+                format!("cannot be used as data directory: {error}"),
+            )
+            .advise("choose a directory you may write to with --data-dir")
         };
         let in_use = || {
             Error::target(data_dir.display().to_string(), "is in use by another dbdyno")
                 .advise("wait for it, or choose another --data-dir")
         };
         let path = data_dir.join(format!("dbdyno-{engine}.lock"));
-        let locked = server::lock_file(&path, || std::fs::create_dir_all(data_dir)).map_err(unusable)?;
+        let locked =
+            server::lock_file(&path, || std::fs::create_dir_all(data_dir)).map_err(unusable)?;
         Ok(Lock { path, locked: locked.ok_or_else(in_use)? })
     }
 
@@ -384,18 +407,21 @@ impl Lock {
     fn note(&self, words: &str) -> Result<()> {
         let file = self.locked.file();
         let noted = file.set_len(0).and_then(|()| file.write_all_at(words.as_bytes(), 0));
-        noted.map_err(|error| Error::target(self.path.display().to_string(), format!("cannot be written: {error}")))
+        noted.map_err(|error| {
+            Error::target(self.path.display().to_string(), format!("cannot be written: {error}"))
+        })
     }
 
     /// Removes the file; it is still locked then, so that nobody else's is removed.
     fn remove(self) -> Result<()> {
-        std::fs::remove_file(&self.path)
-            .map_err(|error| Error::target(self.path.display().to_string(), format!("cannot be removed: {error}")))
+        std::fs::remove_file(&self.path).map_err(|error| {
+            Error::target(self.path.display().to_string(), format!("cannot be removed: {error}"))
+        })
     }
 }
 
-/// Removes the private server or embedded database of the target that an earlier run or `load` kept. Returns what was
-/// removed.
+/// Removes the private server or embedded database of the target that an earlier run or `load`
+/// kept. Returns what was removed.
 ///
 /// # Errors
 /// If it is in use, or a file cannot be removed.

@@ -1,4 +1,5 @@
-//! What measuring needs of a platform: its data, loaded and locked, its caches warmed, its counters read.
+//! What measuring needs of a platform: its data, loaded and locked, its caches warmed, its counters
+//! read.
 
 use super::aside::Aside;
 use super::debt::Debtor;
@@ -79,7 +80,8 @@ pub(super) fn prepared<'p, T>(
     let label = platform.label();
     let site = make_site(campaign.catalog, platform, &definition, &label)?;
     let lock = Lock::take(&site)?;
-    let loaded = load_with(&site, &lock, &data_request(campaign.plan), campaign.interrupt, campaign.events)?;
+    let loaded =
+        load_with(&site, &lock, &data_request(campaign.plan), campaign.interrupt, campaign.events)?;
     let block_bytes = probing.block_bytes();
     probing.attach(platform, campaign.catalog, campaign.request.is_sampled)?;
     if record.data_set_id.is_none() {
@@ -107,29 +109,38 @@ pub(super) fn prepared<'p, T>(
         })
     };
     let debtor = Debtor::open(campaign, platform);
-    let measuring = Measuring { facts: &facts, prepare: &prepare, debtor: debtor.as_ref(), ..measuring };
+    let measuring =
+        Measuring { facts: &facts, prepare: &prepare, debtor: debtor.as_ref(), ..measuring };
     work(&Ready { measuring, data: Some((&site, &lock)) }, probing, store)
 }
 
 /// Said of the engine's version, if it has one.
 fn unconfirmed(campaign: &Campaign<'_>, platform: &Platform) -> Option<Reason> {
     let (engine, version) = (platform.engine, platform.database.version());
-    let reason = || campaign.catalog.unconfirmed(engine.name(), engine.capabilities().product, &version.0);
+    let reason =
+        || campaign.catalog.unconfirmed(engine.name(), engine.capabilities().product, &version.0);
     if engine.is_target() { reason() } else { None }
 }
 
-/// Reads the tables of a cached workload into the cache before its tests; the contract checks that it worked.
+/// Reads the tables of a cached workload into the cache before its tests; the contract checks that
+/// it worked.
 fn warm(campaign: &Campaign<'_>, site: &Site<'_>, selection: &Selection) -> Result<()> {
-    tables(campaign, site, selection, &selection.workload.warm).iter().try_for_each(|table| dataset::warm(site, table))
+    tables(campaign, site, selection, &selection.workload.warm)
+        .iter()
+        .try_for_each(|table| dataset::warm(site, table))
 }
 
-/// Reads the files of the other tables of a workload into the operating system's cache: what ran before decides nothing.
+/// Reads the files of the other tables of a workload into the operating system's cache: what ran
+/// before decides nothing.
 fn read_in(campaign: &Campaign<'_>, site: &Site<'_>, selection: &Selection) -> Result<()> {
     let workload = &selection.workload;
-    let is_other = |table: &&String| !workload.warm.contains(table) && !workload.evict.contains(table);
+    let is_other =
+        |table: &&String| !workload.warm.contains(table) && !workload.evict.contains(table);
     let others: Vec<String> = workload.tables.iter().filter(is_other).cloned().collect();
     for table in tables(campaign, site, selection, &others) {
-        evict::read_in(&dataset::system_cached_files(site, &table)?, || campaign.interrupt.is_set());
+        evict::read_in(&dataset::system_cached_files(site, &table)?, || {
+            campaign.interrupt.is_set()
+        });
     }
     Ok(())
 }
@@ -142,9 +153,18 @@ fn evictor(campaign: &Campaign<'_>, site: &Site<'_>, selection: &Selection) -> R
 }
 
 /// The tables of a selection that are of these kinds.
-fn tables(campaign: &Campaign<'_>, site: &Site<'_>, selection: &Selection, kinds: &[String]) -> Vec<Table> {
-    let request = dataset::Request { tables: selection.tables.clone(), ..data_request(campaign.plan) };
-    dataset::tables(&site.recipe, &request).into_iter().filter(|table| kinds.contains(&table.kind)).collect()
+fn tables(
+    campaign: &Campaign<'_>,
+    site: &Site<'_>,
+    selection: &Selection,
+    kinds: &[String],
+) -> Vec<Table> {
+    let request =
+        dataset::Request { tables: selection.tables.clone(), ..data_request(campaign.plan) };
+    dataset::tables(&site.recipe, &request)
+        .into_iter()
+        .filter(|table| kinds.contains(&table.kind))
+        .collect()
 }
 
 /// Rows of bulk loads: those of a table of the big one's size.

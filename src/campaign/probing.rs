@@ -10,7 +10,9 @@ use crate::catalog::Catalog;
 use crate::error::{Error, Result, quote};
 use crate::host;
 use crate::model::{Counters, Disclosure};
-use crate::probe::{self, NodeHosts, NodesProbe, ProbeContext, ProbeSet, RemoteHost, SESSION_COUNTS, SqlProbe};
+use crate::probe::{
+    self, NodeHosts, NodesProbe, ProbeContext, ProbeSet, RemoteHost, SESSION_COUNTS, SqlProbe,
+};
 use crate::runner::Reading;
 use crate::server::Links;
 use crate::sql::{Block, statement};
@@ -27,9 +29,9 @@ pub struct Probing<'a> {
 }
 
 impl<'a> Probing<'a> {
-    /// Opens the probes of the database's host, as far as somebody tells of it, and of our own process, and takes the
-    /// disclosure. The database's counters are read from
-    /// [`Probing::attach`] on. What cannot be read is told to `events`, once.
+    /// Opens the probes of the database's host, as far as somebody tells of it, and of our own
+    /// process, and takes the disclosure. The database's counters are read from [`Probing::attach`]
+    /// on. What cannot be read is told to `events`, once.
     ///
     /// # Errors
     /// If no session can be opened, or nobody tells of the host where the user says.
@@ -52,15 +54,27 @@ impl<'a> Probing<'a> {
         let mut failures = Failures { events, told: BTreeSet::new() };
         failed.iter().for_each(|(block, why)| failures.tell(&format!("{block}: {why}")));
         let settled = Default::default();
-        Ok(Probing { probes, disclosure, block_setting: can.block_setting, sampler: None, failures, settled })
+        Ok(Probing {
+            probes,
+            disclosure,
+            block_setting: can.block_setting,
+            sampler: None,
+            failures,
+            settled,
+        })
     }
 
-    /// Opens the session by which the database's counters are read. Not before the data is loaded: an engine may
-    /// load faster into a file that nobody else has open.
+    /// Opens the session by which the database's counters are read. Not before the data is loaded:
+    /// an engine may load faster into a file that nobody else has open.
     ///
     /// # Errors
     /// If no session can be opened.
-    pub fn attach(&mut self, platform: &Platform, catalog: &Catalog, is_sampled: bool) -> Result<()> {
+    pub fn attach(
+        &mut self,
+        platform: &Platform,
+        catalog: &Catalog,
+        is_sampled: bool,
+    ) -> Result<()> {
         let database = platform.database.as_ref();
         let mut sessions = database.node_sessions().map_err(|error| error.at(platform.label()))?;
         let blocks = catalog.probes(platform.engine.name(), &database.version().0);
@@ -73,7 +87,8 @@ impl<'a> Probing<'a> {
             self.probes.push(Box::new(SqlProbe::new(session, &blocks)));
         }
         if is_sampled {
-            let sampler = Sampler::open(database, &blocks).map_err(|error| error.at(platform.label()))?;
+            let sampler =
+                Sampler::open(database, &blocks).map_err(|error| error.at(platform.label()))?;
             self.sampler = sampler.map(|sampler| Arc::new(Mutex::new(sampler)));
         }
         self.read(Reading::AtOnce, None); // what cannot be read is told before the first test, not in it
@@ -101,18 +116,21 @@ impl<'a> Probing<'a> {
         self.disclosure.get("settings", self.block_setting?)?.parse().ok()
     }
 
-    /// All counters now, and what reading cost in ms. A probe that fails leaves its counters out. A reading after the
-    /// pay-back needs a `debtor`; it is empty without one, and if the work could not be done.
+    /// All counters now, and what reading cost in ms. A probe that fails leaves its counters out. A
+    /// reading after the pay-back needs a `debtor`; it is empty without one, and if the work could
+    /// not be done.
     pub fn read(&mut self, reading: Reading, debtor: Option<&Debtor<'_>>) -> (Counters, f64) {
         let pay_back_s = match (reading, debtor) {
             (Reading::PaidBack, None) => return Default::default(),
-            (Reading::PaidBack, Some(debtor)) => match debtor.pay_back(&self.settled[0], &self.settled[1]) {
-                Ok(pay_back_s) => Some(pay_back_s),
-                Err(error) => {
-                    self.failures.tell(&format!("pay-back: {error}"));
-                    return Default::default();
+            (Reading::PaidBack, Some(debtor)) => {
+                match debtor.pay_back(&self.settled[0], &self.settled[1]) {
+                    Ok(pay_back_s) => Some(pay_back_s),
+                    Err(error) => {
+                        self.failures.tell(&format!("pay-back: {error}"));
+                        return Default::default();
+                    }
                 }
-            },
+            }
             _ => None,
         };
         if reading != Reading::AtOnce {
@@ -140,7 +158,8 @@ pub enum HostFigures {
 }
 
 impl HostFigures {
-    /// Of the exporter that the user named, of this host, or of the server itself as far as it lets us.
+    /// Of the exporter that the user named, of this host, or of the server itself as far as it lets
+    /// us.
     ///
     /// # Errors
     /// The exporter does not answer; no session can be opened.
@@ -206,7 +225,8 @@ fn check_names(urls: &HostUrls, nodes: &[String]) -> Result<()> {
         true => format!("names one host, and the target has {} nodes", nodes.len()),
         false => format!("there is no node {}", quote(wrong)),
     };
-    Err(Error::usage("--host-metrics", what).advise(format!("give NODE=URL for each of {}", nodes.join(", "))))
+    Err(Error::usage("--host-metrics", what)
+        .advise(format!("give NODE=URL for each of {}", nodes.join(", "))))
 }
 
 /// The hosts of the nodes whose exporters the user named.
@@ -228,7 +248,9 @@ fn silent(what: String) -> Error {
 /// True if the database is on this host, so that the host's counters are its own.
 fn is_here(platform: &Platform) -> bool {
     let database = platform.database.as_ref();
-    platform.engine.capabilities().in_process || database.storage_path().is_some() || !database.server_pids().is_empty()
+    platform.engine.capabilities().in_process
+        || database.storage_path().is_some()
+        || !database.server_pids().is_empty()
 }
 
 /// What is known about platform and settings, and the blocks that failed, with the reason.
@@ -257,10 +279,14 @@ fn disclose_links(links: &Links, disclosure: &mut Disclosure) {
     let us = |time_s: f64| format!("{:.0}", time_s * 1e6);
     disclosure.set("network", "link_delay_us", us(links.delay_s));
     disclosure.set("network", "link_held_by", links.held_by);
-    links.round_trip_s.into_iter().for_each(|trip_s| disclosure.set("network", "link_round_trip_us", us(trip_s)));
+    links
+        .round_trip_s
+        .into_iter()
+        .for_each(|trip_s| disclosure.set("network", "link_round_trip_us", us(trip_s)));
 }
 
-/// What could not be read, told once each: claims about it stay unchecked, which nobody should have to wonder about.
+/// What could not be read, told once each: claims about it stay unchecked, which nobody should have
+/// to wonder about.
 struct Failures<'a> {
     events: &'a Sink<'a>,
     told: BTreeSet<String>,
@@ -288,7 +314,9 @@ mod tests {
             told.lock().unwrap().push(text.to_string());
         };
         let mut failures = Failures { events: &events, told: BTreeSet::new() };
-        ["disk: gone", "sql: counters.io: no", "disk: gone"].iter().for_each(|failure| failures.tell(failure));
+        ["disk: gone", "sql: counters.io: no", "disk: gone"]
+            .iter()
+            .for_each(|failure| failures.tell(failure));
         let told = told.into_inner().unwrap();
         assert_eq!(told.len(), 2, "{told:?}");
         assert!(told[0].starts_with("probe disk: gone; "), "{told:?}");

@@ -1,7 +1,9 @@
-//! Repositories of a server's own (Oracle's AWR and Statspack) that take a snapshot before and after each test.
+//! Repositories of a server's own (Oracle's AWR and Statspack) that take a snapshot before and
+//! after each test.
 //!
-//! Blocks `repository.<name>` (takes one) and `repository.<name>.last` (its number) of the engine's probes say how, and
-//! `repository.<name>.licence` what must be licensed for it; an engine without them has none.
+//! Blocks `repository.<name>` (takes one) and `repository.<name>.last` (its number) of the engine's
+//! probes say how, and `repository.<name>.licence` what must be licensed for it; an engine without
+//! them has none.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -35,8 +37,9 @@ impl Repositories {
             return Ok(Repositories::default());
         }
         let blocks = catalog.probes(platform.engine.name(), &platform.database.version().0);
-        let found =
-            names.iter().map(|name| Repository::find(name, &blocks).ok_or_else(|| lacks(name, platform.engine)));
+        let found = names.iter().map(|name| {
+            Repository::find(name, &blocks).ok_or_else(|| lacks(name, platform.engine))
+        });
         let asked = found.collect::<Result<_>>()?;
         let opened = platform.database.session().map_err(|error| error.at(platform.label()))?;
         Ok(Repositories { asked, session: Some(Mutex::new(opened)) })
@@ -46,7 +49,8 @@ impl Repositories {
     pub(super) fn take(&self) -> Vec<std::result::Result<String, String>> {
         let Some(session) = &self.session else { return Vec::new() };
         let mut session = session.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut snap = |one: &Repository| one.snapshot(session.as_mut()).map_err(|error| error.message);
+        let mut snap =
+            |one: &Repository| one.snapshot(session.as_mut()).map_err(|error| error.message);
         self.asked.iter().map(&mut snap).collect()
     }
 
@@ -84,7 +88,11 @@ pub(super) fn disclose(
         let failed = |error: EngineError| error.at(platform.label());
         let told = platform.database.session().map_err(failed)?.query(&sql, &[]).map_err(failed)?;
         let pack = told.scalar().unwrap_or(Disclosure::UNKNOWN);
-        disclosure.set("database", &format!("licence_{name}"), format!("{pack}: licensed, as stated by --{name}"));
+        disclosure.set(
+            "database",
+            &format!("licence_{name}"),
+            format!("{pack}: licensed, as stated by --{name}"),
+        );
     }
     Ok(())
 }
@@ -112,6 +120,8 @@ impl Repository {
         session.query(&self.take, &[])?;
         let taken = session.query(&self.last, &[])?;
         let number = taken.scalar().map(str::to_string);
-        number.ok_or_else(|| EngineError::new(ErrorClass::Other, format!("no snapshot of {} is there", self.name)))
+        number.ok_or_else(|| {
+            EngineError::new(ErrorClass::Other, format!("no snapshot of {} is there", self.name))
+        })
     }
 }

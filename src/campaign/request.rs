@@ -1,4 +1,5 @@
-//! What a campaign is asked to do: plain data, made by whoever wants it done, and what follows from it.
+//! What a campaign is asked to do: plain data, made by whoever wants it done, and what follows from
+//! it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -35,9 +36,11 @@ pub struct Request {
     pub fresh: Fresh,
     /// What the sessions do is sampled while tests run.
     pub is_sampled: bool,
-    /// Repositories of the server's own that take a snapshot before and after each test: `awr`, `statspack`.
+    /// Repositories of the server's own that take a snapshot before and after each test: `awr`,
+    /// `statspack`.
     pub repositories: Vec<String>,
-    /// After the tests the experiments of what limits them are carried out, in so many blocks at most.
+    /// After the tests the experiments of what limits them are carried out, in so many blocks at
+    /// most.
     pub explain: Option<u32>,
     /// Of a side of a campaign: differences within it count as none.
     pub margin: Option<f64>,
@@ -60,7 +63,8 @@ impl Request {
     /// If it is not compiled in.
     pub fn engine(&self) -> Result<&'static dyn Engine> {
         let name = self.target.engine();
-        engine::find(name).ok_or_else(|| Error::usage("TARGET", format!("no engine {}", quote(name))))
+        engine::find(name)
+            .ok_or_else(|| Error::usage("TARGET", format!("no engine {}", quote(name))))
     }
 
     /// The closed plan; without a database that of our own loop.
@@ -104,8 +108,11 @@ impl Request {
     pub fn check_host_metrics(&self) -> Result<()> {
         match &self.target {
             Target::Private { .. } | Target::Embedded { .. } if !self.host_metrics.is_empty() => {
-                Err(Error::usage("--host-metrics", format!("{} runs on this host", self.target.label()))
-                    .advise("leave it out; it is for servers on other hosts"))
+                Err(Error::usage(
+                    "--host-metrics",
+                    format!("{} runs on this host", self.target.label()),
+                )
+                .advise("leave it out; it is for servers on other hosts"))
             }
             _ => Ok(()),
         }
@@ -131,7 +138,9 @@ impl Request {
     /// Of usage.
     pub fn check_repositories(&self, catalog: &Catalog) -> Result<()> {
         let known = catalog.probes(self.target.engine(), &[u32::MAX]);
-        let has = |name: &str| known.iter().any(|block| block.name.strip_prefix("repository.") == Some(name));
+        let has = |name: &str| {
+            known.iter().any(|block| block.name.strip_prefix("repository.") == Some(name))
+        };
         match self.repositories.iter().find(|name| !has(name)) {
             None => Ok(()),
             Some(name) => Err(super::repositories::lacks(name, self.engine()?)),
@@ -144,17 +153,30 @@ impl Request {
     /// Of usage, with the figures and the largest profile that fits.
     pub fn check_fit(&self, catalog: &Catalog, plan: &Plan) -> Result<()> {
         let Some(data_dir) = self.data_dir() else { return Ok(()) };
-        // The space for a size that the user chose is checked when it is loaded, as is that of a database that is there.
+        // The space for a size that the user chose is checked when it is loaded, as is that of a
+        // database that is there.
         let sized = self.size_is_of_profile && !is_there(&self.target);
         let tables = sized.then_some(plan.tables.as_slice());
-        fit::check_profile(&self.profile, catalog.profiles(), self.target.servers(), tables, data_dir)
+        fit::check_profile(
+            &self.profile,
+            catalog.profiles(),
+            self.target.servers(),
+            tables,
+            data_dir,
+        )
     }
 
-    /// One line if the size makes impossible what workloads of the plan say of the cache of a database of ours.
+    /// One line if the size makes impossible what workloads of the plan say of the cache of a
+    /// database of ours.
     pub fn cache_warning(&self, plan: &Plan) -> Option<String> {
         self.data_dir()?;
         let whose = format!("the cache of profile {}", self.profile.id);
-        fit::cache_warning(plan, self.profile.cache_bytes(self.target.engine())?, &whose, "another --profile")
+        fit::cache_warning(
+            plan,
+            self.profile.cache_bytes(self.target.engine())?,
+            &whose,
+            "another --profile",
+        )
     }
 
     /// The settings of the profile and the user's; a private server takes all sessions of the plan.

@@ -43,16 +43,18 @@ pub struct Ended {
     pub last_words: Option<String>,
 }
 
-/// Runs a campaign to its end. Whatever happens after the platform is open, the run is recorded with what was
-/// measured, and the platform is closed.
+/// Runs a campaign to its end. Whatever happens after the platform is open, the run is recorded
+/// with what was measured, and the platform is closed.
 ///
 /// # Errors
-/// Of the target before anything is measured (of kind `NoPassword` before anything is done), of the data set, or of the
-/// results file.
+/// Of the target before anything is measured (of kind `NoPassword` before anything is done), of the
+/// data set, or of the results file.
 pub fn run(campaign: &Campaign<'_>, store: &mut Store) -> Result<Ended> {
-    let mut platform = Platform::open(campaign.request, Some(campaign.plan), Access::Provision, campaign.events)?;
-    let result =
-        adapted(campaign, &platform).and_then(|plan| fitting(plan, &platform, campaign.events)).and_then(|plan| {
+    let mut platform =
+        Platform::open(campaign.request, Some(campaign.plan), Access::Provision, campaign.events)?;
+    let result = adapted(campaign, &platform)
+        .and_then(|plan| fitting(plan, &platform, campaign.events))
+        .and_then(|plan| {
             let campaign = Campaign { plan: plan.as_ref(), ..*campaign };
             recorded(&campaign, &mut platform, store, |platform, probing, record, store| {
                 let status = measured(&campaign, platform, probing, record, store)?;
@@ -72,7 +74,9 @@ pub fn run(campaign: &Campaign<'_>, store: &mut Store) -> Result<Ended> {
 /// What failed because the private server ended says how it ended.
 pub(super) fn with_last_words(result: Result<Ended>, platform: &mut Platform) -> Result<Ended> {
     match result {
-        Ok(ended) if ended.status == RunStatus::Failed => Ok(Ended { last_words: platform.last_words(), ..ended }),
+        Ok(ended) if ended.status == RunStatus::Failed => {
+            Ok(Ended { last_words: platform.last_words(), ..ended })
+        }
         Err(error) if error.kind == Kind::Target => Err(match platform.last_words() {
             Some(words) => Error { what: format!("{}: {words}", error.what), ..error },
             None => error,
@@ -100,7 +104,8 @@ pub fn adapted<'a>(campaign: &Campaign<'a>, platform: &Platform) -> Result<Cow<'
         .try_fold(plan, |plan, transport| reachable(plan, transport, platform, campaign.events))
 }
 
-/// The plan without what travels by a transport over which the server cannot be reached; a note says why.
+/// The plan without what travels by a transport over which the server cannot be reached; a note
+/// says why.
 ///
 /// # Errors
 /// Nothing is left to run without it.
@@ -115,22 +120,34 @@ fn reachable<'a>(
     }
     let Err(error) = platform.database.reach(transport) else { return Ok(plan) };
     let mut plan = plan.into_owned();
-    let (gone, left) = plan.selections.drain(..).partition(|selection| selection.wire.transport == transport);
+    let (gone, left) =
+        plan.selections.drain(..).partition(|selection| selection.wire.transport == transport);
     let gone: Vec<Selection> = gone;
     plan.selections = left;
     if plan.selections.is_empty() {
         let place = format!("{} by transport={}", platform.label(), transport.name());
-        return Err(Error::target(place, error.message).advise("leave transport out, or give another"));
+        return Err(
+            Error::target(place, error.message).advise("leave transport out, or give another")
+        );
     }
-    events(Event::Note(&format!("nothing is measured by transport={}: {}", transport.name(), error.message)));
-    let label =
-        |selection: &Selection| format!("{}:{}", selection.workload.id, assignments(&selection.wire.params(), ","));
+    events(Event::Note(&format!(
+        "nothing is measured by transport={}: {}",
+        transport.name(),
+        error.message
+    )));
+    let label = |selection: &Selection| {
+        format!("{}:{}", selection.workload.id, assignments(&selection.wire.params(), ","))
+    };
     plan.left_out.extend(gone.iter().map(|selection| (label(selection), error.message.clone())));
     Ok(Cow::Owned(plan))
 }
 
 /// The plan as far as its jobs fit the platform; one line says what of it is left out.
-pub(super) fn fitting<'a>(plan: Cow<'a, Plan>, platform: &Platform, events: &Sink<'_>) -> Result<Cow<'a, Plan>> {
+pub(super) fn fitting<'a>(
+    plan: Cow<'a, Plan>,
+    platform: &Platform,
+    events: &Sink<'_>,
+) -> Result<Cow<'a, Plan>> {
     Ok(match fit::check_jobs(&plan, platform.limits(), &platform.label())? {
         None => plan,
         Some((narrower, line)) => {
@@ -154,19 +171,28 @@ impl Lacking {
     /// What to say of it.
     pub fn notes(&self) -> Vec<String> {
         let drive = self.drive.iter().map(|(drive, reason)| {
-            format!("no {} drive here ({reason}): workloads run on the other drive where they can", drive.name())
+            format!(
+                "no {} drive here ({reason}): workloads run on the other drive where they can",
+                drive.name()
+            )
         });
         let orgs = self.orgs.iter();
-        drive.chain(orgs.map(|(org, reason)| format!("tests with org={org} are left out: {reason}"))).collect()
+        drive
+            .chain(orgs.map(|(org, reason)| format!("tests with org={org} are left out: {reason}")))
+            .collect()
     }
 }
 
 /// What the plan needs of that; none if the server has all of it.
 pub fn lacking(plan: &Plan, platform: &Platform) -> Option<Lacking> {
     let drive = platform.database.lacking_drive();
-    let drive = drive.filter(|(drive, _)| plan.selections.iter().any(|selection| selection.drive == *drive));
-    let asked =
-        |org: &str| plan.selections.iter().any(|selection| selection.params.get(ORG).is_some_and(|is| is == org));
+    let drive = drive
+        .filter(|(drive, _)| plan.selections.iter().any(|selection| selection.drive == *drive));
+    let asked = |org: &str| {
+        plan.selections
+            .iter()
+            .any(|selection| selection.params.get(ORG).is_some_and(|is| is == org))
+    };
     let all_orgs = platform.database.lacking_orgs();
     let orgs: Vec<_> = all_orgs.iter().filter(|(org, _)| asked(org)).copied().collect();
     let all_orgs = if orgs.is_empty() { &[] } else { all_orgs };
@@ -197,17 +223,29 @@ pub(super) fn recorded<'a>(
     outcome.map(|status| Ended { run_id: record.id, status, last_words: None })
 }
 
-/// The disclosure with what the request says of the database: its nodes, options and repositories that must be licensed.
-fn with_what_is_stated(campaign: &Campaign<'_>, platform: &Platform, mut disclosure: Disclosure) -> Result<Disclosure> {
+/// The disclosure with what the request says of the database: its nodes, options and repositories
+/// that must be licensed.
+fn with_what_is_stated(
+    campaign: &Campaign<'_>,
+    platform: &Platform,
+    mut disclosure: Disclosure,
+) -> Result<Disclosure> {
     let tests = campaign.plan.selections.iter().map(|selection| &selection.params);
     let options = campaign.catalog.licences(platform.engine.name(), tests);
     let options = options.into_keys().collect::<Vec<_>>().join(", ");
-    for (name, stated) in [("nodes", platform.database.nodes().join(", ")), ("licensed_options", options)] {
+    for (name, stated) in
+        [("nodes", platform.database.nodes().join(", ")), ("licensed_options", options)]
+    {
         if !stated.is_empty() {
             disclosure.set("database", name, stated);
         }
     }
-    repositories::disclose(platform, campaign.catalog, &campaign.request.repositories, &mut disclosure)?;
+    repositories::disclose(
+        platform,
+        campaign.catalog,
+        &campaign.request.repositories,
+        &mut disclosure,
+    )?;
     Ok(disclosure)
 }
 
@@ -232,7 +270,14 @@ fn measured<'a>(
         let new = || Probing::new(platform, campaign.catalog, campaign.events);
         let mut probing = first.take().map_or_else(new, Ok)?;
         let after = legs.get(at + 1);
-        let status = measured_leg(campaign, platform, (leg, after), (&mut course, &mut probing), record, store)?;
+        let status = measured_leg(
+            campaign,
+            platform,
+            (leg, after),
+            (&mut course, &mut probing),
+            record,
+            store,
+        )?;
         if status != RunStatus::Finished {
             return Ok(status);
         }
@@ -295,7 +340,12 @@ fn own_words(catalog: &Catalog) -> Vec<String> {
 /// What the plan needs to be loaded.
 pub fn data_request(plan: &Plan) -> dataset::Request {
     let sessions = processors();
-    dataset::Request { tables: plan.tables.clone(), size_gb: plan.size_gb, seed: plan.seed, sessions }
+    dataset::Request {
+        tables: plan.tables.clone(),
+        size_gb: plan.size_gb,
+        seed: plan.seed,
+        sessions,
+    }
 }
 
 /// Loads, or reuses, the data set and tells the sink.
@@ -325,7 +375,11 @@ pub fn load_with(
 ///
 /// # Errors
 /// Those of `work`; interrupted.
-pub fn interruptible<T>(site: &Site<'_>, interrupt: &Interrupt, work: impl FnOnce() -> Result<T>) -> Result<T> {
+pub fn interruptible<T>(
+    site: &Site<'_>,
+    interrupt: &Interrupt,
+    work: impl FnOnce() -> Result<T>,
+) -> Result<T> {
     let done = engine::cancellable(site.db, &interrupt.flag(), || (), work);
     if interrupt.is_set() { Err(interrupted("preparing a test")) } else { done }
 }

@@ -21,7 +21,10 @@ impl Sampler {
     ///
     /// # Errors
     /// If no session can be opened.
-    pub fn open(database: &dyn Database, blocks: &[&Block]) -> Result<Option<Sampler>, EngineError> {
+    pub fn open(
+        database: &dyn Database,
+        blocks: &[&Block],
+    ) -> Result<Option<Sampler>, EngineError> {
         if !Sessions::are_known(blocks) {
             return Ok(None);
         }
@@ -34,7 +37,8 @@ impl Sampler {
         Ok(nodes.map(|nodes| Sampler { nodes, lost: Vec::new(), device }))
     }
 
-    /// What the sampler's sessions have added to the database's counters so far, of each node and of all.
+    /// What the sampler's sessions have added to the database's counters so far, of each node and
+    /// of all.
     pub fn counts(&mut self) -> Counters {
         let mut all = Counters::default();
         for (name, sessions) in &mut self.nodes {

@@ -1,9 +1,9 @@
-//! The order of a run's tests, and how long they take: in blocks, each of which runs every test once before any is run
-//! again. Pure.
+//! The order of a run's tests, and how long they take: in blocks, each of which runs every test
+//! once before any is run again. Pure.
 //!
-//! What drifts over a run (temperature, neighbours, a filling disk) then falls on all tests alike, and repetitions show it.
-//! Ramps stay together in a block, so that a workload's tables are read into the cache once per block. A run without
-//! repetitions keeps the order of its plan.
+//! What drifts over a run (temperature, neighbours, a filling disk) then falls on all tests alike,
+//! and repetitions show it. Ramps stay together in a block, so that a workload's tables are read
+//! into the cache once per block. A run without repetitions keeps the order of its plan.
 
 use crate::error::{Error, Result};
 use crate::model::{Loop, Plan, Ramp, Selection, Target};
@@ -23,15 +23,16 @@ pub enum Answers {
     Known,
 }
 
-/// What is made anew for every block of repetitions, so that the parts of the spread can be told apart.
+/// What is made anew for every block of repetitions, so that the parts of the spread can be told
+/// apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Fresh {
     #[default]
     Nothing,
     /// A block is a start of the private server, in which every test runs twice.
     Server,
-    /// A block is a load of the data, with two starts of the private server: every test runs twice in the first and once in
-    /// the second.
+    /// A block is a load of the data, with two starts of the private server: every test runs twice
+    /// in the first and once in the second.
     Data,
 }
 
@@ -53,10 +54,13 @@ impl Fresh {
         let no = |what: &str, advice: &str| Err(Error::usage("--fresh", what).advise(advice));
         match (self, target) {
             (Fresh::Nothing, _) => Ok(()),
-            (_, Target::Existing { .. }) => {
-                no("an existing server is not started anew", "name an engine instead of a URL for a private server")
+            (_, Target::Existing { .. }) => no(
+                "an existing server is not started anew",
+                "name an engine instead of a URL for a private server",
+            ),
+            (Fresh::Server, Target::Embedded { .. }) => {
+                no("an embedded database has no server", "use --fresh data")
             }
-            (Fresh::Server, Target::Embedded { .. }) => no("an embedded database has no server", "use --fresh data"),
             _ if blocks(plan) < 2 => no("nothing is repeated", "add --repeat 3"),
             _ => Ok(()),
         }
@@ -77,7 +81,8 @@ impl Fresh {
 pub struct Turn {
     /// From 1.
     pub block: u32,
-    /// Within the block, from 1: a block in which tests run several times runs each once before any again.
+    /// Within the block, from 1: a block in which tests run several times runs each once before any
+    /// again.
     pub round: u32,
     /// Index into the plan's selections.
     pub selection: usize,
@@ -149,7 +154,8 @@ pub fn legs(plan: &Plan, fresh: Fresh, target: &Target) -> Vec<Leg> {
     (1..=blocks(plan)).flat_map(of_block).collect()
 }
 
-/// All turns in order, if nothing is made anew; within a block in an order drawn from the run's seed.
+/// All turns in order, if nothing is made anew; within a block in an order drawn from the run's
+/// seed.
 pub fn turns(plan: &Plan) -> Vec<Turn> {
     let most = blocks(plan);
     let block = |block: u32| {
@@ -158,18 +164,23 @@ pub fn turns(plan: &Plan) -> Vec<Turn> {
         if most > 1 {
             shuffle(&mut own, &mut KeyStream::for_job(plan.seed, block));
         }
-        own.into_iter().map(move |selection| Turn { block, round: 1, selection }).collect::<Vec<_>>()
+        own.into_iter()
+            .map(move |selection| Turn { block, round: 1, selection })
+            .collect::<Vec<_>>()
     };
     (1..=most).flat_map(block).collect()
 }
 
-/// The ramp as it is run in this turn: fixed numbers of jobs are drawn too, automatic ramps must climb.
+/// The ramp as it is run in this turn: fixed numbers of jobs are drawn too, automatic ramps must
+/// climb.
 pub fn shuffled(ramp: &Ramp, plan: &Plan, turn: &Turn) -> Ramp {
     match ramp {
         Ramp::Fixed(jobs) if plan.selections[turn.selection].repeat > 1 => {
             let mut jobs = jobs.clone();
-            let stream =
-                turn.block.wrapping_add((turn.selection as u32 + 1) << 16).wrapping_add((turn.round - 1) << 12);
+            let stream = turn
+                .block
+                .wrapping_add((turn.selection as u32 + 1) << 16)
+                .wrapping_add((turn.round - 1) << 12);
             shuffle(&mut jobs, &mut KeyStream::for_job(plan.seed, stream));
             Ramp::Fixed(jobs)
         }
@@ -222,9 +233,13 @@ pub fn all_tests(selection: &Selection) -> u32 {
     tests(&selection.ramp).saturating_mul(tests_at_jobs(selection)).saturating_mul(selection.repeat)
 }
 
-/// Expected seconds of the turns that have not begun; `ramps` are those of the selections as far as they are known, none
-/// where nothing more is run.
-pub fn turns_s<'a>(selections: &[Selection], ramps: &[Option<Ramp>], turns: impl Iterator<Item = &'a Turn>) -> f64 {
+/// Expected seconds of the turns that have not begun; `ramps` are those of the selections as far as
+/// they are known, none where nothing more is run.
+pub fn turns_s<'a>(
+    selections: &[Selection],
+    ramps: &[Option<Ramp>],
+    turns: impl Iterator<Item = &'a Turn>,
+) -> f64 {
     let turn_s = |turn: &Turn| {
         let tests = ramps[turn.selection].as_ref().map_or(0, tests);
         f64::from(tests) * jobs_s(&selections[turn.selection])
@@ -251,7 +266,8 @@ mod tests {
         let plan = plan(&[3; 12], 42);
         let turns = order(&plan);
         for block in 1..=3 {
-            let mut own: Vec<usize> = turns.iter().filter(|turn| turn.0 == block).map(|turn| turn.1).collect();
+            let mut own: Vec<usize> =
+                turns.iter().filter(|turn| turn.0 == block).map(|turn| turn.1).collect();
             assert_ne!(own, (0..12).collect::<Vec<_>>(), "block {block} is shuffled");
             own.sort_unstable();
             assert_eq!(own, (0..12).collect::<Vec<_>>());
@@ -277,7 +293,13 @@ mod tests {
     }
 
     fn private() -> Target {
-        Target::Private { engine: "one".into(), data_dir: "d".into(), server_bin: None, port: None, cluster: None }
+        Target::Private {
+            engine: "one".into(),
+            data_dir: "d".into(),
+            server_bin: None,
+            port: None,
+            cluster: None,
+        }
     }
 
     fn embedded() -> Target {
@@ -305,21 +327,29 @@ mod tests {
         let second = [(2, 3, vec![(2, 1, 0), (2, 2, 0)]), (2, 4, vec![(2, 3, 0)])];
         assert_eq!(shape(&plan, Fresh::Data, &private()), [first, second].concat());
         let embedded = shape(&plan, Fresh::Data, &embedded());
-        assert_eq!(embedded, [(1, 1, vec![(1, 1, 0), (1, 2, 0)]), (2, 2, vec![(2, 1, 0), (2, 2, 0)])]);
-        let answers: Vec<Answers> =
-            legs(&plan, Fresh::Data, &private()).iter().flat_map(|leg| leg.turns.iter().map(Turn::answers)).collect();
+        assert_eq!(
+            embedded,
+            [(1, 1, vec![(1, 1, 0), (1, 2, 0)]), (2, 2, vec![(2, 1, 0), (2, 2, 0)])]
+        );
+        let answers: Vec<Answers> = legs(&plan, Fresh::Data, &private())
+            .iter()
+            .flat_map(|leg| leg.turns.iter().map(Turn::answers))
+            .collect();
         assert_eq!(answers.iter().filter(|one| **one == Answers::Check).count(), 1);
     }
 
     #[test]
     fn what_cannot_be_made_anew_is_refused() {
         let existing = Target::Existing { engine: "one".into(), url: "one://h".into() };
-        let refused =
-            |fresh: Fresh, target: &Target, repeat| fresh.check(target, &plan(&[repeat], 1)).unwrap_err().what;
+        let refused = |fresh: Fresh, target: &Target, repeat| {
+            fresh.check(target, &plan(&[repeat], 1)).unwrap_err().what
+        };
         assert_eq!(refused(Fresh::Data, &existing, 3), "an existing server is not started anew");
         assert_eq!(refused(Fresh::Server, &embedded(), 3), "an embedded database has no server");
         assert_eq!(refused(Fresh::Data, &private(), 1), "nothing is repeated");
-        for (fresh, target) in [(Fresh::Nothing, existing), (Fresh::Data, embedded()), (Fresh::Server, private())] {
+        for (fresh, target) in
+            [(Fresh::Nothing, existing), (Fresh::Data, embedded()), (Fresh::Server, private())]
+        {
             fresh.check(&target, &plan(&[2], 1)).unwrap();
         }
     }
@@ -329,7 +359,9 @@ mod tests {
         let plan = plan(&[3], 42);
         let jobs: Vec<u32> = (1..=20).collect();
         let turn = Turn { block: 2, round: 1, selection: 0 };
-        let Ramp::Fixed(drawn) = shuffled(&Ramp::Fixed(jobs.clone()), &plan, &turn) else { panic!() };
+        let Ramp::Fixed(drawn) = shuffled(&Ramp::Fixed(jobs.clone()), &plan, &turn) else {
+            panic!()
+        };
         assert_ne!(drawn, jobs);
         let mut sorted = drawn;
         sorted.sort_unstable();
@@ -348,9 +380,15 @@ mod tests {
     fn repetitions_count_by_the_ramp_that_was_found() {
         let selections = plan(&[3, 1], 42).selections;
         let one_s = test_s(&selections[0]);
-        let turns = [(2, 0), (3, 0), (1, 1)].map(|(block, selection)| Turn { block, round: 1, selection });
+        let turns =
+            [(2, 0), (3, 0), (1, 1)].map(|(block, selection)| Turn { block, round: 1, selection });
         let ramps = [Some(Ramp::Fixed(vec![1, 2])), Some(Ramp::Auto { from: 1, max: 16 })];
-        assert!((turns_s(&selections, &ramps, turns.iter()) - (2.0 + 2.0 + 5.0) * one_s).abs() < 1e-9);
-        assert!((turns_s(&selections, &[None, ramps[0].clone()], turns.iter()) - 2.0 * one_s).abs() < 1e-9);
+        assert!(
+            (turns_s(&selections, &ramps, turns.iter()) - (2.0 + 2.0 + 5.0) * one_s).abs() < 1e-9
+        );
+        assert!(
+            (turns_s(&selections, &[None, ramps[0].clone()], turns.iter()) - 2.0 * one_s).abs()
+                < 1e-9
+        );
     }
 }

@@ -1,5 +1,6 @@
-//! A self-test of a target: loads a small data set, checks every workload's answer, runs each for a moment on one job, and
-//! looks whether answers, counters, commits and clock agree; then removes all that it made, whatever happened.
+//! A self-test of a target: loads a small data set, checks every workload's answer, runs each for a
+//! moment on one job, and looks whether answers, counters, commits and clock agree; then removes
+//! all that it made, whatever happened.
 
 use std::borrow::Cow;
 
@@ -15,7 +16,9 @@ use crate::dataset::{self, Lock};
 use crate::engine::Access;
 use crate::error::{Error, Kind, Result};
 use crate::host::processors;
-use crate::model::{Drive, End, Plan, RunRecord, RunStatus, Selection, Target, Test, TestResult, Window};
+use crate::model::{
+    Drive, End, Plan, RunRecord, RunStatus, Selection, Target, Test, TestResult, Window,
+};
 use crate::plan;
 use crate::store::Store;
 
@@ -24,11 +27,13 @@ pub const SUITE: &str = "selftest";
 /// Window of a further try of what is in doubt, and how often it is tried again.
 const LONGER: Window = Window { warmup_s: 0.5, end: End::Time(2.0) };
 const FURTHER_TRIES: u32 = 2;
-/// Ops of a known length on the null engine, in ns and s: where the database has no statement that sleeps.
+/// Ops of a known length on the null engine, in ns and s: where the database has no statement that
+/// sleeps.
 const OWN_OP_NS: u64 = 100_000;
 const OWN_LOOP_S: f64 = 0.5;
 /// Data set ids at the suite's size and the usual seed, by the kinds of tables that are loaded.
-const KNOWN_IDS: [(&str, &str); 2] = [("small", "b3eafe92cb0c5fa1"), ("small big", "7f273b872dc1ae6c")];
+const KNOWN_IDS: [(&str, &str); 2] =
+    [("small", "b3eafe92cb0c5fa1"), ("small big", "7f273b872dc1ae6c")];
 const KNOWN_GB: f64 = 0.1;
 
 /// What a self-test found.
@@ -50,26 +55,34 @@ impl SelfTest {
     }
 }
 
-/// The plan: the suite in every drive of the engine, or of it only the `named` workloads, and what sleeps.
+/// The plan: the suite in every drive of the engine, or of it only the `named` workloads, and what
+/// sleeps.
 ///
 /// # Errors
 /// An unknown workload; nothing to run.
 pub fn plan(catalog: &Catalog, request: &Request, named: &[String]) -> Result<Plan> {
-    let asked =
-        named.iter().map(|name| Ok(catalog.find(name)?.entry.workload.id.clone())).collect::<Result<Vec<_>>>()?;
+    let asked = named
+        .iter()
+        .map(|name| Ok(catalog.find(name)?.entry.workload.id.clone()))
+        .collect::<Result<Vec<_>>>()?;
     let of_request = [request.plan.drive].into_iter().flatten().collect::<Vec<_>>();
     let drives = if of_request.is_empty() { request.plan.capabilities.drives } else { &of_request };
-    let build = |drive: &Drive| plan::build(catalog, &plan::Request { drive: Some(*drive), ..request.plan.clone() });
+    let build = |drive: &Drive| {
+        plan::build(catalog, &plan::Request { drive: Some(*drive), ..request.plan.clone() })
+    };
     let plans = drives.iter().map(build).collect::<Result<Vec<_>>>()?;
     let merged = plans.into_iter().reduce(merge);
     let mut plan = merged.ok_or_else(|| Error::usage("--drive", "the engine has no drive"))?;
-    let is_asked = |selection: &Selection| asked.is_empty() || asked.contains(&selection.workload.id);
+    let is_asked =
+        |selection: &Selection| asked.is_empty() || asked.contains(&selection.workload.id);
     if !plan.selections.iter().any(is_asked) {
         let what = format!("{} cannot run {}", plan.engine, named.join(", "));
         return Err(Error::usage("--workload", what).advise("see 'dbdyno list workloads'"));
     }
-    plan.selections.retain(|selection| is_asked(selection) || selftest::sleep_us(selection).is_some());
-    plan.tables.retain(|table| plan.selections.iter().any(|selection| selection.tables.contains(table)));
+    plan.selections
+        .retain(|selection| is_asked(selection) || selftest::sleep_us(selection).is_some());
+    plan.tables
+        .retain(|table| plan.selections.iter().any(|selection| selection.tables.contains(table)));
     Ok(plan)
 }
 
@@ -89,9 +102,11 @@ pub fn run(campaign: &Campaign<'_>, store: &mut Store) -> Result<SelfTest> {
     let target = &campaign.request.target;
     let is_own = !matches!(target, Target::Existing { .. });
     if is_own && is_there(target) {
-        return Err(used(&target.label()).advise("remove it with 'dbdyno clean', or give another --data-dir"));
+        return Err(used(&target.label())
+            .advise("remove it with 'dbdyno clean', or give another --data-dir"));
     }
-    let mut platform = Platform::open(campaign.request, Some(campaign.plan), Access::Provision, campaign.events)?;
+    let mut platform =
+        Platform::open(campaign.request, Some(campaign.plan), Access::Provision, campaign.events)?;
     let found = on_platform(campaign, &mut platform, store);
     let closed = platform.close(campaign.events);
     let mut found = found?;
@@ -110,10 +125,15 @@ fn used(label: &str) -> Error {
     Error::usage(label, "holds a data set of dbdyno already, which a self-test would change")
 }
 
-fn on_platform(campaign: &Campaign<'_>, platform: &mut Platform, store: &mut Store) -> Result<SelfTest> {
+fn on_platform(
+    campaign: &Campaign<'_>,
+    platform: &mut Platform,
+    store: &mut Store,
+) -> Result<SelfTest> {
     let own = owned(campaign, platform)?;
     if !own.is_empty() {
-        return Err(used(&platform.label()).advise("remove it with 'dbdyno clean', or name another database"));
+        return Err(used(&platform.label())
+            .advise("remove it with 'dbdyno clean', or name another database"));
     }
     let (plan, lacking) = drivable(campaign.plan, platform);
     let tested = fitting(Cow::Owned(plan), platform, campaign.events)
@@ -129,9 +149,14 @@ fn on_platform(campaign: &Campaign<'_>, platform: &mut Platform, store: &mut Sto
 fn drivable(plan: &Plan, platform: &Platform) -> (Plan, Option<Finding>) {
     let mut plan = plan.clone();
     let lacking = platform.database.lacking_drive();
-    plan.selections.retain(|selection| lacking.as_ref().is_none_or(|(drive, _)| selection.drive != *drive));
+    plan.selections
+        .retain(|selection| lacking.as_ref().is_none_or(|(drive, _)| selection.drive != *drive));
     let told = |(drive, why): (Drive, String)| {
-        Finding::new(format!("{} drive", drive.name()), Outcome::NotJudged, format!("cannot be had here: {why}"))
+        Finding::new(
+            format!("{} drive", drive.name()),
+            Outcome::NotJudged,
+            format!("cannot be had here: {why}"),
+        )
     };
     (plan, lacking.map(told))
 }
@@ -165,12 +190,15 @@ fn tested(campaign: &Campaign<'_>, platform: &mut Platform, store: &mut Store) -
     for _ in 0..FURTHER_TRIES {
         let tried = campaign.plan.selections.iter().zip(&tests);
         let is_in_doubt = |(selection, test)| Tried { selection, test }.is_in_doubt(processors());
-        let doubtful: Vec<usize> = tried.enumerate().filter(|(_, pair)| is_in_doubt(*pair)).map(|(at, _)| at).collect();
+        let doubtful: Vec<usize> =
+            tried.enumerate().filter(|(_, pair)| is_in_doubt(*pair)).map(|(at, _)| at).collect();
         if doubtful.is_empty() {
             break;
         }
-        let longer = |at: &usize| Selection { window: LONGER, ..campaign.plan.selections[*at].clone() };
-        let plan = Plan { selections: doubtful.iter().map(longer).collect(), ..campaign.plan.clone() };
+        let longer =
+            |at: &usize| Selection { window: LONGER, ..campaign.plan.selections[*at].clone() };
+        let plan =
+            Plan { selections: doubtful.iter().map(longer).collect(), ..campaign.plan.clone() };
         let (_, again) = one_run(&Campaign { plan: &plan, ..*campaign }, platform, store, None)?;
         doubtful.into_iter().zip(again).for_each(|(at, test)| tests[at] = test);
     }
@@ -197,7 +225,10 @@ fn data_set(campaign: &Campaign<'_>, run: &RunRecord) -> Finding {
     let plan = campaign.plan;
     let is_usual = plan.size_gb == KNOWN_GB && plan.seed == u64::from(plan::DEFAULT_SEED);
     let kinds: Vec<&str> = plan.tables.iter().map(|table| table.kind.as_str()).collect();
-    let known = KNOWN_IDS.iter().find(|(known, _)| is_usual && *known == kinds.join(" ")).map(|(_, id)| *id);
+    let known = KNOWN_IDS
+        .iter()
+        .find(|(known, _)| is_usual && *known == kinds.join(" "))
+        .map(|(_, id)| *id);
     let id = run.data_set_id.as_deref().unwrap_or("-");
     let rows: u64 = run.loads.iter().map(|load| load.rows).sum();
     let evidence = format!("{rows} rows: counts and checksums equal ours, id {id}");
@@ -206,18 +237,26 @@ fn data_set(campaign: &Campaign<'_>, run: &RunRecord) -> Finding {
             Finding::new("data set", Outcome::Failed, format!("{evidence}, known is {known}"))
         }
         Some(_) => Finding::new("data set", Outcome::Ok, evidence + ", the known one"),
-        None if kinds.is_empty() => Finding::new("data set", Outcome::NotJudged, "these workloads need none"),
+        None if kinds.is_empty() => {
+            Finding::new("data set", Outcome::NotJudged, "these workloads need none")
+        }
         None => Finding::new("data set", Outcome::Ok, evidence),
     }
 }
 
-fn judged(campaign: &Campaign<'_>, selections: &[Selection], tests: &[TestResult]) -> Result<Vec<Finding>> {
+fn judged(
+    campaign: &Campaign<'_>,
+    selections: &[Selection],
+    tests: &[TestResult],
+) -> Result<Vec<Finding>> {
     let tried: Vec<Tried<'_>> =
         selections.iter().zip(tests).map(|(selection, test)| Tried { selection, test }).collect();
     let drives = [Drive::Database, Drive::Client];
     let engine = &campaign.plan.engine;
-    let counters = drives.iter().filter_map(|drive| selftest::counters(&tried, *drive, engine, processors()));
-    let clocks: Vec<Finding> = drives.iter().filter_map(|drive| selftest::clock(&tried, *drive)).collect();
+    let counters =
+        drives.iter().filter_map(|drive| selftest::counters(&tried, *drive, engine, processors()));
+    let clocks: Vec<Finding> =
+        drives.iter().filter_map(|drive| selftest::clock(&tried, *drive)).collect();
     let mut findings: Vec<Finding> = counters.collect();
     findings.push(selftest::commits(&tried));
     match clocks.is_empty() {
@@ -243,14 +282,26 @@ fn one_run(
     let plan = campaign.plan;
     let leg = leg(campaign);
     let ended = recorded(campaign, platform, store, |platform, mut probing, record, store| {
-        prepared(campaign, platform, &leg, &mut probing, (record, store), |ready, probing, store| {
-            if let Some(answers) = answers {
-                *answers = checked(campaign, ready)?;
-            }
-            ready.measuring.all(&mut Course::new(plan, std::slice::from_ref(&leg)), probing, store)
-        })
+        prepared(
+            campaign,
+            platform,
+            &leg,
+            &mut probing,
+            (record, store),
+            |ready, probing, store| {
+                if let Some(answers) = answers {
+                    *answers = checked(campaign, ready)?;
+                }
+                ready.measuring.all(
+                    &mut Course::new(plan, std::slice::from_ref(&leg)),
+                    probing,
+                    store,
+                )
+            },
+        )
     })?;
-    let tests: Vec<TestResult> = store.tests(ended.run_id)?.iter().filter_map(Test::measured).cloned().collect();
+    let tests: Vec<TestResult> =
+        store.tests(ended.run_id)?.iter().filter_map(Test::measured).cloned().collect();
     match ended.status {
         RunStatus::Interrupted => Err(interrupted()),
         RunStatus::Finished if tests.len() == plan.selections.len() => Ok((ended.run_id, tests)),
@@ -280,10 +331,11 @@ fn checked(campaign: &Campaign<'_>, ready: &Ready<'_>) -> Result<Vec<Finding>> {
             Some(site) => interruptible(site, campaign.interrupt, check),
             None => check(),
         };
-        let at = told.iter().position(|(drive, _)| *drive == selection.drive).unwrap_or_else(|| {
-            told.push((selection.drive, Told::default()));
-            told.len() - 1
-        });
+        let at =
+            told.iter().position(|(drive, _)| *drive == selection.drive).unwrap_or_else(|| {
+                told.push((selection.drive, Told::default()));
+                told.len() - 1
+            });
         told[at].1.take(selection, answer)?;
     }
     Ok(told.into_iter().map(|(drive, told)| told.finding(drive)).collect())
@@ -336,7 +388,12 @@ mod tests {
         let recipe = dataset::Recipe::new(*engine, &definition, set);
         for (kinds, known) in KNOWN_IDS {
             let tables = kinds.split(' ').map(TableRef::new).collect();
-            let request = dataset::Request { tables, size_gb: KNOWN_GB, seed: plan::DEFAULT_SEED.into(), sessions: 1 };
+            let request = dataset::Request {
+                tables,
+                size_gb: KNOWN_GB,
+                seed: plan::DEFAULT_SEED.into(),
+                sessions: 1,
+            };
             let id = dataset::data_set_id(definition.revision, &dataset::tables(&recipe, &request));
             assert_eq!(id, known, "{kinds}");
         }

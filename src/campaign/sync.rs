@@ -11,7 +11,8 @@ use crate::model::{DeviceSync, Plan};
 
 /// Of each measurement: tens of durable writes of a disk, hundreds of a flash drive.
 const DURING: Duration = Duration::from_millis(100);
-/// Measured so often again before commits are called implausible: another program may have kept the device busy.
+/// Measured so often again before commits are called implausible: another program may have kept the
+/// device busy.
 const AGAIN: u32 = 2;
 
 /// Measures the device again where that matters.
@@ -21,24 +22,29 @@ pub struct SyncProbe {
 }
 
 impl SyncProbe {
-    /// The probe and what it found, now or earlier in the run (`known`); none for a plan without commits, and where no file of ours
-    /// can be on the database's device.
+    /// The probe and what it found, now or earlier in the run (`known`); none for a plan without
+    /// commits, and where no file of ours can be on the database's device.
     pub fn open(
         request: &Request,
         plan: &Plan,
         platform: &Platform,
         known: Option<DeviceSync>,
     ) -> Option<(SyncProbe, DeviceSync)> {
-        let commits = plan.selections.iter().any(|selection| selection.parts.iter().any(|part| part.commits));
+        let commits =
+            plan.selections.iter().any(|selection| selection.parts.iter().any(|part| part.commits));
         let storage = platform.database.storage_path().filter(|_| commits)?;
-        let dir = [request.data_dir().map(Path::to_path_buf), Some(std::env::temp_dir())].into_iter().flatten();
-        let dir = dir.into_iter().find(|dir| device_of(dir).is_some() && device_of(dir) == device_of(&storage))?;
+        let dir = [request.data_dir().map(Path::to_path_buf), Some(std::env::temp_dir())]
+            .into_iter()
+            .flatten();
+        let dir = dir
+            .into_iter()
+            .find(|dir| device_of(dir).is_some() && device_of(dir) == device_of(&storage))?;
         let found = known.or_else(|| measure(&dir))?;
         Some((SyncProbe { dir, best_per_s: Cell::new(found.best_per_s()) }, found))
     }
 
-    /// Durable writes per second of one thread: the best of all measurements. Measured again if `commits_per_s` of one job are
-    /// more than it can do.
+    /// Durable writes per second of one thread: the best of all measurements. Measured again if
+    /// `commits_per_s` of one job are more than it can do.
     pub fn best_per_s(&self, commits_per_s: f64) -> f64 {
         for _ in 0..AGAIN {
             if !durability::is_implausible(commits_per_s, self.best_per_s.get()) {

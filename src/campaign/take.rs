@@ -42,14 +42,26 @@ pub(super) struct Taken {
 
 impl Taking<'_> {
     /// Runs the test and tells what came beside it. `after_s`: how long the run goes on afterwards.
-    pub fn take(&self, spec: &TestSpec<'_>, evictor: &Evictor, after_s: f64, probing: &mut Probing<'_>) -> Taken {
+    pub fn take(
+        &self,
+        spec: &TestSpec<'_>,
+        evictor: &Evictor,
+        after_s: f64,
+        probing: &mut Probing<'_>,
+    ) -> Taken {
         let started_at = jiff::Timestamp::now().to_string();
         let clock = ClockCheck::start();
         let outcome = self.run(spec, evictor, after_s, probing);
         Taken { outcome, started_at, clock_step_s: clock.step_s() }
     }
 
-    fn run(&self, spec: &TestSpec<'_>, evictor: &Evictor, after_s: f64, probing: &mut Probing<'_>) -> Outcome {
+    fn run(
+        &self,
+        spec: &TestSpec<'_>,
+        evictor: &Evictor,
+        after_s: f64,
+        probing: &mut Probing<'_>,
+    ) -> Outcome {
         let sampler = probing.sampler();
         let context = TestContext {
             database: self.database,
@@ -62,14 +74,19 @@ impl Taking<'_> {
             workers: self.workers,
         };
         let mut progress = |progress: runner::Progress| {
-            let run_left_s = after_s + if progress.left_s.is_finite() { progress.left_s } else { 0.0 };
-            (self.events)(Event::TestProgress { test_left_s: progress.left_s, run_left_s, now: progress.now });
+            let run_left_s =
+                after_s + if progress.left_s.is_finite() { progress.left_s } else { 0.0 };
+            (self.events)(Event::TestProgress {
+                test_left_s: progress.left_s,
+                run_left_s,
+                now: progress.now,
+            });
         };
         // What the database does after the test is not the test's.
         let mut after = None;
         let before = self.aside.mark(sampler.as_deref());
-        // While jobs run the sampler's session is at work: its counts are known before and after. Each time last of what it asks,
-        // so that what asking adds is in both.
+        // While jobs run the sampler's session is at work: its counts are known before and after.
+        // Each time last of what it asks, so that what asking adds is in both.
         let own = || {
             sampler.as_deref().map_or_else(Counters::default, |sampler| {
                 sampler.lock().unwrap_or_else(PoisonError::into_inner).counts()
@@ -81,7 +98,8 @@ impl Taking<'_> {
                 after = Some(self.aside.mark(sampler.as_deref()));
             }
             let is_first = begin.is_some();
-            let own = (reading != runner::Reading::AtOnce).then(|| begin.take().unwrap_or_else(own));
+            let own =
+                (reading != runner::Reading::AtOnce).then(|| begin.take().unwrap_or_else(own));
             let (mut counters, cost_ms) = probing.read(reading, self.debtor);
             own.iter().for_each(|own| counters.subtract(own));
             if is_first {
@@ -99,7 +117,13 @@ impl Taking<'_> {
     }
 
     /// What came beside the test goes into its result.
-    fn tell(&self, result: &mut TestResult, before: &Mark, after: Mark, (spec, evicted): (&TestSpec<'_>, bool)) {
+    fn tell(
+        &self,
+        result: &mut TestResult,
+        before: &Mark,
+        after: Mark,
+        (spec, evicted): (&TestSpec<'_>, bool),
+    ) {
         self.aside.tell(before, after, result);
         if !spec.selection.workload.evict.is_empty() {
             analysis::keep_eviction(result, evicted);

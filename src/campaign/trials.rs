@@ -1,9 +1,11 @@
-//! A campaign: blocks of trials of two sides in random order, until every figure is decided or the time is over.
+//! A campaign: blocks of trials of two sides in random order, until every figure is decided or the
+//! time is over.
 //!
-//! A block takes the figures that are still open in an order drawn from the seed, and of each a trial of A and one of B, right
-//! after each other, on private servers after a new start of both; chance decides which comes first (A. Abedi, T. Brecht, "Conducting repeatable experiments in highly variable
-//! cloud computing environments", ICPE 2017). Every trial is a test of its side's run. A duet takes both at the same time, twice,
-//! on swapped halves of the processors.
+//! A block takes the figures that are still open in an order drawn from the seed, and of each a
+//! trial of A and one of B, right after each other, on private servers after a new start of both;
+//! chance decides which comes first (A. Abedi, T. Brecht, "Conducting repeatable experiments in
+//! highly variable cloud computing environments", ICPE 2017). Every trial is a test of its side's
+//! run. A duet takes both at the same time, twice, on swapped halves of the processors.
 
 use std::time::Instant;
 
@@ -59,8 +61,13 @@ struct Figure {
 /// A side, whose trials are taken one after the other.
 trait Tried {
     /// One test of the figure, which is stored; none if it failed.
-    fn trial(&mut self, figure: &Figure, seq: &mut u32, left_s: f64, store: &mut Store)
-    -> Result<(Option<Kept>, Step)>;
+    fn trial(
+        &mut self,
+        figure: &Figure,
+        seq: &mut u32,
+        left_s: f64,
+        store: &mut Store,
+    ) -> Result<(Option<Kept>, Step)>;
 }
 
 /// A side that is ready.
@@ -91,8 +98,8 @@ impl Course {
     }
 }
 
-/// Opens both sides and measures blocks. Whatever happens then, both runs are recorded with what was measured, and both sides
-/// are closed.
+/// Opens both sides and measures blocks. Whatever happens then, both runs are recorded with what
+/// was measured, and both sides are closed.
 ///
 /// # Errors
 /// As [`super::run::run`], of either side; no workload is in both plans.
@@ -115,7 +122,8 @@ fn opened(trials: &Trials<'_>, halves: Option<Halves>, store: &mut Store) -> Res
     };
     let result = measured(trials, [&mut first, &mut second], halves, store).map(|ended| {
         let is_over = ended.status == RunStatus::Failed;
-        let last_words = if is_over { first.last_words().or_else(|| second.last_words()) } else { None };
+        let last_words =
+            if is_over { first.last_words().or_else(|| second.last_words()) } else { None };
         TrialsEnded { last_words, ..ended }
     });
     let closed = [second.close(b.events), first.close(a.events)];
@@ -132,13 +140,16 @@ fn measured(
     know_each_other(trials, first, second);
     let [a, b] = trials.sides;
     let plan = |side: &Campaign<'_>, platform: &Platform| {
-        adapted(side, platform).and_then(|plan| fitting(plan, platform, side.events)).map(|plan| plan.into_owned())
+        adapted(side, platform)
+            .and_then(|plan| fitting(plan, platform, side.events))
+            .map(|plan| plan.into_owned())
     };
     let plans = [plan(&a, first)?, plan(&b, second)?];
     let (a, b) = (Campaign { plan: &plans[0], ..a }, Campaign { plan: &plans[1], ..b });
     let figures = figures([&a, &b])?;
     let mut course = Course { figures, seqs: [0; 2], block: 0, begin: Instant::now(), halves };
-    let is_fresh = [&a, &b].iter().any(|side| matches!(side.request.target, Target::Private { .. }));
+    let is_fresh =
+        [&a, &b].iter().any(|side| matches!(side.request.target, Target::Private { .. }));
     let mut other = None;
     let base = recorded(&a, first, store, |first, probing_a, record_a, store| {
         let ended: Ended = recorded(&b, second, store, |second, probing_b, record_b, store| {
@@ -150,14 +161,35 @@ fn measured(
                 let (a, b) = (Campaign { events: &events, ..a }, Campaign { events: &events, ..b });
                 let leg = Leg { load: 1, server_start: course.starts(is_fresh), turns: Vec::new() };
                 let [probing_a, probing_b] = &mut probings;
-                let status =
-                    prepared(&a, first, &leg, probing_a, (&mut *record_a, store), |ready_a, probing_a, store| {
-                        prepared(&b, second, &leg, probing_b, (&mut *record_b, store), |ready_b, probing_b, store| {
-                            let side_a = Side { measuring: &ready_a.measuring, probing: probing_a, at: 0 };
-                            let side_b = Side { measuring: &ready_b.measuring, probing: probing_b, at: 1 };
-                            trials.blocks(&mut course, is_fresh, &mut [side_a, side_b], store)
-                        })
-                    });
+                let status = prepared(
+                    &a,
+                    first,
+                    &leg,
+                    probing_a,
+                    (&mut *record_a, store),
+                    |ready_a, probing_a, store| {
+                        prepared(
+                            &b,
+                            second,
+                            &leg,
+                            probing_b,
+                            (&mut *record_b, store),
+                            |ready_b, probing_b, store| {
+                                let side_a = Side {
+                                    measuring: &ready_a.measuring,
+                                    probing: probing_a,
+                                    at: 0,
+                                };
+                                let side_b = Side {
+                                    measuring: &ready_b.measuring,
+                                    probing: probing_b,
+                                    at: 1,
+                                };
+                                trials.blocks(&mut course, is_fresh, &mut [side_a, side_b], store)
+                            },
+                        )
+                    },
+                );
                 match status {
                     Ok(Some(status)) => return Ok(status),
                     // Between two blocks: what was measured before is the result.
@@ -194,7 +226,9 @@ fn probing<'a>(side: &Campaign<'a>, platform: &Platform) -> Result<Probing<'a>> 
 
 /// Tells everything of the first block, of the others what their tests do.
 fn tell(events: &Sink<'_>, block: u32, event: Event<'_>) {
-    if block == 0 || !matches!(event, Event::Step(_) | Event::Note(_) | Event::Load(_) | Event::Loaded(_)) {
+    if block == 0
+        || !matches!(event, Event::Step(_) | Event::Note(_) | Event::Load(_) | Event::Loaded(_))
+    {
         events(event);
     }
 }
@@ -203,8 +237,12 @@ fn tell(events: &Sink<'_>, block: u32, event: Event<'_>) {
 fn figures([a, b]: [&Campaign<'_>; 2]) -> Result<Vec<Figure>> {
     let mut figures = Vec::new();
     for (at, selection) in a.plan.selections.iter().enumerate() {
-        let Some(other) = b.plan.selections.iter().position(|other| is_same(selection, other)) else {
-            (a.events)(Event::Note(&format!("{} is left out: B cannot run it in the same way", selection.label())));
+        let Some(other) = b.plan.selections.iter().position(|other| is_same(selection, other))
+        else {
+            (a.events)(Event::Note(&format!(
+                "{} is left out: B cannot run it in the same way",
+                selection.label()
+            )));
             continue;
         };
         let jobs = match &selection.ramp {
@@ -221,16 +259,17 @@ fn figures([a, b]: [&Campaign<'_>; 2]) -> Result<Vec<Figure>> {
         figures.extend(jobs.into_iter().map(new));
     }
     if figures.is_empty() {
-        return Err(
-            Error::usage("campaign", "A and B have no workload in common").advise("name another with --workload")
-        );
+        return Err(Error::usage("campaign", "A and B have no workload in common")
+            .advise("name another with --workload"));
     }
     Ok(figures)
 }
 
 /// The same work, driven in the same way.
 fn is_same(a: &Selection, b: &Selection) -> bool {
-    let key = |selection: &Selection| (selection.workload.id.clone(), selection.asked_as.clone(), selection.drive);
+    let key = |selection: &Selection| {
+        (selection.workload.id.clone(), selection.asked_as.clone(), selection.drive)
+    };
     key(a) == key(b) && a.chosen == b.chosen
 }
 
@@ -240,7 +279,8 @@ fn automatic() -> Error {
 }
 
 impl Trials<'_> {
-    /// Measures blocks until nothing is open, the time is over or somebody asks to stop; none if another one needs new servers.
+    /// Measures blocks until nothing is open, the time is over or somebody asks to stop; none if
+    /// another one needs new servers.
     fn blocks(
         &self,
         course: &mut Course,
@@ -251,7 +291,8 @@ impl Trials<'_> {
         let rule = Rule { margin: self.margin, figures: course.figures.len() };
         loop {
             let status = self.block(course, &rule, sides, store)?;
-            let is_over = status.is_some() || !course.figures.iter().any(|figure| figure.is_open(&rule));
+            let is_over =
+                status.is_some() || !course.figures.iter().any(|figure| figure.is_open(&rule));
             if is_over || is_fresh {
                 return Ok(status.or(is_over.then_some(RunStatus::Finished)));
             }
@@ -271,7 +312,8 @@ impl Trials<'_> {
             course.begin = Instant::now();
         }
         let mut keys = KeyStream::for_job(self.sides[0].plan.seed, course.block);
-        let mut open: Vec<usize> = (0..course.figures.len()).filter(|&at| course.figures[at].is_open(rule)).collect();
+        let mut open: Vec<usize> =
+            (0..course.figures.len()).filter(|&at| course.figures[at].is_open(rule)).collect();
         shuffle(&mut open, &mut keys);
         for at in open {
             let left_s = self.most_s - course.begin.elapsed().as_secs_f64();
@@ -285,7 +327,9 @@ impl Trials<'_> {
                     let [a, b] = &mut *sides;
                     Trials::pair(figure, order, (&mut [a, b], seqs), left_s, store)?
                 }
-                Some(halves) => Trials::duet(figure, (order, halves), (sides, seqs), left_s, store)?,
+                Some(halves) => {
+                    Trials::duet(figure, (order, halves), (sides, seqs), left_s, store)?
+                }
             };
             if status.is_some() {
                 return Ok(status);
@@ -315,7 +359,8 @@ impl Trials<'_> {
         Ok(None)
     }
 
-    /// A trial of both sides at the same time, and one more on swapped halves; A has the half of this order first.
+    /// A trial of both sides at the same time, and one more on swapped halves; A has the half of
+    /// this order first.
     fn duet(
         figure: &mut Figure,
         (order, halves): ([usize; 2], &Halves),
@@ -349,7 +394,9 @@ impl Trials<'_> {
         let text = match (figure.outcome(rule), figure.blocks.is_hopeless()) {
             (Outcome::Undecided, false) => return,
             (Outcome::Undecided, true) => format!("{}: no trial can be used", figure.label),
-            (outcome, _) => format!("{}: {}{} after {blocks}", figure.label, outcome.name(), figure.ratio(rule)),
+            (outcome, _) => {
+                format!("{}: {}{} after {blocks}", figure.label, outcome.name(), figure.ratio(rule))
+            }
         };
         (self.sides[0].events)(Event::Note(&text));
     }
@@ -359,10 +406,13 @@ impl Trials<'_> {
         let open: Vec<&Figure> = figures.iter().filter(|figure| figure.is_open(rule)).collect();
         let Some(first) = open.first() else { return };
         let more_s = open.iter().map(|figure| figure.blocks.more_s(rule)).sum::<Option<f64>>();
-        let more = more_s.map_or(String::new(), |s| format!(", about {:.0} more s decide them all", s.ceil()));
+        let more = more_s
+            .map_or(String::new(), |s| format!(", about {:.0} more s decide them all", s.ceil()));
         let example = format!("{}{}", first.label, first.ratio(rule));
         let (open, all) = (open.len(), figures.len());
-        (self.sides[0].events)(Event::Note(&format!("block {block}: {open} of {all} figures open ({example}){more}")));
+        (self.sides[0].events)(Event::Note(&format!(
+            "block {block}: {open} of {all} figures open ({example}){more}"
+        )));
     }
 }
 
@@ -370,8 +420,10 @@ impl Figure {
     /// A block of these rounds, with the trials of A and B that were measured.
     fn add(&mut self, rounds: &[[Option<Kept>; 2]]) {
         let failed = Verdict::from_reasons(Vec::new());
-        let rounds: Vec<_> =
-            rounds.iter().map(|round| round.each_ref().map(|kept| trial(kept.as_ref(), &failed))).collect();
+        let rounds: Vec<_> = rounds
+            .iter()
+            .map(|round| round.each_ref().map(|kept| trial(kept.as_ref(), &failed)))
+            .collect();
         self.blocks.add(&rounds);
     }
 
@@ -402,7 +454,13 @@ impl<'m, 'p> Side<'_, 'm, 'p> {
     fn prepared(&self, figure: &Figure) -> (&'m Selection, Result<Evictor>) {
         let selection = &self.measuring.plan.selections[figure.selections[self.at]];
         let is_first = figure.blocks.count() + figure.blocks.left_out == 0;
-        (selection, (self.measuring.prepare)(selection, if is_first { Answers::Check } else { Answers::Known }))
+        (
+            selection,
+            (self.measuring.prepare)(
+                selection,
+                if is_first { Answers::Check } else { Answers::Known },
+            ),
+        )
     }
 
     /// Ready for a round of a duet.
@@ -414,7 +472,13 @@ impl<'m, 'p> Side<'_, 'm, 'p> {
     ) -> Player<'s, 'm, 'p> {
         let (selection, prepared) = self.prepared(figure);
         let spec = self.measuring.announced((selection, figure.jobs, None), seq, left_s);
-        Player { measuring: self.measuring, probing: &mut *self.probing, spec, prepared, processors }
+        Player {
+            measuring: self.measuring,
+            probing: &mut *self.probing,
+            spec,
+            prepared,
+            processors,
+        }
     }
 }
 

@@ -1,5 +1,5 @@
-//! Checks of what is judged and computed from counters: a name that is misspelt would be one that is never known, and the
-//! claim would silently say nothing.
+//! Checks of what is judged and computed from counters: a name that is misspelt would be one that
+//! is never known, and the claim would silently say nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -68,11 +68,13 @@ pub(super) fn counters(catalog: &Catalog) -> Vec<&str> {
     of_engines.chain(MEASURED.iter().copied()).collect()
 }
 
-/// The counters that an engine gives: every word of the SQL that reads them, where a column is one, and its library's.
+/// The counters that an engine gives: every word of the SQL that reads them, where a column is one,
+/// and its library's.
 fn given<'a>(catalog: &'a Catalog, engine: &str) -> impl Iterator<Item = &'a str> {
     let blocks = catalog.probes.get(engine).into_iter().flatten();
     let counting = blocks.filter(|block| block.name.starts_with(COUNTER_BLOCKS));
-    let words = counting.flat_map(|block| block.text.split(|c: char| !c.is_alphanumeric() && c != '_'));
+    let words =
+        counting.flat_map(|block| block.text.split(|c: char| !c.is_alphanumeric() && c != '_'));
     let library = catalog.engine_files.get(engine).into_iter().flat_map(|file| &file.counters);
     words.chain(library.map(String::as_str))
 }
@@ -85,14 +87,20 @@ fn abilities(catalog: &Catalog) -> BTreeMap<String, Abilities> {
     let of = |engine: &str| {
         let has = catalog.engine_files.get(engine).into_iter().flat_map(|file| &file.has);
         let has = has.map(|(name, has)| (name.clone(), has.org().map(String::from)));
-        (engine.to_string(), given(catalog, engine).map(|name| (name.to_string(), None)).chain(has).collect())
+        (
+            engine.to_string(),
+            given(catalog, engine).map(|name| (name.to_string(), None)).chain(has).collect(),
+        )
     };
     catalog.engines().into_iter().map(of).collect()
 }
 
-/// True if an engine with these abilities has, or with `!` lacks, what a claim needs of tables in an organisation.
+/// True if an engine with these abilities has, or with `!` lacks, what a claim needs of tables in
+/// an organisation.
 fn meets(has: &Abilities, need: &str, org: &str) -> bool {
-    let holds = |name: &str| has.get(name).is_some_and(|of| of.as_ref().is_none_or(|named| Claim::names(named, org)));
+    let holds = |name: &str| {
+        has.get(name).is_some_and(|of| of.as_ref().is_none_or(|named| Claim::names(named, org)))
+    };
     need.strip_prefix(LACKS).map_or_else(|| holds(need), |lacked| !holds(lacked))
 }
 
@@ -101,22 +109,27 @@ pub(super) fn resolve(catalog: &mut Catalog) {
     let abilities = abilities(catalog);
     for entry in &mut catalog.entries {
         let orgs = orgs(&entry.workload);
-        let [contract, crosscheck] = entry
-            .written
-            .each_ref()
-            .map(|claims| claims.iter().flat_map(|claim| on_engines(claim, &orgs, &abilities)).collect());
+        let [contract, crosscheck] = entry.written.each_ref().map(|claims| {
+            claims.iter().flat_map(|claim| on_engines(claim, &orgs, &abilities)).collect()
+        });
         (entry.workload.contract, entry.workload.crosscheck) = (contract, crosscheck);
     }
 }
 
-/// The organisations in which a workload can have its tables; that of the engine if it has no choice.
+/// The organisations in which a workload can have its tables; that of the engine if it has no
+/// choice.
 fn orgs(workload: &Workload) -> Vec<String> {
     let param = workload.params.iter().find(|param| param.name == ORG);
     param.map_or_else(|| vec![OWN_ORG.into()], |param| param.values.clone())
 }
 
-/// A claim for the engines that have all that it needs; one more for those that have it of some of the tables only.
-fn on_engines(claim: &Claim, orgs: &[String], abilities: &BTreeMap<String, Abilities>) -> Vec<Claim> {
+/// A claim for the engines that have all that it needs; one more for those that have it of some of
+/// the tables only.
+fn on_engines(
+    claim: &Claim,
+    orgs: &[String],
+    abilities: &BTreeMap<String, Abilities>,
+) -> Vec<Claim> {
     if claim.needs.is_empty() {
         return vec![claim.clone()];
     }
@@ -137,14 +150,24 @@ fn on_engines(claim: &Claim, orgs: &[String], abilities: &BTreeMap<String, Abili
     able.chain(nobody).collect()
 }
 
-/// The parameters with which a claim holds that holds only of tables in `held`, of those that it names.
-fn only(claim: &Claim, named: &[&String], held: &[&String], orgs: &[String]) -> BTreeMap<String, String> {
+/// The parameters with which a claim holds that holds only of tables in `held`, of those that it
+/// names.
+fn only(
+    claim: &Claim,
+    named: &[&String],
+    held: &[&String],
+    orgs: &[String],
+) -> BTreeMap<String, String> {
     let mut params = claim.params.clone();
     if held.len() < named.len() {
-        let without: Vec<&str> = orgs.iter().filter(|org| !held.contains(org)).map(String::as_str).collect();
+        let without: Vec<&str> =
+            orgs.iter().filter(|org| !held.contains(org)).map(String::as_str).collect();
         let held: Vec<&str> = held.iter().map(|org| org.as_str()).collect();
         let excluding = without.len() < held.len();
-        params.insert(ORG.into(), if excluding { format!("!{}", without.join("|")) } else { held.join("|") });
+        params.insert(
+            ORG.into(),
+            if excluding { format!("!{}", without.join("|")) } else { held.join("|") },
+        );
     }
     params
 }
@@ -170,26 +193,37 @@ pub(super) fn findings(names: &Names, workload: &Workload) -> Vec<String> {
     let (mut known, needed) = (sample_facts(workload), &names.needed);
     known.extend(names.counts.clone());
     let claims = workload.contract.iter().chain(&workload.crosscheck);
-    let findings =
-        claims.filter_map(|of| Some(format!("the claim on {}{}", of.what, claim(workload, of, &known, needed)?)));
-    let metrics = std::iter::once(&workload.kpm).chain(&workload.second).filter_map(|kpm| metric(kpm, &known));
+    let findings = claims.filter_map(|of| {
+        Some(format!("the claim on {}{}", of.what, claim(workload, of, &known, needed)?))
+    });
+    let metrics = std::iter::once(&workload.kpm)
+        .chain(&workload.second)
+        .filter_map(|kpm| metric(kpm, &known));
     let threads = workload.threads.iter().filter_map(|threads| threads.eval(&known).err());
     findings.chain(metrics).chain(threads).collect()
 }
 
 fn metric(kpm: &Kpm, known: &Facts) -> Option<String> {
     let (KpmValue::Counter(name) | KpmValue::CounterBlocks(name)) = &kpm.value else { return None };
-    (!known.contains_key(name)).then(|| format!("the metric counts the unknown counter {}", quote(name)))
+    (!known.contains_key(name))
+        .then(|| format!("the metric counts the unknown counter {}", quote(name)))
 }
 
-fn claim(workload: &Workload, claim: &Claim, known: &Facts, needed: &BTreeSet<String>) -> Option<String> {
+fn claim(
+    workload: &Workload,
+    claim: &Claim,
+    known: &Facts,
+    needed: &BTreeSet<String>,
+) -> Option<String> {
     if claim.min.is_none() && claim.max.is_none() && claim.equals.is_none() {
         return Some(" has none of min, max, equals".into());
     }
-    let unknown = |kind: &str, name: &String| format!(" names the unknown {kind} {name}", name = quote(name));
+    let unknown =
+        |kind: &str, name: &String| format!(" names the unknown {kind} {name}", name = quote(name));
     let drives = [Drive::Database, Drive::Client].map(Drive::name);
     let mut counters = std::iter::once(&claim.what).chain(&claim.per).chain(&claim.when);
-    let counter = counters.find(|name| !known.contains_key(*name)).map(|name| unknown("counter", name));
+    let counter =
+        counters.find(|name| !known.contains_key(*name)).map(|name| unknown("counter", name));
     let bare = |need: &String| need.trim_start_matches(LACKS).to_string();
     let need = claim.needs.iter().map(bare).find(|name| !needed.contains(name));
     let listed = claim.needs.is_empty() && !claim.engines.is_empty();
@@ -197,14 +231,18 @@ fn claim(workload: &Workload, claim: &Claim, known: &Facts, needed: &BTreeSet<St
     let drive = claim.drives.iter().find(|name| !drives.contains(&name.as_str()));
     let place = counter.or(drive.map(|name| unknown("drive", name)));
     let place = place.or(need.map(|name| format!(" needs '{name}', which no engine has")));
-    let place = place.or(listed.then(|| " names engines; say in 'needs' what they must have".into()));
-    let place = place.or(nobody.then(|| format!(": no engine has all that it needs ({})", claim.needs.join(", "))));
+    let place =
+        place.or(listed.then(|| " names engines; say in 'needs' what they must have".into()));
+    let place = place
+        .or(nobody
+            .then(|| format!(": no engine has all that it needs ({})", claim.needs.join(", "))));
     place.or_else(|| claim.params.iter().find_map(|(name, named)| values(workload, name, named)))
 }
 
 /// A parameter or one of the values `a|b` that are named and the workload has not.
 pub(super) fn values(workload: &Workload, name: &str, named: &str) -> Option<String> {
     let (_, mut values) = Claim::named_values(named);
-    let one = |value: &str| fixed(workload, &BTreeMap::from([(name.to_string(), value.to_string())]));
+    let one =
+        |value: &str| fixed(workload, &BTreeMap::from([(name.to_string(), value.to_string())]));
     values.find_map(one).map(|what| format!(": {what}"))
 }

@@ -58,7 +58,10 @@ impl File {
     /// The file as that of another engine, which has none such of its own.
     fn lent_to(&self, engine: &str) -> File {
         let name = self.path.rsplit('/').next().unwrap_or_default();
-        let (dir, ending) = (&self.path[..self.path.len() - name.len()], name.rsplit('.').next().unwrap_or_default());
+        let (dir, ending) = (
+            &self.path[..self.path.len() - name.len()],
+            name.rsplit('.').next().unwrap_or_default(),
+        );
         File { path: format!("{dir}{engine}.{ending}"), lent: true, ..self.clone() }
     }
 }
@@ -66,12 +69,14 @@ impl File {
 /// Folders in which an engine may use the files of another one.
 const LENDING: [&str; 3] = ["workloads", "datasets", "harness"];
 
-/// The files with those that engines take from others (`likes`: each with the other's name): SQL files before their own,
-/// which need hold only the blocks that differ, other files where they have none of their own.
+/// The files with those that engines take from others (`likes`: each with the other's name): SQL
+/// files before their own, which need hold only the blocks that differ, other files where they have
+/// none of their own.
 pub(super) fn with_lent(files: &[File], likes: &BTreeMap<String, String>) -> Vec<File> {
     let mut all = Vec::new();
     for (engine, other) in likes {
-        let of_other = files.iter().filter(|file| LENDING.contains(&file.parts()[0]) && file.stem() == other);
+        let of_other =
+            files.iter().filter(|file| LENDING.contains(&file.parts()[0]) && file.stem() == other);
         let lent = of_other.map(|file| file.lent_to(engine));
         let has_own = |lent: &File| files.iter().any(|file| file.path == lent.path);
         all.extend(lent.filter(|lent| lent.path.ends_with(".sql") || !has_own(lent)));
@@ -101,9 +106,15 @@ fn collect_embedded(dir: &Dir<'_>, root: &str, files: &mut Vec<File>) {
             DirEntry::Dir(dir) => collect_embedded(dir, root, files),
             DirEntry::File(file) => {
                 let whole = file.path().to_string_lossy().replace('\\', "/");
-                let path = whole.strip_prefix(root).unwrap_or(&whole).trim_start_matches('/').to_string();
+                let path =
+                    whole.strip_prefix(root).unwrap_or(&whole).trim_start_matches('/').to_string();
                 if let (true, Some(text)) = (is_catalogue_file(&path), file.contents_utf8()) {
-                    files.push(File { label: format!("catalog/{whole}"), path, text: text.into(), lent: false });
+                    files.push(File {
+                        label: format!("catalog/{whole}"),
+                        path,
+                        text: text.into(),
+                        lent: false,
+                    });
                 }
             }
         }
@@ -118,23 +129,34 @@ pub(super) fn from_dir(root: &Path) -> Result<Vec<File>> {
     let mut files = Vec::new();
     collect_dir(root, root, &mut files)?;
     if files.is_empty() {
-        return Err(Error::usage(root.display().to_string(), "no catalogue file in this directory")
-            .advise("it needs workloads/<group>/group.toml or another folder of a catalogue"));
+        return Err(Error::usage(
+            root.display().to_string(),
+            "no catalogue file in this directory",
+        )
+        .advise("it needs workloads/<group>/group.toml or another folder of a catalogue"));
     }
     Ok(sorted(files))
 }
 
-/// Reads what belongs to a catalogue, in its folders only and as deep as they go: a link that leads back ends there.
+/// Reads what belongs to a catalogue, in its folders only and as deep as they go: a link that leads
+/// back ends there.
 fn collect_dir(root: &Path, dir: &Path, files: &mut Vec<File>) -> Result<()> {
     for entry in std::fs::read_dir(dir).map_err(|error| unreadable(dir, &error))? {
         let path = entry.map_err(|error| unreadable(dir, &error))?.path();
-        let Some(relative) = relative_path(root, &path).filter(|path| is_of_catalogue(path)) else { continue };
+        let Some(relative) = relative_path(root, &path).filter(|path| is_of_catalogue(path)) else {
+            continue;
+        };
         if path.is_dir() {
             check_depth(&path, &relative)?;
             collect_dir(root, &path, files)?;
         } else if is_catalogue_file(&relative) {
             let text = text_of(&path)?;
-            files.push(File { path: relative, label: path.display().to_string(), text, lent: false });
+            files.push(File {
+                path: relative,
+                label: path.display().to_string(),
+                text,
+                lent: false,
+            });
             check_total(root, files)?;
         }
     }
@@ -142,13 +164,15 @@ fn collect_dir(root: &Path, dir: &Path, files: &mut Vec<File>) -> Result<()> {
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> Error {
-    Error::usage(path.display().to_string(), format!("cannot be read ({error})")).advise("check --catalog")
+    Error::usage(path.display().to_string(), format!("cannot be read ({error})"))
+        .advise("check --catalog")
 }
 
 /// Whatever is hidden is somebody else's: of an editor, of version control.
 fn is_of_catalogue(path: &str) -> bool {
     let mut parts = path.split('/');
-    parts.clone().next().is_some_and(|folder| FOLDERS.contains(&folder)) && !parts.any(|part| part.starts_with('.'))
+    parts.clone().next().is_some_and(|folder| FOLDERS.contains(&folder))
+        && !parts.any(|part| part.starts_with('.'))
 }
 
 fn check_depth(path: &Path, relative: &str) -> Result<()> {
@@ -162,7 +186,9 @@ fn check_depth(path: &Path, relative: &str) -> Result<()> {
 /// The text of a regular file of a possible size: a pipe would never end.
 fn text_of(path: &Path) -> Result<String> {
     let data = std::fs::metadata(path).map_err(|error| unreadable(path, &error))?;
-    let refused = |what: String| Error::usage(path.display().to_string(), what).advise("remove it from the catalogue");
+    let refused = |what: String| {
+        Error::usage(path.display().to_string(), what).advise("remove it from the catalogue")
+    };
     if !data.is_file() {
         return Err(refused("is not a regular file".into()));
     }
@@ -185,7 +211,8 @@ fn check_total(root: &Path, files: &[File]) -> Result<()> {
         return Ok(());
     }
     let what = format!("holds more than {MOST_FILES} files or {} MB", MOST_TOTAL_BYTES / MB);
-    Err(Error::usage(root.display().to_string(), what).advise("name the directory of a catalogue with --catalog"))
+    Err(Error::usage(root.display().to_string(), what)
+        .advise("name the directory of a catalogue with --catalog"))
 }
 
 fn relative_path(root: &Path, path: &Path) -> Option<String> {
@@ -194,7 +221,8 @@ fn relative_path(root: &Path, path: &Path) -> Option<String> {
 
 /// TOML and SQL files in one of the catalogue's folders; templates of exported scripts too.
 fn is_catalogue_file(path: &str) -> bool {
-    let of_scripts = path.starts_with("export/") && (path.ends_with(".sh") || path.ends_with(".md"));
+    let of_scripts =
+        path.starts_with("export/") && (path.ends_with(".sh") || path.ends_with(".md"));
     is_of_catalogue(path) && (path.ends_with(".toml") || path.ends_with(".sql") || of_scripts)
 }
 

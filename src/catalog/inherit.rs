@@ -1,5 +1,6 @@
-//! What workloads inherit: the defaults of their group, and claims and parameters that they use by name. The tables of a file
-//! are completed before they are read, so that every value keeps the place where it is written.
+//! What workloads inherit: the defaults of their group, and claims and parameters that they use by
+//! name. The tables of a file are completed before they are read, so that every value keeps the
+//! place where it is written.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,7 +18,8 @@ use crate::error::{Error, Result};
 pub(super) const COMMON: &str = "common.toml";
 const DEFAULTS: &str = "defaults";
 /// The lists of a workload that may use names, each with the table that gives them.
-const LISTS: [(&str, &str); 3] = [("contract", "claims"), ("crosscheck", "claims"), ("params", "params")];
+const LISTS: [(&str, &str); 3] =
+    [("contract", "claims"), ("crosscheck", "claims"), ("params", "params")];
 /// In an entry of such a list: the name; the other keys are put over what it stands for.
 const USE: &str = "use";
 
@@ -49,11 +51,12 @@ impl Places {
     }
 }
 
-/// Reads a group file with what its workloads inherit from `common`, the later files before the earlier, and from itself.
+/// Reads a group file with what its workloads inherit from `common`, the later files before the
+/// earlier, and from itself.
 ///
 /// # Errors
-/// `file:line` of what is wrong, of a name that there is not or that stands for itself, and of a default or name of the group
-/// that no workload takes.
+/// `file:line` of what is wrong, of a name that there is not or that stands for itself, and of a
+/// default or name of the group that no workload takes.
 pub(super) fn group(common: &[File], file: &File) -> Result<(GroupFile, Places)> {
     let files: Vec<&File> = common.iter().chain([file]).collect();
     let places = Places(files.iter().map(|file| (file.label.clone(), file.text.clone())).collect());
@@ -71,7 +74,10 @@ pub(super) fn group(common: &[File], file: &File) -> Result<(GroupFile, Places)>
         names.take(&mut table);
         let more = table.keys().next().filter(|_| text.len() < start);
         if let Some(key) = more {
-            return Err(places.error(key.span().start, format!("'{}' is neither claims nor params", key.get_ref())));
+            return Err(places.error(
+                key.span().start,
+                format!("'{}' is neither claims nor params", key.get_ref()),
+            ));
         }
     }
     complete(&mut table, &names)?;
@@ -87,7 +93,9 @@ fn complete<'a>(group: &mut DeTable<'a>, names: &Names<'a, '_>) -> Result<()> {
         Some(DeValue::Table(defaults)) => defaults,
         _ => DeTable::new(),
     };
-    let Some(DeValue::Array(workloads)) = group.get_mut("workload").map(Spanned::get_mut) else { return Ok(()) };
+    let Some(DeValue::Array(workloads)) = group.get_mut("workload").map(Spanned::get_mut) else {
+        return Ok(());
+    };
     let mut taken = BTreeSet::new();
     for workload in workloads.iter_mut() {
         let DeValue::Table(workload) = workload.get_mut() else { continue };
@@ -102,7 +110,8 @@ fn complete<'a>(group: &mut DeTable<'a>, names: &Names<'a, '_>) -> Result<()> {
     match defaults.keys().find(|key| !taken.contains(key.get_ref())) {
         None => Ok(()),
         Some(key) => {
-            let what = format!("no workload takes the default '{}': each has its own", key.get_ref());
+            let what =
+                format!("no workload takes the default '{}': each has its own", key.get_ref());
             Err(names.places.error(key.span().start, what).advise("remove it"))
         }
     }
@@ -121,7 +130,9 @@ impl<'a> Names<'a, '_> {
     /// Takes the tables of names out of a file.
     fn take(&mut self, file: &mut DeTable<'a>) {
         for kind in ["claims", "params"] {
-            let Some(DeValue::Table(table)) = file.remove(kind).map(Spanned::into_inner) else { continue };
+            let Some(DeValue::Table(table)) = file.remove(kind).map(Spanned::into_inner) else {
+                continue;
+            };
             let named = table.into_iter().map(|(key, value)| {
                 let at = key.span().start;
                 ((kind, key.into_inner().into_owned()), (at, value))
@@ -132,10 +143,14 @@ impl<'a> Names<'a, '_> {
 
     fn expand_lists(&self, workload: &mut DeTable<'a>) -> Result<()> {
         for (list, kind) in LISTS {
-            let Some(DeValue::Array(items)) = workload.get_mut(list).map(Spanned::get_mut) else { continue };
+            let Some(DeValue::Array(items)) = workload.get_mut(list).map(Spanned::get_mut) else {
+                continue;
+            };
             let mut expanded = toml::de::DeArray::new();
             for item in items.iter() {
-                self.expand(kind, item, &mut Vec::new())?.into_iter().for_each(|item| expanded.push(item));
+                self.expand(kind, item, &mut Vec::new())?
+                    .into_iter()
+                    .for_each(|item| expanded.push(item));
             }
             *items = expanded;
         }
@@ -143,14 +158,23 @@ impl<'a> Names<'a, '_> {
     }
 
     /// What an entry of a list stands for; `open` are the names that are being looked up.
-    fn expand(&self, kind: &'static str, item: &Value<'a>, open: &mut Vec<String>) -> Result<Vec<Value<'a>>> {
+    fn expand(
+        &self,
+        kind: &'static str,
+        item: &Value<'a>,
+        open: &mut Vec<String>,
+    ) -> Result<Vec<Value<'a>>> {
         let Some((name, own)) = used(item) else { return Ok(vec![item.clone()]) };
         let error = |what: String| self.places.error(item.span().start, what);
         if open.contains(&name) {
-            return Err(error(format!("'{name}' refers to itself: {} -> {name}", open.join(" -> "))));
+            return Err(error(format!(
+                "'{name}' refers to itself: {} -> {name}",
+                open.join(" -> ")
+            )));
         }
         let Some((at, value)) = self.named.get(&(kind, name.clone())) else {
-            let known = self.named.keys().filter(|(of, _)| *of == kind).map(|(_, name)| name.as_str());
+            let known =
+                self.named.keys().filter(|(of, _)| *of == kind).map(|(_, name)| name.as_str());
             let advice = match nearest(&name, known).first() {
                 Some(near) => format!("did you mean {near}?"),
                 None => format!("define it in [{kind}] of the group or of {COMMON}"),
@@ -176,7 +200,10 @@ impl<'a> Names<'a, '_> {
         let used = self.used.borrow();
         let unused = self.named.iter().find(|(_, (at, _))| *at >= start && !used.contains(at));
         unused.map_or(Ok(()), |((kind, name), (at, _))| {
-            Err(self.places.error(*at, format!("no workload uses '{name}' of [{kind}]")).advise("remove it"))
+            Err(self
+                .places
+                .error(*at, format!("no workload uses '{name}' of [{kind}]"))
+                .advise("remove it"))
         })
     }
 }
@@ -225,11 +252,17 @@ mod tests {
         kpm = { value = 'ops', unit = 'qps', better = 'higher' }\n";
 
     fn file(name: &str, text: &str) -> File {
-        File { path: format!("workloads/{name}"), label: name.into(), text: text.into(), lent: false }
+        File {
+            path: format!("workloads/{name}"),
+            label: name.into(),
+            text: text.into(),
+            lent: false,
+        }
     }
 
     fn read(text: &str) -> Result<GroupFile> {
-        group(&[file(COMMON, COMMON_TEXT)], &file("t/group.toml", &format!("{HEAD}{text}"))).map(|(group, _)| group)
+        group(&[file(COMMON, COMMON_TEXT)], &file("t/group.toml", &format!("{HEAD}{text}")))
+            .map(|(group, _)| group)
     }
 
     fn refused(text: &str) -> String {
@@ -241,17 +274,29 @@ mod tests {
         let text = "[claims]\nboth = ['waited', { use = 'synced', max = 9 }]\n\
             [[workload]]\nid = 'T-1'\nparams = ['org']\ncontract = [{ use = 'both', params = { x = 'y' } }]\n\
             [[workload]]\nid = 'T-2'\ntitle = 'own'\ncontract = [{ what = 'rows', max = 0, because = 'b' }]\n";
-        let workloads: Vec<_> =
-            read(text).unwrap().workload.into_iter().map(|entry| entry.into_workload("T")).collect();
+        let workloads: Vec<_> = read(text)
+            .unwrap()
+            .workload
+            .into_iter()
+            .map(|entry| entry.into_workload("T"))
+            .collect();
         assert_eq!([&workloads[0].title, &workloads[1].title], ["all", "own"]);
         assert_eq!(workloads[0].params[0].values, ["heap"]);
         let shown = |claim: &Claim| {
-            let params: Vec<_> = claim.params.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            let params: Vec<_> =
+                claim.params.iter().map(|(name, value)| format!("{name}={value}")).collect();
             let max = claim.max.as_ref().map(|max| max.0.clone()).unwrap_or_default();
             format!("{} {max} {:?} {}", claim.what, claim.when, params.join(","))
         };
         let claims: Vec<_> = workloads[0].contract.iter().map(shown).collect();
-        assert_eq!(claims, ["commits jobs None x=y", "durable  Some(\"commits\") org=heap,x=y", "commits 9 None x=y"]);
+        assert_eq!(
+            claims,
+            [
+                "commits jobs None x=y",
+                "durable  Some(\"commits\") org=heap,x=y",
+                "commits 9 None x=y"
+            ]
+        );
         assert_eq!(workloads[1].contract.len(), 1);
     }
 
@@ -259,15 +304,27 @@ mod tests {
     fn what_is_wrong_is_named_in_the_file_where_it_stands() {
         let workload = |fields: &str| format!("[[workload]]\nid = 'T-1'\n{fields}\n");
         let unknown = refused(&workload("contract = ['syncd']"));
-        assert_eq!(unknown, "t/group.toml:9: there is no 'syncd' in [claims]; did you mean synced?");
+        assert_eq!(
+            unknown,
+            "t/group.toml:9: there is no 'syncd' in [claims]; did you mean synced?"
+        );
         let param = refused(&workload("params = [{ use = 'zzz' }]"));
-        assert!(param.starts_with("t/group.toml:9: there is no 'zzz' in [params]; define it in [params]"), "{param}");
-        let cycle = refused(&format!("[claims]\na = ['b']\nb = 'a'\n{}", workload("contract = ['a']")));
+        assert!(
+            param.starts_with(
+                "t/group.toml:9: there is no 'zzz' in [params]; define it in [params]"
+            ),
+            "{param}"
+        );
+        let cycle =
+            refused(&format!("[claims]\na = ['b']\nb = 'a'\n{}", workload("contract = ['a']")));
         assert_eq!(cycle, "t/group.toml:9: 'a' refers to itself: a -> b -> a");
         let unused = refused(&format!("[claims]\na = 'synced'\n{}", workload("")));
         assert_eq!(unused, "t/group.toml:8: no workload uses 'a' of [claims]; remove it");
         let default = refused(&workload("title = 'own'"));
-        assert_eq!(default, "t/group.toml:5: no workload takes the default 'title': each has its own; remove it");
+        assert_eq!(
+            default,
+            "t/group.toml:5: no workload takes the default 'title': each has its own; remove it"
+        );
         let field = refused(&workload("contract = [{ use = 'synced', perr = 'ops' }]"));
         assert!(field.starts_with("t/group.toml:9: unknown field `perr`"), "{field}");
         let typed = refused(&workload("contract = [{ use = 'synced', because = 7 }]"));

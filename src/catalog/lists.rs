@@ -20,7 +20,13 @@ pub struct Group {
 impl Group {
     /// A group without prose that stands last.
     pub fn new(id: &str, title: &str) -> Group {
-        Group { id: id.into(), title: title.into(), about: String::new(), order: u32::MAX, form: None }
+        Group {
+            id: id.into(),
+            title: title.into(),
+            about: String::new(),
+            order: u32::MAX,
+            form: None,
+        }
     }
 }
 

@@ -19,8 +19,14 @@ use super::{Catalog, DataSet, Entry, Group, Suite, check_claims, inherit, profil
 /// # Errors
 /// `file:line` of what cannot be read, and of an id that comes twice within `files`.
 pub(super) fn add_layer(catalog: &mut Catalog, files: &[File]) -> Result<()> {
-    files.iter().filter(|file| file.parts()[0] == "engines").try_for_each(|file| add_engine(catalog, file))?;
-    let likes = catalog.engine_files.iter().filter_map(|(name, file)| Some((name.clone(), file.like.clone()?)));
+    files
+        .iter()
+        .filter(|file| file.parts()[0] == "engines")
+        .try_for_each(|file| add_engine(catalog, file))?;
+    let likes = catalog
+        .engine_files
+        .iter()
+        .filter_map(|(name, file)| Some((name.clone(), file.like.clone()?)));
     let files = &with_lent(files, &likes.collect());
     let mut folders: BTreeMap<(&str, &str), Vec<&File>> = BTreeMap::new();
     let mut shared: Vec<&File> = Vec::new();
@@ -28,7 +34,9 @@ pub(super) fn add_layer(catalog: &mut Catalog, files: &[File]) -> Result<()> {
         match file.parts()[..] {
             ["workloads", inherit::COMMON] => catalog.common.push(file.clone()),
             ["workloads", name] if name.ends_with(".sql") => shared.push(file),
-            [kind @ ("workloads" | "datasets"), folder, _] => folders.entry((kind, folder)).or_default().push(file),
+            [kind @ ("workloads" | "datasets"), folder, _] => {
+                folders.entry((kind, folder)).or_default().push(file)
+            }
             ["suites", _] => add_suite(catalog, file)?,
             ["profiles", _] => profiles::add(catalog, file)?,
             ["harness", _] => add_blocks(&mut catalog.harness, file)?,
@@ -55,7 +63,8 @@ pub(super) fn add_layer(catalog: &mut Catalog, files: &[File]) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a file that is to be named after one of `engines` and is not: what it says would be missed elsewhere.
+/// Refuses a file that is to be named after one of `engines` and is not: what it says would be
+/// missed elsewhere.
 ///
 /// # Errors
 /// The file, with the nearest engine.
@@ -67,7 +76,8 @@ pub(super) fn only_of_engines(files: &[File], engines: &[&str]) -> Result<()> {
     };
     for file in files.iter().filter(of_engine) {
         let sql = file.path.ends_with(".sql");
-        let common = (sql && matches!(file.parts()[0], "workloads" | "datasets")).then_some(BlockSet::COMMON);
+        let common = (sql && matches!(file.parts()[0], "workloads" | "datasets"))
+            .then_some(BlockSet::COMMON);
         let names: Vec<&str> = common.into_iter().chain(engines.iter().copied()).collect();
         let stem = file.stem();
         if !names.contains(&stem) {
@@ -75,7 +85,8 @@ pub(super) fn only_of_engines(files: &[File], engines: &[&str]) -> Result<()> {
                 Some(near) => format!("did you mean {near}.{}?", if sql { "sql" } else { "toml" }),
                 None => format!("name the file after one of these: {}", names.join(", ")),
             };
-            return Err(Error::usage(&file.label, format!("{} is not an engine", quote(stem))).advise(advice));
+            return Err(Error::usage(&file.label, format!("{} is not an engine", quote(stem)))
+                .advise(advice));
         }
     }
     Ok(())
@@ -87,7 +98,8 @@ fn misplaced(file: &File) -> Error {
     )
 }
 
-/// The SQL files of a folder; blocks of an engine's own replace those that it takes from another one.
+/// The SQL files of a folder; blocks of an engine's own replace those that it takes from another
+/// one.
 fn folder_blocks(files: &[&File]) -> Result<BlockSet> {
     let mut blocks = BlockSet::default();
     let (lent, own): (Vec<&File>, Vec<&File>) =
@@ -128,7 +140,9 @@ fn read_group(catalog: &mut Catalog, folder: &str, files: &[&File]) -> Result<Ve
         Entry { workload, written, blocks: Arc::clone(&blocks), place }
     };
     let mut entries: Vec<Entry> = workload.into_iter().map(entry).collect();
-    for file in files.iter().filter(|file| file.path.ends_with(".toml") && !file.path.ends_with(GROUP)) {
+    for file in
+        files.iter().filter(|file| file.path.ends_with(".toml") && !file.path.ends_with(GROUP))
+    {
         on_engine(file, &mut group, &mut entries)?;
     }
     catalog.groups.push(group);
@@ -139,19 +153,27 @@ fn read_group(catalog: &mut Catalog, folder: &str, files: &[&File]) -> Result<Ve
 fn on_engine(file: &File, group: &mut Group, entries: &mut [Entry]) -> Result<()> {
     let read: BTreeMap<Spanned<String>, OnEngine> = read_toml(file)?;
     for (id, on_engine) in read {
-        let wrong = |what| Error::usage(format!("{}:{}", file.label, line_of(&file.text, id.span().start)), what);
+        let wrong = |what| {
+            Error::usage(format!("{}:{}", file.label, line_of(&file.text, id.span().start)), what)
+        };
         let (id, every) = (id.get_ref(), id.get_ref() == EVERY);
         let workloads = entries.iter_mut().map(|entry| &mut entry.workload);
-        let mut told: Vec<&mut Workload> = workloads.filter(|workload| every || workload.id == *id).collect();
+        let mut told: Vec<&mut Workload> =
+            workloads.filter(|workload| every || workload.id == *id).collect();
         if told.is_empty() {
-            return Err(wrong(format!("{} has no workload '{id}'", group.id)).advise(format!("see {GROUP} beside it")));
+            return Err(wrong(format!("{} has no workload '{id}'", group.id))
+                .advise(format!("see {GROUP} beside it")));
         }
         on_engine.tell(file.stem(), &mut told).map_err(|what| wrong(format!("{id}: {what}")))?;
         let about = match told.as_mut_slice() {
             [workload] if !every => &mut workload.about,
             _ => &mut group.about,
         };
-        on_engine.about.iter().filter(|_| !file.lent).for_each(|prose| about.push_str(&format!("\n{}", prose.trim())));
+        on_engine
+            .about
+            .iter()
+            .filter(|_| !file.lent)
+            .for_each(|prose| about.push_str(&format!("\n{}", prose.trim())));
     }
     Ok(())
 }
@@ -160,8 +182,13 @@ fn on_engine(file: &File, group: &mut Group, entries: &mut [Entry]) -> Result<()
 fn add_entries(catalog: &mut Catalog, layer: Vec<Entry>) -> Result<()> {
     for (index, entry) in layer.iter().enumerate() {
         let id = &entry.workload.id;
-        if let Some(earlier) = layer[..index].iter().find(|earlier| earlier.workload.id.eq_ignore_ascii_case(id)) {
-            return Err(Error::usage(&entry.place, format!("workload {id} is already defined at {}", earlier.place)));
+        if let Some(earlier) =
+            layer[..index].iter().find(|earlier| earlier.workload.id.eq_ignore_ascii_case(id))
+        {
+            return Err(Error::usage(
+                &entry.place,
+                format!("workload {id} is already defined at {}", earlier.place),
+            ));
         }
     }
     for entry in layer {
@@ -197,19 +224,23 @@ pub(super) fn same_as_file_name(file: &File, id: &str) -> Result<()> {
     if file.stem().eq_ignore_ascii_case(id) {
         return Ok(());
     }
-    Err(Error::usage(format!("{}:1", file.label), format!("the id {} differs from the file's name", quote(id))))
+    Err(Error::usage(
+        format!("{}:1", file.label),
+        format!("the id {} differs from the file's name", quote(id)),
+    ))
 }
 
 fn add_dataset(catalog: &mut Catalog, name: &str, files: &[&File]) -> Result<()> {
     let toml = toml_of(files, "dataset.toml", name)?;
     let (text, path) = (toml.text.clone(), toml.label.clone());
-    let dataset = DataSet { name: name.into(), toml: text, toml_path: path, blocks: folder_blocks(files)? };
+    let dataset =
+        DataSet { name: name.into(), toml: text, toml_path: path, blocks: folder_blocks(files)? };
     catalog.datasets.insert(name.into(), dataset);
     Ok(())
 }
 
-/// An engine's file replaces the one before; versions that are confirmed, and whose files it takes, stay so if it says
-/// nothing of them.
+/// An engine's file replaces the one before; versions that are confirmed, and whose files it takes,
+/// stay so if it says nothing of them.
 fn add_engine(catalog: &mut Catalog, file: &File) -> Result<()> {
     let mut read: EngineFile = read_toml(file)?;
     let wrong = read.confirmed.iter().find(|confirmed| confirmed.numbers().is_none());
@@ -229,11 +260,14 @@ fn add_engine(catalog: &mut Catalog, file: &File) -> Result<()> {
 /// Blocks of an engine replace those of the same name one by one.
 fn add_blocks(engines: &mut BTreeMap<String, BTreeMap<String, Block>>, file: &File) -> Result<()> {
     let engine = engines.entry(file.stem().to_string()).or_default();
-    engine.extend(parse_blocks(&file.label, &file.text)?.into_iter().map(|block| (block.name.clone(), block)));
+    engine.extend(
+        parse_blocks(&file.label, &file.text)?.into_iter().map(|block| (block.name.clone(), block)),
+    );
     Ok(())
 }
 
-/// Blocks of an engine's scripts, and templates of any engine: a file replaces the one of the same name.
+/// Blocks of an engine's scripts, and templates of any engine: a file replaces the one of the same
+/// name.
 fn add_export(catalog: &mut Catalog, file: &File, name: &str) -> Result<()> {
     if name.ends_with(".sql") {
         catalog.export.insert(file.stem().to_string(), parse_blocks(&file.label, &file.text)?);

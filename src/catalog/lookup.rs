@@ -21,11 +21,19 @@ impl Asked<'_> {
     ///
     /// # Errors
     /// If the two contradict each other; `place` is what was written.
-    pub fn with(&self, given: &BTreeMap<String, String>, place: &str) -> Result<BTreeMap<String, String>> {
-        let contradicts = |(name, value): &(&String, &String)| given.get(*name).is_some_and(|given| given != *value);
+    pub fn with(
+        &self,
+        given: &BTreeMap<String, String>,
+        place: &str,
+    ) -> Result<BTreeMap<String, String>> {
+        let contradicts = |(name, value): &(&String, &String)| {
+            given.get(*name).is_some_and(|given| given != *value)
+        };
         if let Some((name, value)) = self.params.iter().find(contradicts) {
             let what = format!("{} means {name}={value}", self.alias.unwrap_or_default());
-            return Err(Error::usage(place, what).advise(format!("ask for {}", self.entry.workload.id)));
+            return Err(
+                Error::usage(place, what).advise(format!("ask for {}", self.entry.workload.id))
+            );
         }
         Ok(self.params.clone().into_iter().chain(given.clone()).collect())
     }
@@ -36,12 +44,16 @@ impl Asked<'_> {
 /// # Errors
 /// What is not of the form `param=value`, or given twice; the place is the text itself.
 pub fn parse_selection(text: &str) -> Result<(String, BTreeMap<String, String>)> {
-    let Some((name, list)) = text.split_once(':') else { return Ok((text.trim().to_string(), BTreeMap::new())) };
+    let Some((name, list)) = text.split_once(':') else {
+        return Ok((text.trim().to_string(), BTreeMap::new()));
+    };
     let mut params = BTreeMap::new();
     for pair in list.split(',').map(str::trim) {
         let both = pair.split_once('=').map(|(key, value)| (key.trim(), value.trim()));
-        let Some((key, value)) = both.filter(|(key, value)| !key.is_empty() && !value.is_empty()) else {
-            let what = if pair.is_empty() { "a param=value is missing".into() } else { not_a_pair(pair) };
+        let Some((key, value)) = both.filter(|(key, value)| !key.is_empty() && !value.is_empty())
+        else {
+            let what =
+                if pair.is_empty() { "a param=value is missing".into() } else { not_a_pair(pair) };
             return Err(Error::usage(text, what).advise("write ID or ID:param=value,param=value"));
         };
         if params.insert(key.to_string(), value.to_string()).is_some() {
@@ -71,7 +83,9 @@ impl Catalog {
         });
         aliased.ok_or_else(|| {
             let ids = self.workloads().map(|workload| workload.id.as_str());
-            let codes = self.workloads().flat_map(|workload| workload.aliases.iter().map(|alias| alias.code.as_str()));
+            let codes = self
+                .workloads()
+                .flat_map(|workload| workload.aliases.iter().map(|alias| alias.code.as_str()));
             unknown("workload", name, ids.chain(codes), "dbdyno list workloads")
         })
     }
@@ -82,7 +96,14 @@ impl Catalog {
     /// Unknown name, with the nearest names.
     pub fn suite(&self, name: &str) -> Result<&Suite> {
         let found = self.suites().iter().find(|suite| suite.id.eq_ignore_ascii_case(name));
-        found.ok_or_else(|| unknown("suite", name, self.suites().iter().map(|s| s.id.as_str()), "dbdyno list suites"))
+        found.ok_or_else(|| {
+            unknown(
+                "suite",
+                name,
+                self.suites().iter().map(|s| s.id.as_str()),
+                "dbdyno list suites",
+            )
+        })
     }
 
     /// The profile of this id.
@@ -110,8 +131,9 @@ fn unknown<'a>(kind: &str, name: &str, known: impl Iterator<Item = &'a str>, lis
 pub(super) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     const NEAR: f64 = 0.8;
     let wanted = name.to_ascii_lowercase();
-    let mut near: Vec<_> =
-        known.map(|known| (strsim::jaro_winkler(&wanted, &known.to_ascii_lowercase()), known)).collect();
+    let mut near: Vec<_> = known
+        .map(|known| (strsim::jaro_winkler(&wanted, &known.to_ascii_lowercase()), known))
+        .collect();
     near.retain(|(similarity, _)| *similarity >= NEAR);
     near.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
     near.into_iter().take(3).map(|(_, known)| known).collect()
@@ -128,8 +150,24 @@ mod tests {
         assert_eq!(params["update_pct"], "40");
         assert_eq!(params["org"], "heap");
         assert_eq!(parse_selection("X").unwrap(), ("X".into(), BTreeMap::new()));
-        assert!(parse_selection("X:a").unwrap_err().to_string().starts_with("X:a: 'a' is not of the form param=value"));
-        for junk in ["X:", "X: ", "X:a", "X:=1", "X:a=", "X:=", "X:a=1,", "X:,a=1", "X:a=1,,b=2", "X:a=1,a=2"] {
+        assert!(
+            parse_selection("X:a")
+                .unwrap_err()
+                .to_string()
+                .starts_with("X:a: 'a' is not of the form param=value")
+        );
+        for junk in [
+            "X:",
+            "X: ",
+            "X:a",
+            "X:=1",
+            "X:a=",
+            "X:=",
+            "X:a=1,",
+            "X:,a=1",
+            "X:a=1,,b=2",
+            "X:a=1,a=2",
+        ] {
             let error = parse_selection(junk).unwrap_err().to_string();
             assert!(error.starts_with(&format!("{}: ", junk.trim())), "{error}");
         }

@@ -1,7 +1,9 @@
-//! The catalogue: all workloads, data sets, harnesses, probes, suites and profiles, read from files and checked.
+//! The catalogue: all workloads, data sets, harnesses, probes, suites and profiles, read from files
+//! and checked.
 //!
-//! It is embedded in the binary; a user's own directory of the same form can be laid over it. A folder of workloads is
-//! complete but for what all folders share: a workload that replaces one of the same id brings its SQL.
+//! It is embedded in the binary; a user's own directory of the same form can be laid over it. A
+//! folder of workloads is complete but for what all folders share: a workload that replaces one of
+//! the same id brings its SQL.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -42,7 +44,8 @@ const SELFTEST: &str = "selftest";
 #[derive(Debug, Clone)]
 pub struct Entry {
     pub workload: Workload,
-    /// Contract and cross-check as they are written; in `workload` each claim names the engines for which it holds.
+    /// Contract and cross-check as they are written; in `workload` each claim names the engines for
+    /// which it holds.
     written: [Vec<Claim>; 2],
     /// Blocks of its folder; see [`BlockSet::resolve`].
     pub blocks: Arc<BlockSet>,
@@ -86,8 +89,8 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    /// The catalogue in the binary. A test has checked it as [`Catalog::with_dir`] checks what is laid over it: nothing
-    /// can have changed since then.
+    /// The catalogue in the binary. A test has checked it as [`Catalog::with_dir`] checks what is
+    /// laid over it: nothing can have changed since then.
     ///
     /// # Errors
     /// `file:line` of what cannot be read in it.
@@ -97,7 +100,8 @@ impl Catalog {
         Ok(catalog)
     }
 
-    /// The embedded catalogue with the user's own in `dir` laid over it: what has the same id or name is replaced.
+    /// The embedded catalogue with the user's own in `dir` laid over it: what has the same id or
+    /// name is replaced.
     ///
     /// # Errors
     /// `file:line` of what is wrong in it, or the directory if it cannot be read.
@@ -118,7 +122,8 @@ impl Catalog {
         check::catalog(self)
     }
 
-    /// Lays over it what only a self-test needs: its suite, and a workload whose times are known beforehand.
+    /// Lays over it what only a self-test needs: its suite, and a workload whose times are known
+    /// beforehand.
     ///
     /// # Errors
     /// `file:line` of what does not fit together.
@@ -159,7 +164,8 @@ impl Catalog {
         &self.profiles
     }
 
-    /// Which groups a difference between disclosures touches; the first rule that speaks of a fact decides.
+    /// Which groups a difference between disclosures touches; the first rule that speaks of a fact
+    /// decides.
     pub fn effects(&self) -> &[Effect] {
         &self.effects
     }
@@ -179,19 +185,21 @@ impl Catalog {
         engines
     }
 
-    /// Harness blocks of an engine by name (`function`, `procedure`, `call`, ...); empty if it has no database drive.
+    /// Harness blocks of an engine by name (`function`, `procedure`, `call`, ...); empty if it has
+    /// no database drive.
     pub fn harness(&self, engine: &str) -> BTreeMap<&str, &Block> {
         let blocks = self.harness.get(engine).into_iter().flatten();
         blocks.map(|(name, block)| (name.as_str(), block)).collect()
     }
 
-    /// A statement by which `failover` works on the clusters of an engine; none if the engine has or needs none of this name.
+    /// A statement by which `failover` works on the clusters of an engine; none if the engine has
+    /// or needs none of this name.
     pub fn failover(&self, engine: &str, name: &str) -> Option<&str> {
         self.failover.get(engine)?.get(name).map(|block| statement(&block.text))
     }
 
-    /// The settings of an engine that take away what limits a test, if there are any for the cause of this code; `facts` are what
-    /// their values are made of.
+    /// The settings of an engine that take away what limits a test, if there are any for the cause
+    /// of this code; `facts` are what their values are made of.
     ///
     /// # Errors
     /// A value that cannot be had, with the reason.
@@ -201,20 +209,29 @@ impl Catalog {
         cause: &str,
         facts: &Facts,
     ) -> std::result::Result<Option<BTreeMap<String, String>>, String> {
-        let Some(settings) = self.engine_files.get(engine).and_then(|file| file.experiments.of(cause)) else {
+        let Some(settings) =
+            self.engine_files.get(engine).and_then(|file| file.experiments.of(cause))
+        else {
             return Ok(None);
         };
-        let filled = |(name, text): (&String, &String)| Ok((name.clone(), profiles::filled(text, facts)?));
+        let filled =
+            |(name, text): (&String, &String)| Ok((name.clone(), profiles::filled(text, facts)?));
         settings.iter().map(filled).collect::<std::result::Result<_, String>>().map(Some)
     }
 
-    /// MB that the log of an engine's tables in these organisations may take in memory; none if it is not moved there. `facts` as for
-    /// [`Catalog::experiment`].
+    /// MB that the log of an engine's tables in these organisations may take in memory; none if it
+    /// is not moved there. `facts` as for [`Catalog::experiment`].
     ///
     /// # Errors
     /// A number that cannot be had, with the reason.
-    pub fn log_room_mb(&self, engine: &str, orgs: &[&str], facts: &Facts) -> std::result::Result<Option<f64>, String> {
-        let place = self.engine_files.get(engine).and_then(|file| file.experiments.log_in_memory.as_ref());
+    pub fn log_room_mb(
+        &self,
+        engine: &str,
+        orgs: &[&str],
+        facts: &Facts,
+    ) -> std::result::Result<Option<f64>, String> {
+        let place =
+            self.engine_files.get(engine).and_then(|file| file.experiments.log_in_memory.as_ref());
         let has = |place: &&wire::LogInMemory| {
             place.org.as_ref().is_none_or(|named| orgs.iter().all(|org| Claim::names(named, org)))
         };
@@ -222,8 +239,9 @@ impl Catalog {
         place.map(|place| Expr(place.room_mb.clone()).eval(facts)).transpose()
     }
 
-    /// Probe blocks of an engine for a server of this version (its numbers: 15.18 is `[15, 18]`): of several with
-    /// one name the newest that is not above the version, none if that one has ended (`-- until:`, exclusive).
+    /// Probe blocks of an engine for a server of this version (its numbers: 15.18 is `[15, 18]`):
+    /// of several with one name the newest that is not above the version, none if that one has
+    /// ended (`-- until:`, exclusive).
     pub fn probes(&self, engine: &str, version: &[u32]) -> Vec<&Block> {
         versions::select(self.probes.get(engine).map_or(&[], Vec::as_slice), version)
     }
@@ -238,12 +256,14 @@ impl Catalog {
         self.engine_files.get(engine).map_or(&[], |file| &file.confirmed)
     }
 
-    /// The reason that every verdict on a version carries on which nobody has confirmed that the program works.
+    /// The reason that every verdict on a version carries on which nobody has confirmed that the
+    /// program works.
     pub fn unconfirmed(&self, engine: &str, product: &str, version: &[u32]) -> Option<Reason> {
         versions::unconfirmed(self.confirmed(engine), product, version)
     }
 
-    /// The options of an engine that these tests (their parameters) need a licence for, each with the parameters that do.
+    /// The options of an engine that these tests (their parameters) need a licence for, each with
+    /// the parameters that do.
     pub fn licences<'a>(
         &self,
         engine: &str,
@@ -259,8 +279,10 @@ impl Catalog {
 
     /// What licences say of publishing figures, by engine: only of those that restrict it.
     pub fn publishing(&self) -> BTreeMap<String, String> {
-        let restricted =
-            self.engine_files.iter().filter_map(|(name, file)| Some((name.clone(), file.publishing.clone()?)));
+        let restricted = self
+            .engine_files
+            .iter()
+            .filter_map(|(name, file)| Some((name.clone(), file.publishing.clone()?)));
         restricted.collect()
     }
 

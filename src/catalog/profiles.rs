@@ -1,4 +1,5 @@
-//! Size profiles: one table of sizes (`profiles/sizes.toml`), and per engine a file that says which of its settings they are.
+//! Size profiles: one table of sizes (`profiles/sizes.toml`), and per engine a file that says which
+//! of its settings they are.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +17,8 @@ const SIZES: &str = "sizes";
 /// The value of a setting for every profile that it does not name.
 const OTHER: &str = "other";
 
-/// A size profile: what a private server of that size is given. A user's own is a file `profiles/<id>.toml`.
+/// A size profile: what a private server of that size is given. A user's own is a file
+/// `profiles/<id>.toml`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
@@ -31,8 +33,8 @@ pub struct Profile {
     pub ram_gb: Option<String>,
     /// Buffer cache of the database in MB (2^20 bytes).
     pub cache_mb: Option<f64>,
-    /// Memory that the server may take with these settings, in MB (2^20 bytes): buffer cache, log buffer, and sort/work
-    /// memory in total. A machine that has less is refused.
+    /// Memory that the server may take with these settings, in MB (2^20 bytes): buffer cache, log
+    /// buffer, and sort/work memory in total. A machine that has less is refused.
     pub memory_mb: Option<f64>,
     /// Settings per engine, in the engine's own names and units.
     #[serde(default)]
@@ -42,14 +44,18 @@ pub struct Profile {
     sizes: Facts,
 }
 
-/// The name of a setting of the cache of each session, in MB (2^20 bytes), of an engine that has no cache for all.
+/// The name of a setting of the cache of each session, in MB (2^20 bytes), of an engine that has no
+/// cache for all.
 const CACHE_OF_SESSION: &str = "cache_mb";
 
 impl Profile {
-    /// Bytes of the cache that a session of this engine reads from, if the profile says; that of all sessions, or the
-    /// session's own where the engine has no other.
+    /// Bytes of the cache that a session of this engine reads from, if the profile says; that of
+    /// all sessions, or the session's own where the engine has no other.
     pub fn cache_bytes(&self, engine: &str) -> Option<f64> {
-        let own = self.settings.get(engine).and_then(|settings| settings.get(CACHE_OF_SESSION)?.parse().ok());
+        let own = self
+            .settings
+            .get(engine)
+            .and_then(|settings| settings.get(CACHE_OF_SESSION)?.parse().ok());
         own.or(self.cache_mb).map(|mb: f64| mb * 1_048_576.0)
     }
 }
@@ -66,7 +72,8 @@ pub(super) enum Setting {
 /// The settings of an engine by name, each with the place where it is written.
 pub(super) type Settings = BTreeMap<String, (String, Setting)>;
 
-/// Adds a file of `profiles/`: the table of sizes, the settings of an engine, or a profile of the user's own.
+/// Adds a file of `profiles/`: the table of sizes, the settings of an engine, or a profile of the
+/// user's own.
 ///
 /// # Errors
 /// `file:line` of what is wrong in it.
@@ -100,23 +107,36 @@ fn add_settings(catalog: &mut Catalog, file: &File) -> Result<()> {
 fn table(file: &File) -> Result<Vec<Profile>> {
     let lines: BTreeMap<String, Spanned<Vec<toml::Value>>> = read_toml(file)?;
     let count = lines.get("id").map_or(0, |ids| ids.get_ref().len());
-    let wrong = |at: usize, what: String| Error::usage(format!("{}:{}", file.label, line_of(&file.text, at)), what);
+    let wrong = |at: usize, what: String| {
+        Error::usage(format!("{}:{}", file.label, line_of(&file.text, at)), what)
+    };
     if let Some((name, values)) = lines.iter().find(|(_, values)| values.get_ref().len() != count) {
         let what = format!("'{name}' has {} values for {count} profiles", values.get_ref().len());
-        return Err(wrong(values.span().start, what).advise("write one for each id, in their order"));
+        return Err(
+            wrong(values.span().start, what).advise("write one for each id, in their order")
+        );
     }
-    let column =
-        |at: usize| lines.iter().map(move |(name, values)| (name.clone(), values.get_ref()[at].clone())).collect();
+    let column = |at: usize| {
+        lines
+            .iter()
+            .map(move |(name, values)| (name.clone(), values.get_ref()[at].clone()))
+            .collect()
+    };
     (0..count).map(|at| profile(column(at)).map_err(|what| wrong(0, what))).collect()
 }
 
 /// A column of the table. What is not a field of a profile is a number that settings are made of.
 fn profile(mut column: toml::Table) -> std::result::Result<Profile, String> {
-    const FIELDS: [&str; 7] = ["id", "title", "size_gb", "cores", "ram_gb", "cache_mb", "memory_mb"];
-    let number = |value: &toml::Value| value.as_float().or_else(|| value.as_integer().map(|number| number as f64));
-    let sizes = column.iter().filter_map(|(name, value)| Some((name.clone(), number(value)?))).collect();
+    const FIELDS: [&str; 7] =
+        ["id", "title", "size_gb", "cores", "ram_gb", "cache_mb", "memory_mb"];
+    let number = |value: &toml::Value| {
+        value.as_float().or_else(|| value.as_integer().map(|number| number as f64))
+    };
+    let sizes =
+        column.iter().filter_map(|(name, value)| Some((name.clone(), number(value)?))).collect();
     column.retain(|name, value| FIELDS.contains(&name) || number(value).is_none());
-    let profile: Profile = column.try_into().map_err(|error: toml::de::Error| error.message().to_string())?;
+    let profile: Profile =
+        column.try_into().map_err(|error: toml::de::Error| error.message().to_string())?;
     Ok(Profile { sizes, ..profile })
 }
 
@@ -129,7 +149,10 @@ pub(super) fn map(catalog: &mut Catalog) -> Result<()> {
         for (engine, settings) in &catalog.settings {
             let of_engine = settings.iter().map(|(name, (place, setting))| {
                 let text = value(setting, &profile.id, &profile.sizes);
-                Ok((name.clone(), text.map_err(|what| Error::usage(place, format!("{name}: {what}")))?))
+                Ok((
+                    name.clone(),
+                    text.map_err(|what| Error::usage(place, format!("{name}: {what}")))?,
+                ))
             });
             profile.settings.insert(engine.clone(), of_engine.collect::<Result<_>>()?);
         }
@@ -140,10 +163,11 @@ pub(super) fn map(catalog: &mut Catalog) -> Result<()> {
 fn value(setting: &Setting, id: &str, sizes: &Facts) -> std::result::Result<String, String> {
     let text = match setting {
         Setting::Each(text) => text,
-        Setting::ByProfile(texts) => texts
-            .get(id)
-            .or_else(|| texts.get(OTHER))
-            .ok_or_else(|| format!("a value is missing for profile {id} and for '{OTHER}' profiles"))?,
+        Setting::ByProfile(texts) => {
+            texts.get(id).or_else(|| texts.get(OTHER)).ok_or_else(|| {
+                format!("a value is missing for profile {id} and for '{OTHER}' profiles")
+            })?
+        }
     };
     filled(text, sizes)
 }
@@ -161,7 +185,12 @@ mod tests {
     use super::*;
 
     fn file(name: &str, text: &str) -> File {
-        File { path: format!("profiles/{name}"), label: name.into(), text: text.into(), lent: false }
+        File {
+            path: format!("profiles/{name}"),
+            label: name.into(),
+            text: text.into(),
+            lent: false,
+        }
     }
 
     /// A catalogue that knows the engine `lite`, with these two files.
@@ -182,7 +211,9 @@ mod tests {
         let catalog = mapped(SIZES, lite).unwrap();
         let ids: Vec<_> = catalog.profiles().iter().map(|profile| profile.id.as_str()).collect();
         assert_eq!(ids, ["B", "A"], "the smallest first");
-        let of = |id: &str| catalog.profile(id).unwrap().settings["lite"].values().cloned().collect::<Vec<_>>();
+        let of = |id: &str| {
+            catalog.profile(id).unwrap().settings["lite"].values().cloned().collect::<Vec<_>>()
+        };
         assert_eq!(of("A"), ["x", "4 + 3MB", "on"]);
         assert_eq!(of("B"), ["4", "8 + 4MB", "on"]);
         assert_eq!(catalog.profile("A").unwrap().cache_mb, Some(9.0));

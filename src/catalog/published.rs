@@ -1,4 +1,5 @@
-//! What the words of publications mean: their codes as workloads, their platform tables as a disclosure.
+//! What the words of publications mean: their codes as workloads, their platform tables as a
+//! disclosure.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +30,8 @@ pub struct PublishedCode {
     pub group: String,
     #[serde(default)]
     pub params: BTreeMap<String, String>,
-    /// The metric that is the KPM where it is printed, if it is not the one that the rules of the import choose.
+    /// The metric that is the KPM where it is printed, if it is not the one that the rules of the
+    /// import choose.
     #[serde(default)]
     pub kpm: Option<String>,
 }

@@ -30,25 +30,29 @@ pub struct Suite {
     pub jobs: Option<AskedRamp>,
     pub warmup_s: Option<f64>,
     pub duration_s: Option<f64>,
-    /// Instead of a duration: `2%`, until the interval of the mean is so narrow, and the longest window.
+    /// Instead of a duration: `2%`, until the interval of the mean is so narrow, and the longest
+    /// window.
     #[serde(default, deserialize_with = "percent")]
     pub precision: Option<Precision>,
     pub max_duration_s: Option<f64>,
-    /// How often every test is run, for an interval three times at least; an entry may say otherwise.
+    /// How often every test is run, for an interval three times at least; an entry may say
+    /// otherwise.
     pub repeat: Option<u32>,
     /// What reports say of its figures as a whole: that they are too short to be quoted.
     pub note: Option<String>,
     /// True: every workload of the catalogue, in its order; entries say what differs for theirs.
     #[serde(default)]
     pub every: bool,
-    /// Parameter values of every entry whose workload has the parameter and that does not set it itself.
+    /// Parameter values of every entry whose workload has the parameter and that does not set it
+    /// itself.
     #[serde(default)]
     pub each: BTreeMap<String, Vec<String>>,
     #[serde(default, rename = "entry")]
     pub entries: Vec<SuiteEntry>,
 }
 
-/// A test of a suite: a workload to run, or what a publication lists and cannot be run; the rest comes from the suite.
+/// A test of a suite: a workload to run, or what a publication lists and cannot be run; the rest
+/// comes from the suite.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SuiteEntry {
@@ -64,7 +68,8 @@ pub struct SuiteEntry {
     pub class: Option<String>,
     #[serde(default)]
     pub params: BTreeMap<String, String>,
-    /// Values of parameters: one test for each combination; `["*"]` = every value that the workload declares.
+    /// Values of parameters: one test for each combination; `["*"]` = every value that the workload
+    /// declares.
     #[serde(default)]
     pub each: BTreeMap<String, Vec<String>>,
     pub jobs: Option<AskedRamp>,
@@ -77,7 +82,8 @@ pub struct SuiteEntry {
     pub repeat: Option<u32>,
     /// Fixed work instead of fixed time.
     pub work: Option<Work>,
-    /// With a smaller `--time-scale` it is left out: its work is one op that cannot be made shorter.
+    /// With a smaller `--time-scale` it is left out: its work is one op that cannot be made
+    /// shorter.
     pub least_time_scale: Option<f64>,
 }
 
@@ -89,16 +95,19 @@ pub struct Work {
     pub amount: f64,
     /// What is counted: `rows`, `selects`, `operations`.
     pub unit: String,
-    /// How many of the unit one op of the workload does (default 1); knows parameters, rows of tables and `units`,
-    /// the units of work of one op.
+    /// How many of the unit one op of the workload does (default 1); knows parameters, rows of
+    /// tables and `units`, the units of work of one op.
     #[serde(default = "one")]
     pub per_op: Expr,
-    /// The table that the work goes through: the work is proportional to its rows. Absent: the same at any size.
+    /// The table that the work goes through: the work is proportional to its rows. Absent: the same
+    /// at any size.
     pub grows_with: Option<String>,
 }
 
 /// As on the command line.
-fn percent<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Option<Precision>, D::Error> {
+fn percent<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> std::result::Result<Option<Precision>, D::Error> {
     String::deserialize(deserializer)?.parse().map(Some).map_err(serde::de::Error::custom)
 }
 
@@ -115,8 +124,9 @@ impl SuiteEntry {
 }
 
 impl Catalog {
-    /// The tests of a suite in order, complete: every workload of the catalogue if the suite says so, one test for each
-    /// combination of values, and what the suite gives for all. Those that only are listed are among them.
+    /// The tests of a suite in order, complete: every workload of the catalogue if the suite says
+    /// so, one test for each combination of values, and what the suite gives for all. Those that
+    /// only are listed are among them.
     ///
     /// # Errors
     /// An unknown workload, parameter or list of values; the place is the suite's file.
@@ -124,22 +134,30 @@ impl Catalog {
         let mut tests = Vec::new();
         for entry in self.suite_entries(suite)? {
             let expanded = self.expand(suite, &entry).map_err(|error| {
-                Error::usage(format!("catalog/suites/{}.toml", suite.id), error.what).advise(error.advice)
+                Error::usage(format!("catalog/suites/{}.toml", suite.id), error.what)
+                    .advise(error.advice)
             })?;
             tests.extend(expanded.into_iter().map(|entry| with_defaults(suite, entry)));
         }
         Ok(tests)
     }
 
-    /// The entries as written, or in the order of the catalogue with one for each workload that none is for.
+    /// The entries as written, or in the order of the catalogue with one for each workload that
+    /// none is for.
     fn suite_entries(&self, suite: &Suite) -> Result<Vec<SuiteEntry>> {
         if !suite.every {
             return Ok(suite.entries.clone());
         }
         let mut all = Vec::new();
         for workload in self.workloads() {
-            let own: Vec<_> = suite.entries.iter().filter(|entry| self.is_for(entry, workload)).cloned().collect();
-            let plain = || SuiteEntry { workload: Some(workload.id.clone()), ..SuiteEntry::default() };
+            let own: Vec<_> = suite
+                .entries
+                .iter()
+                .filter(|entry| self.is_for(entry, workload))
+                .cloned()
+                .collect();
+            let plain =
+                || SuiteEntry { workload: Some(workload.id.clone()), ..SuiteEntry::default() };
             all.extend(if own.is_empty() { vec![plain()] } else { own });
         }
         Ok(all)
@@ -147,7 +165,8 @@ impl Catalog {
 
     fn is_for(&self, entry: &SuiteEntry, workload: &Workload) -> bool {
         let name = entry.workload.as_ref().and_then(|text| parse_selection(text).ok());
-        name.and_then(|(name, _)| self.find(&name).ok()).is_some_and(|asked| asked.entry.workload.id == workload.id)
+        name.and_then(|(name, _)| self.find(&name).ok())
+            .is_some_and(|asked| asked.entry.workload.id == workload.id)
     }
 
     /// One entry for each combination of its values.
@@ -156,12 +175,19 @@ impl Catalog {
         let (name, given) = parse_selection(text)?;
         let asked = self.find(&name)?;
         let set = |name: &String| {
-            given.contains_key(name) || asked.params.contains_key(name) || entry.params.contains_key(name)
+            given.contains_key(name)
+                || asked.params.contains_key(name)
+                || entry.params.contains_key(name)
         };
-        let has = |name: &String| asked.entry.workload.params.iter().any(|param| param.name == *name);
+        let has =
+            |name: &String| asked.entry.workload.params.iter().any(|param| param.name == *name);
         let mut each = entry.each.clone();
         each.extend(
-            suite.each.clone().into_iter().filter(|(name, _)| has(name) && !set(name) && !each_has(entry, name)),
+            suite
+                .each
+                .clone()
+                .into_iter()
+                .filter(|(name, _)| has(name) && !set(name) && !each_has(entry, name)),
         );
         let mut entries = vec![entry.clone()];
         for (name, values) in each {
@@ -171,7 +197,10 @@ impl Catalog {
                 entry.params.insert(name.clone(), value.clone());
                 entry
             };
-            entries = entries.iter().flat_map(|entry| values.iter().map(move |value| with(entry, value))).collect();
+            entries = entries
+                .iter()
+                .flat_map(|entry| values.iter().map(move |value| with(entry, value)))
+                .collect();
         }
         entries.iter_mut().for_each(|entry| entry.each.clear());
         Ok(entries)
@@ -189,10 +218,11 @@ fn values_of(workload: &Workload, name: &str, values: &[String]) -> Result<Vec<S
     }
     match workload.params.iter().find(|param| param.name == name).map(|param| &param.values) {
         Some(declared) if !declared.is_empty() => Ok(declared.clone()),
-        _ => {
-            Err(Error::usage("", format!("{} declares no list of values for {name}", workload.id, name = quote(name)))
-                .advise("write the values"))
-        }
+        _ => Err(Error::usage(
+            "",
+            format!("{} declares no list of values for {name}", workload.id, name = quote(name)),
+        )
+        .advise("write the values")),
     }
 }
 
@@ -202,7 +232,9 @@ fn with_defaults(suite: &Suite, entry: SuiteEntry) -> SuiteEntry {
         jobs: entry.jobs.or_else(|| suite.jobs.clone()),
         warmup_s: entry.warmup_s.or(suite.warmup_s),
         // A test whose own time or work is given has no use for the suite's precision.
-        precision: entry.precision.or(suite.precision.filter(|_| entry.duration_s.is_none() && entry.work.is_none())),
+        precision: entry
+            .precision
+            .or(suite.precision.filter(|_| entry.duration_s.is_none() && entry.work.is_none())),
         max_duration_s: entry.max_duration_s.or(suite.max_duration_s),
         duration_s: entry.duration_s.or(suite.duration_s),
         repeat: entry.repeat.or(suite.repeat),

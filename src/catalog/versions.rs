@@ -1,5 +1,5 @@
-//! Versions of servers: which version of a block fits one (`-- from: 14`, inclusive; `-- until: 17`, exclusive), and which are
-//! confirmed (`[[confirmed]]` in `engines/<engine>.toml`).
+//! Versions of servers: which version of a block fits one (`-- from: 14`, inclusive; `-- until:
+//! 17`, exclusive), and which are confirmed (`[[confirmed]]` in `engines/<engine>.toml`).
 
 use serde::{Deserialize, Serialize};
 
@@ -26,16 +26,23 @@ impl Confirmed {
 }
 
 /// The reason against figures of a version that is not confirmed.
-pub(super) fn unconfirmed(confirmed: &[Confirmed], product: &str, version: &[u32]) -> Option<Reason> {
-    let covers = |known: &Confirmed| known.numbers().is_some_and(|numbers| version.starts_with(&numbers));
-    let sentence = Sentence::new("no test has confirmed that dbdyno is right on {product} {version}")
-        .with("product", product)
-        .with("version", version.iter().map(u32::to_string).collect::<Vec<_>>().join("."));
+pub(super) fn unconfirmed(
+    confirmed: &[Confirmed],
+    product: &str,
+    version: &[u32],
+) -> Option<Reason> {
+    let covers =
+        |known: &Confirmed| known.numbers().is_some_and(|numbers| version.starts_with(&numbers));
+    let sentence =
+        Sentence::new("no test has confirmed that dbdyno is right on {product} {version}")
+            .with("product", product)
+            .with("version", version.iter().map(u32::to_string).collect::<Vec<_>>().join("."));
     let known = confirmed.iter().any(covers);
     (!known).then(|| Reason::new(Status::Conditional, ReasonCode::UnconfirmedEngine, sentence))
 }
 
-/// Of the blocks of each name the newest that is not above `version`, unless it has ended; in order of first mention.
+/// Of the blocks of each name the newest that is not above `version`, unless it has ended; in order
+/// of first mention.
 pub(super) fn select<'a>(blocks: &'a [Block], version: &[u32]) -> Vec<&'a Block> {
     let mut names: Vec<&str> = Vec::new();
     blocks.iter().for_each(|block| {
@@ -48,7 +55,9 @@ pub(super) fn select<'a>(blocks: &'a [Block], version: &[u32]) -> Vec<&'a Block>
 
 /// The versions at which another block of a name begins to fit, or one ends; in order.
 pub(super) fn borders(blocks: &[Block]) -> Vec<Vec<u32>> {
-    let of = |block| ["from", "until"].into_iter().filter_map(move |attribute| numbers(block, attribute));
+    let of = |block| {
+        ["from", "until"].into_iter().filter_map(move |attribute| numbers(block, attribute))
+    };
     let mut borders: Vec<Vec<u32>> = blocks.iter().flat_map(of).collect();
     borders.sort();
     borders.dedup();
@@ -56,7 +65,8 @@ pub(super) fn borders(blocks: &[Block]) -> Vec<Vec<u32>> {
 }
 
 fn newest<'a>(blocks: &'a [Block], name: &str, version: &[u32]) -> Option<&'a Block> {
-    let fitting = blocks.iter().filter(|block| block.name == name && from(block).as_slice() <= version);
+    let fitting =
+        blocks.iter().filter(|block| block.name == name && from(block).as_slice() <= version);
     let newest = fitting.max_by_key(|block| from(block))?;
     let ended = numbers(newest, "until").is_some_and(|until| until.as_slice() <= version);
     (!ended).then_some(newest)
@@ -82,7 +92,9 @@ pub(super) fn check(block: &Block) -> Result<()> {
     for attribute in ["from", "until"] {
         if block.attributes.contains_key(attribute) && numbers(block, attribute).is_none() {
             let what = format!("{} is not a valid version", quote(&block.attributes[attribute]));
-            return Err(Error::usage(block.place(), what).advise("write numbers with dots: 14 or 10.6"));
+            return Err(
+                Error::usage(block.place(), what).advise("write numbers with dots: 14 or 10.6")
+            );
         }
     }
     Ok(())
@@ -97,7 +109,9 @@ mod tests {
     fn the_newest_not_above_the_version_wins_and_may_end() {
         let text = "-- name: a\nold\n-- name: a\n-- from: 14\nmid\n-- name: a\n-- from: 16.2\nnew\n-- name: b\n-- until: 17\nb";
         let blocks = parse_blocks("p.sql", text).unwrap();
-        let at = |version: &[u32]| select(&blocks, version).iter().map(|b| b.text.as_str()).collect::<Vec<_>>();
+        let at = |version: &[u32]| {
+            select(&blocks, version).iter().map(|b| b.text.as_str()).collect::<Vec<_>>()
+        };
         assert_eq!(at(&[13]), ["old", "b"]);
         assert_eq!(at(&[15, 18]), ["mid", "b"]);
         assert_eq!(at(&[16, 2]), ["new", "b"]);
@@ -117,12 +131,20 @@ mod tests {
         let unknown = reason(&[10, 1, 48]).unwrap();
         assert_eq!(unknown.code, ReasonCode::UnconfirmedEngine);
         assert_eq!(unknown.text, "no test has confirmed that dbdyno is right on Product 10.1.48");
-        assert_eq!(unconfirmed(&[], "Other", &[1]).map(|reason| reason.status), Some(Status::Conditional));
+        assert_eq!(
+            unconfirmed(&[], "Other", &[1]).map(|reason| reason.status),
+            Some(Status::Conditional)
+        );
     }
 
     #[test]
     fn a_version_is_numbers() {
         let block = &parse_blocks("p.sql", "-- name: a\n-- from: v14\nx").unwrap()[0];
-        assert!(check(block).unwrap_err().to_string().starts_with("p.sql:1: 'v14' is not a valid version"));
+        assert!(
+            check(block)
+                .unwrap_err()
+                .to_string()
+                .starts_with("p.sql:1: 'v14' is not a valid version")
+        );
     }
 }

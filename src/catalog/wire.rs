@@ -7,7 +7,9 @@ use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 
 use crate::error::{Error, Result};
-use crate::model::{Alias, Answer, Bind, Claim, ClientBranch, Effect, Expr, Kpm, Param, Part, Workload};
+use crate::model::{
+    Alias, Answer, Bind, Claim, ClientBranch, Effect, Expr, Kpm, Param, Part, Workload,
+};
 
 use super::files::File;
 use super::lists::Form;
@@ -123,13 +125,16 @@ enum AliasEntry {
 fn aliases<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Vec<Alias>, D::Error> {
     let alias = |entry| match entry {
         AliasEntry::Table(alias) => Ok(alias),
-        AliasEntry::Text(text) => parse_selection(&text).map(|(code, params)| Alias { code, params }),
+        AliasEntry::Text(text) => {
+            parse_selection(&text).map(|(code, params)| Alias { code, params })
+        }
     };
     let entries = Vec::<AliasEntry>::deserialize(from)?.into_iter();
     entries.map(alias).collect::<Result<_>>().map_err(D::Error::custom)
 }
 
-/// `engines/<engine>.toml`: what claims may ask of an engine, beside the counters of its probes, and what `--explain` may change.
+/// `engines/<engine>.toml`: what claims may ask of an engine, beside the counters of its probes,
+/// and what `--explain` may change.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct EngineFile {
@@ -164,10 +169,17 @@ pub struct Licence {
 
 impl Licence {
     /// Those of a test's parameters that need it, as `org=heap-list`.
-    pub fn needed_by<'a>(&'a self, params: &'a BTreeMap<String, String>) -> impl Iterator<Item = String> + 'a {
-        let needs =
-            |name: &str, value: &str| self.params.get(name).is_some_and(|all| all.split('|').any(|one| one == value));
-        params.iter().filter(move |(name, value)| needs(name, value)).map(|(name, value)| format!("{name}={value}"))
+    pub fn needed_by<'a>(
+        &'a self,
+        params: &'a BTreeMap<String, String>,
+    ) -> impl Iterator<Item = String> + 'a {
+        let needs = |name: &str, value: &str| {
+            self.params.get(name).is_some_and(|all| all.split('|').any(|one| one == value))
+        };
+        params
+            .iter()
+            .filter(move |(name, value)| needs(name, value))
+            .map(|(name, value)| format!("{name}={value}"))
     }
 }
 
@@ -198,8 +210,9 @@ impl Has {
     }
 }
 
-/// Settings of a private server that take away what limits a test, by cause. A value may hold `{{expression}}` over `data_mb` (all
-/// tables and indexes that are loaded) and the present settings that are sizes, as `now_<name>`, in MB (2^20 bytes).
+/// Settings of a private server that take away what limits a test, by cause. A value may hold
+/// `{{expression}}` over `data_mb` (all tables and indexes that are loaded) and the present
+/// settings that are sizes, as `now_<name>`, in MB (2^20 bytes).
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub(super) struct Experiments {
@@ -236,7 +249,8 @@ impl Experiments {
     }
 }
 
-/// In `workloads/<group>/<engine>.toml` what an engine cannot do of a workload, or does in another way.
+/// In `workloads/<group>/<engine>.toml` what an engine cannot do of a workload, or does in another
+/// way.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct OnEngine {
@@ -259,11 +273,19 @@ impl OnEngine {
     ///
     /// # Errors
     /// A parameter that none of them has.
-    pub fn tell(&self, engine: &str, workloads: &mut [&mut Workload]) -> std::result::Result<(), String> {
+    pub fn tell(
+        &self,
+        engine: &str,
+        workloads: &mut [&mut Workload],
+    ) -> std::result::Result<(), String> {
         for workload in workloads.iter_mut() {
-            workload.unsupported.extend(self.unsupported.iter().map(|reason| (engine.into(), reason.clone())));
+            workload
+                .unsupported
+                .extend(self.unsupported.iter().map(|reason| (engine.into(), reason.clone())));
             let drives = self.undrivable.iter();
-            workload.undrivable.extend(drives.map(|(drive, reason)| (format!("{engine}.{drive}"), reason.clone())));
+            workload.undrivable.extend(
+                drives.map(|(drive, reason)| (format!("{engine}.{drive}"), reason.clone())),
+            );
         }
         for name in self.default.keys().chain(self.unavailable.keys()) {
             let params = workloads.iter_mut().flat_map(|workload| &mut workload.params);
@@ -272,8 +294,12 @@ impl OnEngine {
                 return Err(format!("unknown parameter '{name}'"));
             }
             for param in params {
-                param.engine_default.extend(self.default.get(name).map(|value| (engine.into(), value.clone())));
-                param.unavailable.extend(self.unavailable.get(name).map(|values| (engine.into(), values.clone())));
+                param
+                    .engine_default
+                    .extend(self.default.get(name).map(|value| (engine.into(), value.clone())));
+                param.unavailable.extend(
+                    self.unavailable.get(name).map(|values| (engine.into(), values.clone())),
+                );
             }
         }
         Ok(())
@@ -320,13 +346,22 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<GroupFile> {
-        read_toml(&File { path: "w/g/group.toml".into(), label: "group.toml".into(), text: text.into(), lent: false })
+        read_toml(&File {
+            path: "w/g/group.toml".into(),
+            label: "group.toml".into(),
+            text: text.into(),
+            lent: false,
+        })
     }
 
     #[test]
     fn errors_name_file_and_line() {
-        let unknown = read("id = 'A'\ntitle = 't'\n\n[[workload]]\nid = 'A-1'\ntitel = 'x'\n").err().unwrap();
-        assert!(unknown.to_string().starts_with("group.toml:6: unknown field `titel`"), "{unknown}");
+        let unknown =
+            read("id = 'A'\ntitle = 't'\n\n[[workload]]\nid = 'A-1'\ntitel = 'x'\n").err().unwrap();
+        assert!(
+            unknown.to_string().starts_with("group.toml:6: unknown field `titel`"),
+            "{unknown}"
+        );
         let syntax = read("id = 'A'\ntitle = \n").err().unwrap();
         assert!(syntax.to_string().starts_with("group.toml:2: "), "{syntax}");
         let missing = read("id = 'A'\ntitle = 't'\n[[workload]]\nid = 'A-1'\n").err().unwrap();

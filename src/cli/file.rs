@@ -19,12 +19,15 @@ const MOST_BYTES: u64 = 1_000_000;
 /// Of usage, with the file.
 pub fn read_small(path: &Path, what: &str) -> Result<String> {
     let unreadable = |why: &str| {
-        Error::usage(path.display().to_string(), format!("cannot be read: {why}")).advise("name a text file")
+        Error::usage(path.display().to_string(), format!("cannot be read: {why}"))
+            .advise("name a text file")
     };
     let mut text = String::new();
     match File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_string(&mut text)) {
         Err(error) => Err(unreadable(&error.to_string())),
-        Ok(count) if count as u64 > MOST_BYTES => Err(unreadable(&format!("it is too large {what}"))),
+        Ok(count) if count as u64 > MOST_BYTES => {
+            Err(unreadable(&format!("it is too large {what}")))
+        }
         Ok(_) => Ok(text),
     }
 }
@@ -38,10 +41,14 @@ pub fn read_bytes(path: &Path, most: usize) -> Result<Vec<u8>> {
     let mut content = Vec::new();
     match File::open(path).and_then(|file| file.take(most as u64 + 1).read_to_end(&mut content)) {
         Ok(count) if count > most => {
-            Err(Error::usage(place(), format!("is larger than {most} bytes")).advise("name a smaller file"))
+            Err(Error::usage(place(), format!("is larger than {most} bytes"))
+                .advise("name a smaller file"))
         }
         Ok(_) => Ok(content),
-        Err(error) => Err(Error::usage(place(), format!("cannot be read: {error}")).advise("name another file")),
+        Err(error) => {
+            Err(Error::usage(place(), format!("cannot be read: {error}"))
+                .advise("name another file"))
+        }
     }
 }
 
@@ -63,7 +70,11 @@ pub fn write(context: &Context, path: &Path, content: &[u8]) -> Result<()> {
 ///
 /// # Errors
 /// Of the content; if the file cannot be written or is the results file.
-pub fn stream<T>(context: &Context, path: &Path, content: impl FnOnce(&mut File) -> Result<T>) -> Result<T> {
+pub fn stream<T>(
+    context: &Context,
+    path: &Path,
+    content: impl FnOnce(&mut File) -> Result<T>,
+) -> Result<T> {
     refuse_results(context, path)?;
     check_parent(path)?;
     // A link goes on pointing to what is written.
@@ -73,7 +84,8 @@ pub fn stream<T>(context: &Context, path: &Path, content: impl FnOnce(&mut File)
         None => content(&mut File::create(&target).map_err(failed)?),
         Some((beside, mut file)) => {
             let written = content(&mut file);
-            let placed = written.and_then(|value| place(&file, &beside, &target).map(|()| value).map_err(failed));
+            let placed = written
+                .and_then(|value| place(&file, &beside, &target).map(|()| value).map_err(failed));
             // It is gone if all went well.
             let _ = fs::remove_file(&beside);
             placed
@@ -88,8 +100,11 @@ pub fn stream<T>(context: &Context, path: &Path, content: impl FnOnce(&mut File)
 pub fn refuse_results(context: &Context, path: &Path) -> Result<()> {
     let results = paths::results_file(context.global.results.as_ref());
     match files_of(&results).iter().any(|part| is_same(part, path)) {
-        true => Err(Error::usage(path.display().to_string(), "belongs to the results file, which holds all runs")
-            .advise("name another file")),
+        true => Err(Error::usage(
+            path.display().to_string(),
+            "belongs to the results file, which holds all runs",
+        )
+        .advise("name another file")),
         false => Ok(()),
     }
 }
@@ -109,8 +124,8 @@ fn is_same(one: &Path, other: &Path) -> bool {
     (names[0].is_some() && names[0] == names[1]) || (files[0].is_some() && files[0] == files[1])
 }
 
-/// A new file in the directory of `target`; none if `target` must be written in place: a device or a pipe, or a file in a
-/// directory that takes no other.
+/// A new file in the directory of `target`; none if `target` must be written in place: a device or
+/// a pipe, or a file in a directory that takes no other.
 fn new_beside(target: &Path) -> io::Result<Option<(PathBuf, File)>> {
     if target.metadata().is_ok_and(|former| !former.is_file()) {
         return Ok(None);
@@ -119,7 +134,14 @@ fn new_beside(target: &Path) -> io::Result<Option<(PathBuf, File)>> {
     let beside = target.with_file_name(format!(".{name}.{}.new", std::process::id()));
     match File::create_new(&beside) {
         Ok(file) => Ok(Some((beside, file))),
-        Err(error) if matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem) => Ok(None),
+        Err(error)
+            if matches!(
+                error.kind(),
+                ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem
+            ) =>
+        {
+            Ok(None)
+        }
         Err(error) => Err(error),
     }
 }
@@ -135,5 +157,6 @@ fn place(file: &File, beside: &Path, target: &Path) -> io::Result<()> {
 }
 
 fn unwritten(path: &Path, error: &io::Error) -> Error {
-    Error::usage(path.display().to_string(), format!("cannot be written: {error}")).advise("name another file")
+    Error::usage(path.display().to_string(), format!("cannot be written: {error}"))
+        .advise("name another file")
 }

@@ -17,7 +17,8 @@ fn name_width(width: usize) -> usize {
     if width < WIDE { 21 } else { 30 }
 }
 
-/// The columns before the verdict, in the width of the header, with one space between them and one behind.
+/// The columns before the verdict, in the width of the header, with one space between them and one
+/// behind.
 fn figures(width: usize, cells: [&str; 7]) -> String {
     let widths = vec![3, name_width(width), 4, 16, 7, 7, 4];
     let right = vec![true, false, true, true, true, true, true];
@@ -30,14 +31,21 @@ pub fn header(width: usize) -> String {
     figures(width, ["#", "workload", "jobs", "KPM", "mean", "p95", "cpu%"]) + "verdict"
 }
 
-/// One test as a row of the growing table, at most `width` columns (but at least 80); `name` as [`name`] gives it.
+/// One test as a row of the growing table, at most `width` columns (but at least 80); `name` as
+/// [`name`] gives it.
 pub fn row(test: &TestResult, name: &str, width: usize, color: bool) -> String {
-    let kpm = test.kpm_value.map_or("-".into(), |value| format!("{} {}", number(value), visible(&test.kpm.unit)));
+    let kpm = test
+        .kpm_value
+        .map_or("-".into(), |value| format!("{} {}", number(value), visible(&test.kpm.unit)));
     let latency = |us: Option<f64>| us.map_or("-".into(), duration_us);
     let (mean, p95) = (latency(test.latency.mean_us), latency(test.latency.p95_us));
-    let cpu = cpu::busy_pct(&test.window_counters).map_or_else(|_| "-".into(), |percent| format!("{percent:.0}"));
+    let cpu = cpu::busy_pct(&test.window_counters)
+        .map_or_else(|_| "-".into(), |percent| format!("{percent:.0}"));
     let name = shortened(&visible(name), name_width(width));
-    let figures = figures(width, [&test.seq.to_string(), &name, &test.jobs.to_string(), &kpm, &mean, &p95, &cpu]);
+    let figures = figures(
+        width,
+        [&test.seq.to_string(), &name, &test.jobs.to_string(), &kpm, &mean, &p95, &cpu],
+    );
     let left = width.max(NARROW).saturating_sub(figures.chars().count());
     figures + &verdict(test, left, color)
 }
@@ -56,7 +64,11 @@ fn verdict(test: &TestResult, width: usize, color: bool) -> String {
         Status::Conditional => ("conditional", "33"),
         Status::Invalid => ("invalid", "31"),
     };
-    let why = test.verdict.reasons.iter().find(|reason| reason.status == status && status != Status::Valid);
+    let why = test
+        .verdict
+        .reasons
+        .iter()
+        .find(|reason| reason.status == status && status != Status::Valid);
     let why = why.map_or(String::new(), |reason| format!(": {}", visible(reason.code.as_str())));
     let why = if word.len() + why.len() <= width { why } else { String::new() };
     if color { format!("\x1b[{code}m{word}\x1b[0m{why}") } else { format!("{word}{why}") }
@@ -67,13 +79,17 @@ pub fn running(selection: &Selection, jobs: u32) -> String {
     format!("{} at {jobs} {}", name(selection), if jobs == 1 { "job" } else { "jobs" })
 }
 
-/// Workload with the parameters that are not the engine's defaults, and the code of a published suite.
+/// Workload with the parameters that are not the engine's defaults, and the code of a published
+/// suite.
 pub fn name(selection: &Selection) -> String {
     let id = match &selection.asked_as {
-        Some(code) if *code != selection.workload.id => &format!("{} ({code})", selection.workload.id),
+        Some(code) if *code != selection.workload.id => {
+            &format!("{} ({code})", selection.workload.id)
+        }
         _ => &selection.workload.id,
     };
-    let shown: Vec<_> = selection.chosen.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    let shown: Vec<_> =
+        selection.chosen.iter().map(|(key, value)| format!("{key}={value}")).collect();
     if shown.is_empty() { id.clone() } else { format!("{id}:{}", shown.join(",")) }
 }
 
@@ -89,13 +105,17 @@ pub fn shortened(text: &str, width: usize) -> String {
 /// What loading does now.
 pub fn loading(event: &LoadEvent) -> String {
     match event {
-        LoadEvent::Reused { table, rows } => format!("table {table}: {} rows are there already", number(*rows as f64)),
+        LoadEvent::Reused { table, rows } => {
+            format!("table {table}: {} rows are there already", number(*rows as f64))
+        }
         LoadEvent::Resumed { table, rows_done, rows_total } => {
             let percent = 100.0 * *rows_done as f64 / (*rows_total).max(1) as f64;
             let (done, total) = (number(*rows_done as f64), number(*rows_total as f64));
             format!("table {table}: resumes at {percent:.0} %, {done} of {total} rows are in")
         }
-        LoadEvent::Left { table, phase, left_s } => format!("table {table}: {phase}, {} left", time(*left_s)),
+        LoadEvent::Left { table, phase, left_s } => {
+            format!("table {table}: {phase}, {} left", time(*left_s))
+        }
         LoadEvent::Phase { table, phase } => format!("table {table}: {phase}"),
         LoadEvent::Progress { table, mb_per_s, left_s, .. } => {
             format!("loading table {table}, {} MB/s, {} left", number(*mb_per_s), time(*left_s))
@@ -113,10 +133,17 @@ pub fn load_line(load: &LoadResult) -> String {
     let seconds = load.rows_s + load.index_s + load.analyze_s;
     if load.resumed_rows > 0 {
         let missing = number((load.rows - load.resumed_rows) as f64);
-        return format!("table {}: the last {missing} of {rows} rows in {seconds:.1} s, verified", load.table);
+        return format!(
+            "table {}: the last {missing} of {rows} rows in {seconds:.1} s, verified",
+            load.table
+        );
     }
     let mb_per_s = (load.table_bytes + load.index_bytes) as f64 / 1e6 / seconds.max(1e-9);
-    format!("table {}: {rows} rows in {seconds:.1} s, {} MB/s with indexes, verified", load.table, number(mb_per_s))
+    format!(
+        "table {}: {rows} rows in {seconds:.1} s, {} MB/s with indexes, verified",
+        load.table,
+        number(mb_per_s)
+    )
 }
 
 /// A figure with three significant digits, thousands grouped.
@@ -140,7 +167,11 @@ pub fn time(seconds: f64) -> String {
     }
     let whole = seconds.max(0.0).round() as u64;
     let (hours, minutes, rest) = (whole / 3600, whole / 60 % 60, whole % 60);
-    if hours > 0 { format!("{hours}:{minutes:02}:{rest:02}") } else { format!("{minutes}:{rest:02}") }
+    if hours > 0 {
+        format!("{hours}:{minutes:02}:{rest:02}")
+    } else {
+        format!("{minutes}:{rest:02}")
+    }
 }
 
 #[cfg(test)]
@@ -150,8 +181,14 @@ mod tests {
 
     #[test]
     fn durations_get_a_fitting_unit() {
-        assert_eq!([duration_us(12.3), duration_us(1500.0), duration_us(2.5e6)], ["12.3 us", "1.50 ms", "2.50 s"]);
-        assert_eq!([time(65.4), time(7384.0), time(f64::INFINITY)], ["1:05", "2:03:04", "unknown time"]);
+        assert_eq!(
+            [duration_us(12.3), duration_us(1500.0), duration_us(2.5e6)],
+            ["12.3 us", "1.50 ms", "2.50 s"]
+        );
+        assert_eq!(
+            [time(65.4), time(7384.0), time(f64::INFINITY)],
+            ["1:05", "2:03:04", "unknown time"]
+        );
     }
 
     #[test]
@@ -159,7 +196,9 @@ mod tests {
         let row = failed_row(12, "TP-LIGHT:update_pct=40", 16, 80);
         assert_eq!(header(80).find("verdict"), row.find("invalid"));
         assert!(header(80).len() <= 80 && row.contains(" TP-LIGHT:update_pct=~ "), "{row}");
-        assert!(failed_row(12, "TP-LIGHT:update_pct=40", 16, 120).contains(" TP-LIGHT:update_pct=40 "));
+        assert!(
+            failed_row(12, "TP-LIGHT:update_pct=40", 16, 120).contains(" TP-LIGHT:update_pct=40 ")
+        );
     }
 
     #[test]
@@ -167,7 +206,8 @@ mod tests {
         let mut test = fixture::result();
         let hostile = "\u{1b}[2J\n\u{202e}";
         test.kpm.unit = hostile.into();
-        let reason = crate::model::Reason::new(Status::Invalid, hostile.to_string().into(), hostile);
+        let reason =
+            crate::model::Reason::new(Status::Invalid, hostile.to_string().into(), hostile);
         test.verdict = crate::model::Verdict::from_reasons(vec![reason]);
         for row in [row(&test, hostile, 120, false), failed_row(1, hostile, 1, 120)] {
             assert!(row.contains("\\u{1b}[2J") && !row.chars().any(crate::error::acts), "{row:?}");

@@ -41,7 +41,9 @@ mod tests {
 
     #[test]
     fn metrics_are_at_one_path_and_only_read() {
-        let header = |response: &Response<Body>, name| response.headers()[name].to_str().map(String::from).ok();
+        let header = |response: &Response<Body>, name| {
+            response.headers()[name].to_str().map(String::from).ok()
+        };
         let found = asked(Method::GET, "/metrics");
         assert_eq!(found.status(), StatusCode::OK);
         assert_eq!(header(&found, CONTENT_TYPE).as_deref(), Some(open_metrics::CONTENT_TYPE));

@@ -90,10 +90,12 @@ fn default_command() -> Command {
     Command::Run(Box::new(Alone::parse_from(["dbdyno"]).run))
 }
 
-/// Help and version are printed as they are; an error becomes one line, with clap's tip if it has one.
+/// Help and version are printed as they are; an error becomes one line, with clap's tip if it has
+/// one.
 fn no_command(error: clap::Error) -> ExitCode {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-        return out::print(&error.render().to_string()).map_or_else(|error| failed(&error), |()| ExitCode::SUCCESS);
+        return out::print(&error.render().to_string())
+            .map_or_else(|error| failed(&error), |()| ExitCode::SUCCESS);
     }
     let kind = error.kind();
     let rendered = shortened(error).render().to_string();
@@ -104,7 +106,8 @@ fn no_command(error: clap::Error) -> ExitCode {
     failed(&error)
 }
 
-/// The error with at most 80 characters of what was typed, and nothing in them that acts on a terminal.
+/// The error with at most 80 characters of what was typed, and nothing in them that acts on a
+/// terminal.
 fn shortened(mut error: clap::Error) -> clap::Error {
     let typed = |(kind, value): (ContextKind, &ContextValue)| match value {
         ContextValue::String(text) if excerpt(text) != *text => Some((kind, excerpt(text))),
@@ -124,9 +127,11 @@ fn shortened(mut error: clap::Error) -> clap::Error {
 /// A command that needs another word: clap shows its help, we say where the help is.
 fn incomplete(rendered: &str) -> Error {
     let usage = rendered.lines().find_map(|line| line.strip_prefix("Usage: ")).unwrap_or("dbdyno");
-    let words: Vec<&str> = usage.split_whitespace().take_while(|word| !word.starts_with(['[', '<'])).collect();
+    let words: Vec<&str> =
+        usage.split_whitespace().take_while(|word| !word.starts_with(['[', '<'])).collect();
     let command = words.join(" ");
-    Error::usage("arguments", format!("'{command}' needs another word")).advise(format!("try '{command} --help'"))
+    Error::usage("arguments", format!("'{command}' needs another word"))
+        .advise(format!("try '{command} --help'"))
 }
 
 /// clap's several lines as one: what happened; its tip, or where the help is.
@@ -136,8 +141,14 @@ fn usage_error(rendered: &str) -> Error {
     let rest: Vec<&str> = lines.take_while(|line| !line.starts_with("Usage:")).collect();
     let advice = match rest.iter().find_map(|line| line.strip_prefix("tip: ")) {
         Some(tip) => tip.to_string(),
-        None if rest.is_empty() || rest[0].starts_with("For more") => "try 'dbdyno --help'".to_string(),
-        None => rest.into_iter().filter(|line| !line.starts_with("For more")).collect::<Vec<_>>().join(" "),
+        None if rest.is_empty() || rest[0].starts_with("For more") => {
+            "try 'dbdyno --help'".to_string()
+        }
+        None => rest
+            .into_iter()
+            .filter(|line| !line.starts_with("For more"))
+            .collect::<Vec<_>>()
+            .join(" "),
     };
     Error::usage("arguments", what).advise(advice)
 }
@@ -154,10 +165,12 @@ mod tests {
 
     #[test]
     fn an_unknown_option_is_one_line_with_the_tip() {
-        let rendered = Cli::try_parse_from(["dbdyno", "run", "--job", "1"]).unwrap_err().render().to_string();
+        let rendered =
+            Cli::try_parse_from(["dbdyno", "run", "--job", "1"]).unwrap_err().render().to_string();
         let line = usage_error(&rendered).to_string();
         assert!(
-            line.starts_with("arguments: unexpected argument '--job' found; ") && line.contains("--jobs"),
+            line.starts_with("arguments: unexpected argument '--job' found; ")
+                && line.contains("--jobs"),
             "{line}"
         );
         assert_eq!(line.lines().count(), 1);
@@ -165,7 +178,8 @@ mod tests {
 
     #[test]
     fn a_bad_value_says_which_and_why() {
-        let rendered = Cli::try_parse_from(["dbdyno", "run", "--ops", "0"]).unwrap_err().render().to_string();
+        let rendered =
+            Cli::try_parse_from(["dbdyno", "run", "--ops", "0"]).unwrap_err().render().to_string();
         let line = usage_error(&rendered).to_string();
         assert!(line.contains("'0'") && line.contains("--ops"), "{line}");
     }

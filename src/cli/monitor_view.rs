@@ -28,7 +28,8 @@ pub struct Title {
     pub keys: &'static str,
 }
 
-/// The cells of a rate: name with unit, now, peak, what was measured, how much of it is used, a bar.
+/// The cells of a rate: name with unit, now, peak, what was measured, how much of it is used, a
+/// bar.
 pub fn cells(rate: &Rate, is_compared: bool) -> [String; 6] {
     let name = format!("{} {}", rate.title, rate.unit);
     let (measured, used, bar) = match &rate.against {
@@ -54,11 +55,15 @@ fn bar(used: f64) -> String {
 pub fn limit(look: &Look) -> Option<String> {
     let Some(limit) = &look.limit else {
         let mut covered = look.rates.iter().filter_map(|rate| rate.against.as_ref());
-        let is_doubtful = covered.clone().next().is_some() && covered.all(|rate| rate.status != Status::Valid);
+        let is_doubtful =
+            covered.clone().next().is_some() && covered.all(|rate| rate.status != Status::Valid);
         return is_doubtful.then(|| "limit: unknown, no valid figure covers a rate".into());
     };
     let used = limit.used * 100.0;
-    Some(format!("limit: {} at {:.1} x this load ({used:.0} % used)", limit.component, limit.at_times))
+    Some(format!(
+        "limit: {} at {:.1} x this load ({used:.0} % used)",
+        limit.component, limit.at_times
+    ))
 }
 
 /// What sessions do.
@@ -83,7 +88,10 @@ fn statement(statement: &Statement) -> String {
 
 /// What looking costs.
 pub fn cost(look: &Look) -> String {
-    let cpu = look.cost.own_cpu.map_or("unknown".into(), |share| format!("{:.1} % of one CPU", share * 100.0));
+    let cpu = look
+        .cost
+        .own_cpu
+        .map_or("unknown".into(), |share| format!("{:.1} % of one CPU", share * 100.0));
     format!("this monitor: {cpu} here, {:.0} queries/s (in the rates)", look.cost.queries_per_s)
 }
 
@@ -108,7 +116,8 @@ pub fn whole(title: &Title, look: &Look) -> String {
 /// One line of an interval.
 pub fn line(look: &Look) -> String {
     let rate = |rate: &Rate| {
-        let used = rate.against.as_ref().map_or(String::new(), |covered| format!(" ({})", share(covered)));
+        let used =
+            rate.against.as_ref().map_or(String::new(), |covered| format!(" ({})", share(covered)));
         format!("{} {} {}{used}", rate.title, number(rate.now), rate.unit)
     };
     let rates: Vec<String> = look.rates.iter().map(rate).chain(limit(look)).collect();
@@ -117,16 +126,19 @@ pub fn line(look: &Look) -> String {
 
 /// Draws a look on the whole screen.
 pub fn draw(frame: &mut Frame<'_>, title: &Title, look: &Look) {
-    let against = title.against.as_ref().map_or(String::new(), |run| format!(", against {}", visible(run)));
+    let against =
+        title.against.as_ref().map_or(String::new(), |run| format!(", against {}", visible(run)));
     let head = format!(" {} after {}{against} ", visible(&title.target), time(look.t_s));
     let outer = Block::bordered().title(head).title_bottom(format!(" {} ", title.keys));
     let inside = outer.inner(frame.area());
     frame.render_widget(outer, frame.area());
     let rows = look.rates.len() as u16 + 2;
-    let [above, below] = Layout::vertical([Constraint::Length(rows), Constraint::Fill(1)]).areas(inside);
+    let [above, below] =
+        Layout::vertical([Constraint::Length(rows), Constraint::Fill(1)]).areas(inside);
     frame.render_widget(rates(look, title.against.is_some()), above);
     let width = usize::from(below.width);
-    let lines: Vec<Line<'_>> = notes(look).iter().map(|line| Line::from(shortened(line, width))).collect();
+    let lines: Vec<Line<'_>> =
+        notes(look).iter().map(|line| Line::from(shortened(line, width))).collect();
     frame.render_widget(Paragraph::new(lines), below);
 }
 
@@ -161,11 +173,25 @@ mod tests {
     use crate::monitor::observer::{Cost, Wait};
 
     fn covered(used: f64, status: Status) -> Option<Covered> {
-        Some(Covered { measured: 3900.0, workload: "Q".into(), jobs: 4, status, used, half_width: None })
+        Some(Covered {
+            measured: 3900.0,
+            workload: "Q".into(),
+            jobs: 4,
+            status,
+            used,
+            half_width: None,
+        })
     }
 
     fn look() -> Look {
-        let rate = |title, now, against| Rate { id: "x", title, unit: "tps", now, peak: 2.0 * now, against };
+        let rate = |title, now, against| Rate {
+            id: "x",
+            title,
+            unit: "tps",
+            now,
+            peak: 2.0 * now,
+            against,
+        };
         Look {
             t_s: 65.0,
             interval_s: 1.0,
@@ -177,7 +203,11 @@ mod tests {
             limit: Some(Limit { component: "log writer", used: 0.26, at_times: 1.0 / 0.26 }),
             sessions: Some(2.3),
             waits: vec![Wait { class: "IO".into(), event: "WALSync".into(), share: 0.6 }],
-            statements: vec![Statement { text: "select \u{1b}[2J".into(), calls_per_s: Some(12.0), mean_ms: None }],
+            statements: vec![Statement {
+                text: "select \u{1b}[2J".into(),
+                calls_per_s: Some(12.0),
+                mean_ms: None,
+            }],
             cost: Cost { own_cpu: Some(0.002), queries_per_s: 9.0, reading_ms: 1.0 },
             missing: vec!["row locks".into()],
             ..Look::default()
@@ -225,16 +255,30 @@ mod tests {
     #[test]
     fn without_a_terminal_a_look_is_text_and_an_interval_a_line() {
         let text = whole(&title(), &look());
-        assert!(text.starts_with("KPM ") && text.contains("Commits tps") && text.contains("26 %"), "{text}");
-        let alone =
-            Look { rates: look().rates.into_iter().map(|rate| Rate { against: None, ..rate }).collect(), ..look() };
+        assert!(
+            text.starts_with("KPM ") && text.contains("Commits tps") && text.contains("26 %"),
+            "{text}"
+        );
+        let alone = Look {
+            rates: look().rates.into_iter().map(|rate| Rate { against: None, ..rate }).collect(),
+            ..look()
+        };
         let text = whole(&Title { against: None, ..title() }, &alone);
         assert!(!text.contains("unknown") && !text.contains("measured"), "{text}");
         let doubtful = Look { rates: look().rates.drain(1..).collect(), limit: None, ..look() };
-        assert_eq!(limit(&doubtful).as_deref(), Some("limit: unknown, no valid figure covers a rate"));
+        assert_eq!(
+            limit(&doubtful).as_deref(),
+            Some("limit: unknown, no valid figure covers a rate")
+        );
         assert_eq!(limit(&Look { rates: Vec::new(), ..doubtful }), None);
         let line = line(&look());
-        assert!(line.starts_with("1:05  Commits 1,020 tps (26 %) | Reads 5.00 tps (50 % ?) | "), "{line}");
-        assert!(line.ends_with("limit: log writer at 3.8 x this load (26 % used)") && !line.contains('\n'));
+        assert!(
+            line.starts_with("1:05  Commits 1,020 tps (26 %) | Reads 5.00 tps (50 % ?) | "),
+            "{line}"
+        );
+        assert!(
+            line.ends_with("limit: log writer at 3.8 x this load (26 % used)")
+                && !line.contains('\n')
+        );
     }
 }

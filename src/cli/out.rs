@@ -1,5 +1,5 @@
-//! Standard output and standard error. A reader that went away (`| head`) is not an error: from then on nothing is written, and
-//! the command goes on to its own end.
+//! Standard output and standard error. A reader that went away (`| head`) is not an error: from
+//! then on nothing is written, and the command goes on to its own end.
 
 use std::io::{self, ErrorKind, Write};
 
@@ -30,7 +30,8 @@ fn read_or_gone<T>(written: io::Result<T>, gone: T) -> io::Result<T> {
     }
 }
 
-/// Prints a text line by line, adding a newline if it does not end with one; nothing in it acts on the terminal.
+/// Prints a text line by line, adding a newline if it does not end with one; nothing in it acts on
+/// the terminal.
 ///
 /// # Errors
 /// If standard output cannot be written.
@@ -38,7 +39,8 @@ pub fn print(text: &str) -> Result<()> {
     rendered(&text.split('\n').map(visible).collect::<Vec<_>>().join("\n"))
 }
 
-/// Prints what was made for the terminal, with its colours, adding a newline if it does not end with one.
+/// Prints what was made for the terminal, with its colours, adding a newline if it does not end
+/// with one.
 ///
 /// # Errors
 /// If standard output cannot be written.
@@ -53,11 +55,13 @@ pub fn rendered(text: &str) -> Result<()> {
 /// If standard output cannot be written.
 pub fn bytes(content: &[u8]) -> Result<()> {
     Out.write_all(content).and_then(|()| Out.flush()).map_err(|error| {
-        Error::target("standard output", format!("cannot be written: {error}")).advise("send it somewhere else")
+        Error::target("standard output", format!("cannot be written: {error}"))
+            .advise("send it somewhere else")
     })
 }
 
-/// Says a line on standard error; that nobody can hear it is not a reason to stop. Nothing in it acts on the terminal.
+/// Says a line on standard error; that nobody can hear it is not a reason to stop. Nothing in it
+/// acts on the terminal.
 pub fn tell(line: &str) {
     tell_rendered(&visible(line));
 }
@@ -100,11 +104,12 @@ impl Table {
         self.rows.push(cells.into_iter().map(|cell| visible(&cell)).collect());
     }
 
-    /// The table as text, two spaces between columns, no space at line ends. If `width` is given, the widest columns are made
-    /// narrower until it fits; their cells go on in further lines.
+    /// The table as text, two spaces between columns, no space at line ends. If `width` is given,
+    /// the widest columns are made narrower until it fits; their cells go on in further lines.
     pub fn render(&self, width: Option<usize>) -> String {
-        let longest_words: Vec<usize> =
-            (0..self.rows.first().map_or(0, Vec::len)).map(|column| longest_word(&self.rows, column)).collect();
+        let longest_words: Vec<usize> = (0..self.rows.first().map_or(0, Vec::len))
+            .map(|column| longest_word(&self.rows, column))
+            .collect();
         let right = vec![false; longest_words.len()];
         let mut layout = Layout::new(&[], self.rows.clone(), right);
         if let Some(width) = width {
@@ -129,7 +134,8 @@ fn parted(cell: &str, width: usize) -> String {
     if length(cell) <= width {
         return cell.to_string();
     }
-    let part = |word: &str| if length(word) > width { word.replace(',', ", ") } else { word.to_string() };
+    let part =
+        |word: &str| if length(word) > width { word.replace(',', ", ") } else { word.to_string() };
     cell.split_whitespace().map(part).collect::<Vec<_>>().join(" ")
 }
 
@@ -150,7 +156,10 @@ mod tests {
         let mut table = Table::new(&["id", "title", "unit"]);
         table.row(["1".into(), "a title that is far too long".into(), "qps".into()]);
         let text = table.render(Some(27));
-        assert_eq!(text, "id  title              unit\n1   a title that is    qps\n    far too long\n");
+        assert_eq!(
+            text,
+            "id  title              unit\n1   a title that is    qps\n    far too long\n"
+        );
         let mut table = Table::new(&["title", "engines", "note"]);
         let long = "words that fill a line of a terminal and more than that";
         table.row([long.into(), long.into(), "x".repeat(50)]);

@@ -1,14 +1,16 @@
-//! Where things lie by default (one state directory, with the results file and the private databases), and the command line.
+//! Where things lie by default (one state directory, with the results file and the private
+//! databases), and the command line.
 
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result, excerpt};
 use crate::store::url_of;
 
-/// `$DBDYNO_HOME`; else `/var/lib/dbdyno` for root (a private server's user must be able to reach it), else
-/// `$XDG_DATA_HOME/dbdyno` or `~/.local/share/dbdyno`.
+/// `$DBDYNO_HOME`; else `/var/lib/dbdyno` for root (a private server's user must be able to reach
+/// it), else `$XDG_DATA_HOME/dbdyno` or `~/.local/share/dbdyno`.
 pub fn state_dir() -> PathBuf {
-    let var = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let var =
+        |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     if let Some(home) = var("DBDYNO_HOME") {
         return home;
     }
@@ -38,7 +40,8 @@ pub fn check_parent(path: &Path, option: &str) -> Result<()> {
     if url_of(path).is_some() {
         return Ok(());
     }
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let parent =
+        path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     match parent.try_exists() {
         Ok(false) => Err(Error::target(
             path.display().to_string(),
@@ -71,7 +74,8 @@ mod tests {
 
     #[test]
     fn words_that_mean_something_to_a_shell_are_quoted() {
-        let words = ["--jobs", "1,2", "x://me@h/d?a=1&b=2", "a b", "it's", "", "größe", "$HOME", "~"];
+        let words =
+            ["--jobs", "1,2", "x://me@h/d?a=1&b=2", "a b", "it's", "", "größe", "$HOME", "~"];
         let quoted = words.map(quoted).join(" ");
         let expected = r"--jobs 1,2 'x://me@h/d?a=1&b=2' 'a b' 'it'\''s' '' größe '$HOME' '~'";
         assert_eq!(quoted, expected);

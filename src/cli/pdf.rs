@@ -1,4 +1,5 @@
-//! A page printed by the Chromium or Chrome of this machine: without a window, with a profile of its own that is removed.
+//! A page printed by the Chromium or Chrome of this machine: without a window, with a profile of
+//! its own that is removed.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -13,7 +14,8 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use crate::error::{Error, Result};
 
 /// What the program is called.
-const NAMES: [&str; 5] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"];
+const NAMES: [&str; 5] =
+    ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"];
 /// No window, no network, nothing of the user's.
 const FLAGS: [&str; 9] = [
     "--headless",
@@ -43,8 +45,10 @@ pub fn browser() -> Result<PathBuf> {
 }
 
 fn found(path: &OsStr) -> Option<PathBuf> {
-    let directories: Vec<PathBuf> = std::env::split_paths(path).filter(|directory| directory.is_absolute()).collect();
-    let programs = NAMES.iter().flat_map(|name| directories.iter().map(move |directory| directory.join(name)));
+    let directories: Vec<PathBuf> =
+        std::env::split_paths(path).filter(|directory| directory.is_absolute()).collect();
+    let programs =
+        NAMES.iter().flat_map(|name| directories.iter().map(move |directory| directory.join(name)));
     programs.into_iter().find(|program| is_program(program))
 }
 
@@ -69,7 +73,8 @@ fn print_by(browser: &Path, page: &[u8], patience: Duration) -> Result<Vec<u8>> 
     let [source, printed] = ["page.html", "page.pdf"].map(|name| directory.path().join(name));
     fs::write(&source, page).map_err(|error| failed(error.to_string()))?;
     let child = command(browser, directory.path(), &source, &printed).spawn();
-    let status = ended(child.map_err(|error| failed(error.to_string()))?, patience).map_err(failed)?;
+    let status =
+        ended(child.map_err(|error| failed(error.to_string()))?, patience).map_err(failed)?;
     let content = fs::read(&printed).ok().filter(|content| content.starts_with(b"%PDF"));
     content.ok_or_else(|| failed(format!("it wrote no PDF ({status})")))
 }
@@ -82,9 +87,15 @@ fn command(browser: &Path, home: &Path, source: &Path, printed: &Path) -> Comman
         command.arg("--no-sandbox");
     }
     command.arg(format!("--user-data-dir={}", home.join("profile").display()));
-    command.arg(format!("--print-to-pdf={}", printed.display())).arg(format!("file://{}", source.display()));
+    command
+        .arg(format!("--print-to-pdf={}", printed.display()))
+        .arg(format!("file://{}", source.display()));
     // What it writes beside its profile is removed with it.
-    command.env("HOME", home).env("TMPDIR", home).env_remove("XDG_CONFIG_HOME").env_remove("XDG_CACHE_HOME");
+    command
+        .env("HOME", home)
+        .env("TMPDIR", home)
+        .env_remove("XDG_CONFIG_HOME")
+        .env_remove("XDG_CACHE_HOME");
     command.process_group(0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command
 }
@@ -117,7 +128,8 @@ mod tests {
 
     use super::*;
 
-    /// A browser that does what a script says; `$out` is the file to print to, `$home` its profile's directory.
+    /// A browser that does what a script says; `$out` is the file to print to, `$home` its
+    /// profile's directory.
     fn fake(directory: &Path, script: &str) -> PathBuf {
         let browser = directory.join("chromium");
         let text = format!(
@@ -132,8 +144,12 @@ mod tests {
     fn what_the_browser_prints_is_taken_and_its_files_are_gone() {
         let directory = tempfile::tempdir().unwrap();
         let kept = directory.path().join("home");
-        let script = format!("echo $HOME > {}; touch $HOME/trace; printf '%%PDF-1' > $out", kept.display());
-        assert_eq!(print_by(&fake(directory.path(), &script), b"<p>", PATIENCE).unwrap(), b"%PDF-1");
+        let script =
+            format!("echo $HOME > {}; touch $HOME/trace; printf '%%PDF-1' > $out", kept.display());
+        assert_eq!(
+            print_by(&fake(directory.path(), &script), b"<p>", PATIENCE).unwrap(),
+            b"%PDF-1"
+        );
         let home = fs::read_to_string(kept).unwrap();
         assert!(!Path::new(home.trim()).exists(), "{home}");
     }

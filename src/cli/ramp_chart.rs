@@ -59,7 +59,8 @@ impl RampChart {
         }
         let longest = width.saturating_sub(BESIDE).min(LONGEST);
         let line = |&(jobs, ops, mark): &(u32, f64, &str)| {
-            let bar = if mark == " now" { "-" } else { "=" }.repeat((ops / most * longest as f64).round() as usize);
+            let bar = if mark == " now" { "-" } else { "=" }
+                .repeat((ops / most * longest as f64).round() as usize);
             format!("{jobs:>6} |{bar} {}{mark}", number(ops))
         };
         let head = shortened(&format!("{}, ops/s by jobs", visible(&self.name)), width);
@@ -107,7 +108,10 @@ mod tests {
         (1..=20).for_each(|jobs| chart.done(&at(jobs, 1e12 * f64::from(jobs))));
         let lines = chart.lines(60);
         assert_eq!(lines.len(), MOST_BARS + 1);
-        assert!(lines[1].starts_with("    13 |") && lines.iter().all(|line| line.chars().count() <= 60), "{lines:#?}");
+        assert!(
+            lines[1].starts_with("    13 |") && lines.iter().all(|line| line.chars().count() <= 60),
+            "{lines:#?}"
+        );
         chart.begin(&plan(&[1], 1).selections[0], 1);
         assert!(chart.lines(60).is_empty(), "another workload");
     }

@@ -97,8 +97,10 @@ pub fn of_run(catalog: &Catalog, args: &RunArgs) -> Result<Request> {
     check_name(args.naming.name.as_deref())?;
     let labels = labels(&args.naming.label)?;
     // Load machines may do without a database.
-    let target =
-        TargetArgs { without_database: args.target.without_database || args.workers.is_some(), ..args.target.clone() };
+    let target = TargetArgs {
+        without_database: args.target.without_database || args.workers.is_some(),
+        ..args.target.clone()
+    };
     let mut request = of_target(catalog, &target)?;
     let axis = nodes(args.nodes.clone().unwrap_or_default().0, &mut request.target)?;
     args.link_delay.map_or(Ok(()), |delay| delay_links(delay.0, &mut request.target))?;
@@ -133,7 +135,8 @@ pub fn of_run(catalog: &Catalog, args: &RunArgs) -> Result<Request> {
     };
     let is_sampled = !args.no_sampler;
     let asked = [(args.awr, "awr"), (args.statspack, "statspack")];
-    let repositories = asked.into_iter().filter(|(is_asked, _)| *is_asked).map(|(_, name)| name.into()).collect();
+    let repositories =
+        asked.into_iter().filter(|(is_asked, _)| *is_asked).map(|(_, name)| name.into()).collect();
     let explain = args.explain;
     let (host_metrics, name) = (args.host.urls()?, args.naming.name.clone());
     let request = Request { plan, repositories, ..request };
@@ -141,7 +144,8 @@ pub fn of_run(catalog: &Catalog, args: &RunArgs) -> Result<Request> {
     Ok(Request { fresh, is_sampled, explain, host_metrics, name, labels, ..request })
 }
 
-/// The numbers of nodes to measure on. A private cluster has as many nodes as the largest; one number is all of them.
+/// The numbers of nodes to measure on. A private cluster has as many nodes as the largest; one
+/// number is all of them.
 fn nodes(numbers: Vec<u32>, target: &mut Target) -> Result<Vec<u32>> {
     let Target::Private { cluster: Some(cluster), .. } = target else { return Ok(numbers) };
     cluster.nodes = numbers.iter().copied().max().unwrap_or(cluster.nodes);
@@ -157,23 +161,28 @@ fn nodes(numbers: Vec<u32>, target: &mut Target) -> Result<Vec<u32>> {
 /// # Errors
 /// Another target; a delay that no cluster lives with.
 pub fn delay_links(delay_s: f64, target: &mut Target) -> Result<()> {
-    let refused = |what: String, advice: &str| Err(Error::usage("--link-delay", what).advise(advice));
+    let refused =
+        |what: String, advice: &str| Err(Error::usage("--link-delay", what).advise(advice));
     if delay_s > MOST_LINK_DELAY_S {
-        return refused(format!("{delay_s:?} s is too long: nodes take each other for dead"), "give 250ms or less");
+        return refused(
+            format!("{delay_s:?} s is too long: nodes take each other for dead"),
+            "give 250ms or less",
+        );
     }
     match target {
         Target::Private { cluster: Some(cluster), .. } => {
             cluster.link_delay = Some(Duration::from_secs_f64(delay_s));
             Ok(())
         }
-        other => {
-            refused(format!("{} is not a private cluster", other.label()), "leave it out, or name one: mariadb-galera")
-        }
+        other => refused(
+            format!("{} is not a private cluster", other.label()),
+            "leave it out, or name one: mariadb-galera",
+        ),
     }
 }
 
-/// Does what is asked for; if the server wants a password that nothing gives, and there is somebody to ask, asks and does it
-/// again.
+/// Does what is asked for; if the server wants a password that nothing gives, and there is somebody
+/// to ask, asks and does it again.
 ///
 /// # Errors
 /// Those of `work`.
@@ -190,7 +199,8 @@ pub fn with_password<T>(
     work(&Request { password: Some(password), ..request.clone() })
 }
 
-/// Refuses a place for a database of ours whose directory is not there, and a profile that this machine is too small for.
+/// Refuses a place for a database of ours whose directory is not there, and a profile that this
+/// machine is too small for.
 ///
 /// # Errors
 /// Of the target; of usage, with the figures and the largest profile that fits.
@@ -207,8 +217,9 @@ fn time_scale(args: &RunArgs) -> Result<f64> {
     if (LEAST_TIME_SCALE..=MOST_TIME_SCALE).contains(&scale) {
         return Ok(scale);
     }
-    Err(Error::usage("--time-scale", format!("{scale:?} is not a valid factor"))
-        .advise(format!("give a number between {LEAST_TIME_SCALE} and {MOST_TIME_SCALE}, e.g. 0.1")))
+    Err(Error::usage("--time-scale", format!("{scale:?} is not a valid factor")).advise(format!(
+        "give a number between {LEAST_TIME_SCALE} and {MOST_TIME_SCALE}, e.g. 0.1"
+    )))
 }
 
 /// Refuses a window in which nothing can be measured.
@@ -234,13 +245,15 @@ fn check_max_duration(max_duration_s: f64) -> Result<()> {
 
 /// Refuses a name by which the run could not be asked for: those mean other runs.
 fn check_name(name: Option<&str>) -> Result<()> {
-    let means_another = |name: &&str| name.trim().is_empty() || *name == "last" || name.parse::<i64>().is_ok();
+    let means_another =
+        |name: &&str| name.trim().is_empty() || *name == "last" || name.parse::<i64>().is_ok();
     match name.filter(means_another) {
         None => Ok(()),
-        Some(name) => {
-            Err(Error::usage("--name", format!("{} is not a valid name: it is empty, a number or 'last'", quote(name)))
-                .advise("choose a word, as in --name nightly"))
-        }
+        Some(name) => Err(Error::usage(
+            "--name",
+            format!("{} is not a valid name: it is empty, a number or 'last'", quote(name)),
+        )
+        .advise("choose a word, as in --name nightly")),
     }
 }
 
@@ -248,7 +261,8 @@ fn labels(given: &[Label]) -> Result<BTreeMap<String, String>> {
     let mut labels = BTreeMap::new();
     for Label { key, value } in given {
         if labels.insert(key.clone(), value.clone()).is_some() {
-            return Err(Error::usage("--label", format!("{} is given twice", quote(key))).advise("give it once"));
+            return Err(Error::usage("--label", format!("{} is given twice", quote(key)))
+                .advise("give it once"));
         }
     }
     Ok(labels)
@@ -262,7 +276,11 @@ fn suites(args: &TargetArgs) -> Vec<String> {
     }
 }
 
-fn profile<'a>(catalog: &'a Catalog, args: &TargetArgs, suite: Option<&Suite>) -> Result<&'a Profile> {
+fn profile<'a>(
+    catalog: &'a Catalog,
+    args: &TargetArgs,
+    suite: Option<&Suite>,
+) -> Result<&'a Profile> {
     let of_suite = suite.and_then(|suite| suite.profile.as_deref());
     catalog.profile(args.place.data.profile.as_deref().or(of_suite).unwrap_or(DEFAULT_PROFILE))
 }
@@ -276,12 +294,13 @@ pub fn of_suite<'a>(catalog: &'a Catalog, suite: &Suite) -> Result<(&'a Profile,
     Ok((profile, suite.size_gb.unwrap_or(profile.size_gb)))
 }
 
-/// The size that a suite was written for: with another profile than its own that of the profile is right, since what
-/// fits a cache or does not depends on both.
+/// The size that a suite was written for: with another profile than its own that of the profile is
+/// right, since what fits a cache or does not depends on both.
 fn size_of_suite(args: &TargetArgs, suite: Option<&Suite>) -> Option<f64> {
     let suite = suite?;
     let own = suite.profile.as_deref().unwrap_or(DEFAULT_PROFILE);
-    let is_own = args.place.data.profile.as_ref().is_none_or(|profile| profile.eq_ignore_ascii_case(own));
+    let is_own =
+        args.place.data.profile.as_ref().is_none_or(|profile| profile.eq_ignore_ascii_case(own));
     suite.size_gb.filter(|_| is_own)
 }
 

@@ -18,12 +18,18 @@ pub struct Where {
 
 /// Name and capabilities of every engine with a database behind it.
 fn targets() -> impl Iterator<Item = (&'static str, Capabilities)> {
-    ENGINES.iter().filter(|engine| engine.is_target()).map(|engine| (engine.name(), engine.capabilities()))
+    ENGINES
+        .iter()
+        .filter(|engine| engine.is_target())
+        .map(|engine| (engine.name(), engine.capabilities()))
 }
 
 /// The target if none is given: an embedded engine, if one is compiled in.
 pub fn usual() -> &'static str {
-    targets().find(|(_, can)| can.in_process).or_else(|| targets().next()).map_or("", |(name, _)| name)
+    targets()
+        .find(|(_, can)| can.in_process)
+        .or_else(|| targets().next())
+        .map_or("", |(name, _)| name)
 }
 
 /// What a TARGET may be.
@@ -31,7 +37,8 @@ pub fn help() -> String {
     let names = |is: fn(&Capabilities) -> bool| {
         targets().filter(|(_, can)| is(can)).map(|(name, _)| name).collect::<Vec<_>>().join(" or ")
     };
-    let mut passwords: Vec<_> = targets().filter_map(|(_, can)| can.passwords).map(|from| from.to_string()).collect();
+    let mut passwords: Vec<_> =
+        targets().filter_map(|(_, can)| can.passwords).map(|from| from.to_string()).collect();
     // Engines of one family, which stand beside one another, read the same files.
     passwords.dedup();
     format!(
@@ -66,10 +73,16 @@ pub fn parse(text: &str, place: Where) -> Result<(Target, &'static dyn Engine)> 
         return private_cluster(cluster, place);
     }
     let named = |engine: &&&dyn Engine| engine.name() == text.to_ascii_lowercase();
-    let engine = *ENGINES.iter().find(named).ok_or_else(|| left_out(text).unwrap_or_else(|| unknown(text)))?;
+    let engine = *ENGINES
+        .iter()
+        .find(named)
+        .ok_or_else(|| left_out(text).unwrap_or_else(|| unknown(text)))?;
     if !engine.is_target() && !place.without_database {
-        return Err(Error::usage("TARGET", format!("{} holds no data and measures our own loop only", quote(text)))
-            .advise("run 'dbdyno overhead'"));
+        return Err(Error::usage(
+            "TARGET",
+            format!("{} holds no data and measures our own loop only", quote(text)),
+        )
+        .advise("run 'dbdyno overhead'"));
     }
     let name = engine.name().to_string();
     let Where { data_dir, server_bin, port, .. } = place;
@@ -89,13 +102,19 @@ pub fn parse(text: &str, place: Where) -> Result<(Target, &'static dyn Engine)> 
 fn private_cluster(kind: &ClusterKind, place: Where) -> Result<(Target, &'static dyn Engine)> {
     let engine = crate::engine::find(kind.engine).ok_or_else(|| unknown(kind.name))?;
     if place.port.is_some() {
-        return Err(
-            Error::usage("--port", "the nodes of a private cluster have Unix sockets only").advise("leave it out")
-        );
+        return Err(Error::usage(
+            "--port",
+            "the nodes of a private cluster have Unix sockets only",
+        )
+        .advise("leave it out"));
     }
     let Where { data_dir, server_bin, .. } = place;
-    let cluster = Some(ClusterSpec { name: kind.name.into(), nodes: server::USUAL_NODES, link_delay: None });
-    Ok((Target::Private { engine: kind.engine.into(), data_dir, server_bin, port: None, cluster }, engine))
+    let cluster =
+        Some(ClusterSpec { name: kind.name.into(), nodes: server::USUAL_NODES, link_delay: None });
+    Ok((
+        Target::Private { engine: kind.engine.into(), data_dir, server_bin, port: None, cluster },
+        engine,
+    ))
 }
 
 /// No private server of the engine can be made.
@@ -109,7 +128,10 @@ fn by_url_only(can: &Capabilities) -> Error {
 fn left_out(scheme: &str) -> Option<Error> {
     let feature = LEFT_OUT.iter().find(|feature| **feature == scheme)?;
     let what = format!("this build leaves the engine {} out", quote(*feature));
-    Some(Error::usage("TARGET", what).advise(format!("build it with 'cargo install --path . --features {feature}'")))
+    Some(
+        Error::usage("TARGET", what)
+            .advise(format!("build it with 'cargo install --path . --features {feature}'")),
+    )
 }
 
 /// Takes `--server-bin` for an embedded engine: the directory of its library.
@@ -122,7 +144,8 @@ fn choose_library(engine: &dyn Engine, dir: Option<&Path>) -> Result<()> {
         }
         (Some(_), None) => {
             let product = engine.capabilities().product;
-            Err(Error::usage("--server-bin", format!("{product} is compiled in")).advise("leave it out"))
+            Err(Error::usage("--server-bin", format!("{product} is compiled in"))
+                .advise("leave it out"))
         }
     }
 }
@@ -133,22 +156,30 @@ fn existing(url: &str, scheme: &str, rest: &str) -> Result<(Target, &'static dyn
         if let Some(error) = left_out(scheme) {
             return error;
         }
-        let schemes: Vec<_> = ENGINES.iter().flat_map(|engine| engine.capabilities().url_schemes).copied().collect();
+        let schemes: Vec<_> =
+            ENGINES.iter().flat_map(|engine| engine.capabilities().url_schemes).copied().collect();
         Error::usage("TARGET", format!("no engine takes URLs of the scheme {}", quoted(scheme)))
             .advise(format!("known: {}", schemes.join(", ")))
     })?;
     match password(rest) {
-        Password::None => Ok((Target::Existing { engine: engine.name().to_string(), url: url.to_string() }, engine)),
+        Password::None => Ok((
+            Target::Existing { engine: engine.name().to_string(), url: url.to_string() },
+            engine,
+        )),
         Password::Likely => Err(seen(engine, "the URL holds a password")),
-        Password::Possible => {
-            Err(seen(engine, "the URL has a ':' followed by something that is not a port and may be a password"))
-        }
+        Password::Possible => Err(seen(
+            engine,
+            "the URL has a ':' followed by something that is not a port and may be a password",
+        )),
     }
 }
 
 /// The URL itself must not be echoed: it holds the password.
 fn seen(engine: &dyn Engine, what: &str) -> Error {
-    let sources = engine.capabilities().passwords.map_or(String::new(), |sources| format!(" and use {sources}, or"));
+    let sources = engine
+        .capabilities()
+        .passwords
+        .map_or(String::new(), |sources| format!(" and use {sources}, or"));
     Error::usage("TARGET", format!("{what}, which every user of this machine can see"))
         .advise(format!("leave it out{sources} type it when asked"))
 }
@@ -184,9 +215,11 @@ fn port(host: &str) -> Option<&str> {
     host.rsplit_once(']').map_or(host, |(_, tail)| tail).split_once(':').map(|(_, port)| port)
 }
 
-/// True if what follows user and host has an '@' that is in no parameter's value: all before it may be a user and a password.
+/// True if what follows user and host has an '@' that is in no parameter's value: all before it may
+/// be a user and a password.
 fn has_user(tail: &str) -> bool {
-    let in_value = |before: &str| before.split_once('?').is_some_and(|(_, query)| query.contains('='));
+    let in_value =
+        |before: &str| before.split_once('?').is_some_and(|(_, query)| query.contains('='));
     tail.rsplit_once('@').is_some_and(|(before, _)| !in_value(before))
 }
 
@@ -197,14 +230,13 @@ fn quoted(text: &str) -> String {
 
 fn unknown(text: &str) -> Error {
     let names: Vec<_> = targets().map(|(name, _)| name).collect();
-    let nearest = names.iter().max_by(|a, b| strsim::jaro_winkler(a, text).total_cmp(&strsim::jaro_winkler(b, text)));
+    let nearest = names
+        .iter()
+        .max_by(|a, b| strsim::jaro_winkler(a, text).total_cmp(&strsim::jaro_winkler(b, text)));
     let hint = nearest.filter(|name| strsim::jaro_winkler(name, text) > 0.75);
     let question = hint.map_or(String::new(), |name| format!("did you mean '{name}'? "));
-    Error::usage("TARGET", format!("{} is neither an engine nor a URL", quoted(text))).advise(format!(
-        "{question}known: {}, or a URL ({})",
-        names.join(", "),
-        urls().join(", ")
-    ))
+    Error::usage("TARGET", format!("{} is neither an engine nor a URL", quoted(text)))
+        .advise(format!("{question}known: {}, or a URL ({})", names.join(", "), urls().join(", ")))
 }
 
 #[cfg(test)]
@@ -212,13 +244,25 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<Target> {
-        parse(text, Where { data_dir: "/data".into(), server_bin: None, port: None, without_database: false })
-            .map(|(target, _)| target)
+        parse(
+            text,
+            Where {
+                data_dir: "/data".into(),
+                server_bin: None,
+                port: None,
+                without_database: false,
+            },
+        )
+        .map(|(target, _)| target)
     }
 
     /// Where the password of a URL may stand instead.
     fn source(url: &str) -> &'static str {
-        if url.starts_with("postgres") { "PGPASSWORD or ~/.pgpass" } else { "MYSQL_PWD or [client] of ~/.my.cnf" }
+        if url.starts_with("postgres") {
+            "PGPASSWORD or ~/.pgpass"
+        } else {
+            "MYSQL_PWD or [client] of ~/.my.cnf"
+        }
     }
 
     #[test]
@@ -234,8 +278,11 @@ mod tests {
 
     #[test]
     fn a_password_in_a_url_is_refused_and_not_echoed() {
-        for url in ["postgres://me:secret@db/app", "postgres://db/app?user=me&password=secret", "mysql://me:secret@db"]
-        {
+        for url in [
+            "postgres://me:secret@db/app",
+            "postgres://db/app?user=me&password=secret",
+            "mysql://me:secret@db",
+        ] {
             let error = read(url).unwrap_err().to_string();
             assert!(error.contains(source(url)) && !error.contains("secret"), "{error}");
         }

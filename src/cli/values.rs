@@ -18,9 +18,13 @@ impl FromStr for Seconds {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let spelled = || text.parse::<jiff::SignedDuration>().ok().map(|duration| duration.as_secs_f64());
-        let seconds = text.parse().ok().or_else(spelled).filter(|seconds| (0.0..=MOST_S).contains(seconds));
-        seconds.map(Seconds).ok_or_else(|| format!("{} is not a valid duration; write 10s, 500ms or 2m", quote(text)))
+        let spelled =
+            || text.parse::<jiff::SignedDuration>().ok().map(|duration| duration.as_secs_f64());
+        let seconds =
+            text.parse().ok().or_else(spelled).filter(|seconds| (0.0..=MOST_S).contains(seconds));
+        seconds.map(Seconds).ok_or_else(|| {
+            format!("{} is not a valid duration; write 10s, 500ms or 2m", quote(text))
+        })
     }
 }
 
@@ -53,13 +57,20 @@ impl FromStr for Nodes {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let number = |word: &str| {
-            let number = word.trim().parse::<u32>().ok().filter(|number| (1..=MOST_NODES).contains(number));
-            number.ok_or_else(|| format!("{} is not a valid number of nodes; write 3 or 1,2,4 or 1..3", quote(word)))
+            let number =
+                word.trim().parse::<u32>().ok().filter(|number| (1..=MOST_NODES).contains(number));
+            number.ok_or_else(|| {
+                format!("{} is not a valid number of nodes; write 3 or 1,2,4 or 1..3", quote(word))
+            })
         };
         match text.split_once("..") {
             Some((from, to)) => {
                 let (from, to) = (number(from)?, number(to)?);
-                if from > to { Err(format!("{from}..{to} runs backwards")) } else { Ok(Nodes((from..=to).collect())) }
+                if from > to {
+                    Err(format!("{from}..{to} runs backwards"))
+                } else {
+                    Ok(Nodes((from..=to).collect()))
+                }
             }
             None => text.split(',').map(number).collect::<Result<_, _>>().map(Nodes),
         }
@@ -80,7 +91,12 @@ impl FromStr for Listen {
             .or_else(|| text.parse().ok())
             .filter(|address| address.port() != 0)
             .map(Listen)
-            .ok_or_else(|| format!("{} is not a valid address; write 9464, 127.0.0.1:9464 or [::1]:9464", quote(text)))
+            .ok_or_else(|| {
+                format!(
+                    "{} is not a valid address; write 9464, 127.0.0.1:9464 or [::1]:9464",
+                    quote(text)
+                )
+            })
     }
 }
 
@@ -96,7 +112,8 @@ impl FromStr for MetricsUrl {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (node, url) = text.split_once('=').filter(|(node, _)| !node.contains("://")).unwrap_or(("", text));
+        let (node, url) =
+            text.split_once('=').filter(|(node, _)| !node.contains("://")).unwrap_or(("", text));
         let url = exporter_url(url).map_err(|told| format!("{} {told}", quote(url)))?;
         Ok(MetricsUrl { node: node.trim().to_string(), url })
     }
@@ -133,8 +150,9 @@ impl FromStr for Setting {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let words =
-            |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_.".contains(c));
+        let words = |name: &str| {
+            !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_.".contains(c))
+        };
         match text.split_once('=') {
             Some((name, value)) if words(name) && !value.chars().any(char::is_control) => {
                 Ok(Setting { name: name.to_string(), value: value.to_string() })
@@ -150,10 +168,24 @@ mod tests {
 
     #[test]
     fn durations_with_units_and_without() {
-        for (text, seconds) in [("10s", 10.0), ("500ms", 0.5), ("2m", 120.0), ("1m30s", 90.0), ("3", 3.0)] {
+        for (text, seconds) in
+            [("10s", 10.0), ("500ms", 0.5), ("2m", 120.0), ("1m30s", 90.0), ("3", 3.0)]
+        {
             assert_eq!(text.parse(), Ok(Seconds(seconds)), "{text}");
         }
-        for junk in ["", "ten", "-1s", "10 parsecs", "inf", "nan", "1e300", "9999999h", "1e-300s", "1s1s", "--1"] {
+        for junk in [
+            "",
+            "ten",
+            "-1s",
+            "10 parsecs",
+            "inf",
+            "nan",
+            "1e300",
+            "9999999h",
+            "1e-300s",
+            "1s1s",
+            "--1",
+        ] {
             assert!(junk.parse::<Seconds>().is_err(), "{junk}");
         }
     }

@@ -1,4 +1,5 @@
-//! Loads one table: its missing rows, indexes, statistics, check. What broke off is kept if a later load can go on.
+//! Loads one table: its missing rows, indexes, statistics, check. What broke off is kept if a later
+//! load can go on.
 
 use std::ops::Range;
 use std::sync::Mutex;
@@ -31,7 +32,12 @@ pub(super) struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    pub(super) fn new(site: &'a Site<'a>, sessions: u32, watch: Watch<'a>, forecast: Forecast) -> Self {
+    pub(super) fn new(
+        site: &'a Site<'a>,
+        sessions: u32,
+        watch: Watch<'a>,
+        forecast: Forecast,
+    ) -> Self {
         Builder { site, sessions, watch, pace: Pace::new(forecast) }
     }
 
@@ -45,7 +51,11 @@ impl<'a> Builder<'a> {
             self.forget(table)?;
         } else {
             let (rows_done, rows_total) = (rows_in.load(Relaxed), table.rows.table_rows);
-            (self.watch.events)(LoadEvent::Resumed { table: table.name.clone(), rows_done, rows_total });
+            (self.watch.events)(LoadEvent::Resumed {
+                table: table.name.clone(),
+                rows_done,
+                rows_total,
+            });
         }
         let phase = Mutex::new("rows");
         let loaded = self.watched(table, &phase, || self.build(table, id, begun, &rows_in, &phase));
@@ -62,9 +72,14 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// Runs `work`. Meanwhile the time left is told in phases that count nothing, and once the watcher cancels,
-    /// statements that run are cancelled until `work` returns.
-    fn watched<T>(&self, table: &Table, phase: &Mutex<&'static str>, work: impl FnOnce() -> T) -> T {
+    /// Runs `work`. Meanwhile the time left is told in phases that count nothing, and once the
+    /// watcher cancels, statements that run are cancelled until `work` returns.
+    fn watched<T>(
+        &self,
+        table: &Table,
+        phase: &Mutex<&'static str>,
+        work: impl FnOnce() -> T,
+    ) -> T {
         let mut told = Instant::now();
         let look = || {
             let phase = *phase.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -94,7 +109,8 @@ impl<'a> Builder<'a> {
             (self.watch.events)(LoadEvent::Phase { table: table.name.clone(), phase: name });
         };
         if begun.done.is_empty() {
-            // No session of ours stays open beside the load: an engine may want the file for itself.
+            // No session of ours stays open beside the load: an engine may want the file for
+            // itself.
             site.execute(site.session()?.as_mut(), &format!("create.{}", table.org), &values)?;
         }
         enter("rows");
@@ -149,8 +165,8 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// What became of a table whose load failed: chunks that are in stay if the database does and they are right,
-    /// else the table is dropped. The error says which.
+    /// What became of a table whose load failed: chunks that are in stay if the database does and
+    /// they are right, else the table is dropped. The error says which.
     fn broke_off(&self, table: &Table, rows_in: u64, error: Error) -> Error {
         let (kind, what) = match self.watch.cancel.load(Relaxed) {
             true => (Kind::Interrupted, "load interrupted".to_string()),
@@ -158,10 +174,14 @@ impl<'a> Builder<'a> {
         };
         let name = table.full_name(&self.site.recipe);
         if self.site.lasting && rows_in > 0 && error.kind != Kind::Check {
-            let what = format!("{what}; {rows_in} of {} rows of table {name} are in and stay", table.rows.table_rows);
+            let what = format!(
+                "{what}; {rows_in} of {} rows of table {name} are in and stay",
+                table.rows.table_rows
+            );
             let go_on = "run it again to resume, or remove them with 'dbdyno clean'";
             let advice = [error.advice.as_str(), go_on].into_iter().filter(|text| !text.is_empty());
-            return Error::new(kind, error.place, what).advise(advice.collect::<Vec<_>>().join("; then "));
+            return Error::new(kind, error.place, what)
+                .advise(advice.collect::<Vec<_>>().join("; then "));
         }
         let fate = if self.forget(table).is_ok() { "was dropped" } else { "could not be dropped" };
         Error::new(kind, error.place, format!("{what}; table {name} {fate}")).advise(error.advice)

@@ -1,4 +1,5 @@
-//! A table in caches: read into that of the database, and its files on this host, for who keeps them out of the system's.
+//! A table in caches: read into that of the database, and its files on this host, for who keeps
+//! them out of the system's.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -7,20 +8,26 @@ use crate::error::Result;
 
 use super::{Site, Table};
 
-/// What may follow a table's path in the names of its files: segments and endings, partitions, a log beside the file.
+/// What may follow a table's path in the names of its files: segments and endings, partitions, a
+/// log beside the file.
 const CONTINUATIONS: [char; 3] = ['.', '#', '-'];
 
-/// Reads the whole table and all its indexes: by the engine's direct call (`warm.fast`) if it works here, else by the
-/// reads of the blocks `warm.read.*`. Whether it helped is checked by the workload's contract.
+/// Reads the whole table and all its indexes: by the engine's direct call (`warm.fast`) if it works
+/// here, else by the reads of the blocks `warm.read.*`. Whether it helped is checked by the
+/// workload's contract.
 ///
 /// # Errors
 /// The engine's, from the reads.
 pub fn warm(site: &Site<'_>, table: &Table) -> Result<()> {
     let values = table.values(&site.recipe);
     let sessions = || site.db.node_sessions().map_err(|error| site.failed(error));
-    // A failed statement may have spoiled a session's settings or transaction: the slow way starts afresh.
+    // A failed statement may have spoiled a session's settings or transaction: the slow way starts
+    // afresh.
     for ((_, mut first), (_, mut second)) in sessions()?.into_iter().zip(sessions()?) {
-        if !site.query(first.as_mut(), "warm.fast", &values).is_ok_and(|rows| rows.scalar().is_some()) {
+        if !site
+            .query(first.as_mut(), "warm.fast", &values)
+            .is_ok_and(|rows| rows.scalar().is_some())
+        {
             site.query(second.as_mut(), "warm.session", &values)?;
             for name in site.recipe.names("warm.read.") {
                 site.query(second.as_mut(), &name, &values)?;
@@ -30,8 +37,8 @@ pub fn warm(site: &Site<'_>, table: &Table) -> Result<()> {
     Ok(())
 }
 
-/// The files of a table and its indexes, as the block `files` names them relative to the database's storage path; none
-/// if the database is not on this host, or does not tell.
+/// The files of a table and its indexes, as the block `files` names them relative to the database's
+/// storage path; none if the database is not on this host, or does not tell.
 ///
 /// # Errors
 /// The engine's.
@@ -39,8 +46,8 @@ pub fn files(site: &Site<'_>, table: &Table) -> Result<Vec<PathBuf>> {
     files_of(site, table, "files")
 }
 
-/// Those of the files that the database reads and writes through the operating system's cache: the block
-/// `files-of-system-cache`, or all of them if the engine has none.
+/// Those of the files that the database reads and writes through the operating system's cache: the
+/// block `files-of-system-cache`, or all of them if the engine has none.
 ///
 /// # Errors
 /// The engine's.
@@ -63,13 +70,18 @@ fn join(storage: &Path, relative: &str) -> PathBuf {
     if relative.is_empty() { storage.to_path_buf() } else { storage.join(relative) }
 }
 
-/// The file of this path, and those beside it whose names go on from its name; of numbered ones the last first.
+/// The file of this path, and those beside it whose names go on from its name; of numbered ones the
+/// last first.
 fn named_as(path: &Path) -> Vec<PathBuf> {
-    let (Some(directory), Some(name)) = (path.parent(), path.file_name().and_then(OsStr::to_str)) else {
+    let (Some(directory), Some(name)) = (path.parent(), path.file_name().and_then(OsStr::to_str))
+    else {
         return Vec::new();
     };
-    let goes_on =
-        |found: &str| found.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(CONTINUATIONS));
+    let goes_on = |found: &str| {
+        found
+            .strip_prefix(name)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(CONTINUATIONS))
+    };
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     let ours = entries.filter(|entry| entry.file_name().to_str().is_some_and(goes_on));
     let mut ours: Vec<PathBuf> = ours.map(|entry| entry.path()).collect();
@@ -101,7 +113,10 @@ mod tests {
         }
         let found = |name: &str| {
             let paths = named_as(&dir.path().join(name));
-            paths.into_iter().map(|path| path.file_name().unwrap().to_str().unwrap().to_owned()).collect::<Vec<_>>()
+            paths
+                .into_iter()
+                .map(|path| path.file_name().unwrap().to_str().unwrap().to_owned())
+                .collect::<Vec<_>>()
         };
         assert_eq!(found("16384"), ["16384.10", "16384.2", "16384.1", "16384"]);
         assert_eq!(found("big"), ["big#P#p0.ibd", "big.ibd"]);

@@ -1,5 +1,5 @@
-//! Checksums of a table, computed here from the row function and in SQL by the data set's `checksum` block; one is held
-//! against the other.
+//! Checksums of a table, computed here from the row function and in SQL by the data set's
+//! `checksum` block; one is held against the other.
 
 use std::fmt;
 use std::ops::Range;
@@ -10,7 +10,8 @@ use crate::engine::{Rows, Session};
 use crate::error::{self, Error, Kind};
 use crate::model::rows::{PAD, Row, RowFunction};
 
-/// Names of the sums, as the columns of the `checksum` block; the last [`MUTABLE`] change when workloads update.
+/// Names of the sums, as the columns of the `checksum` block; the last [`MUTABLE`] change when
+/// workloads update.
 const NAMES: [&str; 16] = [
     "row_count",
     "id",
@@ -47,9 +48,11 @@ impl Checksum {
     /// The checksum of a whole table, computed by `threads` threads.
     pub fn of_table(rows: RowFunction, threads: u64) -> Self {
         let threads = threads.max(1);
-        let part = |n: u64| 1 + rows.table_rows * n / threads..1 + rows.table_rows * (n + 1) / threads;
+        let part =
+            |n: u64| 1 + rows.table_rows * n / threads..1 + rows.table_rows * (n + 1) / threads;
         std::thread::scope(|scope| {
-            let workers: Vec<_> = (0..threads).map(|n| scope.spawn(move || Checksum::of(rows, part(n)))).collect();
+            let workers: Vec<_> =
+                (0..threads).map(|n| scope.spawn(move || Checksum::of(rows, part(n)))).collect();
             let parts = workers.into_iter().filter_map(|worker| worker.join().ok());
             parts.fold(Checksum::default(), |mut all, part| {
                 all.0.iter_mut().zip(part.0).for_each(|(sum, more)| *sum += more);
@@ -66,18 +69,22 @@ impl Checksum {
         let mut sums = Checksum::default();
         for (sum, name) in sums.0.iter_mut().zip(NAMES) {
             let value = rows.get(0, name).unwrap_or("0");
-            *sum = value.parse().map_err(|_| format!("checksum column {name} is '{value}', not a whole number"))?;
+            *sum = value
+                .parse()
+                .map_err(|_| format!("checksum column {name} is '{value}', not a whole number"))?;
         }
         Ok(sums)
     }
 
-    /// What differs, with both figures; empty if all is equal. `loaded`: amount and status count too (they are
-    /// what workloads change later).
+    /// What differs, with both figures; empty if all is equal. `loaded`: amount and status count
+    /// too (they are what workloads change later).
     pub fn differences(&self, expected: &Checksum, loaded: bool) -> Vec<String> {
         let compared = NAMES.len() - if loaded { 0 } else { MUTABLE };
         let columns = NAMES.iter().zip(self.0.iter().zip(expected.0)).take(compared);
         let different = columns.filter(|(_, (found, expected))| **found != *expected);
-        different.map(|(name, (found, expected))| format!("{name} {found} instead of {expected}")).collect()
+        different
+            .map(|(name, (found, expected))| format!("{name} {found} instead of {expected}"))
+            .collect()
     }
 
     #[inline]
@@ -110,12 +117,14 @@ impl Checksum {
 
 impl fmt::Display for Checksum {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let pairs: Vec<_> = NAMES.iter().zip(self.0).map(|(name, sum)| format!("{name}={sum}")).collect();
+        let pairs: Vec<_> =
+            NAMES.iter().zip(self.0).map(|(name, sum)| format!("{name}={sum}")).collect();
         f.write_str(&pairs.join(" "))
     }
 }
 
-/// Checks every table of `request` completely: row count and the sums of all columns that no workload changes.
+/// Checks every table of `request` completely: row count and the sums of all columns that no
+/// workload changes.
 ///
 /// # Errors
 /// Of kind `Check` with the table and what differs; the engine's if a table cannot be read.
@@ -138,7 +147,8 @@ pub(super) fn check_rows(
 ) -> error::Result<()> {
     let place = format!("{}: table {}", site.label, table.full_name(&site.recipe));
     let rows = site.query(session, "checksum", &table.values(&site.recipe))?;
-    let found = Checksum::from_rows(&rows).map_err(|what| Error::new(Kind::Check, place.clone(), what))?;
+    let found =
+        Checksum::from_rows(&rows).map_err(|what| Error::new(Kind::Check, place.clone(), what))?;
     let differences = found.differences(expected, loaded);
     if differences.is_empty() {
         return Ok(());

@@ -1,8 +1,8 @@
 //! Which stretches of a table are in already: what makes a load that broke off go on where it was.
 //!
-//! A table is loaded in chunks. Each is one transaction that also notes the chunk in our table `state_chunks` (an engine
-//! without transactions clears a stretch before it is loaded again: block `chunks.clear`). The notes go when the table
-//! is complete.
+//! A table is loaded in chunks. Each is one transaction that also notes the chunk in our table
+//! `state_chunks` (an engine without transactions clears a stretch before it is loaded again: block
+//! `chunks.clear`). The notes go when the table is complete.
 
 use std::ops::Range;
 
@@ -12,7 +12,8 @@ use crate::sql::Values;
 
 use super::{Site, Table};
 
-/// Chunks per session: what is lost when all sessions break off at once is a sixteenth of the rows at most.
+/// Chunks per session: what is lost when all sessions break off at once is a sixteenth of the rows
+/// at most.
 const CHUNKS_PER_SESSION: u64 = 16;
 /// Fewer rows are not worth a transaction, and more would be a pity to lose.
 const LEAST_ROWS: u64 = 20_000;
@@ -23,9 +24,11 @@ pub(super) fn rows_in(stretches: &[Range<u64>]) -> u64 {
     stretches.iter().map(|stretch| stretch.end - stretch.start).sum()
 }
 
-/// What of ids `1..=rows` is not in `done` (ascending, no overlaps), cut into chunks for so many sessions.
+/// What of ids `1..=rows` is not in `done` (ascending, no overlaps), cut into chunks for so many
+/// sessions.
 pub(super) fn missing(rows: u64, done: &[Range<u64>], sessions: u32) -> Vec<Range<u64>> {
-    let most = (rows / (CHUNKS_PER_SESSION * u64::from(sessions.max(1)))).clamp(LEAST_ROWS, MOST_ROWS);
+    let most =
+        (rows / (CHUNKS_PER_SESSION * u64::from(sessions.max(1)))).clamp(LEAST_ROWS, MOST_ROWS);
     let starts = std::iter::once(1).chain(done.iter().map(|stretch| stretch.end));
     let ends = done.iter().map(|stretch| stretch.start).chain([rows + 1]);
     let gaps = starts.zip(ends).filter(|(start, end)| start < end);
@@ -36,14 +39,22 @@ pub(super) fn missing(rows: u64, done: &[Range<u64>], sessions: u32) -> Vec<Rang
 fn cut(stretch: Range<u64>, most: u64) -> Vec<Range<u64>> {
     let length = stretch.end - stretch.start;
     let count = length.div_ceil(most.max(1));
-    (0..count).map(|n| stretch.start + length * n / count..stretch.start + length * (n + 1) / count).collect()
+    (0..count)
+        .map(|n| stretch.start + length * n / count..stretch.start + length * (n + 1) / count)
+        .collect()
 }
 
-/// Stretches of `table` that are in, in ascending order; none if the table has other rows than their notes say.
+/// Stretches of `table` that are in, in ascending order; none if the table has other rows than
+/// their notes say.
 ///
 /// # Errors
 /// The engine's; a missing table only means that nothing is in.
-pub(super) fn found(site: &Site<'_>, session: &mut dyn Session, table: &Table, id: &str) -> Result<Vec<Range<u64>>> {
+pub(super) fn found(
+    site: &Site<'_>,
+    session: &mut dyn Session,
+    table: &Table,
+    id: &str,
+) -> Result<Vec<Range<u64>>> {
     let values = with_id(table.values(&site.recipe), id);
     let done = stretches(&site.query(session, "chunks.read", &values)?);
     if done.is_empty() {
@@ -62,7 +73,12 @@ pub(super) fn found(site: &Site<'_>, session: &mut dyn Session, table: &Table, i
 ///
 /// # Errors
 /// A broken catalogue.
-pub(super) fn note(site: &Site<'_>, table: &Table, id: &str, chunk: &Range<u64>) -> Result<Option<String>> {
+pub(super) fn note(
+    site: &Site<'_>,
+    table: &Table,
+    id: &str,
+    chunk: &Range<u64>,
+) -> Result<Option<String>> {
     site.recipe.sql("chunks.note", &of_stretch(with_id(table.values(&site.recipe), id), chunk))
 }
 
@@ -79,7 +95,8 @@ fn of_stretch(mut values: Values, stretch: &Range<u64>) -> Values {
 
 fn stretches(rows: &Rows) -> Vec<Range<u64>> {
     let id = |row, name| rows.get(row, name).and_then(|text| text.parse::<u64>().ok());
-    let noted = (0..rows.rows.len()).filter_map(|row| Some(id(row, "first_id")?..id(row, "last_id")? + 1));
+    let noted =
+        (0..rows.rows.len()).filter_map(|row| Some(id(row, "first_id")?..id(row, "last_id")? + 1));
     let mut noted: Vec<_> = noted.collect();
     noted.sort_by_key(|stretch| stretch.start);
     noted
@@ -109,6 +126,8 @@ mod tests {
 
     #[test]
     fn big_tables_have_chunks_that_can_be_lost() {
-        assert!(missing(100_000_000, &[], 2).iter().all(|chunk| chunk.end - chunk.start <= MOST_ROWS));
+        assert!(
+            missing(100_000_000, &[], 2).iter().all(|chunk| chunk.end - chunk.start <= MOST_ROWS)
+        );
     }
 }

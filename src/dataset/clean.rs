@@ -1,8 +1,9 @@
 //! Removes what we made, and nothing else.
 //!
-//! Ours is what stands in our schema, belongs to our user, and has a name that begins with a word of
-//! [`Site::words`]: the data set's tables, and objects of the catalogue's groups (`lgwr_lat`) and routines (`w_...`).
-//! The blocks `objects.*` of the data set list it with the statements that drop it.
+//! Ours is what stands in our schema, belongs to our user, and has a name that begins with a word
+//! of [`Site::words`]: the data set's tables, and objects of the catalogue's groups (`lgwr_lat`)
+//! and routines (`w_...`). The blocks `objects.*` of the data set list it with the statements that
+//! drop it.
 
 use crate::engine::{Rows, Session};
 use crate::error::Result;
@@ -62,7 +63,12 @@ fn values(site: &Site<'_>) -> Values {
 }
 
 /// Runs the statement in column `drop` of every row of the block; gives their column `name`.
-fn drop_listed(site: &Site<'_>, session: &mut dyn Session, block: &str, values: &Values) -> Result<Vec<String>> {
+fn drop_listed(
+    site: &Site<'_>,
+    session: &mut dyn Session,
+    block: &str,
+    values: &Values,
+) -> Result<Vec<String>> {
     let rows = site.query(session, block, values)?;
     for row in 0..rows.rows.len() {
         if let Some(sql) = rows.get(row, "drop") {

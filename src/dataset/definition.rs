@@ -43,8 +43,8 @@ impl Definition {
 pub struct Site<'a> {
     pub db: &'a dyn Database,
     pub recipe: Recipe<'a>,
-    /// First words of the names of what the catalogue's tests make beside the data set: its groups in lower case, and
-    /// `w` of the generated routines.
+    /// First words of the names of what the catalogue's tests make beside the data set: its groups
+    /// in lower case, and `w` of the generated routines.
     pub words: Vec<String>,
     /// True if the database is there after our end, so that a load that breaks off can go on later.
     pub lasting: bool,
@@ -61,7 +61,8 @@ impl Site<'_> {
         self.db.session().map_err(|error| self.failed(error))
     }
 
-    /// An engine's error as one for the user. A server may end itself on a full disk: then the connection is lost.
+    /// An engine's error as one for the user. A server may end itself on a full disk: then the
+    /// connection is lost.
     pub fn failed(&self, error: EngineError) -> Error {
         let full = match error.class {
             ErrorClass::DiskFull => true,
@@ -73,7 +74,8 @@ impl Site<'_> {
             return error;
         }
         let what = format!("the disk is full ({})", error.what);
-        Error { what, ..error }.advise("free space, or choose a smaller --size or another --data-dir")
+        Error { what, ..error }
+            .advise("free space, or choose a smaller --size or another --data-dir")
     }
 
     /// Runs a block, if there is something to do in it.

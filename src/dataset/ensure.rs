@@ -14,7 +14,8 @@ use super::build::{Begun, Builder};
 use super::forecast::{Forecast, Todo};
 use super::state::Remembered;
 use super::{
-    Checksum, LoadEvent, LoadedDataset, Lock, Recipe, Request, Site, Table, Watch, chunks, clean, load, state,
+    Checksum, LoadEvent, LoadedDataset, Lock, Recipe, Request, Site, Table, Watch, chunks, clean,
+    load, state,
 };
 
 /// What there is of a table before loading.
@@ -34,26 +35,41 @@ impl Found {
     }
 }
 
-/// Makes sure that the tables of `request` are there, loaded and verified. A load that broke off goes on where it was.
+/// Makes sure that the tables of `request` are there, loaded and verified. A load that broke off
+/// goes on where it was.
 ///
 /// # Errors
-/// The lock was lost, and another dbdyno has it; too little space (nothing created), disk full, a lost connection or an interrupt (the line says whether what is
-/// loaded stays), wrong rows.
-pub fn ensure(site: &Site<'_>, lock: &Lock, request: &Request, watch: Watch<'_>) -> Result<LoadedDataset> {
+/// The lock was lost, and another dbdyno has it; too little space (nothing created), disk full, a
+/// lost connection or an interrupt (the line says whether what is loaded stays), wrong rows.
+pub fn ensure(
+    site: &Site<'_>,
+    lock: &Lock,
+    request: &Request,
+    watch: Watch<'_>,
+) -> Result<LoadedDataset> {
     lock.renew(site)?;
     let tables = tables(&site.recipe, request);
     let found = look(site, &tables)?;
-    let missing = || tables.iter().zip(&found).filter(|(_, found)| !matches!(found, Found::Complete(_)));
+    let missing =
+        || tables.iter().zip(&found).filter(|(_, found)| !matches!(found, Found::Complete(_)));
     if missing().next().is_some() {
         let rows = missing().map(|(table, found)| table.rows.table_rows - found.rows_in()).sum();
         fit::check_load(rows, site.db.storage_path().as_deref(), site.label)?;
     }
     let todo = missing().map(|(table, found)| {
         let rows = table.rows.table_rows;
-        Todo { rows, missing: rows - found.rows_in(), indexes: site.recipe.definition.indexes.len() }
+        Todo {
+            rows,
+            missing: rows - found.rows_in(),
+            indexes: site.recipe.definition.indexes.len(),
+        }
     });
-    let builder =
-        Builder::new(site, load::sessions(site, request.sessions), watch, Forecast::new(&todo.collect::<Vec<_>>()));
+    let builder = Builder::new(
+        site,
+        load::sessions(site, request.sessions),
+        watch,
+        Forecast::new(&todo.collect::<Vec<_>>()),
+    );
     let mut loads = Vec::new();
     for (table, found) in tables.iter().zip(found) {
         let id = data_set_id(site.recipe.definition.revision, std::slice::from_ref(table));
@@ -88,14 +104,20 @@ fn look_for(site: &Site<'_>, session: &mut dyn Session, table: &Table) -> Result
 
 /// The tables of a request at their size.
 pub fn tables(recipe: &Recipe<'_>, request: &Request) -> Vec<Table> {
-    request.tables.iter().map(|table| Table::of_size(recipe, table, request.size_gb, request.seed)).collect()
+    request
+        .tables
+        .iter()
+        .map(|table| Table::of_size(recipe, table, request.size_gb, request.seed))
+        .collect()
 }
 
-/// Identifies the rows of these tables, the same on every engine and in every organisation: SHA-256 (hex, 16 digits)
-/// over revision, seed, row counts and the checksum of each kind's first rows (which changes if the row function does).
+/// Identifies the rows of these tables, the same on every engine and in every organisation: SHA-256
+/// (hex, 16 digits) over revision, seed, row counts and the checksum of each kind's first rows
+/// (which changes if the row function does).
 pub fn data_set_id(revision: u32, tables: &[Table]) -> String {
     let mut text = format!("revision={revision}");
-    let first_of_kind = |at: &usize| tables[..*at].iter().all(|earlier| earlier.kind != tables[*at].kind);
+    let first_of_kind =
+        |at: &usize| tables[..*at].iter().all(|earlier| earlier.kind != tables[*at].kind);
     for table in (0..tables.len()).filter(first_of_kind).map(|at| &tables[at]) {
         let sample = Checksum::of(table.rows, 1..ROW_STEP + 1);
         text.push_str(&format!(
@@ -127,15 +149,27 @@ fn reuse(site: &Site<'_>, table: &Table, known: &Remembered, watch: Watch<'_>) -
 }
 
 /// The facts of every table.
-fn facts(site: &Site<'_>, request: &Request, tables: &[Table], loads: &[LoadResult]) -> Result<Vec<(TableRef, Facts)>> {
+fn facts(
+    site: &Site<'_>,
+    request: &Request,
+    tables: &[Table],
+    loads: &[LoadResult],
+) -> Result<Vec<(TableRef, Facts)>> {
     let mut session = site.session()?;
     let tables = request.tables.iter().zip(tables.iter().zip(loads));
     tables
-        .map(|(named, (table, load))| Ok((named.clone(), table_facts(site, session.as_mut(), table, load)?)))
+        .map(|(named, (table, load))| {
+            Ok((named.clone(), table_facts(site, session.as_mut(), table, load)?))
+        })
         .collect()
 }
 
-fn table_facts(site: &Site<'_>, session: &mut dyn Session, table: &Table, load: &LoadResult) -> Result<Facts> {
+fn table_facts(
+    site: &Site<'_>,
+    session: &mut dyn Session,
+    table: &Table,
+    load: &LoadResult,
+) -> Result<Facts> {
     let kind = &table.kind;
     let mut facts = Facts::from([(format!("{kind}_rows"), table.rows.table_rows as f64)]);
     for rows_per_key in [25, 125, 320] {

@@ -1,7 +1,8 @@
 //! How long a load takes still, over all tables and phases: pure.
 
-/// What a phase costs per row of its table, in the time that one row takes to load. Measured on a server and
-/// embedded (docs/decisions/0002-loading.md); only the time left rests on it, and the less, the further the load is.
+/// What a phase costs per row of its table, in the time that one row takes to load. Measured on a
+/// server and embedded (docs/decisions/0002-loading.md); only the time left rests on it, and the
+/// less, the further the load is.
 const INDEX: f64 = 0.2;
 const STATISTICS: f64 = 0.4;
 const VERIFY: f64 = 0.3;
@@ -21,9 +22,11 @@ pub(super) struct Todo {
 /// The phases of all tables to load, in order, and how far they are.
 #[derive(Debug, Clone)]
 pub(super) struct Forecast {
-    /// Cost of each phase: rows, indexes, statistics, verify of the first table, then of the next ...
+    /// Cost of each phase: rows, indexes, statistics, verify of the first table, then of the next
+    /// ...
     phases: Vec<f64>,
-    /// The phase under way, when it began (seconds from the start of the load) and what is counted of it.
+    /// The phase under way, when it began (seconds from the start of the load) and what is counted
+    /// of it.
     phase: usize,
     phase_began_s: f64,
     counted: f64,
@@ -33,7 +36,12 @@ impl Forecast {
     pub fn new(tables: &[Todo]) -> Self {
         let phases = tables.iter().flat_map(|todo| {
             let rows = todo.rows as f64;
-            [todo.missing as f64, rows * INDEX * todo.indexes as f64, rows * STATISTICS, rows * VERIFY]
+            [
+                todo.missing as f64,
+                rows * INDEX * todo.indexes as f64,
+                rows * STATISTICS,
+                rows * VERIFY,
+            ]
         });
         Forecast { phases: phases.collect(), phase: 0, phase_began_s: 0.0, counted: 0.0 }
     }
@@ -69,8 +77,10 @@ impl Forecast {
 mod tests {
     use super::*;
 
-    const TABLES: [Todo; 2] =
-        [Todo { rows: 100, missing: 100, indexes: 0 }, Todo { rows: 1000, missing: 500, indexes: 1 }];
+    const TABLES: [Todo; 2] = [
+        Todo { rows: 100, missing: 100, indexes: 0 },
+        Todo { rows: 1000, missing: 500, indexes: 1 },
+    ];
 
     #[test]
     fn the_time_left_covers_all_tables_and_phases() {

@@ -55,16 +55,30 @@ impl Pace {
     }
 }
 
-/// Loads chunks of a table, each in its own transaction that notes it. After a failure the other sessions stop.
+/// Loads chunks of a table, each in its own transaction that notes it. After a failure the other
+/// sessions stop.
 ///
 /// # Errors
 /// Interrupted, or what the engine says.
-pub(super) fn rows(site: &Site<'_>, id: &str, chunks: &[Range<u64>], sessions: u32, meter: &Meter<'_>) -> Result<()> {
+pub(super) fn rows(
+    site: &Site<'_>,
+    id: &str,
+    chunks: &[Range<u64>],
+    sessions: u32,
+    meter: &Meter<'_>,
+) -> Result<()> {
     let full_name = meter.table.full_name(&site.recipe);
-    let notes = chunks.iter().map(|chunk| chunks::note(site, meter.table, id, chunk)).collect::<Result<Vec<_>>>()?;
-    let made = chunks.iter().map(|chunk| made_inside(site, meter.table, chunk)).collect::<Result<Vec<_>>>()?;
+    let notes = chunks
+        .iter()
+        .map(|chunk| chunks::note(site, meter.table, id, chunk))
+        .collect::<Result<Vec<_>>>()?;
+    let made = chunks
+        .iter()
+        .map(|chunk| made_inside(site, meter.table, chunk))
+        .collect::<Result<Vec<_>>>()?;
     in_parallel(chunks.len(), sessions, meter.watch.cancel, |at| {
-        let (ids, note, in_database) = (chunks[at].clone(), notes[at].as_deref(), made[at].as_deref());
+        let (ids, note, in_database) =
+            (chunks[at].clone(), notes[at].as_deref(), made[at].as_deref());
         let load = RowLoad { table: &full_name, rows: meter.table.rows, ids, note, in_database };
         let mut sent = 0;
         site.db.load_rows(&load, &mut |rows| {
@@ -84,7 +98,10 @@ fn made_inside(site: &Site<'_>, table: &Table, chunk: &Range<u64>) -> Result<Opt
         return Ok(None);
     }
     let mut values = table.values(&site.recipe);
-    values.extend([("lo", chunk.start), ("hi", chunk.end - 1)].map(|(name, id)| (name.to_string(), id.to_string())));
+    values.extend(
+        [("lo", chunk.start), ("hi", chunk.end - 1)]
+            .map(|(name, id)| (name.to_string(), id.to_string())),
+    );
     let rows = site.recipe.sql("row-select", &values)?.unwrap_or_default();
     values.insert("row_select".into(), rows);
     site.recipe.sql("insert-select", &values)
@@ -97,15 +114,21 @@ fn made_inside(site: &Site<'_>, table: &Table, chunk: &Range<u64>) -> Result<Opt
 pub(super) fn indexes(site: &Site<'_>, table: &Table, watch: Watch<'_>) -> Result<()> {
     let values = table.values(&site.recipe);
     let present = site.query(site.session()?.as_mut(), "indexes.present", &values)?;
-    let is_there =
-        |index: &&String| (0..present.rows.len()).any(|row| present.get(row, "name") == Some(index.as_str()));
+    let is_there = |index: &&String| {
+        (0..present.rows.len()).any(|row| present.get(row, "name") == Some(index.as_str()))
+    };
     let missing = site.recipe.definition.indexes.iter().filter(|index| !is_there(index));
     let blocks = missing.map(|index| site.recipe.sql(&format!("index.{index}"), &values));
-    let statements: Vec<String> = blocks.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
+    let statements: Vec<String> =
+        blocks.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
     let prepare = site.recipe.sql("session.index", &values)?;
-    // All at once rather than one per core: builds wait for reads and log writes, and their scans of the table go along
-    // with one another (a fifth less time on 2 cores).
-    let sessions = if site.recipe.capabilities.parallel_index { fitting(site, statements.len() as u32) } else { 1 };
+    // All at once rather than one per core: builds wait for reads and log writes, and their scans
+    // of the table go along with one another (a fifth less time on 2 cores).
+    let sessions = if site.recipe.capabilities.parallel_index {
+        fitting(site, statements.len() as u32)
+    } else {
+        1
+    };
     in_parallel(statements.len(), sessions, watch.cancel, |at| {
         let mut session = site.db.session()?;
         if let Some(sql) = &prepare {
@@ -117,7 +140,8 @@ pub(super) fn indexes(site: &Site<'_>, table: &Table, watch: Watch<'_>) -> Resul
     site.execute(site.session()?.as_mut(), "finish", &values).map(|_| ())
 }
 
-/// Runs tasks `0..count` by `threads` threads; stops handing them out after the first error or a cancel.
+/// Runs tasks `0..count` by `threads` threads; stops handing them out after the first error or a
+/// cancel.
 fn in_parallel(
     count: usize,
     threads: u32,
@@ -133,7 +157,10 @@ fn in_parallel(
             }
             if let Err(error) = task(at) {
                 next.store(count, Relaxed);
-                first_error.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).get_or_insert(error);
+                first_error
+                    .lock()
+                    .unwrap_or_else(|poisoned| poisoned.into_inner())
+                    .get_or_insert(error);
             }
         }
     };
@@ -158,9 +185,22 @@ pub(super) struct Meter<'a> {
 }
 
 impl<'a> Meter<'a> {
-    pub(super) fn new(table: &'a Table, watch: Watch<'a>, pace: &'a Pace, rows_in: &'a AtomicU64) -> Self {
+    pub(super) fn new(
+        table: &'a Table,
+        watch: Watch<'a>,
+        pace: &'a Pace,
+        rows_in: &'a AtomicU64,
+    ) -> Self {
         let before = rows_in.load(Relaxed);
-        Meter { table, watch, pace, start: Instant::now(), before, sent: AtomicU64::new(0), rows_in }
+        Meter {
+            table,
+            watch,
+            pace,
+            start: Instant::now(),
+            before,
+            sent: AtomicU64::new(0),
+            rows_in,
+        }
     }
 
     fn is_in(&self, chunk: &Range<u64>) {

@@ -1,5 +1,6 @@
-//! One dbdyno at a time in a database. A session that we hold as long as we change things there has the server's own lock
-//! (block `lock.take` of the data set), which the server frees when that session ends, in whatever way we die.
+//! One dbdyno at a time in a database. A session that we hold as long as we change things there has
+//! the server's own lock (block `lock.take` of the data set), which the server frees when that
+//! session ends, in whatever way we die.
 
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
@@ -75,7 +76,8 @@ fn hold(site: &Site<'_>, sql: &str, deadline: Instant) -> Result<Held> {
         match try_take(session.as_mut(), sql) {
             Ok(true) => return Ok(Held::By(session)),
             Ok(false) => {}
-            // A server that has no such locks, as in some clusters: then only a dbdyno with a statement under way is seen.
+            // A server that has no such locks, as in some clusters: then only a dbdyno with a
+            // statement under way is seen.
             Err(error) if matches!(error.class, ErrorClass::Statement | ErrorClass::Privilege) => {
                 return Ok(Held::Nothing);
             }
@@ -91,8 +93,10 @@ fn hold(site: &Site<'_>, sql: &str, deadline: Instant) -> Result<Held> {
 fn taken_by_another(site: &Site<'_>, session: &mut dyn Session) -> Error {
     let holder = site.query(session, "lock.holder", &site.recipe.values()).unwrap_or_default();
     let who = holder.get(0, "who").map(|who| format!(" ({who})")).unwrap_or_default();
-    let end =
-        holder.get(0, "end").map(|sql| format!("; if it is gone, end its session with: {sql}")).unwrap_or_default();
+    let end = holder
+        .get(0, "end")
+        .map(|sql| format!("; if it is gone, end its session with: {sql}"))
+        .unwrap_or_default();
     at_work(site, &who, &end)
 }
 

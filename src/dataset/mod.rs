@@ -1,7 +1,8 @@
 //! Provisions, loads, verifies, warms and drops the data set.
 //!
-//! [`ensure`] is the way in: it reuses what is already loaded, else loads in parallel, checks the rows against the
-//! row function and remembers them in our `state` table. All SQL comes from `catalog/datasets/`.
+//! [`ensure`] is the way in: it reuses what is already loaded, else loads in parallel, checks the
+//! rows against the row function and remembers them in our `state` table. All SQL comes from
+//! `catalog/datasets/`.
 
 use std::sync::atomic::AtomicBool;
 
@@ -42,8 +43,9 @@ pub struct Request {
 /// What is there.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoadedDataset {
-    /// Per table `<kind>_rows`, `<kind>_key25|125|320`, `<kind>_mb` (10^6 bytes as stored), `<kind>_parts`
-    /// (partitions; 1 if it has none), `<kind>_block_bytes` where an engine's tables have blocks of several sizes.
+    /// Per table `<kind>_rows`, `<kind>_key25|125|320`, `<kind>_mb` (10^6 bytes as stored),
+    /// `<kind>_parts` (partitions; 1 if it has none), `<kind>_block_bytes` where an engine's tables
+    /// have blocks of several sizes.
     pub tables: Vec<(TableRef, Facts)>,
     /// One per table; `loaded` is false where the rows were already there.
     pub loads: Vec<LoadResult>,
@@ -52,8 +54,8 @@ pub struct LoadedDataset {
 }
 
 impl LoadedDataset {
-    /// Facts for a workload that uses these tables: of each kind those of the organisation that it uses, of other kinds
-    /// those of the first that was loaded.
+    /// Facts for a workload that uses these tables: of each kind those of the organisation that it
+    /// uses, of other kinds those of the first that was loaded.
     pub fn facts_for(&self, used: &[TableRef]) -> Facts {
         let mut facts = Facts::new();
         let chosen = self.tables.iter().filter(|(table, _)| used.contains(table));
@@ -79,7 +81,8 @@ pub enum LoadEvent {
     Resumed { table: String, rows_done: u64, rows_total: u64 },
     /// A phase begins: `rows`, `indexes`, `statistics`, `verify`.
     Phase { table: String, phase: &'static str },
-    /// Rows sent so far, in 10^6 bytes of 300-byte rows per second, and seconds left for all tables and phases.
+    /// Rows sent so far, in 10^6 bytes of 300-byte rows per second, and seconds left for all tables
+    /// and phases.
     Progress { table: String, rows_done: u64, rows_total: u64, mb_per_s: f64, left_s: f64 },
     /// A phase that cannot be counted is still under way; seconds left for all tables and phases.
     Left { table: String, phase: &'static str, left_s: f64 },

@@ -28,11 +28,18 @@ impl<'a> Recipe<'a> {
         Recipe { engine, capabilities, definition, blocks: &set.blocks }
     }
 
-    /// The block of this name; for a table whose organisation has a block of its own (`finish.heap-list`), that one.
+    /// The block of this name; for a table whose organisation has a block of its own
+    /// (`finish.heap-list`), that one.
     fn block(&self, name: &str, values: &Values) -> Result<&'a Block> {
-        let own = values.get("org").and_then(|org| self.blocks.get(self.engine, &format!("{name}.{org}")));
+        let own = values
+            .get("org")
+            .and_then(|org| self.blocks.get(self.engine, &format!("{name}.{org}")));
         own.or_else(|| self.blocks.get(self.engine, name)).ok_or_else(|| {
-            let what = format!("the data set has no SQL block {name} for engine {}", self.engine, name = quote(name));
+            let what = format!(
+                "the data set has no SQL block {name} for engine {}",
+                self.engine,
+                name = quote(name)
+            );
             Error::usage(format!("catalog/datasets/{}", self.definition.id), what)
         })
     }
@@ -50,7 +57,11 @@ impl<'a> Recipe<'a> {
     /// Block names that begin with `prefix`, in order.
     pub fn names(&self, prefix: &str) -> Vec<String> {
         let blocks = self.blocks.for_engine(self.engine);
-        blocks.keys().filter(|name| name.starts_with(prefix)).map(|name| (*name).to_string()).collect()
+        blocks
+            .keys()
+            .filter(|name| name.starts_with(prefix))
+            .map(|name| (*name).to_string())
+            .collect()
     }
 
     /// Names and types of the columns: the block `columns`, which every `create.<org>` may use.

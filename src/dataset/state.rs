@@ -17,7 +17,12 @@ pub(super) struct Remembered {
 ///
 /// # Errors
 /// The engine's; a missing table only means that it is not loaded.
-pub(super) fn find(site: &Site<'_>, session: &mut dyn Session, table: &Table, id: &str) -> Result<Option<Remembered>> {
+pub(super) fn find(
+    site: &Site<'_>,
+    session: &mut dyn Session,
+    table: &Table,
+    id: &str,
+) -> Result<Option<Remembered>> {
     let values = table.values(&site.recipe);
     let rows = site.query(session, "state.read", &values)?;
     if rows.get(0, "data_set_id") != Some(id) {
@@ -25,16 +30,24 @@ pub(super) fn find(site: &Site<'_>, session: &mut dyn Session, table: &Table, id
     }
     let Ok(ends) = site.query(session, "quick", &values) else { return Ok(None) };
     let last = table.rows.table_rows.to_string();
-    let complete = ends.get(0, "first_id") == Some("1") && ends.get(0, "last_id") == Some(last.as_str());
+    let complete =
+        ends.get(0, "first_id") == Some("1") && ends.get(0, "last_id") == Some(last.as_str());
     let bytes = |name| rows.get(0, name).and_then(|text| text.parse().ok()).unwrap_or(0);
-    Ok(complete.then(|| Remembered { table_bytes: bytes("table_bytes"), index_bytes: bytes("index_bytes") }))
+    Ok(complete.then(|| Remembered {
+        table_bytes: bytes("table_bytes"),
+        index_bytes: bytes("index_bytes"),
+    }))
 }
 
 /// Bytes that the table and its indexes take, as the engine stores them.
 ///
 /// # Errors
 /// The engine's.
-pub(super) fn sizes(site: &Site<'_>, session: &mut dyn Session, table: &Table) -> Result<(u64, u64)> {
+pub(super) fn sizes(
+    site: &Site<'_>,
+    session: &mut dyn Session,
+    table: &Table,
+) -> Result<(u64, u64)> {
     let sizes = site.query(session, "sizes", &table.values(&site.recipe))?;
     let bytes = |name| sizes.get(0, name).and_then(|text| text.parse().ok()).unwrap_or(0);
     Ok((bytes("table_bytes"), bytes("index_bytes")))

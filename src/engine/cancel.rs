@@ -1,4 +1,5 @@
-//! Work that may take long and can be cancelled, and what is cancelled: handles of the open sessions of a database.
+//! Work that may take long and can be cancelled, and what is cancelled: handles of the open
+//! sessions of a database.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -13,8 +14,9 @@ const LOOK: Duration = Duration::from_millis(100);
 /// Statements that begin after a cancel have this long to end by themselves: most only clean up.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Runs `work`. Meanwhile `look` is called ten times a second, and once `cancel` is set, the statements that run in any
-/// session of `database` are cancelled, again and again until `work` returns.
+/// Runs `work`. Meanwhile `look` is called ten times a second, and once `cancel` is set, the
+/// statements that run in any session of `database` are cancelled, again and again until `work`
+/// returns.
 pub fn cancellable<T>(
     database: &dyn Database,
     cancel: &AtomicBool,

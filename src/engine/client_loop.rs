@@ -1,10 +1,14 @@
 //! The client drive: the loop in our own process that every engine shares.
 //!
-//! An engine gives a [`ClientSession`] (prepared statements by number); [`drive`] does the rest: gate, slices,
-//! clock, keys, branches, commits, errors. It is monomorphised per engine, and an op allocates nothing here.
+//! An engine gives a [`ClientSession`] (prepared statements by number); [`drive`] does the rest:
+//! gate, slices, clock, keys, branches, commits, errors. It is monomorphised per engine, and an op
+//! allocates nothing here.
 
 use super::stalls::Stalls;
-use super::{AfterError, EngineError, ErrorClass, JobOrder, OpenSlice, Pacer, RowLoad, Slice, SliceReport, Timetable};
+use super::{
+    AfterError, EngineError, ErrorClass, JobOrder, OpenSlice, Pacer, RowLoad, Slice, SliceReport,
+    Timetable,
+};
 use crate::model::{BoundStatement, Branch, Counters, JobCode, Tally};
 use crate::stats::LatencyHistogram;
 use crate::stats::keys::KeyStream;
@@ -40,17 +44,22 @@ pub trait ClientSession {
     /// # Errors
     /// If the session cannot be used any more.
     fn rollback(&mut self) -> Result<(), EngineError>;
-    /// Runs prepared statement number `statement` with `binds` by position, reads every column of every row.
-    /// Returns the rows fetched, or the rows changed by a statement that returns none.
+    /// Runs prepared statement number `statement` with `binds` by position, reads every column of
+    /// every row. Returns the rows fetched, or the rows changed by a statement that returns none.
     ///
     /// # Errors
     /// The engine's error with its class.
     fn run(&mut self, statement: usize, binds: &[i64]) -> Result<u64, EngineError>;
-    /// Runs prepared statement number `statement`, the call of a routine of one op (`Routine::per_op`).
+    /// Runs prepared statement number `statement`, the call of a routine of one op
+    /// (`Routine::per_op`).
     ///
     /// # Errors
     /// As [`ClientSession::run`]; class `Statement` where there are no such routines.
-    fn transaction(&mut self, statement: usize, _binds: &[i64]) -> Result<Transaction, EngineError> {
+    fn transaction(
+        &mut self,
+        statement: usize,
+        _binds: &[i64],
+    ) -> Result<Transaction, EngineError> {
         Err(EngineError::new(
             ErrorClass::Statement,
             format!("statement {statement} cannot be called as one transaction"),
@@ -61,7 +70,8 @@ pub trait ClientSession {
     /// # Errors
     /// The engine's error with its class; the transaction is rolled back.
     fn load(&mut self, load: &RowLoad<'_>) -> Result<(), EngineError>;
-    /// Called after every slice, outside its time: the place to fold counters of few bits before they wrap.
+    /// Called after every slice, outside its time: the place to fold counters of few bits before
+    /// they wrap.
     fn slice_ended(&mut self) {}
     /// The session's own cumulative counters; empty if the engine keeps none per session.
     fn counters(&mut self) -> Counters {
@@ -78,15 +88,17 @@ pub struct Transaction {
     pub seed: u64,
 }
 
-/// Runs a client-drive job, or a job of calls of one op each, to its end. `connect` opens the session and prepares the statements, which are
-/// given in the order by which [`ClientSession::run`] names them.
+/// Runs a client-drive job, or a job of calls of one op each, to its end. `connect` opens the
+/// session and prepares the statements, which are given in the order by which
+/// [`ClientSession::run`] names them.
 ///
-/// Errors are counted by the pacer (the tally's own `errors` stay empty). After a failed op the session is
-/// rolled back and goes on with the next op if the pacer says so; a lost connection always ends the job. What
-/// the broken slice did before is reported.
+/// Errors are counted by the pacer (the tally's own `errors` stay empty). After a failed op the
+/// session is rolled back and goes on with the next op if the pacer says so; a lost connection
+/// always ends the job. What the broken slice did before is reported.
 ///
 /// # Errors
-/// What ended the job early; class `Statement` if the job's code is not client code or a bind cannot be evaluated.
+/// What ended the job early; class `Statement` if the job's code is not client code or a bind
+/// cannot be evaluated.
 pub fn drive<S: ClientSession>(
     order: &JobOrder<'_>,
     pacer: &mut dyn Pacer,
@@ -113,7 +125,9 @@ pub fn drive<S: ClientSession>(
 /// The statements of all branches, flat, in order.
 fn statements(code: &JobCode) -> Vec<&BoundStatement> {
     match code {
-        JobCode::Client { branches, .. } => branches.iter().flat_map(|branch: &Branch| &branch.statements).collect(),
+        JobCode::Client { branches, .. } => {
+            branches.iter().flat_map(|branch: &Branch| &branch.statements).collect()
+        }
         JobCode::Routine(routine) => vec![&routine.call],
         JobCode::Bulk { .. } => Vec::new(),
     }
@@ -144,7 +158,9 @@ impl<'a> Work<'a> {
                 jobs: u64::from(order.jobs),
                 next: u64::from(order.job.saturating_sub(1)),
             })),
-            JobCode::Routine(routine) if routine.per_op => Calls::compile(order, &routine.call).map(Work::Calls),
+            JobCode::Routine(routine) if routine.per_op => {
+                Calls::compile(order, &routine.call).map(Work::Calls)
+            }
             JobCode::Routine(routine) => Err(EngineError::new(
                 ErrorClass::Statement,
                 format!("routine {} cannot be run by the client drive", routine.name),
@@ -170,7 +186,10 @@ impl Calls {
             "job" => Ok(order.job.into()),
             "jobs" => Ok(order.jobs.into()),
             "seed" => Ok(0),
-            other => Err(EngineError::new(ErrorClass::Statement, format!("the harness has no bind '{other}' per op"))),
+            other => Err(EngineError::new(
+                ErrorClass::Statement,
+                format!("the harness has no bind '{other}' per op"),
+            )),
         };
         Ok(Calls {
             keys: KeyStream::for_job(order.seed, order.job),
@@ -191,7 +210,8 @@ impl Calls {
     }
 }
 
-/// Deals batches of ids to jobs: batch n of job j is number `n * jobs + j - 1`, so that ids never collide.
+/// Deals batches of ids to jobs: batch n of job j is number `n * jobs + j - 1`, so that ids never
+/// collide.
 struct BatchIds<'a> {
     table: &'a str,
     rows: crate::model::rows::RowFunction,
@@ -204,7 +224,13 @@ impl<'a> BatchIds<'a> {
     fn next(&mut self) -> RowLoad<'a> {
         let first = 1 + self.next * self.batch;
         self.next += self.jobs;
-        RowLoad { table: self.table, rows: self.rows, ids: first..first + self.batch, note: None, in_database: None }
+        RowLoad {
+            table: self.table,
+            rows: self.rows,
+            ids: first..first + self.batch,
+            note: None,
+            in_database: None,
+        }
     }
 }
 
@@ -249,11 +275,17 @@ impl<'a, S: ClientSession> Job<'a, S> {
     /// Jobs of a closed loop are busy all the time.
     fn report(&mut self, elapsed_s: f64, pacer: &mut dyn Pacer) {
         let busy_s = if self.timetable.is_some() { self.busy_ns as f64 / 1e9 } else { elapsed_s };
-        let tally = Tally { ops: self.ops, rows: self.rows, commits: self.commits, busy_s, ..Tally::default() };
-        let open = self
-            .timetable
-            .as_ref()
-            .map(|timetable| OpenSlice { response: &self.response, behind: timetable.due.behind(timetable.now_ns()) });
+        let tally = Tally {
+            ops: self.ops,
+            rows: self.rows,
+            commits: self.commits,
+            busy_s,
+            ..Tally::default()
+        };
+        let open = self.timetable.as_ref().map(|timetable| OpenSlice {
+            response: &self.response,
+            behind: timetable.due.behind(timetable.now_ns()),
+        });
         let (latency, longest_ns) = (&self.latency, self.stalls.take(self.ops, elapsed_s));
         pacer.slice_done(&SliceReport { tally, elapsed_s, latency, longest_ns, open });
     }
@@ -289,9 +321,15 @@ impl<'a, S: ClientSession> Job<'a, S> {
         }
     }
 
-    /// The loop. With stride 1 every op is timed by one clock read, chained: the end of an op is the start of the
-    /// next. With a longer stride the clock is read around every stride-th op only. Returns the end in ns.
-    fn ops(&mut self, slice: &Slice, pacer: &mut dyn Pacer, clock: &Clock) -> Result<u64, EngineError> {
+    /// The loop. With stride 1 every op is timed by one clock read, chained: the end of an op is
+    /// the start of the next. With a longer stride the clock is read around every stride-th op
+    /// only. Returns the end in ns.
+    fn ops(
+        &mut self,
+        slice: &Slice,
+        pacer: &mut dyn Pacer,
+        clock: &Clock,
+    ) -> Result<u64, EngineError> {
         let limit_ns = (slice.seconds * 1e9) as u64; // saturates: an endless slice is u64::MAX ns
         let untimed = u64::from(slice.stride.max(1) - 1);
         let mut start_ns = 0;
@@ -316,7 +354,8 @@ impl<'a, S: ClientSession> Job<'a, S> {
         Ok(start_ns)
     }
 
-    /// `count` ops without a clock; stops early after a failed one, so that failures cannot outrun the clock.
+    /// `count` ops without a clock; stops early after a failed one, so that failures cannot outrun
+    /// the clock.
     fn untimed(&mut self, count: u64, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
         for _ in 0..count {
             if let Err(error) = self.op() {

@@ -1,16 +1,16 @@
-//! Several servers that hold the same data as one database: jobs are dealt to its nodes, everything else goes to the first
-//! node that can be written to.
+//! Several servers that hold the same data as one database: jobs are dealt to its nodes, everything
+//! else goes to the first node that can be written to.
 //!
-//! Each node is an open database of the engine's own. What a node says of itself (block `node` of the engine's statements)
-//! decides which address leads where: addresses are only a way to it.
+//! Each node is an open database of the engine's own. What a node says of itself (block `node` of
+//! the engine's statements) decides which address leads where: addresses are only a way to it.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use super::{
-    Access, AfterError, Database, Deal, EngineError, ErrorClass, JobOrder, JobSessions, NodeSession, Pacer, RowLoad,
-    Session, SessionsLeft, Slice, SliceReport, Timetable, Version,
+    Access, AfterError, Database, Deal, EngineError, ErrorClass, JobOrder, JobSessions,
+    NodeSession, Pacer, RowLoad, Session, SessionsLeft, Slice, SliceReport, Timetable, Version,
 };
 use crate::model::{Counters, Drive, Transport};
 
@@ -25,7 +25,8 @@ pub(super) type OwnSql = fn(&str, &[(&str, &str)]) -> Result<String, EngineError
 /// What an engine's clusters have of their own.
 pub(super) struct Own {
     pub sql: OwnSql,
-    /// Organisations whose rows only one node would have, with the reasons; none = those of a single server.
+    /// Organisations whose rows only one node would have, with the reasons; none = those of a
+    /// single server.
     pub lacking_orgs: &'static [(&'static str, &'static str)],
 }
 
@@ -50,18 +51,31 @@ impl Identity {
         let text = |name| rows.get(0, name).unwrap_or_default().to_owned();
         let is = |name| rows.get(0, name) == Some("1");
         let (is_writable, is_ready) = (is("writable"), is("ready"));
-        Ok(Identity { id: text("id"), cluster: text("cluster"), name: text("name"), is_writable, is_ready })
+        Ok(Identity {
+            id: text("id"),
+            cluster: text("cluster"),
+            name: text("name"),
+            is_writable,
+            is_ready,
+        })
     }
 }
 
-/// Fails if the session of a job is not on the node that the job is dealt to; `id` is what that node says of itself.
-pub(super) fn check_node(session: &mut dyn Session, id: Option<&str>, sql: &str) -> Result<(), EngineError> {
+/// Fails if the session of a job is not on the node that the job is dealt to; `id` is what that
+/// node says of itself.
+pub(super) fn check_node(
+    session: &mut dyn Session,
+    id: Option<&str>,
+    sql: &str,
+) -> Result<(), EngineError> {
     let Some(id) = id else { return Ok(()) };
     if Identity::ask(session, sql)?.id == id {
         return Ok(());
     }
-    let what = "the address leads to another server than at the begin (was the server started anew?)";
-    Err(EngineError::new(ErrorClass::Lost, what).advised("name every node by an address of its own, past any proxy"))
+    let what =
+        "the address leads to another server than at the begin (was the server started anew?)";
+    Err(EngineError::new(ErrorClass::Lost, what)
+        .advised("name every node by an address of its own, past any proxy"))
 }
 
 struct Node {
@@ -71,15 +85,22 @@ struct Node {
 }
 
 impl Node {
-    fn open(address: String, open: &OpenNode<'_>, access: Access, sql: &str) -> Result<Node, EngineError> {
+    fn open(
+        address: String,
+        open: &OpenNode<'_>,
+        access: Access,
+        sql: &str,
+    ) -> Result<Node, EngineError> {
         let database = open(access).map_err(|error| of_node(&address, error))?;
-        let identity = Identity::ask(database.session()?.as_mut(), sql).map_err(|error| of_node(&address, error))?;
+        let identity = Identity::ask(database.session()?.as_mut(), sql)
+            .map_err(|error| of_node(&address, error))?;
         Ok(Node { address, identity, database })
     }
 
     /// True if it answers, is ready, and is who it was.
     fn is_there(&self, sql: &str) -> bool {
-        let asked = self.database.session().and_then(|mut session| Identity::ask(session.as_mut(), sql));
+        let asked =
+            self.database.session().and_then(|mut session| Identity::ask(session.as_mut(), sql));
         asked.is_ok_and(|now| now.id == self.identity.id && now.is_ready)
     }
 }
@@ -104,8 +125,8 @@ struct Cluster {
 /// Opens the servers at all addresses as one cluster. One at which nobody answers is missing.
 ///
 /// # Errors
-/// Nobody answers at any, two addresses lead to one server or to different clusters, none of them can be written to; errors of
-/// one of them.
+/// Nobody answers at any, two addresses lead to one server or to different clusters, none of them
+/// can be written to; errors of one of them.
 pub(super) fn open(
     members: Vec<(String, OpenNode<'_>)>,
     access: Access,
@@ -137,19 +158,31 @@ pub(super) fn open(
 }
 
 /// Refuses what is not one cluster.
-fn check_members<'n>(nodes: impl Iterator<Item = &'n Node>, cluster: &str) -> Result<(), EngineError> {
+fn check_members<'n>(
+    nodes: impl Iterator<Item = &'n Node>,
+    cluster: &str,
+) -> Result<(), EngineError> {
     let mut known: Vec<&Node> = Vec::new();
     for node in nodes {
-        let refused = |what: String, advice: &str| Err(EngineError::new(ErrorClass::Usage, what).advised(advice));
+        let refused = |what: String, advice: &str| {
+            Err(EngineError::new(ErrorClass::Usage, what).advised(advice))
+        };
         if let Some(twin) = known.iter().find(|known| known.identity.id == node.identity.id) {
-            let what = format!("{} and {} lead to one and the same node", twin.address, node.address);
+            let what =
+                format!("{} and {} lead to one and the same node", twin.address, node.address);
             return refused(what, "name every node once");
         }
         if node.identity.cluster.is_empty() {
-            return refused(format!("the server at {} belongs to no cluster", node.address), "leave nodes=all out");
+            return refused(
+                format!("the server at {} belongs to no cluster", node.address),
+                "leave nodes=all out",
+            );
         }
         if node.identity.cluster != cluster {
-            let what = format!("{} and {} are nodes of different clusters", known[0].address, node.address);
+            let what = format!(
+                "{} and {} are nodes of different clusters",
+                known[0].address, node.address
+            );
             return refused(what, "name the nodes of one cluster, which hold the same data");
         }
         known.push(node);
@@ -157,7 +190,8 @@ fn check_members<'n>(nodes: impl Iterator<Item = &'n Node>, cluster: &str) -> Re
     Ok(())
 }
 
-/// Opens the nodes again for what they are wanted for: the first makes what is missing, the others have it from there.
+/// Opens the nodes again for what they are wanted for: the first makes what is missing, the others
+/// have it from there.
 fn open_for_use(
     nodes: &mut [(Node, OpenNode<'_>)],
     access: Access,
@@ -193,9 +227,12 @@ fn catch_up(head: &dyn Database, node: &Node, sql: OwnSql) -> Result<(), EngineE
     let reached = sql("reached", &[("position", position.scalar().unwrap_or_default())])?;
     let mut session = node.database.session().map_err(|error| of_node(&node.address, error))?;
     let deadline = Instant::now() + CATCH_UP;
-    while session.query(&reached, &[]).map_err(|error| of_node(&node.address, error))?.scalar() != Some("1") {
+    while session.query(&reached, &[]).map_err(|error| of_node(&node.address, error))?.scalar()
+        != Some("1")
+    {
         if Instant::now() > deadline {
-            let what = format!("has not caught up with the first node within {} s", CATCH_UP.as_secs());
+            let what =
+                format!("has not caught up with the first node within {} s", CATCH_UP.as_secs());
             return Err(of_node(&node.address, EngineError::new(ErrorClass::Busy, what)));
         }
         std::thread::sleep(LOOK);
@@ -216,7 +253,8 @@ impl Cluster {
     /// Numbers of the nodes that answer.
     fn there(&self) -> Result<Vec<usize>, EngineError> {
         let question = (self.sql)("node", &[])?;
-        let there: Vec<usize> = (0..self.nodes.len()).filter(|at| self.nodes[*at].is_there(&question)).collect();
+        let there: Vec<usize> =
+            (0..self.nodes.len()).filter(|at| self.nodes[*at].is_there(&question)).collect();
         Ok(there)
     }
 }
@@ -243,7 +281,9 @@ impl Pacer for NodePacer<'_> {
     }
     fn op_failed(&mut self, error: &EngineError) -> AfterError {
         if self.has_rivals && error.class == ErrorClass::Deadlock {
-            return self.pacer.op_failed(&EngineError { class: ErrorClass::Certification, ..error.clone() });
+            return self
+                .pacer
+                .op_failed(&EngineError { class: ErrorClass::Certification, ..error.clone() });
         }
         self.pacer.op_failed(error)
     }
@@ -263,7 +303,8 @@ impl Database for Cluster {
             Err(error) => of_node(&self.names[self.head.load(Ordering::SeqCst)], error),
         };
         let writable = (0..self.nodes.len()).filter(|at| self.nodes[*at].identity.is_writable);
-        let other = writable.into_iter().find_map(|at| Some((at, self.nodes[at].database.session().ok()?)));
+        let other =
+            writable.into_iter().find_map(|at| Some((at, self.nodes[at].database.session().ok()?)));
         let (at, session) = other.ok_or(first)?;
         self.head.store(at, Ordering::SeqCst);
         Ok(session)
@@ -276,7 +317,11 @@ impl Database for Cluster {
         self.node_job_sessions().into_values().flatten().collect()
     }
     fn node_job_sessions(&self) -> JobSessions {
-        self.names.iter().zip(&self.nodes).map(|(name, node)| (name.clone(), node.database.job_sessions())).collect()
+        self.names
+            .iter()
+            .zip(&self.nodes)
+            .map(|(name, node)| (name.clone(), node.database.job_sessions()))
+            .collect()
     }
     fn node_pids(&self, node: &str) -> Vec<u32> {
         self.named(node).map(|node| node.database.server_pids()).unwrap_or_default()
@@ -291,7 +336,8 @@ impl Database for Cluster {
         for at in there.iter().filter(|at| **at != self.head.load(Ordering::SeqCst)) {
             catch_up(self.head().database.as_ref(), &self.nodes[*at], self.sql)?;
         }
-        let gone = (0..self.nodes.len()).filter(|at| !there.contains(at)).map(|at| self.names[at].clone());
+        let gone =
+            (0..self.nodes.len()).filter(|at| !there.contains(at)).map(|at| self.names[at].clone());
         let missing = gone.chain(self.missing.iter().cloned()).collect();
         let usable = there.into_iter().filter(|at| self.nodes[*at].identity.is_writable || !writes);
         let nodes = usable.take(wanted.map_or(usize::MAX, |wanted| wanted as usize));
@@ -299,13 +345,22 @@ impl Database for Cluster {
     }
     fn run_job(&self, job: &JobOrder<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
         let name = job.node.unwrap_or(&self.names[self.head.load(Ordering::SeqCst)]);
-        let unknown = || EngineError::new(ErrorClass::Other, format!("there is no node {name} (a bug in dbdyno)"));
+        let unknown = || {
+            EngineError::new(
+                ErrorClass::Other,
+                format!("there is no node {name} (a bug in dbdyno)"),
+            )
+        };
         let node = self.named(name).ok_or_else(unknown)?;
         let order = JobOrder { node: Some(&node.identity.id), ..*job };
         let mut pacer = NodePacer { pacer, has_rivals: self.writable_nodes() > 1 };
         node.database.run_job(&order, &mut pacer).map_err(|error| of_node(name, error))
     }
-    fn load_rows(&self, load: &RowLoad<'_>, progress: &mut dyn FnMut(u64) -> bool) -> Result<(), EngineError> {
+    fn load_rows(
+        &self,
+        load: &RowLoad<'_>,
+        progress: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<(), EngineError> {
         self.head().database.load_rows(load, progress)
     }
     fn cancel(&self) {
@@ -318,7 +373,11 @@ impl Database for Cluster {
         self.head().database.lacking_drive()
     }
     fn lacking_orgs(&self) -> &'static [(&'static str, &'static str)] {
-        if self.lacking_orgs.is_empty() { self.head().database.lacking_orgs() } else { self.lacking_orgs }
+        if self.lacking_orgs.is_empty() {
+            self.head().database.lacking_orgs()
+        } else {
+            self.lacking_orgs
+        }
     }
     fn count_jobs_by(&self, sql: &str) {
         self.nodes.iter().for_each(|node| node.database.count_jobs_by(sql));
@@ -330,8 +389,9 @@ impl Database for Cluster {
         self.nodes.iter().filter(|node| node.identity.is_writable).count()
     }
     fn reach(&self, transport: Transport) -> Result<(), EngineError> {
-        let reach =
-            |(node, name): (&Node, &String)| node.database.reach(transport).map_err(|error| of_node(name, error));
+        let reach = |(node, name): (&Node, &String)| {
+            node.database.reach(transport).map_err(|error| of_node(name, error))
+        };
         self.nodes.iter().zip(&self.names).try_for_each(reach)
     }
     fn load_method(&self) -> &'static str {
@@ -343,7 +403,11 @@ impl Database for Cluster {
         if of_nodes.iter().any(Vec::is_empty) { Vec::new() } else { of_nodes.concat() }
     }
     fn storage_path(&self) -> Option<PathBuf> {
-        let paths = self.nodes.iter().map(|node| node.database.storage_path()).collect::<Option<Vec<_>>>()?;
+        let paths = self
+            .nodes
+            .iter()
+            .map(|node| node.database.storage_path())
+            .collect::<Option<Vec<_>>>()?;
         paths.into_iter().nth(self.head.load(Ordering::SeqCst))
     }
 }
@@ -378,7 +442,8 @@ mod tests {
             (true, ErrorClass::Busy, ErrorClass::Busy),
         ] {
             let mut failures = Failures(None);
-            NodePacer { pacer: &mut failures, has_rivals }.op_failed(&EngineError::new(class, "no"));
+            NodePacer { pacer: &mut failures, has_rivals }
+                .op_failed(&EngineError::new(class, "no"));
             assert_eq!(failures.0, Some(counted));
         }
         assert!(ErrorClass::Certification.retriable());

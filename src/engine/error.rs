@@ -21,7 +21,8 @@ pub enum ErrorClass {
     Lost,
     /// Deadlock victim: retry.
     Deadlock,
-    /// On a cluster of which several nodes can be written to: another node or session was first, retry.
+    /// On a cluster of which several nodes can be written to: another node or session was first,
+    /// retry.
     Certification,
     /// Serialization failure: retry.
     Serialization,

@@ -1,5 +1,5 @@
-//! A database that keeps data of whoever asks, beside any data set: statements with binds of any kind, and the engine's own
-//! words where databases differ.
+//! A database that keeps data of whoever asks, beside any data set: statements with binds of any
+//! kind, and the engine's own words where databases differ.
 
 use super::{ConnectTo, ENGINES, EngineError};
 use crate::model::Target;
@@ -70,7 +70,8 @@ impl Datum {
 
 /// A session of a database that keeps data. Dropping it ends it.
 pub trait Keeper: Send {
-    /// Runs `sql`, whose binds are `?1`, `?2`, once with each row of `binds`, which travel together; gives the rows of all.
+    /// Runs `sql`, whose binds are `?1`, `?2`, once with each row of `binds`, which travel
+    /// together; gives the rows of all.
     ///
     /// # Errors
     /// The first; in a transaction, all of it has failed then.
@@ -80,7 +81,8 @@ pub trait Keeper: Send {
     /// # Errors
     /// The first.
     fn execute(&mut self, sql: &str) -> Result<(), EngineError>;
-    /// What this database calls something: a statement or an expression by its name, with `{{names}}` filled in.
+    /// What this database calls something: a statement or an expression by its name, with
+    /// `{{names}}` filled in.
     ///
     /// # Errors
     /// There is none of that name: a mistake of ours.
@@ -91,8 +93,9 @@ pub trait Keeper: Send {
 
 /// True if text is a URL, of whatever scheme, and not the name of a file.
 pub fn is_url(text: &str) -> bool {
-    text.split_once("://")
-        .is_some_and(|(scheme, _)| !scheme.is_empty() && scheme.bytes().all(|b| b.is_ascii_alphabetic()))
+    text.split_once("://").is_some_and(|(scheme, _)| {
+        !scheme.is_empty() && scheme.bytes().all(|b| b.is_ascii_alphabetic())
+    })
 }
 
 /// Schemes of the URLs of databases that keep data.
@@ -102,11 +105,20 @@ pub fn schemes() -> Vec<&'static str> {
 }
 
 /// Opens the database of a URL to keep data there; none if no engine of its scheme does that.
-pub fn open(url: &str, password: Option<&secrecy::SecretString>) -> Option<Result<Box<dyn Keeper>, EngineError>> {
+pub fn open(
+    url: &str,
+    password: Option<&secrecy::SecretString>,
+) -> Option<Result<Box<dyn Keeper>, EngineError>> {
     let scheme = url.split_once("://")?.0;
     let mut keeping = ENGINES.iter().filter(|engine| engine.keeps());
     let engine = keeping.find(|engine| engine.capabilities().url_schemes.contains(&scheme))?;
     let target = Target::Existing { engine: engine.name().into(), url: url.into() };
     let (url, password) = (Some(url.into()), password.cloned());
-    Some(engine.keeper(&ConnectTo { target, file: None, url, password, settings: Default::default() }))
+    Some(engine.keeper(&ConnectTo {
+        target,
+        file: None,
+        url,
+        password,
+        settings: Default::default(),
+    }))
 }

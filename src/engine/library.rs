@@ -1,4 +1,5 @@
-//! Engines whose library is loaded at run time: where such a library is looked for, and what fetches it.
+//! Engines whose library is loaded at run time: where such a library is looked for, and what
+//! fetches it.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -36,7 +37,8 @@ impl Package {
     }
 }
 
-/// The directory that the user named; a process loads one library of an engine, hence one directory for all of it.
+/// The directory that the user named; a process loads one library of an engine, hence one directory
+/// for all of it.
 #[derive(Debug, Default)]
 pub struct Choice(Mutex<Option<PathBuf>>);
 

@@ -1,8 +1,9 @@
 //! Engines: the only place that names a database driver.
 //!
-//! An engine is one file (or folder) plus one line in [`ENGINES`]. It opens a [`Database`], hands out control
-//! [`Session`]s, loads rows by its fastest path and runs jobs. What differs between engines is declared in
-//! [`Capabilities`] and written in the catalogue's `<engine>.sql` files; nothing outside asks for an engine's name.
+//! An engine is one file (or folder) plus one line in [`ENGINES`]. It opens a [`Database`], hands
+//! out control [`Session`]s, loads rows by its fastest path and runs jobs. What differs between
+//! engines is declared in [`Capabilities`] and written in the catalogue's `<engine>.sql` files;
+//! nothing outside asks for an engine's name.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -58,7 +59,8 @@ pub const ENGINES: &[&dyn Engine] = &[
     &null::Null,
 ];
 
-/// Engines that this build leaves out: name and scheme of their URLs, which is also the name of the feature in `Cargo.toml`.
+/// Engines that this build leaves out: name and scheme of their URLs, which is also the name of the
+/// feature in `Cargo.toml`.
 pub const LEFT_OUT: &[&str] = &[
     #[cfg(not(feature = "oracle"))]
     "oracle",
@@ -89,7 +91,8 @@ pub trait Engine: Sync {
     fn is_target(&self) -> bool {
         true
     }
-    /// How many nodes of a cluster this URL names, to which jobs are dealt; 1 if it names none, or is wrong (then `open` says so).
+    /// How many nodes of a cluster this URL names, to which jobs are dealt; 1 if it names none, or
+    /// is wrong (then `open` says so).
     fn nodes_of(&self, _url: &str) -> u32 {
         1
     }
@@ -100,7 +103,8 @@ pub trait Engine: Sync {
     /// Opens the target. Checks version and privileges, creates our schema if `access` allows it.
     ///
     /// # Errors
-    /// One line each for: server down, wrong password, no privilege, version too old, unwritable directory.
+    /// One line each for: server down, wrong password, no privilege, version too old, unwritable
+    /// directory.
     fn open(&self, target: &ConnectTo, access: Access) -> Result<Box<dyn Database>, EngineError>;
     /// True if its databases can keep results ([`keeper`]).
     fn keeps(&self) -> bool {
@@ -111,7 +115,10 @@ pub trait Engine: Sync {
     /// # Errors
     /// As [`Engine::open`]; if it keeps none.
     fn keeper(&self, target: &ConnectTo) -> Result<Box<dyn keeper::Keeper>, EngineError> {
-        Err(EngineError::new(ErrorClass::Usage, format!("{} keeps no data for others", target.target.label())))
+        Err(EngineError::new(
+            ErrorClass::Usage,
+            format!("{} keeps no data for others", target.target.label()),
+        ))
     }
 }
 
@@ -120,15 +127,18 @@ pub trait Engine: Sync {
 pub enum Access {
     /// Look only (`check`): nothing is created.
     Inspect,
-    /// Look at what others do (`monitor`): nothing is created, and no privilege to create is asked for.
+    /// Look at what others do (`monitor`): nothing is created, and no privilege to create is asked
+    /// for.
     Watch,
-    /// A node of a cluster that has our schema from another one: nothing is created, and it may be a standby.
+    /// A node of a cluster that has our schema from another one: nothing is created, and it may be
+    /// a standby.
     Follow,
     /// Create our schema if it is missing.
     Provision,
 }
 
-/// Where to connect: a resolved target (a private server has been started and has an address by now).
+/// Where to connect: a resolved target (a private server has been started and has an address by
+/// now).
 #[derive(Clone)]
 pub struct ConnectTo {
     /// As the user named it, for messages; no password.
@@ -163,22 +173,30 @@ pub trait Database: Send + Sync {
     /// # Errors
     /// If the server cannot be reached (any more).
     fn session(&self) -> Result<Box<dyn Session>, EngineError>;
-    /// Runs one job to its end: connect, prepare, `pacer.ready()`, then slices until `next_slice` gives none.
+    /// Runs one job to its end: connect, prepare, `pacer.ready()`, then slices until `next_slice`
+    /// gives none.
     ///
     /// # Errors
-    /// What ended the job early; failed ops that can be retried are counted through the pacer instead.
+    /// What ended the job early; failed ops that can be retried are counted through the pacer
+    /// instead.
     fn run_job(&self, job: &JobOrder<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError>;
-    /// Loads the rows `ids` into `table` by the engine's fastest path, in one stream and one transaction.
-    /// `progress` is called with rows sent so far, about every 10,000 rows; when it returns false, the load stops
-    /// and rolls back with class `Cancelled`.
+    /// Loads the rows `ids` into `table` by the engine's fastest path, in one stream and one
+    /// transaction. `progress` is called with rows sent so far, about every 10,000 rows; when it
+    /// returns false, the load stops and rolls back with class `Cancelled`.
     ///
     /// # Errors
     /// Disk full, lost connection; the transaction is rolled back.
-    fn load_rows(&self, load: &RowLoad<'_>, progress: &mut dyn FnMut(u64) -> bool) -> Result<(), EngineError>;
-    /// Cancels the statements that run in any session of this database, soon; those sessions get class `Cancelled` and
-    /// stay usable. A statement that begins afterwards is not touched. For an interrupt, not for the end of a window.
+    fn load_rows(
+        &self,
+        load: &RowLoad<'_>,
+        progress: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<(), EngineError>;
+    /// Cancels the statements that run in any session of this database, soon; those sessions get
+    /// class `Cancelled` and stay usable. A statement that begins afterwards is not touched. For an
+    /// interrupt, not for the end of a window.
     fn cancel(&self) {}
-    /// From now on each job's session reads counters of its own by this query of one row, when the job begins and when it ends.
+    /// From now on each job's session reads counters of its own by this query of one row, when the
+    /// job begins and when it ends.
     fn count_jobs_by(&self, _sql: &str) {}
     /// Numbers of the open sessions of jobs, as the database counts sessions.
     fn job_sessions(&self) -> Vec<u32> {
@@ -199,7 +217,8 @@ pub trait Database: Send + Sync {
     fn lacking_orgs(&self) -> &'static [(&'static str, &'static str)] {
         &[]
     }
-    /// Nodes of a cluster that jobs are dealt to in turn, where the user names them; those that can be written to first.
+    /// Nodes of a cluster that jobs are dealt to in turn, where the user names them; those that can
+    /// be written to first.
     fn nodes(&self) -> &[String] {
         &[]
     }
@@ -207,8 +226,8 @@ pub trait Database: Send + Sync {
     fn writable_nodes(&self) -> usize {
         self.nodes().len()
     }
-    /// Before the jobs of a test: the nodes that they are dealt to in turn, `wanted` at most, all of which have by now what was
-    /// written last.
+    /// Before the jobs of a test: the nodes that they are dealt to in turn, `wanted` at most, all
+    /// of which have by now what was written last.
     ///
     /// # Errors
     /// No node that can be written to answers, one does not catch up.
@@ -216,14 +235,16 @@ pub trait Database: Send + Sync {
         let nodes = self.nodes().iter().take(wanted.map_or(usize::MAX, |wanted| wanted as usize));
         Ok(Deal { nodes: nodes.cloned().collect(), missing: Vec::new() })
     }
-    /// A control session on each node that answers, by its name; the one session there is without nodes.
+    /// A control session on each node that answers, by its name; the one session there is without
+    /// nodes.
     ///
     /// # Errors
     /// If none can be opened.
     fn node_sessions(&self) -> Result<Vec<NodeSession>, EngineError> {
         Ok(vec![(String::new(), self.looking_session()?)])
     }
-    /// A control session that only queries, now and then: where something on the way may drop what is idle it is opened anew.
+    /// A control session that only queries, now and then: where something on the way may drop what
+    /// is idle it is opened anew.
     ///
     /// # Errors
     /// As [`Database::session`].
@@ -252,14 +273,16 @@ pub trait Database: Send + Sync {
     fn reach(&self, transport: Transport) -> Result<(), EngineError> {
         match transport {
             Transport::Given | Transport::Process => Ok(()),
-            Transport::Socket | Transport::Tcp | Transport::Tls => {
-                Err(EngineError::new(ErrorClass::Other, "the database runs in our process: there is no connection"))
-            }
+            Transport::Socket | Transport::Tcp | Transport::Tls => Err(EngineError::new(
+                ErrorClass::Other,
+                "the database runs in our process: there is no connection",
+            )),
         }
     }
     /// Name of the method of `load_rows`, for the result: `copy-binary`, `prepared-insert`.
     fn load_method(&self) -> &'static str;
-    /// Process ids whose CPU time belongs to the database on this host, if it is on this host and can be known.
+    /// Process ids whose CPU time belongs to the database on this host, if it is on this host and
+    /// can be known.
     fn server_pids(&self) -> Vec<u32> {
         Vec::new()
     }
@@ -272,7 +295,8 @@ pub trait Database: Send + Sync {
 /// A control session on a node, with the node's name.
 pub type NodeSession = (String, Box<dyn Session>);
 
-/// Numbers of the sessions of jobs, by the name of their node; without a name where there is one server, or nobody knows.
+/// Numbers of the sessions of jobs, by the name of their node; without a name where there is one
+/// server, or nobody knows.
 pub type JobSessions = std::collections::BTreeMap<String, Vec<u32>>;
 
 /// Who gets the jobs of a test.
@@ -335,7 +359,9 @@ impl Rows {
     /// The columns of the first row that are numbers.
     pub fn counters(&self) -> Counters {
         let row = self.columns.iter().zip(self.rows.first().into_iter().flatten());
-        let number = |(name, value): (&String, &Option<String>)| Some((name.clone(), value.as_deref()?.parse().ok()?));
+        let number = |(name, value): (&String, &Option<String>)| {
+            Some((name.clone(), value.as_deref()?.parse().ok()?))
+        };
         Counters(row.filter_map(number).collect())
     }
     /// The first value of the first row.
@@ -354,7 +380,8 @@ pub struct RowLoad<'a> {
     pub ids: Range<u64>,
     /// Statement that runs in the same transaction after the rows: it notes that they are in.
     pub note: Option<&'a str>,
-    /// Statement by which the database makes the rows itself, for an engine that loads so (`Capabilities::loads_in_database`).
+    /// Statement by which the database makes the rows itself, for an engine that loads so
+    /// (`Capabilities::loads_in_database`).
     pub in_database: Option<&'a str>,
 }
 
@@ -374,7 +401,8 @@ pub struct JobOrder<'a> {
     pub rows: RowFunction,
     /// How statements travel on the client drive.
     pub wire: Wire,
-    /// The node of a cluster that it runs on: a name of [`Database::nodes`], for a node itself what that says of itself.
+    /// The node of a cluster that it runs on: a name of [`Database::nodes`], for a node itself what
+    /// that says of itself.
     pub node: Option<&'a str>,
 }
 
@@ -396,8 +424,8 @@ pub struct SliceReport<'a> {
     pub elapsed_s: f64,
     /// Service times of the timed ops, in ns.
     pub latency: &'a LatencyHistogram,
-    /// The longest op as far as it can be known, in ns: where not every op is timed, one that nobody timed may have held up
-    /// the others. 0 = the longest of the timed ones.
+    /// The longest op as far as it can be known, in ns: where not every op is timed, one that
+    /// nobody timed may have held up the others. 0 = the longest of the timed ones.
     pub longest_ns: u64,
     /// Of an open loop.
     pub open: Option<OpenSlice<'a>>,
@@ -439,7 +467,8 @@ pub enum AfterError {
 pub trait Pacer {
     /// Connected and prepared: waits at the gate. False: the test is off, end the job.
     fn ready(&mut self) -> bool;
-    /// After the gate: when ops are due, if they do not simply follow one another. For the client drive.
+    /// After the gate: when ops are due, if they do not simply follow one another. For the client
+    /// drive.
     fn timetable(&mut self) -> Option<Timetable> {
         None
     }
@@ -460,7 +489,8 @@ pub struct Version(pub Vec<u32>);
 impl Version {
     /// Reads the leading dotted numbers of a text: `15.18 (Debian ...)` is 15.18.
     pub fn parse(text: &str) -> Version {
-        let head: String = text.trim().chars().take_while(|c| c.is_ascii_digit() || *c == '.').collect();
+        let head: String =
+            text.trim().chars().take_while(|c| c.is_ascii_digit() || *c == '.').collect();
         Version(head.split('.').filter_map(|part| part.parse().ok()).collect())
     }
 }
@@ -494,10 +524,19 @@ mod tests {
         for engine in ENGINES.iter().filter(|engine| engine.is_target()) {
             let can = engine.capabilities();
             for (lacking, reason) in can.lacking_orgs {
-                assert!(!can.orgs.contains(lacking) && !reason.is_empty(), "{} and org={lacking}", engine.name());
+                assert!(
+                    !can.orgs.contains(lacking) && !reason.is_empty(),
+                    "{} and org={lacking}",
+                    engine.name()
+                );
             }
-            let unheard = format!("org=new is not available: {} has no such tables, only ", can.product);
-            assert!(can.lacks_org("new").is_some_and(|reason| reason.starts_with(&unheard)), "{}", engine.name());
+            let unheard =
+                format!("org=new is not available: {} has no such tables, only ", can.product);
+            assert!(
+                can.lacks_org("new").is_some_and(|reason| reason.starts_with(&unheard)),
+                "{}",
+                engine.name()
+            );
             assert_eq!(can.lacks_org(can.default_org()), None);
         }
     }

@@ -1,10 +1,14 @@
-//! The `null` engine: no database, ops of a stated cost. It measures our own loop (`dbdyno overhead`) and lets the
-//! tests of everything above play through errors, lost connections and hanging loads.
+//! The `null` engine: no database, ops of a stated cost. It measures our own loop (`dbdyno
+//! overhead`) and lets the tests of everything above play through errors, lost connections and
+//! hanging loads.
 //!
-//! Its statements are the directives of [`statement::Directives`]. `ConnectTo::settings` that it knows:
+//! Its statements are the directives of [`statement::Directives`]. `ConnectTo::settings` that it
+//! knows:
 //! - `op`: directives added to every statement of a job, e.g. `fail deadlock every 1000`;
-//! - `count_factor`: the session counters of a job are multiplied by it (1 = honest), to test cross-checks;
-//! - `load`: `hang` (never gets further, but can be cancelled) or an error class (`disk-full`), met half way;
+//! - `count_factor`: the session counters of a job are multiplied by it (1 = honest), to test
+//!   cross-checks;
+//! - `load`: `hang` (never gets further, but can be cancelled) or an error class (`disk-full`), met
+//!   half way;
 //! - `open`: an error class with which opening fails.
 
 use std::collections::BTreeMap;
@@ -13,7 +17,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::{
-    Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder, Pacer, RowLoad, Rows, Session, Version,
+    Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder, Pacer, RowLoad, Rows,
+    Session, Version,
 };
 use crate::model::Capabilities;
 
@@ -80,7 +85,8 @@ impl Settings {
         let op = get("op").unwrap_or_default().to_string();
         Directives::from_str(&op)?;
         let count_factor = get("count_factor").unwrap_or("1");
-        let count_factor = count_factor.parse().map_err(|_| wrong(format!("count_factor '{count_factor}'")))?;
+        let count_factor =
+            count_factor.parse().map_err(|_| wrong(format!("count_factor '{count_factor}'")))?;
         Ok(Settings { op, count_factor, load, open: get("open").map(class).transpose()? })
     }
 }
@@ -131,12 +137,23 @@ impl Database for NullDatabase {
             Directives::from_str(sql)?.run()?;
         }
         super::client_loop::drive(job, pacer, |statements| {
-            NullJob::prepare(statements, &self.settings.op, self.settings.count_factor, self.tables.clone())
+            NullJob::prepare(
+                statements,
+                &self.settings.op,
+                self.settings.count_factor,
+                self.tables.clone(),
+            )
         })
     }
-    fn load_rows(&self, load: &RowLoad<'_>, progress: &mut dyn FnMut(u64) -> bool) -> Result<(), EngineError> {
+    fn load_rows(
+        &self,
+        load: &RowLoad<'_>,
+        progress: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<(), EngineError> {
         let rows = load.ids.end - load.ids.start;
-        let cancelled = || EngineError::new(ErrorClass::Cancelled, format!("loading {} was cancelled", load.table));
+        let cancelled = || {
+            EngineError::new(ErrorClass::Cancelled, format!("loading {} was cancelled", load.table))
+        };
         for sent in (0..=rows).step_by(10_000).chain([rows]) {
             if !progress(sent) {
                 return Err(cancelled());
@@ -160,7 +177,8 @@ impl Database for NullDatabase {
     }
 }
 
-/// The control session: answers `count TABLE`, `echo` and `rows N`; executes anything that can be read.
+/// The control session: answers `count TABLE`, `echo` and `rows N`; executes anything that can be
+/// read.
 struct NullSession {
     tables: Arc<Tables>,
 }
@@ -190,7 +208,10 @@ impl Session for NullSession {
 
 fn table_of(columns: &[&str], rows: Vec<Vec<u64>>) -> Rows {
     let text = |row: Vec<u64>| row.into_iter().map(|value| Some(value.to_string())).collect();
-    Rows { columns: columns.iter().map(ToString::to_string).collect(), rows: rows.into_iter().map(text).collect() }
+    Rows {
+        columns: columns.iter().map(ToString::to_string).collect(),
+        rows: rows.into_iter().map(text).collect(),
+    }
 }
 
 #[cfg(test)]

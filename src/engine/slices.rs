@@ -31,7 +31,12 @@ impl SliceResult {
     /// # Errors
     /// If the text is not what the column holds.
     pub(super) fn set(&mut self, name: &str, text: &str) -> Result<(), EngineError> {
-        let wrong = || EngineError::new(ErrorClass::Statement, format!("the routine returned '{text}' as {name}"));
+        let wrong = || {
+            EngineError::new(
+                ErrorClass::Statement,
+                format!("the routine returned '{text}' as {name}"),
+            )
+        };
         match name {
             "ops" => self.ops = text.parse().map_err(|_| wrong())?,
             "rows" => self.rows = text.parse().map_err(|_| wrong())?,
@@ -46,8 +51,8 @@ impl SliceResult {
     }
 }
 
-/// A session that runs a routine: a closure that calls one slice, which gets the values of the harness' binds in their order, or
-/// what can tell its session's own counters, too.
+/// A session that runs a routine: a closure that calls one slice, which gets the values of the
+/// harness' binds in their order, or what can tell its session's own counters, too.
 pub(super) trait Routines {
     /// Calls one slice.
     ///
@@ -96,18 +101,26 @@ fn slices(
     let mut keys = KeyStream::for_job(order.seed, order.job);
     let (mut latency, mut stalls) = (LatencyHistogram::new(), Stalls::default());
     while let Some(slice) = pacer.next_slice() {
-        let values = harness_call.binds.iter().map(|name| bind_value(name, order, &slice, keys.state()));
+        let values =
+            harness_call.binds.iter().map(|name| bind_value(name, order, &slice, keys.state()));
         let values = values.collect::<Result<Vec<_>, _>>()?;
         let called_at = Instant::now();
         match session.call(&values) {
             Ok(result) => {
                 stalls.look_around(called_at.elapsed().as_secs_f64() - result.elapsed_us / 1e6);
                 keys = KeyStream::from_state(result.seed);
-                stalls.look(slice.stride.saturating_sub(1).into(), (result.longest_burst_us * 1000.0) as u64);
+                stalls.look(
+                    slice.stride.saturating_sub(1).into(),
+                    (result.longest_burst_us * 1000.0) as u64,
+                );
                 report(&result, &mut latency, &mut stalls, pacer);
             }
-            Err(error) if error.class != ErrorClass::Lost && pacer.op_failed(&error) == AfterError::GoOn => {
-                // What the slice did is rolled back; the next one must not meet the same keys in the same order.
+            Err(error)
+                if error.class != ErrorClass::Lost
+                    && pacer.op_failed(&error) == AfterError::GoOn =>
+            {
+                // What the slice did is rolled back; the next one must not meet the same keys in
+                // the same order.
                 keys.step();
             }
             Err(error) => return Err(error),
@@ -116,7 +129,12 @@ fn slices(
     Ok(())
 }
 
-fn report(result: &SliceResult, latency: &mut LatencyHistogram, stalls: &mut Stalls, pacer: &mut dyn Pacer) {
+fn report(
+    result: &SliceResult,
+    latency: &mut LatencyHistogram,
+    stalls: &mut Stalls,
+    pacer: &mut dyn Pacer,
+) {
     latency.clear();
     for sample_us in &result.samples_us {
         latency.record_ns((sample_us * 1000.0).round().max(0.0) as u64);
@@ -129,7 +147,12 @@ fn report(result: &SliceResult, latency: &mut LatencyHistogram, stalls: &mut Sta
 }
 
 /// The value of a bind of the harness' call.
-fn bind_value(name: &str, order: &JobOrder<'_>, slice: &Slice, seed: u64) -> Result<i64, EngineError> {
+fn bind_value(
+    name: &str,
+    order: &JobOrder<'_>,
+    slice: &Slice,
+    seed: u64,
+) -> Result<i64, EngineError> {
     let unsigned = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
     Ok(match name {
         "job" => order.job.into(),
@@ -138,7 +161,12 @@ fn bind_value(name: &str, order: &JobOrder<'_>, slice: &Slice, seed: u64) -> Res
         "max_ops" => unsigned(slice.max_ops),
         "stride" => slice.stride.into(),
         "seed" => unsigned(seed),
-        other => return Err(EngineError::new(ErrorClass::Statement, format!("the harness has no bind '{other}'"))),
+        other => {
+            return Err(EngineError::new(
+                ErrorClass::Statement,
+                format!("the harness has no bind '{other}'"),
+            ));
+        }
     })
 }
 

@@ -3,7 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder, Pacer, RowLoad, Session, Version};
+use super::{
+    Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder, Pacer, RowLoad,
+    Session, Version,
+};
 use crate::engine::cancel::{Entered, Running};
 use crate::model::Capabilities;
 
@@ -18,7 +21,8 @@ mod statement;
 
 use connect::{Mode, Settings};
 
-/// Organisations that SQLite has not (https://www.sqlite.org/rowidtable.html, https://www.sqlite.org/withoutrowid.html).
+/// Organisations that SQLite has not (https://www.sqlite.org/rowidtable.html,
+/// https://www.sqlite.org/withoutrowid.html).
 const NO_PARTITIONS: &str = "SQLite has no partitions";
 const LACKING_ORGS: &[(&str, &str)] = &[
     (
@@ -54,8 +58,10 @@ impl Engine for Sqlite {
         }
     }
     fn open(&self, target: &ConnectTo, access: Access) -> Result<Box<dyn Database>, EngineError> {
-        let file =
-            target.file.clone().ok_or_else(|| EngineError::new(ErrorClass::Other, "no database file is named"))?;
+        let file = target
+            .file
+            .clone()
+            .ok_or_else(|| EngineError::new(ErrorClass::Other, "no database file is named"))?;
         let settings = Settings::read(&target.settings)?;
         let mode = match access {
             Access::Provision => Mode::ReadWrite,
@@ -74,7 +80,8 @@ fn inspect_mode(file: &Path) -> Result<Mode, EngineError> {
     }
     let existing = file.ancestors().skip(1).find(|directory| directory.is_dir());
     let writable = existing.is_some_and(|directory| {
-        rustix::fs::access(directory, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK).is_ok()
+        rustix::fs::access(directory, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK)
+            .is_ok()
     });
     if writable { Ok(Mode::Memory) } else { Err(error::not_writable(file)) }
 }
@@ -114,9 +121,15 @@ impl Database for SqliteDatabase {
         for sql in order.session {
             connection.execute_batch(sql).map_err(|error| error::from_sqlite(&error, sql))?;
         }
-        super::client_loop::drive(order, pacer, |statements| job::SqliteJob::prepare(&connection, statements))
+        super::client_loop::drive(order, pacer, |statements| {
+            job::SqliteJob::prepare(&connection, statements)
+        })
     }
-    fn load_rows(&self, load: &RowLoad<'_>, progress: &mut dyn FnMut(u64) -> bool) -> Result<(), EngineError> {
+    fn load_rows(
+        &self,
+        load: &RowLoad<'_>,
+        progress: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<(), EngineError> {
         let (connection, _running) = self.connect()?;
         load::load_durably(&connection, load, progress)
     }

@@ -1,4 +1,5 @@
-//! Ops that nobody timed: where only every n-th op is, a stall seldom meets one, and the longest op would be missed.
+//! Ops that nobody timed: where only every n-th op is, a stall seldom meets one, and the longest op
+//! would be missed.
 
 /// Ops hide a stall if they take this long together, in ns, and so many times as long as usual.
 const LEAST_NS: u64 = 1_000_000;
@@ -16,8 +17,8 @@ pub(super) struct Stalls {
 }
 
 impl Stalls {
-    /// `ops` ops took `took_ns` together. If that is far more than usual one of them was held up, and took all but what the
-    /// others usually take.
+    /// `ops` ops took `took_ns` together. If that is far more than usual one of them was held up,
+    /// and took all but what the others usually take.
     #[inline]
     pub(super) fn look(&mut self, ops: u64, took_ns: u64) {
         let all_ns = ops * self.usual_ns;
@@ -26,7 +27,8 @@ impl Stalls {
         }
     }
 
-    /// A call took so much longer than the ops in it: the server stood still before the first or after the last.
+    /// A call took so much longer than the ops in it: the server stood still before the first or
+    /// after the last.
     #[cfg(has_client)]
     pub(super) fn look_around(&mut self, beside_s: f64) {
         if beside_s >= LEAST_BESIDE_S {

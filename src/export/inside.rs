@@ -1,5 +1,5 @@
-//! Scripts for a database that runs the jobs itself: one per workload, which the database's own client reads. Engines whose file in
-//! `catalog/export/` has a block `run` are exported so.
+//! Scripts for a database that runs the jobs itself: one per workload, which the database's own
+//! client reads. Engines whose file in `catalog/export/` has a block `run` are exported so.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,8 @@ use super::{Export, Script};
 /// What stands for the number of jobs until the client fills it in.
 const JOBS: &str = "&jobs";
 
-/// The scripts of every workload; the heads of their results name the pack by what they have in common.
+/// The scripts of every workload; the heads of their results name the pack by what they have in
+/// common.
 pub(super) fn scripts(
     tables: &Tables<'_>,
     exported: &BTreeMap<String, &Selection>,
@@ -35,7 +36,8 @@ fn workload(tables: &Tables<'_>, selection: &Selection, name: &str, pack: &str) 
         teardown += &statements(export, &part.teardown_sql())?;
         parts += &procedure(export, part, at + 1)?;
     }
-    let warm = selection.tables.iter().filter(|table| selection.workload.warm.contains(&table.kind));
+    let warm =
+        selection.tables.iter().filter(|table| selection.workload.warm.contains(&table.kind));
     for table in warm {
         setup += &tables.warm(table)?;
     }
@@ -81,15 +83,19 @@ fn prompts(lines: &str) -> String {
 pub(super) fn verify(tables: &Tables<'_>) -> Result<String> {
     let one = |table: &Table| -> Result<String> {
         let expected = Checksum::of_table(table.rows, 4).to_string();
-        let found =
-            expected.split(' ').filter_map(|sum| sum.split_once('=')).map(|(name, _)| format!("'{name}=' || {name}"));
+        let found = expected
+            .split(' ')
+            .filter_map(|sum| sum.split_once('='))
+            .map(|(name, _)| format!("'{name}=' || {name}"));
         let values = [
             ("table", table.full_name(&tables.recipe)),
             ("checksum", tables.checksum(table)?),
             ("found", found.collect::<Vec<_>>().join(" || ' ' || ")),
             ("expected", expected),
         ];
-        tables.export.template("verify", &values.map(|(name, value)| (name.to_string(), value)).into())
+        tables
+            .export
+            .template("verify", &values.map(|(name, value)| (name.to_string(), value)).into())
     };
     tables.each(one)
 }

@@ -1,4 +1,5 @@
-//! The data set as a script: the tables are filled by the database itself from the row function in SQL.
+//! The data set as a script: the tables are filled by the database itself from the row function in
+//! SQL.
 
 use crate::dataset::{Recipe, Table};
 use crate::error::Result;
@@ -38,7 +39,11 @@ impl Tables<'_> {
 
     fn insert(&self, table: &Table, lo: u64, hi: u64) -> Result<String> {
         let range = [("lo", lo.to_string()), ("hi", hi.to_string())];
-        self.block(table, "insert-select", &[("row_select", self.sql(table, "row-select", &range)?)])
+        self.block(
+            table,
+            "insert-select",
+            &[("row_select", self.sql(table, "row-select", &range)?)],
+        )
     }
 
     /// Reads a table into the cache, as the program does where it has no direct call for it.
@@ -53,7 +58,9 @@ impl Tables<'_> {
     }
 
     pub fn counts(&self) -> Result<String> {
-        self.tables().map(|table| self.export.template("count", &table.values(&self.recipe))).collect()
+        self.tables()
+            .map(|table| self.export.template("count", &table.values(&self.recipe)))
+            .collect()
     }
 
     /// What a block asks about a table, as one statement.
@@ -64,7 +71,12 @@ impl Tables<'_> {
     /// For the README.
     pub fn describe(&self) -> String {
         let line = |table: Table| {
-            format!("- `{}`: {} rows, {}", table.full_name(&self.recipe), table.rows.table_rows, table.org)
+            format!(
+                "- `{}`: {} rows, {}",
+                table.full_name(&self.recipe),
+                table.rows.table_rows,
+                table.org
+            )
         };
         self.tables().map(line).collect::<Vec<_>>().join("\n")
     }

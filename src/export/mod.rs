@@ -1,7 +1,8 @@
-//! The workloads of an engine as plain scripts for its own client, for a site where no foreign program may run.
+//! The workloads of an engine as plain scripts for its own client, for a site where no foreign
+//! program may run.
 //!
-//! Everything engine-specific stands in `catalog/export/<engine>.sql`; the shell script and the README are templates
-//! beside it. Pure: the caller writes the files.
+//! Everything engine-specific stands in `catalog/export/<engine>.sql`; the shell script and the
+//! README are templates beside it. Pure: the caller writes the files.
 
 use std::collections::BTreeMap;
 
@@ -44,7 +45,8 @@ pub struct Export<'a> {
 /// Why an engine's workloads cannot be exported, if they cannot.
 pub fn refusal(catalog: &Catalog, engine: &dyn Engine) -> Option<Error> {
     if !engine.capabilities().drives.contains(&Drive::Database) {
-        let what = "it has no stored routines, so its workloads need a client and cannot be scripts";
+        let what =
+            "it has no stored routines, so its workloads need a client and cannot be scripts";
         return Some(Error::usage(engine.name(), what).advise("run them with 'dbdyno run'"));
     }
     catalog.export_blocks(engine.name()).is_empty().then(|| {
@@ -70,11 +72,15 @@ pub fn scripts(export: &Export<'_>) -> Result<Vec<Script>> {
     let mut scripts = vec![
         Script::new("create.sql", export.template("schema", &Values::new())?),
         Script::new("load.sql", export.head()? + &tables.load()?),
-        Script::new("drop.sql", export.head()? + &tables.drop()? + &export.template("schema-drop", &Values::new())?),
+        Script::new(
+            "drop.sql",
+            export.head()? + &tables.drop()? + &export.template("schema-drop", &Values::new())?,
+        ),
         Script::new("now.sql", export.template("now", &Values::new())?),
         Script::new("count.sql", tables.counts()?),
     ];
-    // Where commits inside a routine are not waited for, the client calls one transaction after the other.
+    // Where commits inside a routine are not waited for, the client calls one transaction after the
+    // other.
     if export.block("clock").is_ok() {
         scripts.push(Script::new("clock.sql", export.template("clock", &Values::new())?));
     }
@@ -94,26 +100,36 @@ pub fn scripts(export: &Export<'_>) -> Result<Vec<Script>> {
 
 /// The scripts where the database runs the jobs itself.
 fn run_inside(export: &Export<'_>, tables: &load::Tables<'_>) -> Result<Vec<Script>> {
-    let prefix = Values::from([("prefix".to_string(), export.engine.capabilities().prefix.to_string())]);
+    let prefix =
+        Values::from([("prefix".to_string(), export.engine.capabilities().prefix.to_string())]);
     let exported = exported(export);
     let mut scripts = vec![
-        Script::new("create.sql", export.head()? + &export.template("schema", &prefix)? + "exit success\n"),
+        Script::new(
+            "create.sql",
+            export.head()? + &export.template("schema", &prefix)? + "exit success\n",
+        ),
         Script::new("load.sql", export.head()? + &tables.load()? + "exit success\n"),
         Script::new("verify.sql", export.head()? + &inside::verify(tables)? + "exit success\n"),
-        Script::new("drop.sql", export.head()? + &tables.drop()? + &export.template("schema-drop", &prefix)?),
+        Script::new(
+            "drop.sql",
+            export.head()? + &tables.drop()? + &export.template("schema-drop", &prefix)?,
+        ),
     ];
     scripts.extend(inside::scripts(tables, &exported, &scripts)?);
     scripts.push(Script::new("README.md", readme(export, tables, &exported)?));
     Ok(scripts)
 }
 
-/// The workloads of the database drive by the names of their directories: published suites ask for one under several codes.
+/// The workloads of the database drive by the names of their directories: published suites ask for
+/// one under several codes.
 fn exported<'a>(export: &'a Export<'_>) -> BTreeMap<String, &'a Selection> {
-    let exportable = export.plan.selections.iter().filter(|selection| selection.drive == Drive::Database);
+    let exportable =
+        export.plan.selections.iter().filter(|selection| selection.drive == Drive::Database);
     exportable.map(|selection| (directory(selection), selection)).collect()
 }
 
-/// `TP-LIGHT` or, with chosen parameters, `TP-LIGHT.update_pct-40`: one word without what a shell would touch.
+/// `TP-LIGHT` or, with chosen parameters, `TP-LIGHT.update_pct-40`: one word without what a shell
+/// would touch.
 fn directory(selection: &Selection) -> String {
     let params = selection.chosen.iter().map(|(name, value)| format!(".{name}-{value}"));
     std::iter::once(selection.workload.id.clone()).chain(params).collect()
@@ -121,10 +137,14 @@ fn directory(selection: &Selection) -> String {
 
 impl Export<'_> {
     fn block(&self, name: &str) -> Result<&Block> {
-        self.catalog.export_blocks(self.engine.name()).iter().find(|block| block.name == name).ok_or_else(|| {
-            let place = format!("catalog/export/{}.sql", self.engine.name());
-            Error::usage(place, format!("block {} is missing", quote(name)))
-        })
+        self.catalog
+            .export_blocks(self.engine.name())
+            .iter()
+            .find(|block| block.name == name)
+            .ok_or_else(|| {
+                let place = format!("catalog/export/{}.sql", self.engine.name());
+                Error::usage(place, format!("block {} is missing", quote(name)))
+            })
     }
 
     /// A block with its values, ended by a newline.
@@ -137,32 +157,42 @@ impl Export<'_> {
         self.template("head", &Values::new())
     }
 
-    /// A statement as the client takes it from a script; nothing for one that says that there is nothing to do.
+    /// A statement as the client takes it from a script; nothing for one that says that there is
+    /// nothing to do.
     fn statement(&self, sql: &str) -> Result<String> {
         match statement(sql) {
             "" => Ok(String::new()),
-            sql => self.template("statement", &Values::from([("sql".to_string(), sql.to_string())])),
+            sql => {
+                self.template("statement", &Values::from([("sql".to_string(), sql.to_string())]))
+            }
         }
     }
 
     fn text(&self, name: &str) -> Result<&str> {
-        self.catalog
-            .export_text(name)
-            .ok_or_else(|| Error::usage(format!("catalog/export/{name}"), "the file does not exist"))
+        self.catalog.export_text(name).ok_or_else(|| {
+            Error::usage(format!("catalog/export/{name}"), "the file does not exist")
+        })
     }
 }
 
-fn readme(export: &Export<'_>, tables: &load::Tables<'_>, exported: &BTreeMap<String, &Selection>) -> Result<String> {
+fn readme(
+    export: &Export<'_>,
+    tables: &load::Tables<'_>,
+    exported: &BTreeMap<String, &Selection>,
+) -> Result<String> {
     let line = |(name, selection): (&String, &&Selection)| {
         let workload = &selection.workload;
         let codes: Vec<_> = workload.aliases.iter().map(|alias| alias.code.as_str()).collect();
         format!("| {name} | {} | {} | {} |", workload.title, codes.join(", "), workload.kpm.unit)
     };
     let workloads: Vec<String> = exported.iter().map(line).collect();
-    let client_only = export.plan.selections.iter().filter(|selection| selection.drive != Drive::Database);
-    let client_only = client_only.map(|selection| (selection.workload.id.clone(), client_reason(selection)));
+    let client_only =
+        export.plan.selections.iter().filter(|selection| selection.drive != Drive::Database);
+    let client_only =
+        client_only.map(|selection| (selection.workload.id.clone(), client_reason(selection)));
     let left_out = export.plan.left_out.iter().cloned().chain(client_only);
-    let mut left_out: Vec<String> = left_out.map(|(id, reason)| format!("- {id}: {reason}")).collect();
+    let mut left_out: Vec<String> =
+        left_out.map(|(id, reason)| format!("- {id}: {reason}")).collect();
     left_out.dedup();
     let values = [
         ("engine", export.engine.name().to_string()),
@@ -187,8 +217,8 @@ fn client_reason(selection: &Selection) -> String {
     stated.unwrap_or_else(|| "it has no form inside the database".into())
 }
 
-/// What the workload's metric is counted from by `run.sh`, factor and unit; none for one that needs counters or facts
-/// of the loaded data.
+/// What the workload's metric is counted from by `run.sh`, factor and unit; none for one that needs
+/// counters or facts of the loaded data.
 fn kpm_line(selection: &Selection) -> Option<String> {
     let kpm = &selection.workload.kpm;
     let single = if selection.parts.len() == 1 { selection.parts.first() } else { None };

@@ -1,5 +1,5 @@
-//! What a pack says of itself in its spool (see the head of `run.sh`), and the scripts that ask the server for what belongs there:
-//! counters, settings, version, facts of the tables.
+//! What a pack says of itself in its spool (see the head of `run.sh`), and the scripts that ask the
+//! server for what belongs there: counters, settings, version, facts of the tables.
 
 use sha2::{Digest, Sha256};
 
@@ -10,7 +10,8 @@ use crate::sql::{Block, Values, statement};
 use super::load::Tables;
 use super::{Export, Script};
 
-/// Files of blocks that a server's version chooses are named after the version from which on they fit; the first fits every one.
+/// Files of blocks that a server's version chooses are named after the version from which on they
+/// fit; the first fits every one.
 const ANY: &[u32] = &[0];
 
 impl Export<'_> {
@@ -22,20 +23,27 @@ impl Export<'_> {
             hash.update([0]);
             hash.update(&script.text);
         }
-        let pack: String = hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        let pack: String =
+            hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
         let (version, engine, plan) = (env!("CARGO_PKG_VERSION"), self.engine.name(), self.plan);
         let (size_gb, seed) = (plan.size_gb, plan.seed);
-        format!("dbdyno-spool 1\npack {pack}\ndbdyno {version}\nengine {engine}\nsize_gb {size_gb}\nseed {seed}\n")
+        format!(
+            "dbdyno-spool 1\npack {pack}\ndbdyno {version}\nengine {engine}\nsize_gb {size_gb}\nseed {seed}\n"
+        )
     }
 
     /// What a test of a spool begins with.
     pub fn test_head(&self, selection: &Selection, name: &str) -> String {
         let mut head = format!("test {name}\nworkload {}\n", selection.workload.id);
-        selection.chosen.iter().for_each(|(name, value)| head += &format!("param {name} {value}\n"));
+        selection
+            .chosen
+            .iter()
+            .for_each(|(name, value)| head += &format!("param {name} {value}\n"));
         head + &format!("hash {}\n", selection.hash)
     }
 
-    /// The scripts by which the server is asked; none for an engine whose own scripts write the spool.
+    /// The scripts by which the server is asked; none for an engine whose own scripts write the
+    /// spool.
     pub(super) fn questions(&self) -> Result<Vec<Script>> {
         let Ok(quiet) = self.block("quiet") else { return Ok(Vec::new()) };
         let mut scripts = vec![Script::new("quiet.sql", format!("{}\n", quiet.text.trim_end()))];
@@ -45,7 +53,8 @@ impl Export<'_> {
             for (kind, is_own) in KINDS {
                 let blocks = self.catalog.probes(self.engine.name(), &version);
                 let texts = blocks.iter().filter(|block| is_own(&block.name) && is_query(block));
-                let texts = texts.map(|block| self.statement(&block.text)).collect::<Result<String>>()?;
+                let texts =
+                    texts.map(|block| self.statement(&block.text)).collect::<Result<String>>()?;
                 scripts.push(Script::new(format!("{kind}.{name}.sql"), texts));
             }
         }
@@ -63,11 +72,14 @@ const KINDS: [(&str, IsOf); 3] = [
 
 /// One statement with one result: what cannot be asked so is left out.
 fn is_query(block: &&&Block) -> bool {
-    ["select", "show", "with"].iter().any(|word| statement(&block.text).trim_start().to_lowercase().starts_with(word))
+    ["select", "show", "with"]
+        .iter()
+        .any(|word| statement(&block.text).trim_start().to_lowercase().starts_with(word))
 }
 
 impl Tables<'_> {
-    /// Asks for the facts of the tables that a workload uses: one row each, first their kind; or as a block `facts.<block>` does.
+    /// Asks for the facts of the tables that a workload uses: one row each, first their kind; or as
+    /// a block `facts.<block>` does.
     pub(super) fn facts(&self, selection: &Selection) -> Result<String> {
         let mut text = String::new();
         for table in &selection.tables {

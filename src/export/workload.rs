@@ -8,13 +8,18 @@ use super::load::Tables;
 use super::{Export, Script, kpm_line};
 
 /// Marks that `run.sh` fills in, by the names of the binds of a routine's call.
-const MARKS: [(&str, &str); 3] = [("job", "__JOB__"), ("jobs", "__JOBS__"), ("stride", "__STRIDE__")];
+const MARKS: [(&str, &str); 3] =
+    [("job", "__JOB__"), ("jobs", "__JOBS__"), ("stride", "__STRIDE__")];
 /// More ops than any window holds.
 const MAX_OPS: &str = "1000000000000";
 /// The call before the jobs wait for their common start: plans are made, the first blocks touched.
 const WARM_CALL_US: &str = "100000";
 
-pub(super) fn scripts(tables: &Tables<'_>, selection: &Selection, name: &str) -> Result<Vec<Script>> {
+pub(super) fn scripts(
+    tables: &Tables<'_>,
+    selection: &Selection,
+    name: &str,
+) -> Result<Vec<Script>> {
     let export = tables.export;
     let path = |file: &str| format!("workloads/{name}/{file}");
     let (mut setup, mut teardown) = (export.head()?, export.head()?);
@@ -26,7 +31,8 @@ pub(super) fn scripts(tables: &Tables<'_>, selection: &Selection, name: &str) ->
             scripts.push(Script::new(path(&format!("part-{}.{kind}.sql", at + 1)), text));
         }
     }
-    let warm = selection.tables.iter().filter(|table| selection.workload.warm.contains(&table.kind));
+    let warm =
+        selection.tables.iter().filter(|table| selection.workload.warm.contains(&table.kind));
     for table in warm {
         setup += &tables.warm(table)?;
     }
@@ -49,7 +55,8 @@ fn jobs(export: &Export<'_>, part: &PartPlan) -> Result<Vec<(&'static str, Strin
     let session = export.head()? + &statements(export, &part.session)?;
     if routine.per_op {
         let call = call(&routine.call, "0", &export.block("random-seed")?.text) + ";\n";
-        let values = Values::from([("session".to_string(), session), ("call".to_string(), call.clone())]);
+        let values =
+            Values::from([("session".to_string(), session), ("call".to_string(), call.clone())]);
         return Ok(vec![("calls", export.template("calls", &values)?), ("call", call)]);
     }
     let with = |calls: [(&str, String); 1], template: &str, warm: &str| {
@@ -60,7 +67,10 @@ fn jobs(export: &Export<'_>, part: &PartPlan) -> Result<Vec<(&'static str, Strin
     };
     let timed = |slice_us: &str| call(&routine.call, slice_us, "__SEED__");
     let probe = with(
-        [("probe_call", call(&routine.call, "__WARMUP_US__", "__SEED__").replace("__STRIDE__", "1"))],
+        [(
+            "probe_call",
+            call(&routine.call, "__WARMUP_US__", "__SEED__").replace("__STRIDE__", "1"),
+        )],
         "probe",
         "",
     )?;

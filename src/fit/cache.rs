@@ -1,4 +1,5 @@
-//! The tables of a plan and the cache of the database: can the workloads be what they say of it. Pure arithmetic.
+//! The tables of a plan and the cache of the database: can the workloads be what they say of it.
+//! Pure arithmetic.
 
 use crate::model::rows::table_rows;
 use crate::model::{Plan, Selection};
@@ -7,9 +8,11 @@ use crate::model::{Plan, Selection};
 /// Source: measured at 1 GB, docs/decisions/0015-sizes-and-caches.md.
 pub const LEAST_ROW_BYTES: f64 = 300.0;
 pub const MOST_INDEXED_ROW_BYTES: f64 = 400.0;
-/// A cached table with its indexes fills at most this share of the cache: the rest is for everything else.
+/// A cached table with its indexes fills at most this share of the cache: the rest is for
+/// everything else.
 pub const CACHED_SHARE: f64 = 0.9;
-/// A table that is not cached is at least so many times the cache: then at most half of what is looked for can be there.
+/// A table that is not cached is at least so many times the cache: then at most half of what is
+/// looked for can be there.
 pub const NOT_CACHED_FACTOR: f64 = 2.0;
 
 const ROWS_PER_GB: f64 = 1e6;
@@ -33,7 +36,8 @@ pub fn least_gb(cache_bytes: f64) -> f64 {
     ((size_gb / digit).ceil() * digit * 1e6).round() / 1e6
 }
 
-/// Largest nominal size whose small table is cached with its indexes, rounded down; none if the least table is too large.
+/// Largest nominal size whose small table is cached with its indexes, rounded down; none if the
+/// least table is too large.
 pub fn most_gb(cache_bytes: f64) -> Option<f64> {
     let size_gb = cache_bytes * CACHED_SHARE / MOST_INDEXED_ROW_BYTES / SMALL_ROWS_PER_GB;
     let digit = 10_f64.powf(size_gb.log10().floor() - 1.0);
@@ -41,11 +45,13 @@ pub fn most_gb(cache_bytes: f64) -> Option<f64> {
     (small_bytes(rounded) <= cache_bytes * CACHED_SHARE).then_some(rounded)
 }
 
-/// One line if workloads of the plan cannot be what they say of the cache, with the figures and what to do. `whose` is the cache
-/// in words (`the server's cache`), `another` what would be one that fits.
+/// One line if workloads of the plan cannot be what they say of the cache, with the figures and
+/// what to do. `whose` is the cache in words (`the server's cache`), `another` what would be one
+/// that fits.
 pub fn cache_warning(plan: &Plan, cache_bytes: f64, whose: &str, another: &str) -> Option<String> {
     let (big, small) = (big_bytes(plan.size_gb), small_bytes(plan.size_gb));
-    let have = |bytes: f64| format!("{} at {} GB, {whose} {}", mb(bytes), plan.size_gb, mb(cache_bytes));
+    let have =
+        |bytes: f64| format!("{} at {} GB, {whose} {}", mb(bytes), plan.size_gb, mb(cache_bytes));
     let uncached = labels(plan, |selection| !selection.workload.evict.is_empty());
     let cached = labels(plan, |selection| !selection.workload.warm.is_empty());
     if big < cache_bytes * NOT_CACHED_FACTOR && !uncached.is_empty() {
@@ -56,7 +62,8 @@ pub fn cache_warning(plan: &Plan, cache_bytes: f64, whose: &str, another: &str) 
         ));
     }
     if small > cache_bytes * CACHED_SHARE && !cached.is_empty() {
-        let most_gb = most_gb(cache_bytes).map_or_else(String::new, |most_gb| format!("--size {most_gb} or less, or "));
+        let most_gb = most_gb(cache_bytes)
+            .map_or_else(String::new, |most_gb| format!("--size {most_gb} or less, or "));
         let (who, have) = (few(&cached), have(small));
         return Some(format!(
             "{who} may be invalid: the small table with its indexes should fit the cache and has {have}; use \
@@ -99,7 +106,12 @@ mod tests {
     const MIB: f64 = 1_048_576.0;
 
     fn warning(plan: &Plan, cache_bytes: f64, profile: &str) -> Option<String> {
-        cache_warning(plan, cache_bytes, &format!("the cache of profile {profile}"), "another --profile")
+        cache_warning(
+            plan,
+            cache_bytes,
+            &format!("the cache of profile {profile}"),
+            "another --profile",
+        )
     }
 
     #[test]
@@ -131,10 +143,22 @@ mod tests {
              of profile XS 134 MB; use --size 0.9 or more"
         );
         assert_eq!(warning(&caching("C-OUT", 1.0), cache, "XS"), None);
-        assert_eq!(warning(&caching("C-IN", 0.25), cache, "XS"), None, "it does not use the big table");
+        assert_eq!(
+            warning(&caching("C-IN", 0.25), cache, "XS"),
+            None,
+            "it does not use the big table"
+        );
         let line = warning(&caching("C-IN", 64.0), 600.0 * MIB, "N").unwrap();
-        assert!(line.contains("C-IN may be invalid") && line.contains("has 800 MB at 64 GB"), "{line}");
-        assert!(line.ends_with("the cache of profile N 629 MB; use --size 45 or less, or another --profile"), "{line}");
+        assert!(
+            line.contains("C-IN may be invalid") && line.contains("has 800 MB at 64 GB"),
+            "{line}"
+        );
+        assert!(
+            line.ends_with(
+                "the cache of profile N 629 MB; use --size 45 or less, or another --profile"
+            ),
+            "{line}"
+        );
         assert_eq!(warning(&caching("C-OUT", 64.0), 600.0 * MIB, "N"), None);
         let line = warning(&caching("C-IN", 0.1), MIB, "TINY").unwrap();
         assert!(line.ends_with("use another --profile"), "{line}");

@@ -12,7 +12,8 @@ const OVERHEAD: f64 = 2.2;
 /// Left free in any case, bytes.
 const MARGIN: u64 = 200_000_000;
 
-/// What is free, in bytes, on a device that a load has filled: what a server gives back when it ends.
+/// What is free, in bytes, on a device that a load has filled: what a server gives back when it
+/// ends.
 const USED_UP: u64 = 16_000_000;
 
 /// True if nothing to speak of is free where the database's files are; false if that is not known.
@@ -29,33 +30,41 @@ fn bytes_of_rows(rows: u64) -> u64 {
     (rows as f64 * ROW_BYTES as f64 * OVERHEAD) as u64 + MARGIN
 }
 
-/// Fails if there is too little space for so many more rows where the database's files are; passes if that is not known.
-/// `label` names the target.
+/// Fails if there is too little space for so many more rows where the database's files are; passes
+/// if that is not known. `label` names the target.
 ///
 /// # Errors
 /// Of the target, with both figures.
 pub fn check_load(rows: u64, storage: Option<&Path>, label: &str) -> Result<()> {
-    let Some((path, free)) = storage.and_then(|path| Some((path, free_bytes(path)?))) else { return Ok(()) };
+    let Some((path, free)) = storage.and_then(|path| Some((path, free_bytes(path)?))) else {
+        return Ok(());
+    };
     let needed = bytes_of_rows(rows);
     if needed <= free {
         return Ok(());
     }
     let mb = |bytes: u64| bytes / 1_000_000;
-    let what = format!("loading needs {} MB, {} has {} MB free", mb(needed), path.display(), mb(free));
+    let what =
+        format!("loading needs {} MB, {} has {} MB free", mb(needed), path.display(), mb(free));
     Err(Error::target(label, what).advise("choose a smaller --size or another --data-dir"))
 }
 
-/// Whether so many bytes can be written in a directory, which need not be there yet: says what is free and needed.
+/// Whether so many bytes can be written in a directory, which need not be there yet: says what is
+/// free and needed.
 ///
 /// # Errors
 /// Of the target: too little space, not a directory, not writable.
 pub fn check_space(path: &Path, needed_bytes: u64) -> Result<String> {
     let existing = path.ancestors().find(|ancestor| ancestor.exists()).unwrap_or(Path::new("/"));
     if !existing.is_dir() {
-        return Err(Error::target(path.display().to_string(), format!("{} is not a directory", existing.display()))
-            .advise("choose another --data-dir"));
+        return Err(Error::target(
+            path.display().to_string(),
+            format!("{} is not a directory", existing.display()),
+        )
+        .advise("choose another --data-dir"));
     }
-    let unknown = || Error::target(existing.display().to_string(), "its free space cannot be determined");
+    let unknown =
+        || Error::target(existing.display().to_string(), "its free space cannot be determined");
     let free_bytes = free_bytes(existing).ok_or_else(unknown)?;
     let [free_gb, needed_gb] = [free_bytes, needed_bytes].map(|bytes| bytes as f64 / 1e9);
     let text = format!("{free_gb:.1} GB free in {}, {needed_gb:.1} GB needed", path.display());
@@ -64,9 +73,8 @@ pub fn check_space(path: &Path, needed_bytes: u64) -> Result<String> {
             .advise("free some space, or choose a smaller --size or another --data-dir"));
     }
     if rustix::fs::access(existing, rustix::fs::Access::WRITE_OK).is_err() {
-        return Err(
-            Error::target(existing.display().to_string(), "is not writable").advise("choose another --data-dir")
-        );
+        return Err(Error::target(existing.display().to_string(), "is not writable")
+            .advise("choose another --data-dir"));
     }
     Ok(text)
 }
@@ -84,9 +92,18 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_said_with_both_figures() {
         let dir = tempfile::tempdir().unwrap();
-        let error = check_load(u64::MAX / 1_000_000, Some(dir.path()), "here").unwrap_err().to_string();
-        assert!(error.starts_with("here: loading needs ") && error.contains(" MB free; choose a smaller"), "{error}");
-        assert_eq!(check_load(u64::MAX / 1_000_000, None, "elsewhere"), Ok(()), "what is not known refuses nothing");
+        let error =
+            check_load(u64::MAX / 1_000_000, Some(dir.path()), "here").unwrap_err().to_string();
+        assert!(
+            error.starts_with("here: loading needs ")
+                && error.contains(" MB free; choose a smaller"),
+            "{error}"
+        );
+        assert_eq!(
+            check_load(u64::MAX / 1_000_000, None, "elsewhere"),
+            Ok(()),
+            "what is not known refuses nothing"
+        );
         assert!(check_space(&dir.path().join("a/b"), 1).unwrap().ends_with("b, 0.0 GB needed"));
         let error = check_space(dir.path(), u64::MAX).unwrap_err().to_string();
         assert!(error.contains(" GB free in ") && error.contains("free some space"), "{error}");

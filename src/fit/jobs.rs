@@ -1,5 +1,5 @@
-//! The jobs of a plan, and the sessions that the server takes and the files that we may open. A run of hours should not
-//! find that out at its widest step.
+//! The jobs of a plan, and the sessions that the server takes and the files that we may open. A run
+//! of hours should not find that out at its widest step.
 
 use std::collections::BTreeMap;
 
@@ -8,20 +8,24 @@ use crate::error::{Error, Result};
 use crate::host;
 use crate::model::{Plan, Selection};
 
-/// Sessions of ours beside those of the jobs while a test runs: for setup and teardown, for the database's counters, one
-/// that looks at the others, one that keeps other dbdynos out, and one to cancel statements after an interrupt.
+/// Sessions of ours beside those of the jobs while a test runs: for setup and teardown, for the
+/// database's counters, one that looks at the others, one that keeps other dbdynos out, and one to
+/// cancel statements after an interrupt.
 const OWN_SESSIONS: u32 = 5;
-/// Sessions that the server must still take while we load: one to note what is done, one to cancel after an interrupt.
+/// Sessions that the server must still take while we load: one to note what is done, one to cancel
+/// after an interrupt.
 const SESSIONS_BESIDE_LOAD: u32 = 2;
 /// Sessions of a private server kept free beside those of a run, for whoever looks on meanwhile.
 const ONLOOKERS: u32 = 7;
 /// Sessions of a server whose profile does not say: what servers have by themselves.
 const USUAL_SESSIONS: u32 = 100;
 
-/// Files that one session of a job has open: its socket, or the database, its log and a file to sort in.
+/// Files that one session of a job has open: its socket, or the database, its log and a file to
+/// sort in.
 const FILES_OF_REMOTE: u64 = 1;
 const FILES_OF_IN_PROCESS: u64 = 3;
-/// Everything else that we have open: the results file, counters, files of tables that are put out of the cache.
+/// Everything else that we have open: the results file, counters, files of tables that are put out
+/// of the cache.
 const OTHER_FILES: u64 = 128;
 /// Files that a server may have open besides one for each session: tables, logs, temporary ones.
 const OTHER_FILES_OF_SERVER: u64 = 16_384;
@@ -32,7 +36,8 @@ pub fn most_jobs(plan: &Plan) -> u32 {
     plan.selections.iter().map(most).max().unwrap_or(0)
 }
 
-/// Sessions that a private server must take: those of the plan's jobs, or of loading with one for each processor, and ours.
+/// Sessions that a private server must take: those of the plan's jobs, or of loading with one for
+/// each processor, and ours.
 pub fn sessions_of_plan(plan: Option<&Plan>) -> u32 {
     host::processors().max(plan.map_or(0, most_jobs)) + OWN_SESSIONS
 }
@@ -42,8 +47,13 @@ pub fn load_sessions(wanted: u32, left: Option<&SessionsLeft>) -> u32 {
     left.map_or(wanted, |left| wanted.min(left.free.saturating_sub(SESSIONS_BESIDE_LOAD))).max(1)
 }
 
-/// The settings of a private server that takes so many sessions of ours: `names` are those that say how many there can be.
-pub fn raised_sessions(settings: &BTreeMap<String, String>, names: &[&str], sessions: u32) -> BTreeMap<String, String> {
+/// The settings of a private server that takes so many sessions of ours: `names` are those that say
+/// how many there can be.
+pub fn raised_sessions(
+    settings: &BTreeMap<String, String>,
+    names: &[&str],
+    sessions: u32,
+) -> BTreeMap<String, String> {
     let mut settings = settings.clone();
     for name in names {
         let wanted = sessions.saturating_add(ONLOOKERS);
@@ -79,14 +89,19 @@ struct Limit {
     because: String,
 }
 
-/// The plan as far as its jobs fit, and the line that says what of it is left out; none if all fit. `label` names the target.
+/// The plan as far as its jobs fit, and the line that says what of it is left out; none if all fit.
+/// `label` names the target.
 ///
 /// # Errors
 /// Of usage, if numbers of jobs that the user gave do not fit; of the target, if nothing does.
 pub fn check_jobs(plan: &Plan, limits: Limits, label: &str) -> Result<Option<(Plan, String)>> {
     let most = most_jobs(plan);
     let limits = [limits.by_sessions(), limits.by_files(most)];
-    let Some(limit) = limits.into_iter().flatten().filter(|limit| limit.jobs < most).min_by_key(|limit| limit.jobs)
+    let Some(limit) = limits
+        .into_iter()
+        .flatten()
+        .filter(|limit| limit.jobs < most)
+        .min_by_key(|limit| limit.jobs)
     else {
         return Ok(None);
     };
@@ -107,7 +122,8 @@ impl Limits {
     /// What our own files allow. Our limit is raised as far as the system lets us.
     fn by_files(&self, jobs: u32) -> Option<Limit> {
         let per_session = if self.in_process { FILES_OF_IN_PROCESS } else { FILES_OF_REMOTE };
-        let allowed = host::allow_files(u64::from(jobs + OWN_SESSIONS) * per_session + OTHER_FILES)?;
+        let allowed =
+            host::allow_files(u64::from(jobs + OWN_SESSIONS) * per_session + OTHER_FILES)?;
         let sessions = allowed.saturating_sub(OTHER_FILES) / per_session;
         let jobs = u32::try_from(sessions).unwrap_or(u32::MAX).saturating_sub(OWN_SESSIONS);
         Some(Limit { jobs, because: format!("open files of this process = {allowed}, ulimit -n") })
@@ -117,13 +133,17 @@ impl Limits {
 impl Limit {
     fn to_text(&self) -> String {
         let jobs = if self.jobs == 1 { "job" } else { "jobs" };
-        format!("there is room for {} {jobs} ({}, {OWN_SESSIONS} for ourselves)", self.jobs, self.because)
+        format!(
+            "there is room for {} {jobs} ({}, {OWN_SESSIONS} for ourselves)",
+            self.jobs, self.because
+        )
     }
 }
 
 fn refusal(plan: &Plan, limit: &Limit, label: &str) -> Error {
     let what = format!("{} jobs are asked for, {}", most_jobs(plan), limit.to_text());
-    let error = if plan.jobs_given { Error::usage("--jobs", what) } else { Error::target(label, what) };
+    let error =
+        if plan.jobs_given { Error::usage("--jobs", what) } else { Error::target(label, what) };
     error.advise("raise the limit, or give fewer --jobs")
 }
 
@@ -137,14 +157,16 @@ struct Fitted {
     shortened: usize,
 }
 
-/// The plan with no test of more than `limit` jobs; what is gone is noted among what it leaves out, with `reason`.
+/// The plan with no test of more than `limit` jobs; what is gone is noted among what it leaves out,
+/// with `reason`.
 fn within(plan: &Plan, limit: u32, reason: &str) -> Fitted {
     let mut fitted = Fitted { plan: plan.clone(), steps: Vec::new(), shortened: 0 };
     fitted.plan.selections.clear();
     for selection in &plan.selections {
         let own = limit.saturating_sub(selection.background_jobs());
         let (ramp, gone) = selection.ramp.up_to(own, selection.parts.len());
-        fitted.shortened += usize::from(gone.is_empty() && ramp.most_jobs() < selection.ramp.most_jobs());
+        fitted.shortened +=
+            usize::from(gone.is_empty() && ramp.most_jobs() < selection.ramp.most_jobs());
         if !gone.is_empty() {
             fitted.steps.push((selection.label().to_string(), gone));
         }
@@ -152,15 +174,20 @@ fn within(plan: &Plan, limit: u32, reason: &str) -> Fitted {
             fitted.plan.selections.push(Selection { ramp, ..selection.clone() });
         }
     }
-    let left_out = |(label, jobs): &(String, Vec<u32>)| (label.clone(), format!("{} jobs: {reason}", list_jobs(jobs)));
+    let left_out = |(label, jobs): &(String, Vec<u32>)| {
+        (label.clone(), format!("{} jobs: {reason}", list_jobs(jobs)))
+    };
     fitted.plan.left_out.extend(fitted.steps.iter().map(left_out));
     fitted
 }
 
 /// `left out are T616 at 128, 256 and 512, T716 at 128; 4 automatic ramps end at 94`.
 fn left_out(fitted: &Fitted, limit: u32) -> String {
-    let steps: Vec<String> =
-        fitted.steps.iter().map(|(label, jobs)| format!("{label} at {}", list_jobs(jobs))).collect();
+    let steps: Vec<String> = fitted
+        .steps
+        .iter()
+        .map(|(label, jobs)| format!("{label} at {}", list_jobs(jobs)))
+        .collect();
     let steps = (!steps.is_empty()).then(|| format!("left out are {}", steps.join(", ")));
     let ramps = match fitted.shortened {
         0 => None,
@@ -197,8 +224,12 @@ mod tests {
 
     #[test]
     fn the_line_names_the_limit_and_every_step_that_does_not_fit() {
-        let limit = Limit { jobs: 94, because: "max_connections = 100, 3 kept for superusers, 0 in use".into() };
-        let steps = vec![("T616".to_string(), vec![128, 256, 512]), ("T716".to_string(), vec![128])];
+        let limit = Limit {
+            jobs: 94,
+            because: "max_connections = 100, 3 kept for superusers, 0 in use".into(),
+        };
+        let steps =
+            vec![("T616".to_string(), vec![128, 256, 512]), ("T716".to_string(), vec![128])];
         let fitted = Fitted { plan: plan(Vec::new()), steps, shortened: 0 };
         assert_eq!(
             format!("{}: {}", limit.to_text(), left_out(&fitted, 94)),
@@ -219,8 +250,14 @@ mod tests {
         let fitted = within(&plan, 1, "the server has room for 1 job");
         assert_eq!(fitted.steps, [("P1".to_string(), vec![2])]);
         assert_eq!(fitted.plan.selections[0].ramp, Ramp::Fixed(vec![1, 1]));
-        assert_eq!((fitted.plan.selections[1].ramp.clone(), fitted.shortened), (Ramp::Auto { from: 1, max: 1 }, 2));
-        assert_eq!(fitted.plan.left_out, [("P1".to_string(), "2 jobs: the server has room for 1 job".to_string())]);
+        assert_eq!(
+            (fitted.plan.selections[1].ramp.clone(), fitted.shortened),
+            (Ramp::Auto { from: 1, max: 1 }, 2)
+        );
+        assert_eq!(
+            fitted.plan.left_out,
+            [("P1".to_string(), "2 jobs: the server has room for 1 job".to_string())]
+        );
         assert_eq!(most_jobs(&fitted.plan), 1);
         assert!(within(&plan, 0, "none").plan.selections.is_empty());
     }
@@ -230,12 +267,18 @@ mod tests {
         let plan = plan(vec![selection("MIXED", Ramp::Auto { from: 2, max: 32 }, 2)]);
         assert_eq!(within(&plan, 7, "no").plan.selections[0].ramp, Ramp::Auto { from: 2, max: 6 });
         let none = within(&plan, 1, "no");
-        assert_eq!((none.plan.selections.len(), none.steps), (0, vec![("MIXED".to_string(), vec![2])]));
+        assert_eq!(
+            (none.plan.selections.len(), none.steps),
+            (0, vec![("MIXED".to_string(), vec![2])])
+        );
     }
 
     #[test]
     fn numbers_of_the_users_own_are_refused_and_those_of_a_suite_are_left_out() {
-        let left = |free| Limits { sessions: Some(SessionsLeft { free, limit: "most = 9".into() }), in_process: false };
+        let left = |free| Limits {
+            sessions: Some(SessionsLeft { free, limit: "most = 9".into() }),
+            in_process: false,
+        };
         let (_, line) = check_jobs(&wide(), left(6), "here").unwrap().unwrap();
         assert_eq!(
             line,
@@ -243,14 +286,25 @@ mod tests {
         );
         assert_eq!(check_jobs(&wide(), left(37), "here"), Ok(None));
         let given = Plan { jobs_given: true, ..wide() };
-        assert!(check_jobs(&given, left(6), "here").unwrap_err().to_string().starts_with("--jobs: 32 jobs are asked"));
-        assert!(check_jobs(&wide(), left(5), "here").unwrap_err().to_string().starts_with("here: 32 jobs are asked"));
+        assert!(
+            check_jobs(&given, left(6), "here")
+                .unwrap_err()
+                .to_string()
+                .starts_with("--jobs: 32 jobs are asked")
+        );
+        assert!(
+            check_jobs(&wide(), left(5), "here")
+                .unwrap_err()
+                .to_string()
+                .starts_with("here: 32 jobs are asked")
+        );
     }
 
     #[test]
     fn loading_leaves_sessions_for_others() {
         let left = |free| SessionsLeft { free, limit: String::new() };
-        let sessions = [None, Some(&left(100)), Some(&left(5)), Some(&left(0))].map(|left| load_sessions(4, left));
+        let sessions = [None, Some(&left(100)), Some(&left(5)), Some(&left(0))]
+            .map(|left| load_sessions(4, left));
         assert_eq!(sessions, [4, 4, 3, 1]);
     }
 

@@ -1,7 +1,9 @@
-//! Does it fit: every such question is asked here, before anything is created or measured. Callers print the answer.
+//! Does it fit: every such question is asked here, before anything is created or measured. Callers
+//! print the answer.
 //!
-//! `profile`: a size profile and the machine; `disk`: a data set and the disk; `jobs`: the jobs of a plan and the sessions
-//! and files that may be open; `cache`: the tables of a plan and the cache of the database.
+//! `profile`: a size profile and the machine; `disk`: a data set and the disk; `jobs`: the jobs of
+//! a plan and the sessions and files that may be open; `cache`: the tables of a plan and the cache
+//! of the database.
 
 pub mod cache;
 mod disk;
@@ -11,19 +13,22 @@ mod profile;
 pub use cache::cache_warning;
 pub use disk::{check_load, check_space, data_bytes, is_used_up};
 pub use jobs::{
-    Limits, check_jobs, files_of_server, list_jobs, load_sessions, most_jobs, raised_sessions, sessions_of_plan,
+    Limits, check_jobs, files_of_server, list_jobs, load_sessions, most_jobs, raised_sessions,
+    sessions_of_plan,
 };
 pub use profile::{Needs, check_profile, lacks_memory, of_profile};
 
 #[cfg(test)]
 mod tests {
     use crate::model::{
-        Better, Drive, JobCode, Kpm, KpmValue, Loop, PartPlan, Plan, Ramp, Selection, Window, Workload,
+        Better, Drive, JobCode, Kpm, KpmValue, Loop, PartPlan, Plan, Ramp, Selection, Window,
+        Workload,
     };
 
     /// A selection of a workload with so many parts.
     pub(super) fn selection(id: &str, ramp: Ramp, parts: usize) -> Selection {
-        let kpm = Kpm { value: KpmValue::Ops, unit: "tps".into(), better: Better::Higher, scale: 1.0 };
+        let kpm =
+            Kpm { value: KpmValue::Ops, unit: "tps".into(), better: Better::Higher, scale: 1.0 };
         let part = PartPlan::bare(id, JobCode::Bulk { table: "t".into(), batch: 1 });
         Selection {
             workload: Workload::bare(id, id, kpm),

@@ -9,13 +9,15 @@ use crate::model::TableRef;
 
 use super::data_bytes;
 
-/// Part of the memory that a database server may take; the rest is for the operating system, sessions and us.
+/// Part of the memory that a database server may take; the rest is for the operating system,
+/// sessions and us.
 const SHARE_OF_MEMORY: f64 = 0.9;
 /// A profile's megabytes.
 const MIB: f64 = 1_048_576.0;
 
-/// Refuses a profile that this machine is too small for, once for each of so many servers. `tables` are those that are to be
-/// loaded at the profile's own size; none if the space for them is not asked for here.
+/// Refuses a profile that this machine is too small for, once for each of so many servers. `tables`
+/// are those that are to be loaded at the profile's own size; none if the space for them is not
+/// asked for here.
 ///
 /// # Errors
 /// Of usage, with the figures and the largest of `profiles` that fits.
@@ -27,7 +29,8 @@ pub fn check_profile(
     data_dir: &Path,
 ) -> Result<()> {
     let machine = Machine::of(data_dir);
-    let data_bytes = |profile: &Profile| tables.map_or(0, |tables| data_bytes(tables, profile.size_gb));
+    let data_bytes =
+        |profile: &Profile| tables.map_or(0, |tables| data_bytes(tables, profile.size_gb));
     let needs = |profile: &Profile| Needs::of(profile, data_bytes(profile)).of_all(servers);
     let Some(lacks) = machine.lacks(&needs(profile)) else { return Ok(()) };
     let advice = match machine.largest(profiles, needs) {
@@ -92,19 +95,29 @@ impl Machine {
 
     /// What the machine lacks, with both figures; none if everything fits.
     fn lacks(&self, needs: &Needs) -> Option<String> {
-        let too_little_memory = |memory: &u64| needs.memory_bytes as f64 > *memory as f64 * SHARE_OF_MEMORY;
+        let too_little_memory =
+            |memory: &u64| needs.memory_bytes as f64 > *memory as f64 * SHARE_OF_MEMORY;
         let memory = self.memory_bytes.filter(too_little_memory).map(|memory| {
             let percent = SHARE_OF_MEMORY * 100.0;
-            format!("{} of memory, {percent:.0} % of this machine's {} may be used", gb(needs.memory_bytes), gb(memory))
+            format!(
+                "{} of memory, {percent:.0} % of this machine's {} may be used",
+                gb(needs.memory_bytes),
+                gb(memory)
+            )
         });
         let disk = self.disk_bytes.filter(|free| needs.disk_bytes > *free);
-        let disk = disk.map(|free| format!("{} of disk, {} are free", gb(needs.disk_bytes), gb(free)));
+        let disk =
+            disk.map(|free| format!("{} of disk, {} are free", gb(needs.disk_bytes), gb(free)));
         let lacks: Vec<String> = memory.into_iter().chain(disk).collect();
         (!lacks.is_empty()).then(|| format!("needs {}", lacks.join(", and ")))
     }
 
     /// The largest of `profiles` (the smallest first) that fits.
-    fn largest<'a>(&self, profiles: &'a [Profile], needs: impl Fn(&Profile) -> Needs) -> Option<&'a Profile> {
+    fn largest<'a>(
+        &self,
+        profiles: &'a [Profile],
+        needs: impl Fn(&Profile) -> Needs,
+    ) -> Option<&'a Profile> {
         profiles.iter().rev().find(|profile| self.lacks(&needs(profile)).is_none())
     }
 }
@@ -119,7 +132,8 @@ fn gb(bytes: u64) -> String {
 mod tests {
     use super::*;
 
-    const MACHINE: Machine = Machine { memory_bytes: Some(24_000_000_000), disk_bytes: Some(100_000_000_000) };
+    const MACHINE: Machine =
+        Machine { memory_bytes: Some(24_000_000_000), disk_bytes: Some(100_000_000_000) };
 
     fn profile(id: &str, memory_mb: f64) -> Profile {
         let text = format!("id = '{id}'\ntitle = 't'\nsize_gb = 1\nmemory_mb = {memory_mb}");
@@ -134,14 +148,20 @@ mod tests {
         assert_eq!(line, "needs 22 GB of memory, 90 % of this machine's 24 GB may be used");
         let line = MACHINE.lacks(&needs(200_000_000_000, 676_000_000_000)).unwrap();
         assert!(line.ends_with("may be used, and 676 GB of disk, 100 GB are free"), "{line}");
-        assert_eq!(Machine::default().lacks(&needs(u64::MAX, u64::MAX)), None, "what is not known refuses nothing");
+        assert_eq!(
+            Machine::default().lacks(&needs(u64::MAX, u64::MAX)),
+            None,
+            "what is not known refuses nothing"
+        );
     }
 
     #[test]
     fn the_largest_that_fits_is_found_by_memory_and_disk() {
         let profiles = [profile("A", 100.0), profile("B", 10_000.0), profile("C", 100_000.0)];
         let largest = |disk_of_b| {
-            let needs = |profile: &Profile| Needs::of(profile, if profile.id == "A" { 1 } else { disk_of_b });
+            let needs = |profile: &Profile| {
+                Needs::of(profile, if profile.id == "A" { 1 } else { disk_of_b })
+            };
             MACHINE.largest(&profiles, needs).map(|profile| profile.id.clone())
         };
         assert_eq!(largest(5).as_deref(), Some("B"));

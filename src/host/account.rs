@@ -30,7 +30,8 @@ impl Account {
         Some(Account { name: name.into(), uid: user.uid(), gid: user.primary_group_id() })
     }
 
-    /// The first directory above `path` that the user cannot pass; what does not exist yet is passed.
+    /// The first directory above `path` that the user cannot pass; what does not exist yet is
+    /// passed.
     ///
     /// # Errors
     /// If a directory cannot be looked at.
@@ -44,7 +45,8 @@ impl Account {
         Ok(None)
     }
 
-    /// Whether the user passes a directory of this owner, group and mode; the first that matches decides.
+    /// Whether the user passes a directory of this owner, group and mode; the first that matches
+    /// decides.
     fn passes(&self, uid: u32, gid: u32, mode: u32) -> bool {
         let needed = match (uid == self.uid, gid == self.gid) {
             (true, _) => OWNER_PASSES,
@@ -65,7 +67,10 @@ mod tests {
     fn finds_an_unprivileged_user_only() {
         let nobody = Account::unprivileged("nobody").unwrap();
         assert!(nobody.uid != 0 && nobody.name == "nobody");
-        assert_eq!([Account::unprivileged("root"), Account::unprivileged("no-user-of-dbdyno")], [None, None]);
+        assert_eq!(
+            [Account::unprivileged("root"), Account::unprivileged("no-user-of-dbdyno")],
+            [None, None]
+        );
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! The disclosure of this machine: what a reader must know about it, its operating system and ourselves. What cannot be found
-//! out is `unknown`.
+//! The disclosure of this machine: what a reader must know about it, its operating system and
+//! ourselves. What cannot be found out is `unknown`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,7 +10,8 @@ use procfs::{FromBufRead, Meminfo};
 use super::{Fact, chosen, disk, file, hardware};
 use crate::model::Disclosure;
 
-/// Facts of this machine and of ourselves: sections `dbdyno`, `hardware`, `os`, and `storage` for the given path.
+/// Facts of this machine and of ourselves: sections `dbdyno`, `hardware`, `os`, and `storage` for
+/// the given path.
 pub fn disclosure(storage_path: Option<&Path>) -> Disclosure {
     let mut disclosure = Disclosure::default();
     put(&mut disclosure, "dbdyno", own());
@@ -22,11 +23,13 @@ pub fn disclosure(storage_path: Option<&Path>) -> Disclosure {
     disclosure
 }
 
-/// Facts of another machine, by the texts of its files: sections `hardware`, `os`, and `storage` for the given path.
+/// Facts of another machine, by the texts of its files: sections `hardware`, `os`, and `storage`
+/// for the given path.
 pub fn disclosure_of(files: &BTreeMap<String, String>, storage_path: Option<&Path>) -> Disclosure {
     let file = |path: &str| files.get(path).map(|text| text.trim().to_string());
     let cpuinfo = file("/proc/cpuinfo").unwrap_or_default();
-    let memory = file("/proc/meminfo").and_then(|text| Meminfo::from_buf_read(text.as_bytes()).ok());
+    let memory =
+        file("/proc/meminfo").and_then(|text| Meminfo::from_buf_read(text.as_bytes()).ok());
     let is_virtual = if has_hypervisor_flag(&cpuinfo) { "virtual machine" } else { "none seen" };
     let mut disclosure = Disclosure::default();
     put(&mut disclosure, "hardware", hardware::processor_facts(&cpuinfo));
@@ -41,7 +44,8 @@ pub fn disclosure_of(files: &BTreeMap<String, String>, storage_path: Option<&Pat
         ("virtualisation", (!cpuinfo.is_empty()).then(|| is_virtual.to_string())),
     ];
     put(&mut disclosure, "os", system);
-    let mounts = file("/proc/self/mountinfo").and_then(|text| MountInfos::from_buf_read(text.as_bytes()).ok());
+    let mounts = file("/proc/self/mountinfo")
+        .and_then(|text| MountInfos::from_buf_read(text.as_bytes()).ok());
     if let Some((mounts, path)) = mounts.zip(storage_path) {
         put(&mut disclosure, "storage", disk::facts_in(mounts, path));
     }
@@ -50,7 +54,9 @@ pub fn disclosure_of(files: &BTreeMap<String, String>, storage_path: Option<&Pat
 
 fn put(disclosure: &mut Disclosure, section: &str, facts: Vec<Fact>) {
     for (name, value) in facts {
-        let value = value.filter(|text| !text.is_empty()).unwrap_or_else(|| Disclosure::UNKNOWN.to_string());
+        let value = value
+            .filter(|text| !text.is_empty())
+            .unwrap_or_else(|| Disclosure::UNKNOWN.to_string());
         disclosure.set(section, name, value);
     }
 }
@@ -64,7 +70,8 @@ fn own() -> Vec<Fact> {
     ]
 }
 
-/// Kernel, distribution and what changes timing: virtualisation, mitigations, huge pages, clock source.
+/// Kernel, distribution and what changes timing: virtualisation, mitigations, huge pages, clock
+/// source.
 fn system() -> Vec<Fact> {
     let kernel = file("/proc/sys/kernel/osrelease");
     let release = file("/etc/os-release").or_else(|| file("/usr/lib/os-release"));
@@ -73,7 +80,10 @@ fn system() -> Vec<Fact> {
         ("distribution", release.and_then(|text| pretty_name(&text))),
         ("virtualisation", virtualisation()),
         ("mitigations", mitigations()),
-        ("transparent_huge_pages", file("/sys/kernel/mm/transparent_hugepage/enabled").map(|text| chosen(&text))),
+        (
+            "transparent_huge_pages",
+            file("/sys/kernel/mm/transparent_hugepage/enabled").map(|text| chosen(&text)),
+        ),
         ("huge_pages", file("/proc/sys/vm/nr_hugepages")),
         ("swappiness", file("/proc/sys/vm/swappiness")),
         ("clock_source", file("/sys/devices/system/clocksource/clocksource0/current_clocksource")),
@@ -91,7 +101,8 @@ fn pretty_name(text: &str) -> Option<String> {
     Some(value.trim_matches('"').to_string())
 }
 
-/// What the firmware or the CPU flags say about a hypervisor; `none seen` is what bare metal looks like.
+/// What the firmware or the CPU flags say about a hypervisor; `none seen` is what bare metal looks
+/// like.
 fn virtualisation() -> Option<String> {
     let vendor = file("/sys/class/dmi/id/sys_vendor");
     let product = file("/sys/class/dmi/id/product_name");
@@ -118,7 +129,8 @@ fn mitigations() -> Option<String> {
         .flatten()
         .filter_map(|entry| {
             let state = file(entry.path().to_str()?)?;
-            (state != "Not affected").then(|| format!("{}: {state}", entry.file_name().to_string_lossy()))
+            (state != "Not affected")
+                .then(|| format!("{}: {state}", entry.file_name().to_string_lossy()))
         })
         .collect();
     found.sort();
@@ -142,7 +154,10 @@ mod tests {
         let text = "ID=debian\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n";
         assert_eq!(pretty_name(text).as_deref(), Some("Debian GNU/Linux 12 (bookworm)"));
         assert_eq!(pretty_name("ID=x"), None);
-        assert_eq!(release("Linux version 6.1.0-9-amd64 (a@b) #1 SMP").as_deref(), Some("6.1.0-9-amd64"));
+        assert_eq!(
+            release("Linux version 6.1.0-9-amd64 (a@b) #1 SMP").as_deref(),
+            Some("6.1.0-9-amd64")
+        );
     }
 
     #[test]

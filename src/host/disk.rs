@@ -11,15 +11,16 @@ use super::{Fact, chosen, file};
 /// Major and minor number of a device.
 pub type DeviceNumbers = (u32, u32);
 
-/// Bytes that an ordinary user may still write on the file system of `path` (or of the nearest directory above it
-/// that exists); none if that cannot be found out.
+/// Bytes that an ordinary user may still write on the file system of `path` (or of the nearest
+/// directory above it that exists); none if that cannot be found out.
 pub fn free_bytes(path: &Path) -> Option<u64> {
     let existing = path.ancestors().find(|path| path.exists()).unwrap_or(Path::new("."));
     let figures = rustix::fs::statvfs(existing).ok()?;
     figures.f_bavail.checked_mul(figures.f_frsize)
 }
 
-/// File systems that are the cache themselves (linux/magic.h): they take the hint to forget a block and keep it.
+/// File systems that are the cache themselves (linux/magic.h): they take the hint to forget a block
+/// and keep it.
 const IN_MEMORY: [u64; 2] = [/* tmpfs */ 0x0102_1994, /* ramfs */ 0x8584_58f6];
 
 /// True if the file or directory lies in memory, so that there is no device under it.
@@ -34,14 +35,15 @@ pub fn device_of(path: &Path) -> Option<DeviceNumbers> {
     device(&mount_of(path)?)
 }
 
-/// The same on another machine, by its table of mounts; of a file system over several devices not known.
+/// The same on another machine, by its table of mounts; of a file system over several devices not
+/// known.
 pub fn device_in(mounts: MountInfos, path: &Path) -> Option<DeviceNumbers> {
     numbers(&longest(mounts.0, path)?.majmin).filter(|(major, _)| *major != 0)
 }
 
-/// Numbers of the disk whose line in `/proc/diskstats` counts the requests to empty its write cache: the whole disk's,
-/// since the kernel does not count them by partition. None for devices without a queue of their own (device mapper,
-/// software RAID), which pass them on uncounted.
+/// Numbers of the disk whose line in `/proc/diskstats` counts the requests to empty its write
+/// cache: the whole disk's, since the kernel does not count them by partition. None for devices
+/// without a queue of their own (device mapper, software RAID), which pass them on uncounted.
 pub fn flush_counting_disk(device: DeviceNumbers) -> Option<DeviceNumbers> {
     counts_flushes(&disk_folder(device)?)
 }
@@ -54,9 +56,16 @@ pub(super) fn facts(path: &Path) -> Vec<Fact> {
     let free_mb = free_bytes(path).map(|bytes| (bytes / 1_000_000).to_string());
     vec![
         ("path", Some(path.display().to_string())),
-        ("device", mount.as_ref().map(|mount| mount.mount_source.clone().unwrap_or_else(|| "none".into()))),
+        (
+            "device",
+            mount.as_ref().map(|mount| mount.mount_source.clone().unwrap_or_else(|| "none".into())),
+        ),
         ("model", of_disk("device/model")),
-        ("rotational", of_disk("queue/rotational").map(|flag| if flag == "1" { "yes" } else { "no" }.to_string())),
+        (
+            "rotational",
+            of_disk("queue/rotational")
+                .map(|flag| if flag == "1" { "yes" } else { "no" }.to_string()),
+        ),
         ("scheduler", of_disk("queue/scheduler").map(|text| chosen(&text))),
         ("write_cache", of_disk("queue/write_cache")),
         ("read_ahead_kb", of_disk("queue/read_ahead_kb")),
@@ -85,7 +94,9 @@ fn mount_of(path: &Path) -> Option<MountInfo> {
 
 /// The last mount on the longest point that is a part of `path`.
 fn longest(mounts: Vec<MountInfo>, path: &Path) -> Option<MountInfo> {
-    let point = |mount: &MountInfo| PathBuf::from(mount.mount_point.to_string_lossy().replace("\\040", " "));
+    let point = |mount: &MountInfo| {
+        PathBuf::from(mount.mount_point.to_string_lossy().replace("\\040", " "))
+    };
     let holding = mounts.into_iter().filter(|mount| path.starts_with(point(mount)));
     holding.max_by_key(|mount| point(mount).components().count())
 }
@@ -97,8 +108,8 @@ fn options(mount: &MountInfo) -> String {
     options.into_iter().cloned().collect::<Vec<_>>().join(",")
 }
 
-/// Numbers of a mount's block device. File systems over several devices (btrfs) have numbers of their own: there the
-/// mounted device counts.
+/// Numbers of a mount's block device. File systems over several devices (btrfs) have numbers of
+/// their own: there the mounted device counts.
 fn device(mount: &MountInfo) -> Option<DeviceNumbers> {
     let own = numbers(&mount.majmin)?;
     if own.0 != 0 {
@@ -122,7 +133,11 @@ fn disk_folder(device: DeviceNumbers) -> Option<PathBuf> {
 
 fn disk_folder_in(by_number: &Path, (major, minor): DeviceNumbers) -> Option<PathBuf> {
     let folder = by_number.join(format!("{major}:{minor}")).canonicalize().ok()?;
-    if folder.join("partition").exists() { folder.parent().map(Path::to_path_buf) } else { Some(folder) }
+    if folder.join("partition").exists() {
+        folder.parent().map(Path::to_path_buf)
+    } else {
+        Some(folder)
+    }
 }
 
 fn counts_flushes(disk: &Path) -> Option<DeviceNumbers> {
@@ -162,7 +177,8 @@ mod tests {
         assert_eq!(options(&mount), "rw,noatime,nodiratime");
     }
 
-    /// A `/sys` with a disk `vda` (254:0), its partition `vda1` (254:1) and a device mapper's `dm-0` (253:0).
+    /// A `/sys` with a disk `vda` (254:0), its partition `vda1` (254:1) and a device mapper's
+    /// `dm-0` (253:0).
     fn sys() -> tempfile::TempDir {
         let sys = tempfile::tempdir().unwrap();
         let make = |name: &str, text: &str| {

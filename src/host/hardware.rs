@@ -18,26 +18,36 @@ pub fn machine_memory_bytes() -> u64 {
     (info.totalram as u64).saturating_mul(u64::from(info.mem_unit))
 }
 
-/// Memory of this machine, or of the container or control group we are in if that is less, in bytes.
+/// Memory of this machine, or of the container or control group we are in if that is less, in
+/// bytes.
 pub fn memory_bytes() -> u64 {
-    let limits: Vec<String> =
-        limit_files(&file("/proc/self/cgroup").unwrap_or_default()).iter().filter_map(|path| file(path)).collect();
+    let limits: Vec<String> = limit_files(&file("/proc/self/cgroup").unwrap_or_default())
+        .iter()
+        .filter_map(|path| file(path))
+        .collect();
     least(machine_memory_bytes(), &limits)
 }
 
-/// Where the limits of memory stand of control groups as `/proc/self/cgroup` names them, and of all groups around them: of the
-/// unified hierarchy (`0::/a/b`) and of memory's own (`4:memory:/a/b`). A container sees its own group as the root.
+/// Where the limits of memory stand of control groups as `/proc/self/cgroup` names them, and of all
+/// groups around them: of the unified hierarchy (`0::/a/b`) and of memory's own (`4:memory:/a/b`).
+/// A container sees its own group as the root.
 fn limit_files(groups: &str) -> Vec<String> {
     let of = |line: &str| {
         let mut parts = line.splitn(3, ':');
         let (_, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
         let (root, name) = match controllers {
             "" => ("/sys/fs/cgroup", "memory.max"),
-            own if own.split(',').any(|one| one == "memory") => ("/sys/fs/cgroup/memory", "memory.limit_in_bytes"),
+            own if own.split(',').any(|one| one == "memory") => {
+                ("/sys/fs/cgroup/memory", "memory.limit_in_bytes")
+            }
             _ => return None,
         };
         let around = Path::new(path).ancestors().map(|group| group.display().to_string());
-        Some(around.map(|group| format!("{root}{}/{name}", group.trim_end_matches('/'))).collect::<Vec<_>>())
+        Some(
+            around
+                .map(|group| format!("{root}{}/{name}", group.trim_end_matches('/')))
+                .collect::<Vec<_>>(),
+        )
     };
     groups.lines().filter_map(of).flatten().collect()
 }
@@ -52,7 +62,10 @@ pub(super) fn facts() -> Vec<Fact> {
     let governor = file("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
     let mut facts = processor_facts(&file("/proc/cpuinfo").unwrap_or_default());
     facts.extend([
-        ("threads_usable", std::thread::available_parallelism().ok().map(|count| count.to_string())),
+        (
+            "threads_usable",
+            std::thread::available_parallelism().ok().map(|count| count.to_string()),
+        ),
         ("smt", file("/sys/devices/system/cpu/smt/control")),
         ("numa_nodes", numa_nodes()),
         ("frequency_governor", governor),
@@ -83,12 +96,15 @@ struct Cpus {
 
 impl Cpus {
     fn parse(text: &str) -> Self {
-        let (mut sockets, mut cores, mut threads, mut model) = (BTreeSet::new(), BTreeSet::new(), 0, None);
+        let (mut sockets, mut cores, mut threads, mut model) =
+            (BTreeSet::new(), BTreeSet::new(), 0, None);
         let mut socket = "";
         for (name, value) in text.lines().filter_map(|line| line.split_once(':')) {
             match (name.trim(), value.trim()) {
                 ("processor", _) => threads += 1,
-                ("model name" | "Model" | "cpu model", value) => model = model.or(Some(value.to_string())),
+                ("model name" | "Model" | "cpu model", value) => {
+                    model = model.or(Some(value.to_string()))
+                }
                 ("physical id", value) => {
                     socket = value;
                     sockets.insert(value);
@@ -106,7 +122,8 @@ fn numa_nodes() -> Option<String> {
     let entries = std::fs::read_dir("/sys/devices/system/node").ok()?;
     let names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
     let is_node = |name: &String| {
-        name.strip_prefix("node").is_some_and(|id| !id.is_empty() && id.bytes().all(|b| b.is_ascii_digit()))
+        name.strip_prefix("node")
+            .is_some_and(|id| !id.is_empty() && id.bytes().all(|b| b.is_ascii_digit()))
     };
     Some(names.filter(is_node).count()).filter(|count| *count > 0).map(|count| count.to_string())
 }
@@ -119,11 +136,12 @@ mod tests {
     fn a_limit_stands_in_the_own_group_or_around_it() {
         assert_eq!(
             limit_files("0::/user.slice/a\n"),
-            ["/user.slice/a", "/user.slice", ""].map(|group| format!("/sys/fs/cgroup{group}/memory.max"))
+            ["/user.slice/a", "/user.slice", ""]
+                .map(|group| format!("/sys/fs/cgroup{group}/memory.max"))
         );
         let old = limit_files("9:cpu,cpuacct:/x\n4:memory:/x/y\n0::/\n");
-        let expected =
-            ["memory/x/y", "memory/x", "memory"].map(|group| format!("/sys/fs/cgroup/{group}/memory.limit_in_bytes"));
+        let expected = ["memory/x/y", "memory/x", "memory"]
+            .map(|group| format!("/sys/fs/cgroup/{group}/memory.limit_in_bytes"));
         assert_eq!(old[..3], expected);
         assert_eq!(old[3..], ["/sys/fs/cgroup/memory.max"]);
     }
@@ -131,11 +149,16 @@ mod tests {
     #[test]
     fn cores_are_counted_per_socket() {
         let cpu = |n: u8, socket: u8, core: u8| {
-            format!("processor\t: {n}\nmodel name\t: X 1\nphysical id\t: {socket}\ncore id\t\t: {core}\n\n")
+            format!(
+                "processor\t: {n}\nmodel name\t: X 1\nphysical id\t: {socket}\ncore id\t\t: {core}\n\n"
+            )
         };
         let text = [cpu(0, 0, 0), cpu(1, 0, 0), cpu(2, 1, 0), cpu(3, 1, 0)].concat();
         let cpus = Cpus::parse(&text);
-        assert_eq!(cpus, Cpus { model: Some("X 1".into()), sockets: Some(2), cores: Some(2), threads: 4 });
+        assert_eq!(
+            cpus,
+            Cpus { model: Some("X 1".into()), sockets: Some(2), cores: Some(2), threads: 4 }
+        );
         assert_eq!(Cpus::parse("processor : 0\n").sockets, None);
     }
 

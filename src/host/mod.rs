@@ -1,5 +1,5 @@
-//! The machine that we run on: its processors and memory, disks, limits and accounts. Facts only; what counts over time is
-//! a probe.
+//! The machine that we run on: its processors and memory, disks, limits and accounts. Facts only;
+//! what counts over time is a probe.
 
 use std::path::PathBuf;
 
@@ -15,13 +15,15 @@ mod sync;
 
 pub use account::{Account, is_root};
 pub use disclosure::{disclosure, disclosure_of};
-pub use disk::{DeviceNumbers, device_in, device_of, flush_counting_disk, free_bytes, is_in_memory};
+pub use disk::{
+    DeviceNumbers, device_in, device_of, flush_counting_disk, free_bytes, is_in_memory,
+};
 pub use hardware::{machine_memory_bytes, memory_bytes, processors};
 pub use placement::{Halves, keep_processes_on, keep_thread_on};
 pub use sync::{Sync, sync_rate};
 
-/// Lets this process, and the servers that it starts, open so many files if it may not yet; returns how many it may now,
-/// none = as many as it likes.
+/// Lets this process, and the servers that it starts, open so many files if it may not yet; returns
+/// how many it may now, none = as many as it likes.
 pub fn allow_files(wanted: u64) -> Option<u64> {
     let limit = getrlimit(Resource::Nofile);
     let current = limit.current.filter(|current| *current < wanted);
@@ -33,10 +35,11 @@ pub fn allow_files(wanted: u64) -> Option<u64> {
     getrlimit(Resource::Nofile).current
 }
 
-/// Where what was fetched lies: `$XDG_CACHE_HOME/dbdyno`; else `/var/cache/dbdyno` for root (a private server's user must be
-/// able to reach it), else `~/.cache/dbdyno`.
+/// Where what was fetched lies: `$XDG_CACHE_HOME/dbdyno`; else `/var/cache/dbdyno` for root (a
+/// private server's user must be able to reach it), else `~/.cache/dbdyno`.
 pub fn cache_dir() -> PathBuf {
-    let var = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let var =
+        |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let of_root = || is_root().then(|| PathBuf::from("/var/cache"));
     let base = var("XDG_CACHE_HOME").or_else(of_root).or_else(|| Some(var("HOME")?.join(".cache")));
     base.unwrap_or_else(std::env::temp_dir).join("dbdyno")

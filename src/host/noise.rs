@@ -20,22 +20,28 @@ pub struct Cause {
     pub found: String,
     /// What to do.
     pub advice: String,
-    /// How much it matters: a share of the processors' time if it was measured; what was not measured stands below.
+    /// How much it matters: a share of the processors' time if it was measured; what was not
+    /// measured stands below.
     pub weight: f64,
 }
 
 impl Cause {
-    /// A cause that was not measured, but is known to matter; of two the one that is named first matters more.
+    /// A cause that was not measured, but is known to matter; of two the one that is named first
+    /// matters more.
     pub fn known(found: impl Into<String>, advice: impl Into<String>, rank: usize) -> Cause {
         Cause { found: found.into(), advice: advice.into(), weight: WORTH / (2 + rank) as f64 }
     }
 }
 
-/// Looks at the machine for a while, in which we do nothing; the causes that were found, the worst first.
+/// Looks at the machine for a while, in which we do nothing; the causes that were found, the worst
+/// first.
 pub fn causes(look: Duration) -> Vec<Cause> {
     let before = Look::now();
     std::thread::sleep(look);
-    let measured = before.zip(Look::now()).map(|(before, after)| disturbances(&before, &after)).unwrap_or_default();
+    let measured = before
+        .zip(Look::now())
+        .map(|(before, after)| disturbances(&before, &after))
+        .unwrap_or_default();
     sorted(measured.into_iter().chain(settings()).collect())
 }
 
@@ -60,12 +66,15 @@ impl Look {
     fn now() -> Option<Look> {
         let cpu = KernelStats::current().ok()?.total;
         let steal = cpu.steal.unwrap_or(0);
-        let busy = cpu.user + cpu.nice + cpu.system + cpu.irq.unwrap_or(0) + cpu.softirq.unwrap_or(0);
+        let busy =
+            cpu.user + cpu.nice + cpu.system + cpu.irq.unwrap_or(0) + cpu.softirq.unwrap_or(0);
         let all = busy + steal + cpu.idle + cpu.iowait.unwrap_or(0);
         let stats = all_processes().ok()?.flatten().filter_map(|process| process.stat().ok());
-        let programs = stats.map(|stat| (stat.pid, (stat.comm.clone(), stat.utime + stat.stime))).collect();
+        let programs =
+            stats.map(|stat| (stat.pid, (stat.comm.clone(), stat.utime + stat.stime))).collect();
         let swapped = procfs::vmstat().ok()?;
-        let swapped = ["pswpin", "pswpout"].iter().filter_map(|name| swapped.get(*name)).sum::<i64>();
+        let swapped =
+            ["pswpin", "pswpout"].iter().filter_map(|name| swapped.get(*name)).sum::<i64>();
         Some(Look { all, busy, steal, programs, pages_swapped: swapped.max(0) as u64 })
     }
 }
@@ -87,7 +96,10 @@ fn disturbances(before: &Look, after: &Look) -> Vec<Cause> {
         weight: steal,
     };
     let swapping = (after.pages_swapped > before.pages_swapped).then(|| Cause {
-        found: format!("{} pages were swapped meanwhile", after.pages_swapped - before.pages_swapped),
+        found: format!(
+            "{} pages were swapped meanwhile",
+            after.pages_swapped - before.pages_swapped
+        ),
         advice: "free memory, or choose a smaller --profile".into(),
         weight: 1.0,
     });
@@ -130,7 +142,9 @@ fn settings() -> Vec<Cause> {
         }),
     ];
     let ranked = found.into_iter().enumerate();
-    ranked.filter_map(|(rank, cause)| cause.map(|(found, advice)| Cause::known(found, advice, rank))).collect()
+    ranked
+        .filter_map(|(rank, cause)| cause.map(|(found, advice)| Cause::known(found, advice, rank)))
+        .collect()
 }
 
 #[cfg(test)]
@@ -138,16 +152,23 @@ mod tests {
     use super::*;
 
     fn look(all: u64, busy: u64, steal: u64, programs: &[(i32, &str, u64)]) -> Look {
-        let programs = programs.iter().map(|(pid, name, ticks)| (*pid, (name.to_string(), *ticks))).collect();
+        let programs =
+            programs.iter().map(|(pid, name, ticks)| (*pid, (name.to_string(), *ticks))).collect();
         Look { all, busy, steal, programs, pages_swapped: 0 }
     }
 
     #[test]
     fn what_was_measured_comes_first_with_the_programs_behind_it() {
         let before = look(1000, 100, 10, &[(1, "make", 50), (2, "cc1", 10), (3, "idle", 5)]);
-        let after =
-            look(1400, 300, 30, &[(1, "make", 60), (2, "cc1", 100), (3, "idle", 5), (4, "cc1", 90), (5, "ld", 1)]);
-        let found = sorted(disturbances(&before, &after).into_iter().chain([Cause::known("x", "y", 0)]).collect());
+        let after = look(
+            1400,
+            300,
+            30,
+            &[(1, "make", 60), (2, "cc1", 100), (3, "idle", 5), (4, "cc1", 90), (5, "ld", 1)],
+        );
+        let found = sorted(
+            disturbances(&before, &after).into_iter().chain([Cause::known("x", "y", 0)]).collect(),
+        );
         let texts: Vec<&str> = found.iter().map(|cause| cause.found.as_str()).collect();
         let others = "other programs use 50.0 % of the processors: cc1, make, ld";
         assert_eq!(texts, [others, "the hypervisor takes 5.0 % of the processors", "x"]);

@@ -20,7 +20,8 @@ pub struct Halves {
 type Place = (u32, u32);
 
 impl Halves {
-    /// Of the processors that this thread may use: whole cores, those of a socket together; none if there is only one.
+    /// Of the processors that this thread may use: whole cores, those of a socket together; none if
+    /// there is only one.
     pub fn here() -> Option<Halves> {
         let allowed = sched_getaffinity(None).ok()?;
         let numbers = (0..CpuSet::MAX_CPU).filter(|&number| allowed.is_set(number));
@@ -43,7 +44,9 @@ impl Halves {
 }
 
 fn place(number: usize) -> Place {
-    let of = |name: &str| file(&format!("/sys/devices/system/cpu/cpu{number}/topology/{name}"))?.parse().ok();
+    let of = |name: &str| {
+        file(&format!("/sys/devices/system/cpu/cpu{number}/topology/{name}"))?.parse().ok()
+    };
     (of("physical_package_id").unwrap_or(0), of("core_id").unwrap_or(number as u32))
 }
 
@@ -55,7 +58,8 @@ pub fn keep_thread_on(processors: &[usize]) -> io::Result<()> {
     Ok(sched_setaffinity(None, &set(processors))?)
 }
 
-/// Keeps these processes, their threads, their children and what those start from now on, on these processors.
+/// Keeps these processes, their threads, their children and what those start from now on, on these
+/// processors.
 ///
 /// # Errors
 /// The system's; what has ended meanwhile is none.
@@ -86,11 +90,15 @@ fn keep_one_on(thread: u32, set: &CpuSet) -> io::Result<()> {
 /// Threads of a process, and those of its children.
 fn threads_and_children(process: u32) -> Vec<u32> {
     let tasks = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
-    let threads: Vec<u32> = tasks.filter_map(|task| task.file_name().to_str()?.parse().ok()).collect();
-    let of = |thread: &u32| file(&format!("/proc/{process}/task/{thread}/children")).unwrap_or_default();
+    let threads: Vec<u32> =
+        tasks.filter_map(|task| task.file_name().to_str()?.parse().ok()).collect();
+    let of =
+        |thread: &u32| file(&format!("/proc/{process}/task/{thread}/children")).unwrap_or_default();
     let children: Vec<u32> = threads
         .iter()
-        .flat_map(|thread| of(thread).split_whitespace().filter_map(|one| one.parse().ok()).collect::<Vec<u32>>())
+        .flat_map(|thread| {
+            of(thread).split_whitespace().filter_map(|one| one.parse().ok()).collect::<Vec<u32>>()
+        })
         .collect();
     threads.into_iter().chain(children.into_iter().flat_map(threads_and_children)).collect()
 }
@@ -117,7 +125,11 @@ mod tests {
         let siblings: Vec<Place> = (0..8).map(|number| (number % 4 / 2, number % 2)).collect();
         assert_eq!(halves(&siblings), Some(([vec![0, 4, 1, 5], vec![2, 6, 3, 7]], false)));
         assert_eq!(halves(&[(0, 0), (0, 1), (0, 2)]), Some(([vec![0], vec![1]], false)));
-        assert_eq!(halves(&[(0, 7), (0, 7)]), Some(([vec![0], vec![1]], true)), "threads of one core");
+        assert_eq!(
+            halves(&[(0, 7), (0, 7)]),
+            Some(([vec![0], vec![1]], true)),
+            "threads of one core"
+        );
         assert_eq!(halves(&[(0, 0)]), None);
     }
 
@@ -125,12 +137,15 @@ mod tests {
     fn a_process_and_its_children_stay_where_they_are_put() {
         let allowed = |process: u32| {
             let status = file(&format!("/proc/{process}/status")).unwrap();
-            let line = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap();
+            let line =
+                status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap();
             line.trim().to_string()
         };
         let Some(Halves { halves: [_, second], .. }) = Halves::here() else { return };
-        let mut shell =
-            std::process::Command::new("sh").args(["-c", "sleep 60 & wait"]).spawn().expect("a shell is there");
+        let mut shell = std::process::Command::new("sh")
+            .args(["-c", "sleep 60 & wait"])
+            .spawn()
+            .expect("a shell is there");
         let child = loop {
             let all = threads_and_children(shell.id());
             if let [_, child] = all[..] {

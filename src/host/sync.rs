@@ -1,4 +1,5 @@
-//! How often a file system brings a small write to durable storage: the most that a log writer on it can do.
+//! How often a file system brings a small write to durable storage: the most that a log writer on
+//! it can do.
 
 use std::fs::File;
 use std::io;
@@ -22,7 +23,8 @@ pub enum Sync {
     Dsync,
 }
 
-/// Durable writes per second of `threads` threads together, each in a file of its own in `dir`, which is removed again.
+/// Durable writes per second of `threads` threads together, each in a file of its own in `dir`,
+/// which is removed again.
 ///
 /// # Errors
 /// If no file can be made there or written.
@@ -30,8 +32,9 @@ pub fn sync_rate(dir: &Path, how: Sync, threads: u32, during: Duration) -> io::R
     let files = (0..threads).map(|_| LogFile::new(dir, how)).collect::<io::Result<Vec<_>>>()?;
     std::thread::scope(|scope| {
         let threads: Vec<_> = files.iter().map(|file| scope.spawn(|| file.rate(during))).collect();
-        let ended =
-            threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| Err(io::Error::other("panicked"))));
+        let ended = threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|_| Err(io::Error::other("panicked"))));
         ended.sum()
     })
 }
@@ -45,8 +48,10 @@ struct LogFile {
 impl LogFile {
     fn new(dir: &Path, how: Sync) -> io::Result<LogFile> {
         let named = tempfile::Builder::new().prefix("dbdyno-sync-").tempfile_in(dir)?;
-        let flags = OFlags::WRONLY | if how == Sync::Dsync { OFlags::DSYNC } else { OFlags::empty() };
-        let file = LogFile { file: rustix::fs::open(named.path(), flags, Mode::empty())?.into(), how };
+        let flags =
+            OFlags::WRONLY | if how == Sync::Dsync { OFlags::DSYNC } else { OFlags::empty() };
+        let file =
+            LogFile { file: rustix::fs::open(named.path(), flags, Mode::empty())?.into(), how };
         drop(named); // the name goes, the file stays until it is closed, however we end
         file.file.write_all_at(&vec![1; BLOCK * BLOCKS as usize], 0)?;
         file.file.sync_all()?;

@@ -1,5 +1,7 @@
-//! What others measured as runs. Spools of `export-sql`'s scripts are judged as our own tests. Published results: reads the documented CSV forms (`data/reference/README.md`), names the workloads that
-//! the codes stand for, chooses each test's KPM, and judges every figure by its note and by our own checks.
+//! What others measured as runs. Spools of `export-sql`'s scripts are judged as our own tests.
+//! Published results: reads the documented CSV forms (`data/reference/README.md`), names the
+//! workloads that the codes stand for, chooses each test's KPM, and judges every figure by its note
+//! and by our own checks.
 
 mod platform;
 mod record;
@@ -30,8 +32,8 @@ pub struct Text<'a> {
     pub text: &'a str,
 }
 
-/// The runs of the results in `results`: one per study, platform and size of the database, in order of appearance.
-/// `platforms` describes the platforms; `command` is what made the import.
+/// The runs of the results in `results`: one per study, platform and size of the database, in order
+/// of appearance. `platforms` describes the platforms; `command` is what made the import.
 ///
 /// # Errors
 /// `file:line` of a row that is not of the documented form.
@@ -44,7 +46,9 @@ pub fn published(
     let rows = rows::read(results)?;
     let platforms = platforms.map(platform::read).transpose()?.unwrap_or_default();
     let mut runs = record::runs(&rows, &platforms, catalog, command);
-    let checks = crate::analysis::errata::of_tables(&runs.iter().map(|run| run.tests.as_slice()).collect::<Vec<_>>());
+    let checks = crate::analysis::errata::of_tables(
+        &runs.iter().map(|run| run.tests.as_slice()).collect::<Vec<_>>(),
+    );
     for (run, checks) in runs.iter_mut().zip(checks) {
         record::judge(run, checks);
     }

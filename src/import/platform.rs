@@ -34,13 +34,16 @@ pub fn read(file: Text<'_>) -> Result<Platforms> {
     Ok(platforms)
 }
 
-/// The attributes as a disclosure: what the catalogue has a place for there, everything else in a section of its own.
+/// The attributes as a disclosure: what the catalogue has a place for there, everything else in a
+/// section of its own.
 pub fn disclosure(attributes: &BTreeMap<String, String>, words: &PublishedWords) -> Disclosure {
     let mut disclosure = Disclosure::default();
     let mut placed: Vec<&str> = Vec::new();
     for (section, facts) in &words.disclosure {
         for (fact, names) in facts {
-            let Some(name) = names.iter().find(|name| attributes.contains_key(*name)) else { continue };
+            let Some(name) = names.iter().find(|name| attributes.contains_key(*name)) else {
+                continue;
+            };
             disclosure.set(section, fact, &attributes[name]);
             placed.push(name);
         }
@@ -57,10 +60,15 @@ mod tests {
 
     #[test]
     fn the_first_known_attribute_gives_a_fact_and_the_rest_is_kept() {
-        let facts = [("cores".to_string(), vec!["tested_cores".to_string(), "cores".into()])].into();
-        let words = PublishedWords { disclosure: [("hardware".to_string(), facts)].into(), ..Default::default() };
-        let attributes =
-            [("cores", "16"), ("tested_cores", "8"), ("caveat", "x")].map(|(k, v)| (k.into(), v.into())).into();
+        let facts =
+            [("cores".to_string(), vec!["tested_cores".to_string(), "cores".into()])].into();
+        let words = PublishedWords {
+            disclosure: [("hardware".to_string(), facts)].into(),
+            ..Default::default()
+        };
+        let attributes = [("cores", "16"), ("tested_cores", "8"), ("caveat", "x")]
+            .map(|(k, v)| (k.into(), v.into()))
+            .into();
         let disclosure = disclosure(&attributes, &words);
         assert_eq!(disclosure.get("hardware", "cores"), Some("8"));
         assert_eq!(

@@ -10,13 +10,20 @@ use super::rows::{self, Row};
 use crate::analysis::published;
 use crate::catalog::Catalog;
 use crate::model::params::{THREADS, UPDATE_PCT};
-use crate::model::{Provenance, Published, PublishedKind, PublishedTest, Reason, RunKind, RunRecord, RunStatus};
+use crate::model::{
+    Provenance, Published, PublishedKind, PublishedTest, Reason, RunKind, RunRecord, RunStatus,
+};
 
 /// What one run is made of.
 type Key<'a> = (&'a str, &'a str, Option<u64>);
 
 /// A run per study, platform and size of the database.
-pub fn runs(rows: &[Row], platforms: &Platforms, catalog: &Catalog, command: &str) -> Vec<ImportedRun> {
+pub fn runs(
+    rows: &[Row],
+    platforms: &Platforms,
+    catalog: &Catalog,
+    command: &str,
+) -> Vec<ImportedRun> {
     let tests = tests_by_run(rows, catalog);
     let keys: Vec<Key<'_>> = tests.iter().map(|(key, _)| *key).collect();
     tests
@@ -25,7 +32,11 @@ pub fn runs(rows: &[Row], platforms: &Platforms, catalog: &Catalog, command: &st
             let own: Vec<&Row> = rows.iter().filter(|row| row_key(row) == key).collect();
             let sizes = keys.iter().filter(|other| (other.0, other.1) == (key.0, key.1)).count();
             let run = record(&own, platforms.get(key.1), catalog, command, sizes > 1);
-            let tests = tests.into_iter().zip(1..).map(|(test, seq)| result(test, seq, &run, catalog)).collect();
+            let tests = tests
+                .into_iter()
+                .zip(1..)
+                .map(|(test, seq)| result(test, seq, &run, catalog))
+                .collect();
             ImportedRun { uid: uid(&own), run, tests }
         })
         .collect()
@@ -53,7 +64,8 @@ fn tests_by_run<'a>(rows: &'a [Row], catalog: &Catalog) -> Vec<(Key<'a>, Vec<Pub
     }
     studies.values_mut().for_each(|tests| choose_kpm(tests, |test| wish(test, catalog)));
     let split = |(key, count): (Key<'a>, usize)| {
-        let tests = studies.get_mut(key.0).map(|tests| tests.drain(..count).collect()).unwrap_or_default();
+        let tests =
+            studies.get_mut(key.0).map(|tests| tests.drain(..count).collect()).unwrap_or_default();
         (key, tests)
     };
     sizes.into_iter().map(split).collect()
@@ -113,13 +125,16 @@ fn record(
 /// The platform's id; with the size of the database if the study has several.
 fn name(row: &Row, has_sizes: bool) -> String {
     match row.database_size_gb.filter(|_| has_sizes) {
-        Some(gb) if gb >= 1024.0 && gb % 1024.0 == 0.0 => format!("{}-{}tb", row.platform, gb / 1024.0),
+        Some(gb) if gb >= 1024.0 && gb % 1024.0 == 0.0 => {
+            format!("{}-{}tb", row.platform, gb / 1024.0)
+        }
         Some(gb) => format!("{}-{gb}gb", row.platform),
         None => row.platform.clone(),
     }
 }
 
-/// From everything that the rows say, so that the same rows give the same. Fields are closed by a zero byte.
+/// From everything that the rows say, so that the same rows give the same. Fields are closed by a
+/// zero byte.
 fn uid(rows: &[&Row]) -> String {
     let mut hash = Sha256::new();
     for field in rows.iter().flat_map(|row| row.fields()) {
@@ -144,23 +159,32 @@ fn wish(test: &Published, catalog: &Catalog) -> Wish {
     Wish { metric: listed.and_then(|listed| listed.kpm.clone()), unit: own }
 }
 
-/// An alias of the catalogue decides; then the catalogue's list of codes; then the code stands for itself.
+/// An alias of the catalogue decides; then the catalogue's list of codes; then the code stands for
+/// itself.
 fn workload(test: &Published, catalog: &Catalog) -> Meaning {
     let listed = catalog.published().code(&test.code, &test.description);
     let mut params = listed.map(|listed| listed.params.clone()).unwrap_or_default();
-    let asked = Some(&test.code).filter(|code| !code.is_empty()).and_then(|code| catalog.find(code).ok());
+    let asked =
+        Some(&test.code).filter(|code| !code.is_empty()).and_then(|code| catalog.find(code).ok());
     let asked = asked.or_else(|| catalog.find(&listed?.workload).ok());
     if let Some(asked) = &asked {
         // "default" is what an engine of ours would take; a publication says more or nothing.
         params.extend(asked.params.clone().into_iter().filter(|(_, value)| value != "default"));
     }
     params.extend(test.update_pct.map(|percent| (UPDATE_PCT.to_string(), percent.to_string())));
-    params
-        .extend(test.threads.filter(|threads| *threads > 1).map(|threads| (THREADS.to_string(), threads.to_string())));
+    params.extend(
+        test.threads
+            .filter(|threads| *threads > 1)
+            .map(|threads| (THREADS.to_string(), threads.to_string())),
+    );
     let own = asked.map(|asked| &asked.entry.workload);
     let code = if test.code.is_empty() { &test.description } else { &test.code };
     Meaning {
-        id: own.map(|own| &own.id).or(listed.map(|listed| &listed.workload)).unwrap_or(code).clone(),
+        id: own
+            .map(|own| &own.id)
+            .or(listed.map(|listed| &listed.workload))
+            .unwrap_or(code)
+            .clone(),
         group: own
             .map(|own| &own.group)
             .or(listed.map(|listed| &listed.group))
@@ -186,7 +210,12 @@ fn result(published: Published, seq: u32, run: &RunRecord, catalog: &Catalog) ->
 
 /// Judges every test of a run; `checks` holds what our own checks found, per test.
 pub fn judge(run: &mut ImportedRun, checks: Vec<Vec<Reason>>) {
-    let origin = run.run.provenance.as_ref().map(|from| format!("{} ({})", from.study, from.suite)).unwrap_or_default();
+    let origin = run
+        .run
+        .provenance
+        .as_ref()
+        .map(|from| format!("{} ({})", from.study, from.suite))
+        .unwrap_or_default();
     for (test, checks) in run.tests.iter_mut().zip(checks) {
         test.verdict = published::judge(&test.published, &origin, checks);
     }
@@ -200,20 +229,24 @@ struct Wish {
     unit: Option<String>,
 }
 
-/// Sets the KPM of every test. Of each code it is one and the same metric where tests have it: the rate in which the
-/// study states speed or throughput of that code, else the metric in the workload's own unit, else the best-known rate;
-/// of several stated ones that which most tests have.
+/// Sets the KPM of every test. Of each code it is one and the same metric where tests have it: the
+/// rate in which the study states speed or throughput of that code, else the metric in the
+/// workload's own unit, else the best-known rate; of several stated ones that which most tests
+/// have.
 fn choose_kpm(tests: &mut [Published], wish_of: impl Fn(&Published) -> Wish) {
     let all = tests.to_vec();
     for test in tests.iter_mut() {
         let same: Vec<&Published> = all.iter().filter(|other| is_same(other, test)).collect();
-        let mut metrics: Vec<&str> = test.figures.iter().map(|figure| figure.metric.as_str()).collect();
-        metrics
-            .retain(|metric| published::rank(metric).is_some() && test.figure(metric).is_some_and(|f| f.value > 0.0));
+        let mut metrics: Vec<&str> =
+            test.figures.iter().map(|figure| figure.metric.as_str()).collect();
+        metrics.retain(|metric| {
+            published::rank(metric).is_some() && test.figure(metric).is_some_and(|f| f.value > 0.0)
+        });
         let Wish { metric: wished, unit } = wish_of(test);
         metrics.sort_by_key(|metric| {
             let tests = same.iter().filter(|other| has(other, metric)).count();
-            let in_unit = test.figure(metric).is_some_and(|figure| Some(&figure.unit) == unit.as_ref());
+            let in_unit =
+                test.figure(metric).is_some_and(|figure| Some(&figure.unit) == unit.as_ref());
             let is_time = !published::is_rate(metric);
             (
                 Some(*metric) != wished.as_deref(),

@@ -38,7 +38,8 @@ pub struct Row {
     pub note: String,
 }
 
-/// A number that JSON can hold: the results file could be written with NaN or infinity, but not read again.
+/// A number that JSON can hold: the results file could be written with NaN or infinity, but not
+/// read again.
 fn finite<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<f64, D::Error> {
     f64::deserialize(from).and_then(checked)
 }
@@ -48,7 +49,11 @@ fn finite_if_any<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Opti
 }
 
 fn checked<E: serde::de::Error>(value: f64) -> std::result::Result<f64, E> {
-    if value.is_finite() { Ok(value) } else { Err(E::custom(format!("{value} is not a finite number"))) }
+    if value.is_finite() {
+        Ok(value)
+    } else {
+        Err(E::custom(format!("{value} is not a finite number")))
+    }
 }
 
 /// All rows.
@@ -58,7 +63,8 @@ fn checked<E: serde::de::Error>(value: f64) -> std::result::Result<f64, E> {
 pub fn read(results: Text<'_>) -> Result<Vec<Row>> {
     let rows: Vec<Row> = records(results)?;
     match rows.is_empty() {
-        true => Err(Error::usage(results.place, "holds no result").advise("see data/reference/README.md for the form")),
+        true => Err(Error::usage(results.place, "holds no result")
+            .advise("see data/reference/README.md for the form")),
         false => Ok(rows),
     }
 }
@@ -68,7 +74,8 @@ pub fn read(results: Text<'_>) -> Result<Vec<Row>> {
 /// # Errors
 /// `file:line` of a record that does not fit.
 pub fn records<T: serde::de::DeserializeOwned>(file: Text<'_>) -> Result<Vec<T>> {
-    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(file.text.as_bytes());
+    let mut reader =
+        csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(file.text.as_bytes());
     let wrong = |error: csv::Error| {
         let line = error.position().map_or(1, csv::Position::line);
         let what = match error.into_kind() {
@@ -113,7 +120,10 @@ impl Row {
 
     /// The place in the run table: the note's part `run=R test=T`.
     fn place(&self) -> &str {
-        self.note.split("; ").find(|part| part.starts_with("run=") && part.contains(" test=")).unwrap_or_default()
+        self.note
+            .split("; ")
+            .find(|part| part.starts_with("run=") && part.contains(" test="))
+            .unwrap_or_default()
     }
 
     /// What makes rows belong to one test.
@@ -128,7 +138,12 @@ impl Row {
 
     fn figure(&self) -> PublishedFigure {
         let Row { metric, value, unit, note, .. } = self;
-        PublishedFigure { metric: metric.clone(), value: *value, unit: unit.clone(), note: note.clone() }
+        PublishedFigure {
+            metric: metric.clone(),
+            value: *value,
+            unit: unit.clone(),
+            note: note.clone(),
+        }
     }
 
     fn test(&self) -> Published {
@@ -147,13 +162,15 @@ impl Row {
     }
 }
 
-/// The tests of some rows, in order of appearance, with all their figures. A figure that a test has already (the same
-/// number printed twice) makes a test of its own. What stands outside the run table (a chart label, a wait event) belongs
-/// to the row of the table with the same jobs, if there is just one.
+/// The tests of some rows, in order of appearance, with all their figures. A figure that a test has
+/// already (the same number printed twice) makes a test of its own. What stands outside the run
+/// table (a chart label, a wait event) belongs to the row of the table with the same jobs, if there
+/// is just one.
 pub fn tests(rows: &[&Row]) -> Vec<Published> {
     let mut tests: Vec<Published> = Vec::new();
     let mut latest: BTreeMap<String, usize> = BTreeMap::new();
-    let (in_table, beside): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| !row.place().is_empty());
+    let (in_table, beside): (Vec<&Row>, Vec<&Row>) =
+        rows.iter().partition(|row| !row.place().is_empty());
     for row in in_table.into_iter().chain(beside) {
         let known = latest.get(&row.identity()).copied().or_else(|| table_row(&tests, row));
         let at = known.filter(|&at| tests[at].figure(&row.metric).is_none()).unwrap_or_else(|| {
@@ -169,9 +186,14 @@ pub fn tests(rows: &[&Row]) -> Vec<Published> {
 /// The only row of the run table that a figure outside of it can belong to.
 fn table_row(tests: &[Published], row: &Row) -> Option<usize> {
     let own = row.test();
-    let fits = |test: &Published| Published { place: String::new(), figures: Vec::new(), ..test.clone() } == own;
+    let fits = |test: &Published| {
+        Published { place: String::new(), figures: Vec::new(), ..test.clone() } == own
+    };
     let is_beside = row.place().is_empty() && row.kind == PublishedKind::Point;
-    let mut fitting = tests.iter().enumerate().filter(|(_, test)| is_beside && !test.place.is_empty() && fits(test));
+    let mut fitting = tests
+        .iter()
+        .enumerate()
+        .filter(|(_, test)| is_beside && !test.place.is_empty() && fits(test));
     let first = fitting.next().map(|(at, _)| at);
     first.filter(|_| fitting.next().is_none())
 }
@@ -196,7 +218,8 @@ mod tests_of_rows {
         );
         let rows = rows.unwrap();
         let tests = tests(&rows.iter().collect::<Vec<_>>());
-        let seen: Vec<_> = tests.iter().map(|test| (test.place.as_str(), test.figures.len())).collect();
+        let seen: Vec<_> =
+            tests.iter().map(|test| (test.place.as_str(), test.figures.len())).collect();
         assert_eq!(seen, [("run=1 test=2", 2), ("run=1 test=3", 1)]);
         assert_eq!((tests[0].jobs, tests[0].threads), (Some(4), None));
     }
@@ -212,7 +235,8 @@ mod tests_of_rows {
         );
         let rows = rows.unwrap();
         let tests = tests(&rows.iter().collect::<Vec<_>>());
-        let seen: Vec<_> = tests.iter().map(|test| (test.place.as_str(), test.figures.len())).collect();
+        let seen: Vec<_> =
+            tests.iter().map(|test| (test.place.as_str(), test.figures.len())).collect();
         assert_eq!(seen, [("run=1 test=2", 2), ("run=1 test=3", 1), ("run=1 test=4", 1), ("", 1)]);
     }
 
@@ -222,10 +246,22 @@ mod tests_of_rows {
             ("s,st,p,e,u,512,T1,d,point,1,4,,,ops_per_s,fast,ops/s,\n", "r.csv:2: "),
             ("s,st,p,e,u,512,T1,d,guess,1,4,,,ops_per_s,1,ops/s,\n", "unknown variant"),
             ("s,st,p\n", "3 fields"),
-            ("s,st,p,e,u,512,T1,d,point,1,4,,,ops_per_s,NaN,ops/s,\n", "r.csv:2: NaN is not a finite number"),
-            ("s,st,p,e,u,512,T1,d,point,1,4,,,ops_per_s,1e999,ops/s,\n", "r.csv:2: inf is not a finite number"),
-            ("s,st,p,e,u,inf,T1,d,point,1,4,,,ops_per_s,1,ops/s,\n", "r.csv:2: inf is not a finite number"),
-            ("s,st,p,e,u,512,T1,d,point,1,4,,-inf,ops_per_s,1,ops/s,\n", "r.csv:2: -inf is not a finite number"),
+            (
+                "s,st,p,e,u,512,T1,d,point,1,4,,,ops_per_s,NaN,ops/s,\n",
+                "r.csv:2: NaN is not a finite number",
+            ),
+            (
+                "s,st,p,e,u,512,T1,d,point,1,4,,,ops_per_s,1e999,ops/s,\n",
+                "r.csv:2: inf is not a finite number",
+            ),
+            (
+                "s,st,p,e,u,inf,T1,d,point,1,4,,,ops_per_s,1,ops/s,\n",
+                "r.csv:2: inf is not a finite number",
+            ),
+            (
+                "s,st,p,e,u,512,T1,d,point,1,4,,-inf,ops_per_s,1,ops/s,\n",
+                "r.csv:2: -inf is not a finite number",
+            ),
             ("", "holds no result"),
         ] {
             let error = rows(line).unwrap_err().to_string();

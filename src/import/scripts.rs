@@ -1,5 +1,6 @@
-//! Runs of the scripts of `export-sql`, from what they wrote down: assembled as our own tests are, and judged by the same rules as
-//! far as their figures reach. What nobody watched is said in every verdict.
+//! Runs of the scripts of `export-sql`, from what they wrote down: assembled as our own tests are,
+//! and judged by the same rules as far as their figures reach. What nobody watched is said in every
+//! verdict.
 
 use sha2::{Digest, Sha256};
 
@@ -12,8 +13,8 @@ use crate::error::{Error, Result, quote};
 use crate::model::params::assignments;
 use crate::model::rows::{RowFunction, table_rows};
 use crate::model::{
-    Counters, Disclosure, Drive, Facts, Moment, Plan, Reason, ReasonCode, RunKind, RunRecord, RunStatus, Selection,
-    Sentence, Snapshot, Status, Tally, TestResult, TestSpec,
+    Counters, Disclosure, Drive, Facts, Moment, Plan, Reason, ReasonCode, RunKind, RunRecord,
+    RunStatus, Selection, Sentence, Snapshot, Status, Tally, TestResult, TestSpec,
 };
 use crate::plan;
 use crate::runner::assemble::{Raw, assemble, test_facts};
@@ -28,15 +29,23 @@ const KEYS: [u64; 3] = [25, 125, 320];
 /// `file:line` of what the scripts do not write so, or of a test that this catalogue has not.
 pub fn run(file: Text<'_>, catalog: &Catalog, command: &str) -> Result<ImportedRun<TestResult>> {
     let spool = spool::read(file)?;
-    let engine = engine::find(&spool.engine).filter(|engine| engine.is_target()).ok_or_else(|| {
-        Error::usage(file.place, format!("no engine {}", quote(&spool.engine))).advise("see 'dbdyno list engines'")
-    })?;
+    let engine =
+        engine::find(&spool.engine).filter(|engine| engine.is_target()).ok_or_else(|| {
+            Error::usage(file.place, format!("no engine {}", quote(&spool.engine)))
+                .advise("see 'dbdyno list engines'")
+        })?;
     let mut whole: Option<Plan> = None;
     let mut tests = Vec::new();
     for (test, seq) in spool.tests.iter().zip(1..) {
         let plan = planned(catalog, engine, &spool, test)?;
         let selection = &plan.selections[0];
-        tests.push(result(catalog, engine, &spool, test, TestSpec::closed(selection, test.jobs, seq))?);
+        tests.push(result(
+            catalog,
+            engine,
+            &spool,
+            test,
+            TestSpec::closed(selection, test.jobs, seq),
+        )?);
         match &mut whole {
             Some(whole) => whole.selections.extend(plan.selections),
             None => whole = Some(plan),
@@ -50,10 +59,16 @@ pub fn run(file: Text<'_>, catalog: &Catalog, command: &str) -> Result<ImportedR
 }
 
 /// The test as this catalogue has it.
-fn planned(catalog: &Catalog, engine: &dyn Engine, spool: &Spool, test: &SpooledTest) -> Result<Plan> {
+fn planned(
+    catalog: &Catalog,
+    engine: &dyn Engine,
+    spool: &Spool,
+    test: &SpooledTest,
+) -> Result<Plan> {
     let params = assignments(&test.params, ",");
     let colon = if params.is_empty() { "" } else { ":" };
-    let jobs = test.jobs.to_string().parse().map_err(|what: String| Error::usage(&test.place, what))?;
+    let jobs =
+        test.jobs.to_string().parse().map_err(|what: String| Error::usage(&test.place, what))?;
     let request = plan::Request {
         workloads: vec![format!("{}{colon}{params}", test.workload)],
         drive: Some(Drive::Database),
@@ -79,14 +94,21 @@ fn result(
             .advise("give the file as the scripts wrote it"));
     }
     let facts = test_facts(&facts(engine, spool, test), test.jobs);
-    let cannot = |what: String| Error::usage(&test.place, what).advise("run it again with scripts of this dbdyno");
+    let cannot = |what: String| {
+        Error::usage(&test.place, what).advise("run it again with scripts of this dbdyno")
+    };
     let mut result = assemble(&spec, raw(test, facts)).map_err(cannot)?;
     result.window_s = test.window.values().map(|done| done.elapsed_us / 1e6).fold(0.0, f64::max);
     result.hash.clone_from(&test.hash);
     analysis::fill(&mut result);
     analysis::keep_threads(&mut result, selection.workload.threads.as_ref());
-    let context =
-        JudgeContext { engine: engine.name(), in_process: false, host_cpus: 1, clock_step_s: 0.0, round_trip_s: None };
+    let context = JudgeContext {
+        engine: engine.name(),
+        in_process: false,
+        host_cpus: 1,
+        clock_step_s: 0.0,
+        round_trip_s: None,
+    };
     let (contract, crosscheck) = (&selection.workload.contract, &selection.workload.crosscheck);
     let mut reasons = analysis::judge(&result, contract, crosscheck, &context).reasons;
     reasons.extend(analysis::parts::judge(&result, &selection.parts, engine.name()));
@@ -101,11 +123,14 @@ fn result(
 fn of_scripts(test: &SpooledTest, selection: &Selection) -> Vec<Reason> {
     let reason = |sentence| Reason::new(Status::Conditional, ReasonCode::Scripts, sentence);
     let unwatched = "run by plain scripts: the host, other programs and caches were not watched";
-    let other =
-        "the scripts' SQL ({theirs}) is not that of this version ({ours}): its claims may be about another work";
+    let other = "the scripts' SQL ({theirs}) is not that of this version ({ours}): its claims may be about another work";
     let differs = test.hash != selection.hash;
-    let other = Sentence::new(other).with("theirs", test.hash.as_str()).with("ours", selection.hash.as_str());
-    std::iter::once(reason(Sentence::new(unwatched))).chain(differs.then(|| reason(other))).collect()
+    let other = Sentence::new(other)
+        .with("theirs", test.hash.as_str())
+        .with("ours", selection.hash.as_str());
+    std::iter::once(reason(Sentence::new(unwatched)))
+        .chain(differs.then(|| reason(other)))
+        .collect()
 }
 
 /// Facts of the data: those that follow from the size, and those that the scripts asked for.
@@ -116,10 +141,14 @@ fn facts(engine: &dyn Engine, spool: &Spool, test: &SpooledTest) -> Facts {
         facts.insert(format!("{kind}_rows"), rows.table_rows as f64);
         facts.extend(KEYS.iter().map(|key| (format!("{kind}_key{key}"), rows.keys(*key) as f64)));
     }
-    let block = engine.capabilities().block_setting.and_then(|name| spool.settings.get(name)?.parse().ok());
+    let block =
+        engine.capabilities().block_setting.and_then(|name| spool.settings.get(name)?.parse().ok());
     facts.extend(block.map(|bytes: f64| ("block_bytes".to_string(), bytes)));
     facts.extend(test.facts.clone());
-    let stored = test.facts.iter().filter_map(|(name, bytes)| Some((name.strip_suffix("_table_bytes")?, bytes)));
+    let stored = test
+        .facts
+        .iter()
+        .filter_map(|(name, bytes)| Some((name.strip_suffix("_table_bytes")?, bytes)));
     facts.extend(stored.map(|(kind, bytes)| (format!("{kind}_mb"), bytes / 1e6)));
     facts
 }
@@ -134,14 +163,22 @@ fn raw(test: &SpooledTest, facts: Facts) -> Raw {
             slices.push(slice(done, start_s, counts));
         }
         let service = test.times.get(job).cloned().unwrap_or_default();
-        let times = Times { service, longest_ns: (done.longest_us * 1e3) as u64, ..Times::default() };
+        let times =
+            Times { service, longest_ns: (done.longest_us * 1e3) as u64, ..Times::default() };
         (done.part as usize - 1, JobLog { slices, times, ..JobLog::default() })
     });
-    let snapshot =
-        |moment, t_s, counters: &Counters| Snapshot { moment, t_s, counters: counters.clone(), cost_ms: 0.0 };
+    let snapshot = |moment, t_s, counters: &Counters| Snapshot {
+        moment,
+        t_s,
+        counters: counters.clone(),
+        cost_ms: 0.0,
+    };
     Raw {
         jobs: jobs.collect(),
-        snapshots: vec![snapshot(Moment::Begin, 0.0, &test.begin), snapshot(Moment::End, test.total_s, &test.end)],
+        snapshots: vec![
+            snapshot(Moment::Begin, 0.0, &test.begin),
+            snapshot(Moment::End, test.total_s, &test.end),
+        ],
         started_at: test.started.clone(),
         total_s: test.total_s,
         facts,
@@ -151,16 +188,24 @@ fn raw(test: &SpooledTest, facts: Facts) -> Raw {
 
 fn slice(done: &Done, start_s: f64, counts: bool) -> SliceLog {
     let busy_s = done.elapsed_us / 1e6;
-    let tally = Tally { ops: done.ops, rows: done.rows, commits: done.commits, busy_s, ..Tally::default() };
+    let tally =
+        Tally { ops: done.ops, rows: done.rows, commits: done.commits, busy_s, ..Tally::default() };
     SliceLog { start_s, end_s: start_s + busy_s, tally, stride: done.stride, counts, behind: None }
 }
 
 fn record(spool: &Spool, engine: &dyn Engine, plan: serde_json::Value, command: &str) -> RunRecord {
     let mut disclosure = Disclosure::default();
-    disclosure.set("database", "version", format!("{} {}", engine.capabilities().product, spool.server));
+    disclosure.set(
+        "database",
+        "version",
+        format!("{} {}", engine.capabilities().product, spool.server),
+    );
     disclosure.set("dbdyno", "version", spool.dbdyno.as_str());
     disclosure.set("dbdyno", "pack", spool.pack.as_str());
-    spool.settings.iter().for_each(|(name, value)| disclosure.set("settings", name, value.as_str()));
+    spool
+        .settings
+        .iter()
+        .for_each(|(name, value)| disclosure.set("settings", name, value.as_str()));
     let started = |test: Option<&SpooledTest>| test.map(|test| test.started.clone());
     RunRecord {
         id: 0,

@@ -1,5 +1,5 @@
-//! What the scripts of `export-sql` wrote down: plain lines, read with the place of each. The form is described at the head of
-//! `run.sh`.
+//! What the scripts of `export-sql` wrote down: plain lines, read with the place of each. The form
+//! is described at the head of `run.sh`.
 
 use std::collections::BTreeMap;
 
@@ -82,14 +82,19 @@ pub fn read(file: Text<'_>) -> Result<Spool> {
     refuse_errors(file)?;
     let mut reader = Reader { spool: Spool::default(), test: None };
     for (at, text) in file.text.lines().enumerate() {
-        let line = Line { place: format!("{}:{}", file.place, at + 1), words: text.split_whitespace().collect(), text };
+        let line = Line {
+            place: format!("{}:{}", file.place, at + 1),
+            words: text.split_whitespace().collect(),
+            text,
+        };
         if !line.words.is_empty() && !text.starts_with('#') {
             reader.take(&line)?;
         }
     }
     match reader.test {
         Some(test) => {
-            Err(Error::usage(test.place, "the test is cut short, its line 'done' is missing").advise("run it again"))
+            Err(Error::usage(test.place, "the test is cut short, its line 'done' is missing")
+                .advise("run it again"))
         }
         None if reader.spool.tests.is_empty() => {
             Err(Error::usage(file.place, "holds no test").advise("run a workload with './run.sh'"))
@@ -98,14 +103,16 @@ pub fn read(file: Text<'_>) -> Result<Spool> {
     }
 }
 
-/// A client that stopped at an error has written down its words, after the statement that it quotes.
+/// A client that stopped at an error has written down its words, after the statement that it
+/// quotes.
 fn refuse_errors(file: Text<'_>) -> Result<()> {
     let is_error = |line: &str| ERRORS.iter().any(|word| line.starts_with(word));
     match file.text.lines().enumerate().find(|(_, line)| is_error(line)) {
         None => Ok(()),
         Some((at, line)) => {
             let what = format!("the client reports {}", quote(line.trim()));
-            Err(Error::usage(format!("{}:{}", file.place, at + 1), what).advise("mend that and run the test again"))
+            Err(Error::usage(format!("{}:{}", file.place, at + 1), what)
+                .advise("mend that and run the test again"))
         }
     }
 }
@@ -140,8 +147,13 @@ impl Line<'_> {
         let word = self.word(at)?;
         let number = word.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0);
         number.ok_or_else(|| {
-            let comma = if word.contains(',') { ": a number has a decimal point, no comma" } else { "" };
-            self.wrong(&format!("{} is not a number of {}{comma}", quote(word), quote(self.words[0])))
+            let comma =
+                if word.contains(',') { ": a number has a decimal point, no comma" } else { "" };
+            self.wrong(&format!(
+                "{} is not a number of {}{comma}",
+                quote(word),
+                quote(self.words[0])
+            ))
         })
     }
 
@@ -192,8 +204,11 @@ impl Line<'_> {
     fn samples(&self, times: &mut LatencyHistogram) -> Result<()> {
         for word in &self.words[2..] {
             let (us, count) = word.split_once(':').unwrap_or((word, "1"));
-            let parsed =
-                us.parse::<f64>().ok().filter(|us| us.is_finite() && *us >= 0.0).zip(count.parse::<u64>().ok());
+            let parsed = us
+                .parse::<f64>()
+                .ok()
+                .filter(|us| us.is_finite() && *us >= 0.0)
+                .zip(count.parse::<u64>().ok());
             let Some((us, count)) = parsed else {
                 return Err(self.wrong(&format!("{} is not a sample", quote(word))));
             };
@@ -211,16 +226,23 @@ struct Reader {
 
 impl Reader {
     fn take(&mut self, line: &Line<'_>) -> Result<()> {
-        let is_first = self.spool.pack.is_empty() && self.spool.tests.is_empty() && self.test.is_none();
+        let is_first =
+            self.spool.pack.is_empty() && self.spool.tests.is_empty() && self.test.is_none();
         match (line.words[0], self.test.is_some()) {
             (MAGIC, false) if line.word(1)? != VERSION => {
-                let what = format!("the form {} of a spool is not known to this dbdyno", quote(line.word(1)?));
+                let what = format!(
+                    "the form {} of a spool is not known to this dbdyno",
+                    quote(line.word(1)?)
+                );
                 Err(Error::usage(&line.place, what).advise("use a newer one"))
             }
             (MAGIC, false) => Ok(()),
-            ("test", false) if is_first => Err(line.wrong("a test stands before the head of the file")),
+            ("test", false) if is_first => {
+                Err(line.wrong("a test stands before the head of the file"))
+            }
             ("test", false) => {
-                self.test = Some(SpooledTest { place: line.place.clone(), ..SpooledTest::default() });
+                self.test =
+                    Some(SpooledTest { place: line.place.clone(), ..SpooledTest::default() });
                 Ok(())
             }
             (_, false) => self.head(line),
@@ -282,7 +304,9 @@ impl Reader {
 /// Takes what a head says, once or the same again.
 fn same<T: PartialEq + Default>(known: &mut T, said: T, line: &Line<'_>) -> Result<()> {
     if *known != T::default() && *known != said {
-        return Err(line.wrong("is not what the head of the file says: the spools of two packs, or of two servers"));
+        return Err(line.wrong(
+            "is not what the head of the file says: the spools of two packs, or of two servers",
+        ));
     }
     *known = said;
     Ok(())
@@ -296,9 +320,10 @@ fn whole(test: SpooledTest, line: &Line<'_>) -> Result<SpooledTest> {
         return Err(line.wrong("the test says neither its workload nor when it began"));
     }
     if test.jobs == 0 || !test.window.keys().eq(&jobs) || !parts {
-        return Err(
-            line.wrong(&format!("a line 'job' with part and elapsed_us is missing for one of {} jobs", test.jobs))
-        );
+        return Err(line.wrong(&format!(
+            "a line 'job' with part and elapsed_us is missing for one of {} jobs",
+            test.jobs
+        )));
     }
     let others = test.warm.iter().map(|(job, _)| job).chain(test.times.keys());
     if others.into_iter().any(|job| *job > test.jobs) {
@@ -325,13 +350,26 @@ mod tests {
     #[test]
     fn a_spool_is_read_as_it_was_written_and_goes_on() {
         let spool = read_text(&format!("{HEAD}{TEST}{HEAD}# again\n{TEST}")).unwrap();
-        assert_eq!((spool.server.as_str(), spool.settings["fsync"].as_str()), ("15.18 (x y)", "on"));
+        assert_eq!(
+            (spool.server.as_str(), spool.settings["fsync"].as_str()),
+            ("15.18 (x y)", "on")
+        );
         assert_eq!(spool.tests.len(), 2);
         let test = &spool.tests[0];
-        let window =
-            Done { part: 1, ops: 10, rows: 20, elapsed_us: 1000.0, stride: 1, longest_us: 17.5, ..Done::default() };
+        let window = Done {
+            part: 1,
+            ops: 10,
+            rows: 20,
+            elapsed_us: 1000.0,
+            stride: 1,
+            longest_us: 17.5,
+            ..Done::default()
+        };
         assert_eq!((test.window[&1], test.warm[0].1.ops, test.times[&1].len()), (window, 3, 4));
-        assert_eq!((test.end.since(&test.begin).get("commits"), test.params["org"].as_str()), (Some(4.0), "heap"));
+        assert_eq!(
+            (test.end.since(&test.begin).get("commits"), test.params["org"].as_str()),
+            (Some(4.0), "heap")
+        );
     }
 
     #[test]
@@ -346,21 +384,40 @@ mod tests {
             (format!("{HEAD}{}", TEST.replace("hash", "hahs")), 13, "'hahs' is not known here"),
             (format!("{HEAD}{TEST}pack 02\n"), 23, "two packs"),
             (TEST.to_string(), 1, "before the head"),
-            (format!("{HEAD}{}", TEST.replace("1000 stride", "1000,5 stride")), 19, "a decimal point, no comma"),
+            (
+                format!("{HEAD}{}", TEST.replace("1000 stride", "1000,5 stride")),
+                19,
+                "a decimal point, no comma",
+            ),
             (
                 format!("{HEAD}{}", TEST.replace(" stride", "\nstride")),
                 20,
                 "'stride' is not known here: the line before it is wrapped",
             ),
-            (format!("{HEAD}{}", TEST.replace(" 14:3", "\n14:3")), 21, "the line before it is wrapped"),
-            (format!("{HEAD}{}", TEST.replace(" 1000 stride", "\n1000 stride")), 19, "cut off or wrapped"),
-            (format!("{HEAD}select 1\nORA-00942: no table\n{TEST}"), 11, "reports 'ORA-00942: no table'"),
+            (
+                format!("{HEAD}{}", TEST.replace(" 14:3", "\n14:3")),
+                21,
+                "the line before it is wrapped",
+            ),
+            (
+                format!("{HEAD}{}", TEST.replace(" 1000 stride", "\n1000 stride")),
+                19,
+                "cut off or wrapped",
+            ),
+            (
+                format!("{HEAD}select 1\nORA-00942: no table\n{TEST}"),
+                11,
+                "reports 'ORA-00942: no table'",
+            ),
             ("dbdyno-spool 9\n".to_string(), 1, "use a newer one"),
             (HEAD.to_string(), 0, "x.spool: holds no test"),
         ] {
             let error = read_text(&text).unwrap_err().to_string();
             let place = if line == 0 { String::new() } else { format!("x.spool:{line}: ") };
-            assert!(error.starts_with(&place) && error.contains(words), "{error}, expected {place}{words}");
+            assert!(
+                error.starts_with(&place) && error.contains(words),
+                "{error}, expected {place}{words}"
+            );
         }
     }
 }

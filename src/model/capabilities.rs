@@ -1,4 +1,5 @@
-//! What an engine can do and what its parts are called: declared by the engine, asked instead of its name.
+//! What an engine can do and what its parts are called: declared by the engine, asked instead of
+//! its name.
 
 use super::{Drive, Protocol, Transport, Wire};
 
@@ -37,8 +38,8 @@ pub struct Capabilities {
     pub product: &'static str,
     /// Drives it has; the first is the default.
     pub drives: &'static [Drive],
-    /// A commit inside a stored routine is waited for, as one of a client is. Where it is not, a committing workload's
-    /// routine is one op, called once per op.
+    /// A commit inside a stored routine is waited for, as one of a client is. Where it is not, a
+    /// committing workload's routine is one op, called once per op.
     pub commits_in_routine: bool,
     /// Placeholder style of prepared statements.
     pub placeholder: Placeholder,
@@ -46,19 +47,23 @@ pub struct Capabilities {
     pub prefix: &'static str,
     /// Table organisations of the data set, the default first: `heap`, `rowid`, ...
     pub orgs: &'static [&'static str],
-    /// Organisations of other engines that this one lacks for a reason worth telling; it lacks all others, too.
+    /// Organisations of other engines that this one lacks for a reason worth telling; it lacks all
+    /// others, too.
     pub lacking_orgs: &'static [(&'static str, &'static str)],
     /// Those of `orgs` that this very server lacks, with the reasons: known when it is open.
     pub missing_orgs: &'static [(&'static str, &'static str)],
     /// Several streams can load one table at the same time; else there is a single writer.
     pub parallel_load: bool,
-    /// The rows of the data set are made by a statement within the database, for want of a fast path from outside.
+    /// The rows of the data set are made by a statement within the database, for want of a fast
+    /// path from outside.
     pub loads_in_database: bool,
     /// Several indexes of one table can be built at the same time.
     pub parallel_index: bool,
-    /// The engine runs inside our process: its CPU use is ours, so our process is not a separate limit.
+    /// The engine runs inside our process: its CPU use is ours, so our process is not a separate
+    /// limit.
     pub in_process: bool,
-    /// Statements are worked on by threads that the engine starts when it is opened, not only by those of the jobs.
+    /// Statements are worked on by threads that the engine starts when it is opened, not only by
+    /// those of the jobs.
     pub own_threads: bool,
     /// Endings of the files that an embedded engine may put beside the database's file: `-wal`.
     pub file_endings: &'static [&'static str],
@@ -73,7 +78,8 @@ pub struct Capabilities {
     pub protocols: &'static [Protocol],
     /// The disclosed setting that holds the size of a block in bytes, for rates in bytes.
     pub block_setting: Option<&'static str>,
-    /// Disclosed settings that decide what a commit, a cached block or a sort costs, for pages that have no room for all.
+    /// Disclosed settings that decide what a commit, a cached block or a sort costs, for pages that
+    /// have no room for all.
     pub key_settings: &'static [&'static str],
 }
 
@@ -109,7 +115,8 @@ impl Capabilities {
         block_setting: None,
         key_settings: &[],
     };
-    /// A server: private ones can be created, existing ones are named by URL, their routines are the default drive.
+    /// A server: private ones can be created, existing ones are named by URL, their routines are
+    /// the default drive.
     pub const SERVER: Capabilities = Capabilities {
         drives: &[Drive::Database, Drive::Client],
         prefix: "dbdyno.",
@@ -142,7 +149,8 @@ impl Capabilities {
         if reason.is_none() && self.orgs.contains(&org) {
             return None;
         }
-        let known = || format!("{} has no such tables, only {}", self.product, self.orgs.join(", "));
+        let known =
+            || format!("{} has no such tables, only {}", self.product, self.orgs.join(", "));
         Some(format!("org={org} is not available: {}", reason.map_or_else(known, str::to_string)))
     }
 }

@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 
 /// Named cumulative counters at one moment, or their difference over a period.
 ///
-/// Names are the standard ones that `docs/counters.md` lists (`commits`, `logical_reads`, `physical_reads`,
-/// `wal_bytes`, `os_cpu_user_s`, ...); the unit is in the name. A counter that cannot be had is absent, never 0.
+/// Names are the standard ones that `docs/counters.md` lists (`commits`, `logical_reads`,
+/// `physical_reads`, `wal_bytes`, `os_cpu_user_s`, ...); the unit is in the name. A counter that
+/// cannot be had is absent, never 0.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Counters(pub BTreeMap<String, f64>);
@@ -42,7 +43,10 @@ impl Counters {
     }
     /// Adds the counters of one node of a cluster, beside those of all together.
     pub fn set_node(&mut self, node: &str, counters: &Counters) {
-        counters.0.iter().for_each(|(name, value)| self.set(format!("{name}{OF_NODE}{node}"), *value));
+        counters
+            .0
+            .iter()
+            .for_each(|(name, value)| self.set(format!("{name}{OF_NODE}{node}"), *value));
     }
     /// Takes out the counters of nodes, by the name of the node.
     pub fn take_nodes(&mut self) -> BTreeMap<String, Counters> {
@@ -62,7 +66,10 @@ impl Counters {
     }
     /// `self - earlier` for every counter that both have.
     pub fn since(&self, earlier: &Counters) -> Counters {
-        let both = self.0.iter().filter_map(|(name, value)| Some((name.clone(), value - earlier.get(name)?)));
+        let both = self
+            .0
+            .iter()
+            .filter_map(|(name, value)| Some((name.clone(), value - earlier.get(name)?)));
         Counters(both.collect())
     }
 }
@@ -78,7 +85,10 @@ mod tests {
         all.set_node("n1", &commits(1.0));
         all.set_node("a:5432", &commits(2.0));
         let nodes = all.take_nodes();
-        assert_eq!(nodes, [("n1".to_owned(), commits(1.0)), ("a:5432".to_owned(), commits(2.0))].into());
+        assert_eq!(
+            nodes,
+            [("n1".to_owned(), commits(1.0)), ("a:5432".to_owned(), commits(2.0))].into()
+        );
         assert_eq!(all, commits(3.0));
     }
 

@@ -1,12 +1,13 @@
-//! The disclosure: everything about platform and settings that a reader needs to judge a run, and which workloads a
-//! difference between two touches.
+//! The disclosure: everything about platform and settings that a reader needs to judge a run, and
+//! which workloads a difference between two touches.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Sections of facts, machine-readable and diffable: section -> key -> value. A value that cannot be had is
-/// the text `unknown`. Sections: `dbdyno`, `hardware`, `os`, `storage`, `network`, `database`, `settings`, `data`.
+/// Sections of facts, machine-readable and diffable: section -> key -> value. A value that cannot
+/// be had is the text `unknown`. Sections: `dbdyno`, `hardware`, `os`, `storage`, `network`,
+/// `database`, `settings`, `data`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Disclosure(pub BTreeMap<String, BTreeMap<String, String>>);
@@ -21,7 +22,11 @@ impl Disclosure {
     }
     /// A fact, if it was found out.
     pub fn get(&self, section: &str, key: &str) -> Option<&str> {
-        self.0.get(section)?.get(key).map(String::as_str).filter(|value| *value != Disclosure::UNKNOWN)
+        self.0
+            .get(section)?
+            .get(key)
+            .map(String::as_str)
+            .filter(|value| *value != Disclosure::UNKNOWN)
     }
 }
 

@@ -25,17 +25,17 @@ impl Durability {
     }
 }
 
-/// Whether a rate lasts that was measured while the database put work off: blocks to be written, log that a recovery would
-/// read, dead rows.
+/// Whether a rate lasts that was measured while the database put work off: blocks to be written,
+/// log that a recovery would read, dead rows.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Lasting {
     pub state: LastingState,
-    /// Seconds in which the database did what the test had left, as fast as it could; absent if nothing was left, or not all of
-    /// it was done.
+    /// Seconds in which the database did what the test had left, as fast as it could; absent if
+    /// nothing was left, or not all of it was done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pay_back_s: Option<f64>,
-    /// The KPM, in its unit, if no op is done in the time of the pay-back: what lasts at least. Absent for a burst, and for
-    /// times.
+    /// The KPM, in its unit, if no op is done in the time of the pay-back: what lasts at least.
+    /// Absent for a burst, and for times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kpm_value: Option<f64>,
 }

@@ -1,4 +1,5 @@
-//! Arithmetic expressions of the catalogue (`38 * passes`, `25*7 + small_key25*300`) over named facts.
+//! Arithmetic expressions of the catalogue (`38 * passes`, `25*7 + small_key25*300`) over named
+//! facts.
 
 use crate::error::quote;
 use std::collections::BTreeMap;
@@ -6,10 +7,12 @@ use std::collections::BTreeMap;
 use exmex::Express;
 use serde::{Deserialize, Serialize};
 
-/// Named numbers an expression may use: parameters, `jobs`, and data set facts such as `small_rows`, `big_mb`.
+/// Named numbers an expression may use: parameters, `jobs`, and data set facts such as
+/// `small_rows`, `big_mb`.
 pub type Facts = BTreeMap<String, f64>;
 
-/// An arithmetic expression over facts, as written in a catalogue file. A TOML number is an expression too.
+/// An arithmetic expression over facts, as written in a catalogue file. A TOML number is an
+/// expression too.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Wire", into = "String")]
 pub struct Expr(pub String);
@@ -42,10 +45,12 @@ impl Expr {
     /// Evaluates the expression.
     ///
     /// # Errors
-    /// A message naming the unknown fact, or saying that the text is not a valid arithmetic expression.
+    /// A message naming the unknown fact, or saying that the text is not a valid arithmetic
+    /// expression.
     pub fn eval(&self, facts: &Facts) -> Result<f64, String> {
-        let parsed = exmex::parse::<f64>(&self.0)
-            .map_err(|error| format!("{} is not a valid arithmetic expression ({error})", quote(&self.0)))?;
+        let parsed = exmex::parse::<f64>(&self.0).map_err(|error| {
+            format!("{} is not a valid arithmetic expression ({error})", quote(&self.0))
+        })?;
         let values = parsed.var_names().iter().map(|name| {
             facts.get(name).copied().ok_or_else(|| {
                 let (expression, name) = (quote(&self.0), quote(name));
@@ -53,7 +58,9 @@ impl Expr {
             })
         });
         let values = values.collect::<Result<Vec<_>, _>>()?;
-        parsed.eval(&values).map_err(|error| format!("{} cannot be evaluated ({error})", quote(&self.0)))
+        parsed
+            .eval(&values)
+            .map_err(|error| format!("{} cannot be evaluated ({error})", quote(&self.0)))
     }
 }
 

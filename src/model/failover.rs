@@ -1,4 +1,5 @@
-//! What a cluster did when one of its nodes failed under load: the stored figures of one repetition.
+//! What a cluster did when one of its nodes failed under load: the stored figures of one
+//! repetition.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +31,8 @@ impl How {
     }
 }
 
-/// One repetition of a failover: what failed, when its clients could work again, what became of their commits.
+/// One repetition of a failover: what failed, when its clients could work again, what became of
+/// their commits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Failover {
     pub how: How,
@@ -76,11 +78,13 @@ pub struct Promotion {
 pub struct FailoverTimes {
     /// The first error or timeout that a client saw.
     pub detected_s: Option<f64>,
-    /// The first commit that was sent after the failure and acknowledged by another node, of any job.
+    /// The first commit that was sent after the failure and acknowledged by another node, of any
+    /// job.
     pub first_commit_s: Option<f64>,
     /// The first commit on another node of a job that was on the failed one.
     pub first_moved_s: Option<f64>,
-    /// The begin of the first second with 90 % of the throughput before, after the longest interruption.
+    /// The begin of the first second with 90 % of the throughput before, after the longest
+    /// interruption.
     pub regained_s: Option<f64>,
     /// The longest time without any acknowledged commit.
     pub longest_gap_s: Option<f64>,
@@ -111,7 +115,8 @@ pub struct LedgerCounts {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Survivor {
     pub name: String,
-    /// It belongs to the cluster that takes writes; a replica that still follows a failed primary does not.
+    /// It belongs to the cluster that takes writes; a replica that still follows a failed primary
+    /// does not.
     pub is_member: bool,
     /// The node that the ledger was compared with.
     pub is_judge: bool,

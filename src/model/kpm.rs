@@ -42,7 +42,8 @@ pub enum KpmValue {
     ServiceTime,
     /// The named database counter per second (e.g. `logical_reads`).
     Counter(String),
-    /// A database counter of blocks, in bytes per second: the counter per second times the fact `block_bytes`.
+    /// A database counter of blocks, in bytes per second: the counter per second times the fact
+    /// `block_bytes`.
     CounterBlocks(String),
 }
 

@@ -1,6 +1,7 @@
 //! The words of the project as types: no I/O, no SQL, no clock.
 //!
-//! One file per word of the glossary; see `ARCHITECTURE.md` for who may import this layer (everyone).
+//! One file per word of the glossary; see `ARCHITECTURE.md` for who may import this layer
+//! (everyone).
 
 pub mod capabilities;
 pub mod counters;
@@ -37,15 +38,16 @@ pub use expr::{Expr, Facts};
 pub use failover::{Failover, FailoverTimes, How, LedgerCounts, Promotion, Survivor};
 pub use kpm::{Better, Kpm, KpmValue};
 pub use plan::{
-    Background, BoundStatement, Branch, Commit, Drive, JobCode, PartPlan, Plan, Routine, Selection, TableRef, TestSpec,
+    Background, BoundStatement, Branch, Commit, Drive, JobCode, PartPlan, Plan, Routine, Selection,
+    TableRef, TestSpec,
 };
 pub use processor_time::{ProcessorTime, ThreadTime, Weights};
 pub use published::{Provenance, Published, PublishedFigure, PublishedKind, RunKind};
 pub use ramp::{AskedRamp, Ramp, Scale};
 pub use rate::{Arrivals, AskedRate, Loop, Offer, Percentile, Promise, without_offer};
 pub use result::{
-    Beside, JobFigures, LatencySummary, Moment, NodeFigures, OpenLoop, PartFigures, SeriesPoint, Snapshot, Tally,
-    TestResult, WorkerFigures,
+    Beside, JobFigures, LatencySummary, Moment, NodeFigures, OpenLoop, PartFigures, SeriesPoint,
+    Snapshot, Tally, TestResult, WorkerFigures,
 };
 pub use run::{DeviceSync, LoadResult, OwnLoop, RunRecord, RunStatus};
 pub use sentence::Sentence;
@@ -53,8 +55,8 @@ pub use target::{ClusterSpec, Target};
 pub use test::{PublishedTest, Test};
 pub use verdict::{Reason, ReasonCode, Status, Verdict};
 pub use waits::{
-    Activity, Bound, Event, EventCount, Explained, ForecastOutcome, IoCount, IoKind, IoTimes, Profile, ProfileRow,
-    RepositorySnapshots, SamplerCost, Seen, ServerLog, Waits,
+    Activity, Bound, Event, EventCount, Explained, ForecastOutcome, IoCount, IoKind, IoTimes,
+    Profile, ProfileRow, RepositorySnapshots, SamplerCost, Seen, ServerLog, Waits,
 };
 pub use window::{End, LEAST_KNOWN_S, Precision, Window};
 pub use wire::{Protocol, Transport, Wire};

@@ -1,7 +1,8 @@
-//! Names of parameters that mean something to this program; every other name means what its workload says.
+//! Names of parameters that mean something to this program; every other name means what its
+//! workload says.
 
-/// Table organisation: of this parameter's values those that the engine lacks are refused, and `{{small}}` and `{{big}}`
-/// stand for the tables in it.
+/// Table organisation: of this parameter's values those that the engine lacks are refused, and
+/// `{{small}}` and `{{big}}` stand for the tables in it.
 pub const ORG: &str = "org";
 /// Its value for the engine's own organisation.
 pub const OWN_ORG: &str = "default";
@@ -32,9 +33,17 @@ pub const BESIDE_JOBS: &str = "beside_jobs";
 pub const NODES: &str = "nodes";
 
 /// Those that a selection may have; CONTRIBUTING.md tells what they mean.
-pub const RESERVED: [&str; 9] = [ORG, READ_TX, BATCH, THREADS, UPDATE_PCT, STORE, ACTIVE_ROWS, TRANSPORT, PROTOCOL];
+pub const RESERVED: [&str; 9] =
+    [ORG, READ_TX, BATCH, THREADS, UPDATE_PCT, STORE, ACTIVE_ROWS, TRANSPORT, PROTOCOL];
 
 /// `name=value` of each, with `between` in between.
-pub fn assignments<'a>(params: impl IntoIterator<Item = (&'a String, &'a String)>, between: &str) -> String {
-    params.into_iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(between)
+pub fn assignments<'a>(
+    params: impl IntoIterator<Item = (&'a String, &'a String)>,
+    between: &str,
+) -> String {
+    params
+        .into_iter()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect::<Vec<_>>()
+        .join(between)
 }

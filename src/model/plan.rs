@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::params::{BESIDE, BESIDE_JOBS, assignments};
-use super::{Answer, Bind, Claim, Expr, Facts, Loop, Offer, Ramp, Transport, Window, Wire, Workload};
+use super::{
+    Answer, Bind, Claim, Expr, Facts, Loop, Offer, Ramp, Transport, Window, Wire, Workload,
+};
 
 /// Where the loop runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,8 +27,8 @@ impl Drive {
             Drive::Client => "client",
         }
     }
-    /// Tick of the clock that times an op, in microseconds, where it is long: that of a routine in a database
-    /// (`clock_timestamp()`, `sysdate(6)`).
+    /// Tick of the clock that times an op, in microseconds, where it is long: that of a routine in
+    /// a database (`clock_timestamp()`, `sysdate(6)`).
     pub fn clock_tick_us(self) -> Option<f64> {
         (self == Drive::Database).then_some(1.0)
     }
@@ -63,7 +65,11 @@ impl BoundStatement {
             // Marks without numbers: one after the other; a question mark beyond them is none.
             let mut pieces = self.sql.splitn(self.binds.len() + 1, '?');
             let first = pieces.next().unwrap_or_default().to_string();
-            return self.binds.iter().zip(pieces).fold(first, |sql, (name, piece)| sql + value(name) + piece);
+            return self
+                .binds
+                .iter()
+                .zip(pieces)
+                .fold(first, |sql, (name, piece)| sql + value(name) + piece);
         }
         // From the last on, so that $1 is not found in $10.
         self.binds.iter().enumerate().rev().fold(self.sql.clone(), |sql, (index, name)| {
@@ -76,7 +82,8 @@ impl BoundStatement {
 /// One alternative of a client-drive op, SQL resolved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Branch {
-    /// Ops of 100 that take it, cumulated over the branches: draw in 0..100, first branch with `draw < upto` runs.
+    /// Ops of 100 that take it, cumulated over the branches: draw in 0..100, first branch with
+    /// `draw < upto` runs.
     pub upto: f64,
     pub commit: Commit,
     pub statements: Vec<BoundStatement>,
@@ -91,7 +98,8 @@ pub struct Routine {
     pub name: String,
     /// Statements that create it, in order (helpers first).
     pub create: Vec<String>,
-    /// Statement that calls one slice; see `catalog/harness/<engine>.sql` for arguments and results.
+    /// Statement that calls one slice; see `catalog/harness/<engine>.sql` for arguments and
+    /// results.
     pub call: BoundStatement,
     /// One call is one op instead of a slice of them.
     pub per_op: bool,
@@ -111,14 +119,16 @@ pub enum JobCode {
         /// True: reads of a slice share one transaction (`read_tx=slice`).
         shared_read: bool,
     },
-    /// The engine's bulk load: `batch` rows of the standard row function per op into `table`, one commit per batch.
+    /// The engine's bulk load: `batch` rows of the standard row function per op into `table`, one
+    /// commit per batch.
     Bulk {
         table: String,
         batch: u64,
     },
 }
 
-/// A table of the data set in one organisation: what a workload's `{{small}}` or `{{big}}` stands for.
+/// A table of the data set in one organisation: what a workload's `{{small}}` or `{{big}}` stands
+/// for.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct TableRef {
     /// Kind of its rows: `small`, `big`.
@@ -160,9 +170,11 @@ pub struct PartPlan {
     pub teardown: Vec<String>,
     /// Statements that each job's session runs once before the gate.
     pub session: Vec<String>,
-    /// Facts for expressions: the numeric parameters (data set facts come from the loaded data set).
+    /// Facts for expressions: the numeric parameters (data set facts come from the loaded data
+    /// set).
     pub facts: Facts,
-    /// What is checked before timing, and the statement whose result is checked, if the answer names one.
+    /// What is checked before timing, and the statement whose result is checked, if the answer
+    /// names one.
     pub answer: Option<Answer>,
     pub answer_step: Option<BoundStatement>,
     /// Claims of the workload: of a part of a mix those about its own counts are judged.
@@ -208,7 +220,8 @@ pub struct Background {
 }
 
 impl Background {
-    /// What a test beside which it runs is called by: two that ran beside different ones are not the same.
+    /// What a test beside which it runs is called by: two that ran beside different ones are not
+    /// the same.
     pub fn params(&self) -> [(String, String); 2] {
         let label = match assignments(&self.selection.chosen, ",") {
             chosen if chosen.is_empty() => self.selection.label().to_string(),
@@ -229,9 +242,12 @@ impl Selection {
         self.background.as_ref().map_or(0, |background| background.jobs)
     }
 
-    /// True if what runs beside it works on the same tables of its own: then they share numbers of jobs, and sequences.
+    /// True if what runs beside it works on the same tables of its own: then they share numbers of
+    /// jobs, and sequences.
     pub fn is_beside_itself(&self) -> bool {
-        self.background.as_ref().is_some_and(|background| background.selection.workload.id == self.workload.id)
+        self.background
+            .as_ref()
+            .is_some_and(|background| background.selection.workload.id == self.workload.id)
     }
 
     /// True if jobs of it, or beside it, change data: they need nodes that can be written to.
@@ -253,7 +269,8 @@ pub struct TestSpec<'a> {
     pub jobs: u32,
     /// Of an open loop.
     pub offer: Option<Offer>,
-    /// Of an open loop over several parts: ops of each part that its jobs do together in the closed loop, or any multiple.
+    /// Of an open loop over several parts: ops of each part that its jobs do together in the closed
+    /// loop, or any multiple.
     pub mix: Vec<f64>,
     /// Number within the run, from 1.
     pub seq: u32,
@@ -270,10 +287,12 @@ impl<'a> TestSpec<'a> {
         (job as usize - 1) % self.selection.parts.len()
     }
 
-    /// Ops per second that are offered to a job (from 1): the jobs of a part have equal shares of the part's share in the mix.
+    /// Ops per second that are offered to a job (from 1): the jobs of a part have equal shares of
+    /// the part's share in the mix.
     pub fn offered_per_s(&self, job: u32) -> Option<f64> {
         let offer = self.offer?;
-        let is_of = |part: usize| (1..=self.jobs).filter(|job| self.part(*job) == part).count() as f64;
+        let is_of =
+            |part: usize| (1..=self.jobs).filter(|job| self.part(*job) == part).count() as f64;
         let all: f64 = self.mix.iter().sum();
         let share = self.mix.get(self.part(job)).map(|ops| ops / all / is_of(self.part(job)));
         Some(offer.per_s * share.unwrap_or(1.0 / f64::from(self.jobs)))
@@ -290,7 +309,8 @@ pub struct Plan {
     pub seed: u64,
     /// Nominal size in GB.
     pub size_gb: f64,
-    /// The numbers of jobs are the user's own: what cannot be had of them is an error, not left out.
+    /// The numbers of jobs are the user's own: what cannot be had of them is an error, not left
+    /// out.
     pub jobs_given: bool,
     /// How often a test is measured again at most if nothing but a disturbance is said against it.
     pub redo_disturbed: u32,
@@ -311,7 +331,8 @@ impl Plan {
 }
 
 impl PartPlan {
-    /// A part that only runs its code: no parameters, no set-up, one unit of work per op, no answer.
+    /// A part that only runs its code: no parameters, no set-up, one unit of work per op, no
+    /// answer.
     pub fn bare(workload: &str, code: JobCode) -> PartPlan {
         PartPlan {
             workload: workload.into(),

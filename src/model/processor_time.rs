@@ -1,4 +1,5 @@
-//! Processor time of the sessions of a test, as the kernel counted it: exact where samples of short waits are not.
+//! Processor time of the sessions of a test, as the kernel counted it: exact where samples of short
+//! waits are not.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +17,8 @@ pub struct ThreadTime {
     pub kernel_ticks: u64,
 }
 
-/// Where the time of the sessions of jobs went as far as processors are concerned, in seconds of all of them together.
+/// Where the time of the sessions of jobs went as far as processors are concerned, in seconds of
+/// all of them together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProcessorTime {
     /// Time that was counted: of each session from its first to its last reading in the window.
@@ -28,8 +30,11 @@ pub struct ProcessorTime {
 }
 
 impl ProcessorTime {
-    /// From readings in their order, each at a moment in seconds; none if the kernel counts nothing or no thread was read twice.
-    pub fn between<'a>(readings: impl IntoIterator<Item = (f64, &'a [ThreadTime])>) -> Option<ProcessorTime> {
+    /// From readings in their order, each at a moment in seconds; none if the kernel counts nothing
+    /// or no thread was read twice.
+    pub fn between<'a>(
+        readings: impl IntoIterator<Item = (f64, &'a [ThreadTime])>,
+    ) -> Option<ProcessorTime> {
         let mut spans: BTreeMap<u32, [(f64, ThreadTime); 2]> = BTreeMap::new();
         for (at_s, times) in readings {
             for time in times {
@@ -43,7 +48,8 @@ impl ProcessorTime {
         }
         let mut sum = ProcessorTime::default();
         spans.values().for_each(|[first, last]| sum.add(first, last));
-        // Who reads may be held up between a reading and the clock: nobody was busy for longer than there was time.
+        // Who reads may be held up between a reading and the clock: nobody was busy for longer than
+        // there was time.
         sum.of_s = sum.of_s.max(sum.user_s + sum.kernel_s + sum.queued_s);
         (sum.of_s > 0.0 && sum.user_s + sum.kernel_s > 0.0).then_some(sum)
     }
@@ -65,8 +71,9 @@ impl ProcessorTime {
     }
 }
 
-/// What sightings of sessions of jobs stand for. Where the kernel counted their processors, what it counted is the weight of those at
-/// work, and the others share the rest: in a thread with thousands of short waits a second, samples see too much work.
+/// What sightings of sessions of jobs stand for. Where the kernel counted their processors, what it
+/// counted is the weight of those at work, and the others share the rest: in a thread with
+/// thousands of short waits a second, samples see too much work.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Weights {
     /// Of all sightings at work together, in sightings.
@@ -78,7 +85,9 @@ pub struct Weights {
 impl Weights {
     /// Of so many sightings, of which so many were at work.
     pub fn of(sightings: f64, at_work: f64, processors: Option<&ProcessorTime>) -> Weights {
-        let Some(share) = processors.map(ProcessorTime::share) else { return Weights { at_work, other: 1.0 } };
+        let Some(share) = processors.map(ProcessorTime::share) else {
+            return Weights { at_work, other: 1.0 };
+        };
         let waiting = sightings - at_work;
         let other = if waiting > 0.0 { (1.0 - share) * sightings / waiting } else { 0.0 };
         Weights { at_work: share * sightings, other }
@@ -107,12 +116,19 @@ mod tests {
 
     #[test]
     fn a_number_that_another_thread_got_counts_from_there() {
-        let readings =
-            [(0.0, [time(7, [9 * S, 0, 1, 1])]), (1.0, [time(7, [0, 0, 0, 0])]), (3.0, [time(7, [S, 0, 10, 0])])];
-        let found = ProcessorTime::between(readings.iter().map(|(at_s, times)| (*at_s, times.as_slice()))).unwrap();
+        let readings = [
+            (0.0, [time(7, [9 * S, 0, 1, 1])]),
+            (1.0, [time(7, [0, 0, 0, 0])]),
+            (3.0, [time(7, [S, 0, 10, 0])]),
+        ];
+        let found =
+            ProcessorTime::between(readings.iter().map(|(at_s, times)| (*at_s, times.as_slice())))
+                .unwrap();
         assert_eq!((found.of_s, found.user_s, found.kernel_s), (2.0, 1.0, 0.0));
         let late = [(1.0, [time(7, [0; 4])]), (1.5, [time(7, [S, 0, 10, 0])])];
-        let found = ProcessorTime::between(late.iter().map(|(at_s, times)| (*at_s, times.as_slice()))).unwrap();
+        let found =
+            ProcessorTime::between(late.iter().map(|(at_s, times)| (*at_s, times.as_slice())))
+                .unwrap();
         assert_eq!((found.of_s, found.share()), (1.0, 1.0));
     }
 
@@ -122,7 +138,11 @@ mod tests {
         let of = |sightings, at_work| Weights::of(sightings, at_work, Some(&processors));
         assert_eq!(of(100.0, 75.0), Weights { at_work: 50.0, other: 2.0 });
         assert_eq!(of(100.0, 0.0), Weights { at_work: 50.0, other: 0.5 });
-        assert_eq!(of(100.0, 100.0), Weights { at_work: 50.0, other: 0.0 }, "waits that no sample saw");
+        assert_eq!(
+            of(100.0, 100.0),
+            Weights { at_work: 50.0, other: 0.0 },
+            "waits that no sample saw"
+        );
         assert_eq!(Weights::of(100.0, 75.0, None), Weights { at_work: 75.0, other: 1.0 });
     }
 

@@ -1,4 +1,5 @@
-//! Results that somebody else measured and published: where they come from, and every figure as it was printed.
+//! Results that somebody else measured and published: where they come from, and every figure as it
+//! was printed.
 
 use std::collections::BTreeMap;
 
@@ -92,7 +93,8 @@ pub struct Published {
 /// One printed figure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PublishedFigure {
-    /// `throughput_qps`, `cpu_busy_pct`, ...; an ending `_low` or `_high` means that only a bound is stated.
+    /// `throughput_qps`, `cpu_busy_pct`, ...; an ending `_low` or `_high` means that only a bound
+    /// is stated.
     pub metric: String,
     pub value: f64,
     pub unit: String,

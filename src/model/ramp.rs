@@ -1,4 +1,5 @@
-//! The ramp: the numbers of jobs that a workload is measured with, as a user writes them and as they are run.
+//! The ramp: the numbers of jobs that a workload is measured with, as a user writes them and as
+//! they are run.
 
 use std::fmt;
 use std::str::FromStr;
@@ -31,7 +32,8 @@ impl Ramp {
         }
     }
 
-    /// The ramp of a mixed workload: every part gets the same number of jobs, so the numbers go up to multiples of `parts`.
+    /// The ramp of a mixed workload: every part gets the same number of jobs, so the numbers go up
+    /// to multiples of `parts`.
     pub fn for_parts(self, parts: usize) -> Ramp {
         let step = u32::try_from(parts).unwrap_or(1).max(1);
         let up = |jobs: u32| jobs.next_multiple_of(step);
@@ -42,8 +44,8 @@ impl Ramp {
         }
     }
 
-    /// What of the ramp needs no more than `limit` jobs, and the steps that do. Jobs of a mixed workload stay multiples of
-    /// its `parts`.
+    /// What of the ramp needs no more than `limit` jobs, and the steps that do. Jobs of a mixed
+    /// workload stay multiples of its `parts`.
     pub fn up_to(&self, limit: u32, parts: usize) -> (Ramp, Vec<u32>) {
         match self {
             Ramp::Fixed(numbers) => {
@@ -61,9 +63,10 @@ impl Ramp {
     }
 }
 
-/// A ramp as it is written on the command line and in suites, where the numbers of processors and nodes may still be open:
-/// `1,2,4` (`1,1,2` runs twice with one job), `1..8` (doubling), `1..auto`, `cores`, `2*cores`, `32*nodes` (so many on each node
-/// of a cluster, as published figures have it), or a list of the first kind with the latter in it.
+/// A ramp as it is written on the command line and in suites, where the numbers of processors and
+/// nodes may still be open: `1,2,4` (`1,1,2` runs twice with one job), `1..8` (doubling),
+/// `1..auto`, `cores`, `2*cores`, `32*nodes` (so many on each node of a cluster, as published
+/// figures have it), or a list of the first kind with the latter in it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum AskedRamp {
@@ -137,15 +140,18 @@ fn doubling(from: u32, to: u32) -> Result<Ramp, String> {
     if from > to {
         return Err(format!("{from}..{to} runs backwards"));
     }
-    let powers = std::iter::successors(Some(from), |jobs| jobs.checked_mul(2)).take_while(|jobs| *jobs < to);
+    let powers =
+        std::iter::successors(Some(from), |jobs| jobs.checked_mul(2)).take_while(|jobs| *jobs < to);
     Ok(Ramp::Fixed(powers.chain([to]).collect()))
 }
 
-/// A number that is written twice runs twice; one that only follows from the number of cores or nodes does not.
+/// A number that is written twice runs twice; one that only follows from the number of cores or
+/// nodes does not.
 fn with_repetitions(items: &[(Jobs, u32)]) -> Vec<u32> {
     let again = |at: usize| {
         let (written, jobs) = items[at];
-        let same = |other: &(Jobs, u32)| other.1 == jobs && (written.is_open() || other.0.is_open());
+        let same =
+            |other: &(Jobs, u32)| other.1 == jobs && (written.is_open() || other.0.is_open());
         items[..at].iter().any(same)
     };
     (0..items.len()).filter(|at| !again(*at)).map(|at| items[at].1).collect()
@@ -167,13 +173,16 @@ impl FromStr for AskedRamp {
     /// Reads a ramp.
     ///
     /// # Errors
-    /// 0, more than 10,000, a range that runs backwards, anything else that is not a valid number of jobs.
+    /// 0, more than 10,000, a range that runs backwards, anything else that is not a valid number
+    /// of jobs.
     fn from_str(text: &str) -> Result<Self, String> {
         let read = || -> Result<Self, String> {
             let ramp = match text.split_once("..") {
                 Some((from, "auto")) => AskedRamp::Auto(from.parse()?),
                 Some((from, to)) => AskedRamp::Doubling(from.parse()?, to.parse()?),
-                None => AskedRamp::List(text.split(',').map(str::parse).collect::<Result<_, String>>()?),
+                None => {
+                    AskedRamp::List(text.split(',').map(str::parse).collect::<Result<_, String>>()?)
+                }
             };
             // What the numbers of processors and nodes do not decide is wrong here already.
             if ramp.is_open() { Ok(ramp) } else { ramp.on(Scale::ONE).map(|_| ramp) }
@@ -201,7 +210,9 @@ impl fmt::Display for AskedRamp {
         match self {
             AskedRamp::Auto(from) => write!(f, "{from}..auto"),
             AskedRamp::Doubling(from, to) => write!(f, "{from}..{to}"),
-            AskedRamp::List(list) => f.write_str(&list.iter().map(Jobs::to_string).collect::<Vec<_>>().join(",")),
+            AskedRamp::List(list) => {
+                f.write_str(&list.iter().map(Jobs::to_string).collect::<Vec<_>>().join(","))
+            }
         }
     }
 }
@@ -313,8 +324,8 @@ mod tests {
     #[test]
     fn zero_and_junk_are_refused_in_one_line() {
         for text in [
-            "0", "1,0", "x", "", "1,,2", "-1", "8..1", "1..", "auto", "10001", "1.5", "2cores", "0*cores", "cores*2",
-            "*cores", "*nodes", "1..2..3",
+            "0", "1,0", "x", "", "1,,2", "-1", "8..1", "1..", "auto", "10001", "1.5", "2cores",
+            "0*cores", "cores*2", "*cores", "*nodes", "1..2..3",
         ] {
             let error = text.parse::<AskedRamp>().unwrap_err();
             assert!(error.ends_with(RAMP_FORMS) && error.lines().count() == 1, "{text}: {error}");
@@ -327,7 +338,12 @@ mod tests {
         assert_eq!(ramp.on(cores(4)).unwrap_err(), "8..4 runs backwards");
         assert_eq!(ramp.on(cores(8)), Ok(Ramp::Fixed(vec![8])));
         assert!(
-            "5000*cores".parse::<AskedRamp>().unwrap().on(cores(4)).unwrap_err().starts_with("20000 is not between")
+            "5000*cores"
+                .parse::<AskedRamp>()
+                .unwrap()
+                .on(cores(4))
+                .unwrap_err()
+                .starts_with("20000 is not between")
         );
     }
 
@@ -336,7 +352,10 @@ mod tests {
         assert_eq!(Ramp::Fixed(vec![1, 2, 4, 6]).for_parts(4), Ramp::Fixed(vec![4, 8]));
         assert_eq!(Ramp::Auto { from: 1, max: 16 }.for_parts(3), Ramp::Auto { from: 3, max: 18 });
         assert_eq!(Ramp::Fixed(vec![1, 2]).for_parts(1), Ramp::Fixed(vec![1, 2]));
-        assert_eq!(Ramp::Auto { from: 2, max: 32 }.up_to(7, 2), (Ramp::Auto { from: 2, max: 6 }, vec![]));
+        assert_eq!(
+            Ramp::Auto { from: 2, max: 32 }.up_to(7, 2),
+            (Ramp::Auto { from: 2, max: 6 }, vec![])
+        );
         assert_eq!(Ramp::Auto { from: 2, max: 32 }.up_to(1, 2), (Ramp::Fixed(vec![]), vec![2]));
     }
 }

@@ -1,4 +1,5 @@
-//! The open loop: ops that start at scheduled times, whether or not the earlier ones are done, and what is promised of them.
+//! The open loop: ops that start at scheduled times, whether or not the earlier ones are done, and
+//! what is promised of them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -30,7 +31,8 @@ pub enum Arrivals {
 /// Ops that are offered to a test.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Offer {
-    /// Ops per second of all jobs together; each job has a schedule of its own ([`super::TestSpec::offered_per_s`]).
+    /// Ops per second of all jobs together; each job has a schedule of its own
+    /// ([`super::TestSpec::offered_per_s`]).
     pub per_s: f64,
     pub arrivals: Arrivals,
     /// The test is one of those that look for the highest rate that keeps it.
@@ -39,7 +41,8 @@ pub struct Offer {
 }
 
 impl Offer {
-    /// Adds what distinguishes its figures from others of the workload to the workload's parameters.
+    /// Adds what distinguishes its figures from others of the workload to the workload's
+    /// parameters.
     pub fn add_to(&self, params: &mut BTreeMap<String, String>) {
         params.insert(RATE.into(), self.per_s.to_string());
         if self.arrivals == Arrivals::Uniform {
@@ -65,7 +68,8 @@ pub enum Loop {
     Closed,
     /// Open loop: a test at each of these rates.
     Open(Vec<f64>, Arrivals),
-    /// Open loop, at the rates by which the highest is found that keeps the promise; one test in the closed loop comes first.
+    /// Open loop, at the rates by which the highest is found that keeps the promise; one test in
+    /// the closed loop comes first.
     Highest(Promise, Arrivals),
 }
 
@@ -83,8 +87,12 @@ impl FromStr for AskedRate {
         if text.trim() == "auto" {
             return Ok(AskedRate::Auto);
         }
-        let wrong =
-            || format!("{} is not a valid rate; write ops per second: 500, or 100,200,400, or auto", quote(text));
+        let wrong = || {
+            format!(
+                "{} is not a valid rate; write ops per second: 500, or 100,200,400, or auto",
+                quote(text)
+            )
+        };
         let valid = |per_s: &f64| *per_s > 0.0 && *per_s <= MOST_PER_S;
         let rate = |text: &str| text.trim().parse::<f64>().ok().filter(valid);
         let rates: Option<Vec<f64>> = text.split(',').map(rate).collect();
@@ -139,19 +147,25 @@ impl FromStr for Promise {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong =
-            || format!("{} is not a valid promise; write p99<5ms (p50, p90, p95, p99, p99.9; us, ms, s)", quote(text));
+        let wrong = || {
+            format!(
+                "{} is not a valid promise; write p99<5ms (p50, p90, p95, p99, p99.9; us, ms, s)",
+                quote(text)
+            )
+        };
         let (name, limit) = text.split_once('<').ok_or_else(wrong)?;
         let found = Percentile::ALL.iter().find(|(_, known)| *known == name.trim());
         let (percentile, _) = found.ok_or_else(wrong)?;
-        let limit_us = microseconds(limit.trim()).filter(|us| *us > 0.0 && *us <= 3.6e9).ok_or_else(wrong)?;
+        let limit_us =
+            microseconds(limit.trim()).filter(|us| *us > 0.0 && *us <= 3.6e9).ok_or_else(wrong)?;
         Ok(Promise { percentile: *percentile, limit_us })
     }
 }
 
 fn microseconds(text: &str) -> Option<f64> {
     let units = [("us", 1.0), ("ms", 1e3), ("s", 1e6)];
-    let (number, factor) = units.iter().find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)))?;
+    let (number, factor) =
+        units.iter().find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)))?;
     Some(number.trim().parse::<f64>().ok()? * factor)
 }
 
@@ -200,7 +214,18 @@ mod tests {
             assert_eq!(text.parse::<Promise>().unwrap().to_string(), text);
         }
         assert_eq!(" p99 < 0.5 ms ".parse::<Promise>().unwrap().to_string(), "p99<500us");
-        for junk in ["", "p99", "p99<5", "p98<5ms", "p99<0ms", "p99<-1ms", "p99<5h", "p99<NaNms", "p99<9999s", "<5ms"] {
+        for junk in [
+            "",
+            "p99",
+            "p99<5",
+            "p98<5ms",
+            "p99<0ms",
+            "p99<-1ms",
+            "p99<5h",
+            "p99<NaNms",
+            "p99<9999s",
+            "<5ms",
+        ] {
             assert!(junk.parse::<Promise>().is_err(), "{junk}");
         }
     }
@@ -211,7 +236,8 @@ mod tests {
         let mut params = own.clone();
         let promise = "p99<5ms".parse().ok();
         Offer { per_s: 12.5, arrivals: Arrivals::Uniform, promise }.add_to(&mut params);
-        let shown: Vec<String> = params.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let shown: Vec<String> =
+            params.iter().map(|(name, value)| format!("{name}={value}")).collect();
         assert_eq!(shown, ["arrivals=uniform", "rate=12.5", "slo=p99<5ms", "update_pct=40"]);
         assert_eq!(without_offer(&params), own);
     }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Counters, Drive, DriverFigures, Durability, Explained, Failover, Kpm, Lasting, Offer, Precision, Profile,
-    ServerLog, TestSpec, Verdict, Waits,
+    Counters, Drive, DriverFigures, Durability, Explained, Failover, Kpm, Lasting, Offer,
+    Precision, Profile, ServerLog, TestSpec, Verdict, Waits,
 };
 
 /// What jobs counted while looping.
@@ -55,8 +55,9 @@ pub struct LatencySummary {
     pub p99_us: Option<f64>,
     pub p999_us: Option<f64>,
     pub max_us: Option<f64>,
-    /// Sparse histogram: (highest equivalent value in ns, count), mergeable. Where jobs were sampled at different rates
-    /// the counts are weighted by the ops that a sample stands for, so that they add up to more than `samples`.
+    /// Sparse histogram: (highest equivalent value in ns, count), mergeable. Where jobs were
+    /// sampled at different rates the counts are weighted by the ops that a sample stands for, so
+    /// that they add up to more than `samples`.
     #[serde(default)]
     pub buckets: Vec<(u64, u64)>,
 }
@@ -65,8 +66,8 @@ pub struct LatencySummary {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OpenLoop {
     pub offer: Offer,
-    /// Ops that were due in the window, those included that were late already when it opened: done ones and those that were
-    /// not started when it closed.
+    /// Ops that were due in the window, those included that were late already when it opened: done
+    /// ones and those that were not started when it closed.
     pub due: f64,
     /// Response times: from when an op was due to its end. Mean over all ops.
     pub response: LatencySummary,
@@ -135,7 +136,8 @@ pub struct SeriesPoint {
     pub in_window: bool,
     /// Counter differences over the interval (OS and database).
     pub metrics: Counters,
-    /// Sessions of jobs that were at work or waited, by class of event: the mean of the interval's samples.
+    /// Sessions of jobs that were at work or waited, by class of event: the mean of the interval's
+    /// samples.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub sessions: BTreeMap<String, f64>,
 }
@@ -160,8 +162,9 @@ pub enum Moment {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Snapshot {
     pub moment: Moment,
-    /// Seconds since the gate opened; 0 for [`Moment::Begin`], which comes before it. [`Moment::Paid`] has that of the end of
-    /// the jobs: how long it took is its counter `pay_back_s`.
+    /// Seconds since the gate opened; 0 for [`Moment::Begin`], which comes before it.
+    /// [`Moment::Paid`] has that of the end of the jobs: how long it took is its counter
+    /// `pay_back_s`.
     pub t_s: f64,
     pub counters: Counters,
     /// What a snapshot cost, in milliseconds.
@@ -215,7 +218,8 @@ pub struct TestResult {
     pub drive: Drive,
     pub nodes: u32,
     pub jobs: u32,
-    /// Number of the server's start in the run, and of the load of the data: repetitions can have one each.
+    /// Number of the server's start in the run, and of the load of the data: repetitions can have
+    /// one each.
     #[serde(default = "first")]
     pub server_start: u32,
     #[serde(default = "first")]
@@ -235,8 +239,9 @@ pub struct TestResult {
     pub units_per_s: f64,
     pub ops_per_s: f64,
     pub rows_per_s: f64,
-    /// Half width of the 95 % confidence interval of `ops_per_s` as a fraction of it (batch means, or a confidence
-    /// sequence if there is a `precision`); absent with too few seconds, or seconds that resemble one another too much.
+    /// Half width of the 95 % confidence interval of `ops_per_s` as a fraction of it (batch means,
+    /// or a confidence sequence if there is a `precision`); absent with too few seconds, or seconds
+    /// that resemble one another too much.
     pub ci_fraction: Option<f64>,
     /// How narrow it had to be for the window to end; absent of fixed windows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -257,7 +262,8 @@ pub struct TestResult {
     pub parts: Vec<PartFigures>,
     pub series: Vec<SeriesPoint>,
     pub snapshots: Vec<Snapshot>,
-    /// Counter differences from `Begin` to `End` (whole test): basis of per-op figures, contract and cross-check.
+    /// Counter differences from `Begin` to `End` (whole test): basis of per-op figures, contract
+    /// and cross-check.
     pub counters: Counters,
     /// Counter differences over the window: basis of CPU % and rates per second.
     pub window_counters: Counters,
@@ -271,7 +277,8 @@ pub struct TestResult {
     /// Of a test that committed; none where the device is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub durability: Option<Durability>,
-    /// Of a test that committed, where the database tells what it puts off, or could be made to do it.
+    /// Of a test that committed, where the database tells what it puts off, or could be made to do
+    /// it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lasting: Option<Lasting>,
     /// What the sessions did, by sampling.
@@ -322,7 +329,8 @@ pub struct WorkerFigures {
     pub driver: Option<DriverFigures>,
     /// In the window.
     pub ops: u64,
-    /// Timed ops of the window: highest value in ns and count of each bucket, which sum up to those of the test.
+    /// Timed ops of the window: highest value in ns and count of each bucket, which sum up to those
+    /// of the test.
     pub buckets: Vec<(u64, u64)>,
     /// Ops in each second since the start.
     pub ops_by_second: Vec<f64>,
@@ -354,7 +362,8 @@ impl TestResult {
         }
     }
 
-    /// A result that says nothing yet but what its KPM is, how it is driven and when it began: valid, on one node.
+    /// A result that says nothing yet but what its KPM is, how it is driven and when it began:
+    /// valid, on one node.
     pub fn empty(kpm: Kpm, drive: Drive, started_at: String) -> TestResult {
         TestResult {
             seq: 0,

@@ -1,8 +1,8 @@
-//! The row function: row i of a table as a pure function of i, the table's row count and the seed; integer
-//! arithmetic below 63 bits, so that every SQL dialect can compute the same row.
+//! The row function: row i of a table as a pure function of i, the table's row count and the seed;
+//! integer arithmetic below 63 bits, so that every SQL dialect can compute the same row.
 //!
-//! Columns in table order: id, key25, key125, key320, region, booked_on, amount, quantity, status, code, filler.
-//! With M = 2^31 - 1, i = 1.., s = seed mod M, K = table_rows / 25 (125, 320):
+//! Columns in table order: id, key25, key125, key320, region, booked_on, amount, quantity, status,
+//! code, filler. With M = 2^31 - 1, i = 1.., s = seed mod M, K = table_rows / 25 (125, 320):
 //!
 //! | value | formula |
 //! |---|---|
@@ -17,9 +17,10 @@
 //! | code | h1 + 3000000000, h2 + 3000000000, i + 100000000000 as decimal text: always 10 + 10 + 12 digits |
 //! | filler | a constant pad of 168 letters, then i + 100000000000 as text |
 //!
-//! SQL types: bigint (id), integer (keys, region, quantity, status), date, numeric(12,2), varchar(32), varchar(200).
-//! Where an engine has neither date nor decimal, `booked_on` is ISO text, `amount` an integer in hundredths.
-//! `catalog/datasets/` writes the same in SQL; integration tests hold both against each other.
+//! SQL types: bigint (id), integer (keys, region, quantity, status), date, numeric(12,2),
+//! varchar(32), varchar(200). Where an engine has neither date nor decimal, `booked_on` is ISO
+//! text, `amount` an integer in hundredths. `catalog/datasets/` writes the same in SQL; integration
+//! tests hold both against each other.
 
 /// `booked_on` starts here: 2024-01-01 as days since 1970-01-01.
 pub const FIRST_DAY: i64 = 19_723;
@@ -43,8 +44,8 @@ const HASH_BASE: u64 = 3_000_000_000;
 /// Added to the id in `code` and `filler`: any sum has 12 digits.
 const ID_BASE: u64 = 100_000_000_000;
 
-/// Rows of `table` (`small` or `big`) at a nominal size: big has 1,000,000 per GB but at least 48,000, small has
-/// 1/32 of that but at least 16,000; rounded to a multiple of [`ROW_STEP`].
+/// Rows of `table` (`small` or `big`) at a nominal size: big has 1,000,000 per GB but at least
+/// 48,000, small has 1/32 of that but at least 16,000; rounded to a multiple of [`ROW_STEP`].
 pub fn table_rows(table: &str, size_gb: f64) -> u64 {
     let (wanted, least) = match table {
         "small" => (size_gb * 1e6 / 32.0, 16_000),
@@ -63,7 +64,8 @@ pub struct RowFunction {
 }
 
 impl RowFunction {
-    /// Row `id`, from 1. Ids above `table_rows` (rows that a load workload adds) follow the same formulas.
+    /// Row `id`, from 1. Ids above `table_rows` (rows that a load workload adds) follow the same
+    /// formulas.
     #[inline]
     pub fn row(&self, id: u64) -> Row {
         let h1 = (id * MULTIPLIER + INCREMENT + self.seed_part()) % MODULUS;
@@ -112,7 +114,8 @@ pub struct Row {
     pub region: i64,
     /// Days since 1970-01-01.
     pub booked_on_days: i64,
-    /// Exact decimal with 2 places, in hundredths. An engine without a decimal type stores this integer.
+    /// Exact decimal with 2 places, in hundredths. An engine without a decimal type stores this
+    /// integer.
     pub amount_cents: i64,
     pub quantity: i64,
     /// 0 after loading; updates raise it.
@@ -184,7 +187,8 @@ fn push_digits<const N: usize>(text: &mut String, mut number: u64) {
 fn civil_date(days: i64) -> (u64, u64, u64) {
     let shifted = days.unsigned_abs() + 719_468;
     let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let shifted_month = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
@@ -209,7 +213,8 @@ mod tests {
 
     #[test]
     fn row_one_has_the_values_computed_by_hand() {
-        // h1 = 1327217885 + 12345 + 7 = 1327230237; h2 = (1327230237^2 + 1) mod (2^31 - 1) = 1990276113.
+        // h1 = 1327217885 + 12345 + 7 = 1327230237; h2 = (1327230237^2 + 1) mod (2^31 - 1) =
+        // 1990276113.
         let row = ROWS.row(1);
         assert_eq!((row.h1, row.h2), (1_327_230_237, 1_990_276_113));
         assert_eq!((row.key25, row.key125, row.key320), (1, 1, 1));
@@ -239,7 +244,9 @@ mod tests {
     fn dates_cover_24_months() {
         let mut text = String::new();
         let mut row = ROWS.row(1);
-        for (days, iso) in [(0, "2024-01-01"), (59, "2024-02-29"), (366, "2025-01-01"), (730, "2025-12-31")] {
+        for (days, iso) in
+            [(0, "2024-01-01"), (59, "2024-02-29"), (366, "2025-01-01"), (730, "2025-12-31")]
+        {
             row.booked_on_days = FIRST_DAY + days;
             row.booked_on_iso(&mut text);
             assert_eq!(text, iso);

@@ -1,4 +1,5 @@
-//! A run without its tests: what ran where, how it ended, what was loaded, and what the machine did before the tests.
+//! A run without its tests: what ran where, how it ended, what was loaded, and what the machine did
+//! before the tests.
 
 use std::collections::BTreeMap;
 
@@ -38,8 +39,8 @@ pub struct RunRecord {
     /// Nominal size of the data set; none if a publication does not print it.
     #[serde(with = "stored_unknown")]
     pub size_gb: Option<f64>,
-    /// Identifies the rows of the data set: equal on every engine for equal size and seed. None of a published run, and before
-    /// the data are loaded.
+    /// Identifies the rows of the data set: equal on every engine for equal size and seed. None of
+    /// a published run, and before the data are loaded.
     #[serde(with = "stored_unknown")]
     pub data_set_id: Option<String>,
     pub disclosure: Disclosure,
@@ -104,8 +105,8 @@ fn is_zero(rows: &u64) -> bool {
     *rows == 0
 }
 
-/// The tail of our own loop at the begin of a run: ops of a known length on the null engine, in one job, with that length
-/// taken off, in us. What the tail of a test has of it is not the database's.
+/// The tail of our own loop at the begin of a run: ops of a known length on the null engine, in one
+/// job, with that length taken off, in us. What the tail of a test has of it is not the database's.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct OwnLoop {
     pub p99_us: f64,
@@ -113,7 +114,8 @@ pub struct OwnLoop {
     pub max_us: f64,
 }
 
-/// Durable writes of 8 kB per second on the database's device at the begin of a run: of one thread, and of all threads together.
+/// Durable writes of 8 kB per second on the database's device at the begin of a run: of one thread,
+/// and of all threads together.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct DeviceSync {
     /// Write and `fdatasync`.
@@ -126,9 +128,11 @@ pub struct DeviceSync {
 }
 
 impl DeviceSync {
-    /// The most that one thread did, alone or beside the others: a virtual disk can be ten times as fast when it is kept awake.
+    /// The most that one thread did, alone or beside the others: a virtual disk can be ten times as
+    /// fast when it is kept awake.
     pub fn best_per_s(&self) -> f64 {
-        let together = self.fdatasync_all_per_s.max(self.dsync_all_per_s) / f64::from(self.threads.max(1));
+        let together =
+            self.fdatasync_all_per_s.max(self.dsync_all_per_s) / f64::from(self.threads.max(1));
         self.fdatasync_per_s.max(self.dsync_per_s).max(together)
     }
 }
@@ -161,14 +165,19 @@ mod stored_unknown {
         }
     }
 
-    pub fn serialize<T: Stored, S: Serializer>(value: &Option<T>, serializer: S) -> Result<S::Ok, S::Error> {
+    pub fn serialize<T: Stored, S: Serializer>(
+        value: &Option<T>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
         match value {
             Some(value) => value.serialize(serializer),
             None => T::unknown().serialize(serializer),
         }
     }
 
-    pub fn deserialize<'de, T: Stored, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    pub fn deserialize<'de, T: Stored, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<T>, D::Error> {
         Ok(Option::<T>::deserialize(deserializer)?.filter(|value| !value.is_unknown()))
     }
 }

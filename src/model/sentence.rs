@@ -1,4 +1,5 @@
-//! Sentences with named values: said in English as they are, in another language from the same values.
+//! Sentences with named values: said in English as they are, in another language from the same
+//! values.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,8 +8,9 @@ use serde::{Deserialize, Serialize};
 
 /// A sentence in English with its values by name.
 ///
-/// In the template `{name}` is a value as it is, `{name%}` a fraction as percent, `{name+%}` that with its sign,
-/// `{name.1}` a number with one decimal, `{name~}` a ratio and `{name=}` a number with all its digits.
+/// In the template `{name}` is a value as it is, `{name%}` a fraction as percent, `{name+%}` that
+/// with its sign, `{name.1}` a number with one decimal, `{name~}` a ratio and `{name=}` a number
+/// with all its digits.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sentence {
     pub template: String,
@@ -48,7 +50,8 @@ impl Sentence {
     }
     /// Sentences one behind the other.
     pub fn list(items: impl IntoIterator<Item = Sentence>) -> Sentence {
-        let pair = |list, item| Sentence::new("{list}, {item}").with("list", list).with("item", item);
+        let pair =
+            |list, item| Sentence::new("{list}, {item}").with("list", list).with("item", item);
         items.into_iter().reduce(pair).unwrap_or_default()
     }
     /// `one` for 1, else `many` with `{count}`.
@@ -165,7 +168,8 @@ impl Style {
             ("~", Style::Ratio),
             ("=", Style::Exact),
         ];
-        let end = ENDS.iter().find_map(|(end, style)| Some((placeholder.strip_suffix(end)?, *style)));
+        let end =
+            ENDS.iter().find_map(|(end, style)| Some((placeholder.strip_suffix(end)?, *style)));
         end.unwrap_or((placeholder, Style::Plain))
     }
     /// The number in English.
@@ -220,7 +224,10 @@ mod tests {
         let texts = [12_345.6, 12.34, 1.234, 0.1234, 0.000_12, 0.0, 2.0].map(number);
         assert_eq!(texts, ["12346", "12.3", "1.23", "0.123", "1.2e-4", "0", "2"]);
         assert_eq!(percent(0.0512), "5.12 %");
-        assert_eq!([3.094, 1.0043, 0.459, 12.3, 1234.5].map(ratio), ["3.09", "1.004", "0.459", "12.30", "1234"]);
+        assert_eq!(
+            [3.094, 1.0043, 0.459, 12.3, 1234.5].map(ratio),
+            ["3.09", "1.004", "0.459", "12.30", "1234"]
+        );
         assert_eq!([1, 2].map(|count| Sentence::jobs(count).to_string()), ["1 job", "2 jobs"]);
     }
 
@@ -232,13 +239,17 @@ mod tests {
             .with("b", 0.025)
             .with("c", 0.5)
             .with("d", 2_u64);
-        assert_eq!(sentence.to_string(), "{a}: 1234, 2.50 %, +50.0 %, 2.0, 0.025, x0.500; {missing} {");
+        assert_eq!(
+            sentence.to_string(),
+            "{a}: 1234, 2.50 %, +50.0 %, 2.0, 0.025, x0.500; {missing} {"
+        );
         assert_eq!(Sentence::quoted("{text}").to_string(), "{text}");
     }
 
     #[test]
     fn stored_sentences_are_read_again_whatever_their_values() {
-        let sentence = Sentence::new("{a} {b}").with("a", f64::INFINITY).with("b", 0.5).of_part("TP-LIGHT");
+        let sentence =
+            Sentence::new("{a} {b}").with("a", f64::INFINITY).with("b", 0.5).of_part("TP-LIGHT");
         let stored = serde_json::to_string(&sentence).unwrap();
         let read: Sentence = serde_json::from_str(&stored).unwrap();
         assert_eq!((&read, read.to_string().as_str()), (&sentence, "TP-LIGHT: inf 0.500"));

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// A target as the user named it, parsed. Holds no password: those come from elsewhere at connect time.
+/// A target as the user named it, parsed. Holds no password: those come from elsewhere at connect
+/// time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
     /// An embedded engine in a private file under the data directory.
@@ -51,9 +52,9 @@ impl Target {
     /// The engine's name in the registry.
     pub fn engine(&self) -> &str {
         match self {
-            Target::Embedded { engine, .. } | Target::Private { engine, .. } | Target::Existing { engine, .. } => {
-                engine
-            }
+            Target::Embedded { engine, .. }
+            | Target::Private { engine, .. }
+            | Target::Existing { engine, .. } => engine,
         }
     }
 

@@ -1,12 +1,13 @@
-//! A test as analysis and reports see it: measured by us, or published by somebody. Both yield figures.
+//! A test as analysis and reports see it: measured by us, or published by somebody. Both yield
+//! figures.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Better, Drive, JobFigures, Kpm, KpmValue, LatencySummary, PartFigures, Published, PublishedKind, RunKind,
-    SeriesPoint, Snapshot, Status, TestResult, Verdict,
+    Better, Drive, JobFigures, Kpm, KpmValue, LatencySummary, PartFigures, Published,
+    PublishedKind, RunKind, SeriesPoint, Snapshot, Status, TestResult, Verdict,
 };
 
 /// A test of a run.
@@ -46,7 +47,8 @@ pub struct PublishedTest {
 }
 
 impl PublishedTest {
-    /// What is printed under a code of a suite, before it is known which workload that is and which figure is its KPM.
+    /// What is printed under a code of a suite, before it is known which workload that is and which
+    /// figure is its KPM.
     pub fn unread(suite: &str, published: Published) -> PublishedTest {
         PublishedTest {
             seq: 1,
@@ -55,7 +57,12 @@ impl PublishedTest {
             revision: 0,
             hash: format!("published:{suite}:{}", published.code),
             params: BTreeMap::new(),
-            kpm: Kpm { value: KpmValue::Units, unit: "-".into(), better: Better::Higher, scale: 1.0 },
+            kpm: Kpm {
+                value: KpmValue::Units,
+                unit: "-".into(),
+                better: Better::Higher,
+                scale: 1.0,
+            },
             kpm_value: None,
             second: None,
             second_value: None,
@@ -153,7 +160,8 @@ impl Test {
         self.published().is_some_and(|test| test.published.kind == kind)
     }
 
-    /// True if a publication only states it, as speed or throughput: its run table, if it has one, goes before.
+    /// True if a publication only states it, as speed or throughput: its run table, if it has one,
+    /// goes before.
     pub fn is_statement(&self) -> bool {
         self.published().is_some_and(|test| test.published.kind != PublishedKind::Point)
     }
@@ -200,7 +208,8 @@ impl Test {
         }
     }
 
-    /// The parameters that a label shows: those that differ from the engine's defaults, or are printed.
+    /// The parameters that a label shows: those that differ from the engine's defaults, or are
+    /// printed.
     pub fn chosen(&self) -> &BTreeMap<String, String> {
         match self {
             Test::Measured(test) => &test.chosen,
@@ -208,7 +217,8 @@ impl Test {
         }
     }
 
-    /// The workload, with the code of the published suite if it was asked for by one: `SRV-QUERY1 (T611)`.
+    /// The workload, with the code of the published suite if it was asked for by one: `SRV-QUERY1
+    /// (T611)`.
     pub fn name(&self) -> String {
         match self.asked_as() {
             Some(code) if code != self.workload() => format!("{} ({code})", self.workload()),
@@ -264,7 +274,8 @@ impl From<PublishedTest> for Test {
     }
 }
 
-/// The form of a test in results files and exports, which is the same for both kinds: there 0 means not printed.
+/// The form of a test in results files and exports, which is the same for both kinds: there 0 means
+/// not printed.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     #[serde(flatten)]

@@ -25,7 +25,8 @@ impl fmt::Display for Status {
     }
 }
 
-/// Codes of reasons with their documentation: the enum, its list and its names are made from one table.
+/// Codes of reasons with their documentation: the enum, its list and its names are made from one
+/// table.
 macro_rules! reason_codes {
     ($($(#[$about:meta])* $name:ident = $code:literal,)*) => {
         /// Why a verdict is what it is: a stable short code. The rules stand in METHODOLOGY.md.
@@ -139,7 +140,8 @@ pub struct Reason {
     pub code: ReasonCode,
     /// One sentence with the figures, in English.
     pub text: String,
-    /// The same sentence with its values by name, for other languages; results of older versions have none.
+    /// The same sentence with its values by name, for other languages; results of older versions
+    /// have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sentence: Option<Sentence>,
 }
@@ -178,12 +180,14 @@ impl Verdict {
         Verdict { status, reasons }
     }
 
-    /// True if all that lowers the verdict came from outside the test, so that another one may be spared.
+    /// True if all that lowers the verdict came from outside the test, so that another one may be
+    /// spared.
     pub fn is_disturbed(&self) -> bool {
         use ReasonCode::{ForeignLoad, PlatformUnsteady, Steal, UnconfirmedEngine};
         let against = self.reasons.iter().filter(|reason| reason.status != Status::Valid);
         let mut of_test = against.filter(|reason| reason.code != UnconfirmedEngine).peekable();
-        of_test.peek().is_some() && of_test.all(|reason| matches!(reason.code, Steal | ForeignLoad | PlatformUnsteady))
+        of_test.peek().is_some()
+            && of_test.all(|reason| matches!(reason.code, Steal | ForeignLoad | PlatformUnsteady))
     }
 }
 
@@ -206,11 +210,17 @@ mod tests {
     #[test]
     fn a_test_is_disturbed_if_nothing_else_is_said_against_it() {
         let disturbed = |codes: &[(Status, ReasonCode)]| {
-            let reasons = codes.iter().map(|(status, code)| Reason::new(*status, code.clone(), "")).collect();
+            let reasons =
+                codes.iter().map(|(status, code)| Reason::new(*status, code.clone(), "")).collect();
             Verdict::from_reasons(reasons).is_disturbed()
         };
-        let (steal, note) = ((Status::Conditional, ReasonCode::Steal), (Status::Valid, ReasonCode::Sampling));
-        assert!(disturbed(&[steal.clone(), note.clone(), (Status::Conditional, ReasonCode::PlatformUnsteady)]));
+        let (steal, note) =
+            ((Status::Conditional, ReasonCode::Steal), (Status::Valid, ReasonCode::Sampling));
+        assert!(disturbed(&[
+            steal.clone(),
+            note.clone(),
+            (Status::Conditional, ReasonCode::PlatformUnsteady)
+        ]));
         assert!(!disturbed(&[steal, (Status::Conditional, ReasonCode::Burst)]));
         assert!(!disturbed(&[note]) && !disturbed(&[]));
     }
@@ -225,11 +235,16 @@ mod tests {
     }
     #[test]
     fn methodology_has_a_rule_for_each_code_and_no_other() {
-        let tables = include_str!("../../METHODOLOGY.md").split("| reason | status | rule |").skip(1);
+        let tables =
+            include_str!("../../METHODOLOGY.md").split("| reason | status | rule |").skip(1);
         let rows = tables.flat_map(|table| {
-            table.trim_start().lines().take_while(|line| line.starts_with("| ") || line.starts_with("|-"))
+            table
+                .trim_start()
+                .lines()
+                .take_while(|line| line.starts_with("| ") || line.starts_with("|-"))
         });
-        let mut documented: Vec<&str> = rows.filter_map(|row| row.strip_prefix("| ")?.split(" |").next()).collect();
+        let mut documented: Vec<&str> =
+            rows.filter_map(|row| row.strip_prefix("| ")?.split(" |").next()).collect();
         let mut known: Vec<&str> = ReasonCode::ALL.iter().map(ReasonCode::as_str).collect();
         documented.sort_unstable();
         known.sort_unstable();

@@ -1,5 +1,5 @@
-//! What sessions did while a test ran, seen by sampling: events, and beside them what the server counted by statement and kind of
-//! I/O, and what it logged.
+//! What sessions did while a test ran, seen by sampling: events, and beside them what the server
+//! counted by statement and kind of I/O, and what it logged.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Counters, ProcessorTime, Sentence, Weights};
 
-/// What a session does, in words that every engine shares: `catalog/probes/<engine>.sql` says which of its events is which.
+/// What a session does, in words that every engine shares: `catalog/probes/<engine>.sql` says which
+/// of its events is which.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Activity {
@@ -56,7 +57,10 @@ impl Activity {
 
     /// The activity of this name; a name that nobody knows is another wait.
     pub fn of(name: &str) -> Activity {
-        Activity::ALL.into_iter().find(|activity| activity.name() == name).unwrap_or(Activity::Other)
+        Activity::ALL
+            .into_iter()
+            .find(|activity| activity.name() == name)
+            .unwrap_or(Activity::Other)
     }
 }
 
@@ -87,7 +91,8 @@ pub struct Waits {
     /// Samples that were taken, of those that were due.
     pub samples: u64,
     pub due: u64,
-    /// Sessions of jobs that were seen, summed over the samples; and those of them that waited for their client.
+    /// Sessions of jobs that were seen, summed over the samples; and those of them that waited for
+    /// their client.
     pub sessions: u64,
     pub idle: u64,
     /// Those with the most time first.
@@ -96,7 +101,8 @@ pub struct Waits {
     /// What could not be seen, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
-    /// Reads, writes and syncs of the device that holds the database; and why nothing is known of them.
+    /// Reads, writes and syncs of the device that holds the database; and why nothing is known of
+    /// them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub io: Vec<IoTimes>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -124,8 +130,9 @@ pub struct IoCount {
     pub busy_ms: u64,
 }
 
-/// Service times of a kind of I/O: not of single ones, of which the kernel tells nothing, but means of slices between samples. Slices
-/// are joined until they hold [`IoTimes::LEAST_MS`], so that whole milliseconds are exact enough.
+/// Service times of a kind of I/O: not of single ones, of which the kernel tells nothing, but means
+/// of slices between samples. Slices are joined until they hold [`IoTimes::LEAST_MS`], so that
+/// whole milliseconds are exact enough.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct IoTimes {
     pub kind: IoKind,
@@ -134,7 +141,8 @@ pub struct IoTimes {
     pub mean_us: Option<f64>,
     /// Slices, after some were joined.
     pub slices: u64,
-    /// (upper end of the mean of a slice in us, from the series 1, 2, 5; I/Os in such slices), the fastest first.
+    /// (upper end of the mean of a slice in us, from the series 1, 2, 5; I/Os in such slices), the
+    /// fastest first.
     pub buckets: Vec<(f64, u64)>,
 }
 
@@ -159,11 +167,18 @@ impl IoTimes {
         }
         buckets.sort_by(|a, b| a.0.total_cmp(&b.0));
         let all = IoCount { ios, busy_ms };
-        IoTimes { kind, ios, mean_us: is_known.then(|| mean_us(&all)), slices: slices.len() as u64, buckets }
+        IoTimes {
+            kind,
+            ios,
+            mean_us: is_known.then(|| mean_us(&all)),
+            slices: slices.len() as u64,
+            buckets,
+        }
     }
 }
 
-/// Differences between samples, joined until each holds enough time; what is left over belongs to the last.
+/// Differences between samples, joined until each holds enough time; what is left over belongs to
+/// the last.
 fn joined(counts: &[IoCount]) -> Vec<IoCount> {
     let between = |from: &IoCount, to: &IoCount| IoCount {
         ios: to.ios.saturating_sub(from.ios),
@@ -180,7 +195,9 @@ fn joined(counts: &[IoCount]) -> Vec<IoCount> {
     }
     let rest = between(from, last);
     match slices.last_mut() {
-        Some(slice) => (slice.ios, slice.busy_ms) = (slice.ios + rest.ios, slice.busy_ms + rest.busy_ms),
+        Some(slice) => {
+            (slice.ios, slice.busy_ms) = (slice.ios + rest.ios, slice.busy_ms + rest.busy_ms)
+        }
         None if rest.ios > 0 => slices.push(rest),
         None => {}
     }
@@ -201,7 +218,8 @@ pub struct EventCount {
     pub event: Event,
     /// Sessions seen at it, summed over the samples.
     pub samples: u64,
-    /// Of the time in which sessions of jobs were not idle; of the server's own processes of all sightings of theirs.
+    /// Of the time in which sessions of jobs were not idle; of the server's own processes of all
+    /// sightings of theirs.
     pub share: f64,
 }
 
@@ -219,22 +237,26 @@ pub struct SamplerCost {
 }
 
 impl Waits {
-    /// Seconds of all sessions together that sightings of this weight stand for, in a window of so many seconds: each sample
-    /// stands for the same part of it.
+    /// Seconds of all sessions together that sightings of this weight stand for, in a window of so
+    /// many seconds: each sample stands for the same part of it.
     pub fn seconds(&self, sightings: f64, window_s: f64) -> f64 {
         if self.samples == 0 { 0.0 } else { sightings / self.samples as f64 * window_s }
     }
 
     /// Sightings of sessions of jobs at work.
     fn at_work(&self) -> u64 {
-        self.of_jobs().filter(|count| count.event.activity == Activity::Cpu).map(|count| count.samples).sum()
+        self.of_jobs()
+            .filter(|count| count.event.activity == Activity::Cpu)
+            .map(|count| count.samples)
+            .sum()
     }
 
     fn weights(&self) -> Weights {
         Weights::of(self.sessions as f64, self.at_work() as f64, self.processors.as_ref())
     }
 
-    /// Sightings of sessions that an event stands for: as seen, or beside what the kernel counted of processors.
+    /// Sightings of sessions that an event stands for: as seen, or beside what the kernel counted
+    /// of processors.
     pub fn weight(&self, count: &EventCount) -> f64 {
         let (samples, weights) = (count.samples as f64, self.weights());
         match (count.event.background, count.event.activity, self.at_work()) {
@@ -256,7 +278,8 @@ impl Waits {
         self.idle as f64 * self.weights().other
     }
 
-    /// Share of the time of the jobs that they waited for a processor, where the kernel counts that.
+    /// Share of the time of the jobs that they waited for a processor, where the kernel counts
+    /// that.
     pub fn queued(&self) -> Option<f64> {
         self.processors.map(|processors| processors.queued_s / processors.of_s)
     }
@@ -272,8 +295,8 @@ impl Waits {
     }
 }
 
-/// Cumulative figures of the server by name (a statement, a kind of I/O), as differences over a test; those with the most
-/// time, or the most of all, first.
+/// Cumulative figures of the server by name (a statement, a kind of I/O), as differences over a
+/// test; those with the most time, or the most of all, first.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
     pub rows: Vec<ProfileRow>,
@@ -312,7 +335,8 @@ pub struct ServerLog {
     pub repositories: Vec<RepositorySnapshots>,
 }
 
-/// Snapshots of a repository of the server's own, taken around a test: a report of the server between them is of this test.
+/// Snapshots of a repository of the server's own, taken around a test: a report of the server
+/// between them is of this test.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RepositorySnapshots {
     /// `awr`, `statspack`.
@@ -337,10 +361,11 @@ pub struct Explained {
     /// What that was, by name: settings of the server, or `jobs`, `drive`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub changed: BTreeMap<String, String>,
-    /// Throughput after the change over that before it, as foretold and as measured (the median of the blocks, with the ends of
-    /// its interval where there are enough of them).
+    /// Throughput after the change over that before it, as foretold and as measured (the median of
+    /// the blocks, with the ends of its interval where there are enough of them).
     pub forecast: Option<f64>,
-    /// Whether that is the least or the most: then the interval has no upper end, or 1 as its lower one.
+    /// Whether that is the least or the most: then the interval has no upper end, or 1 as its lower
+    /// one.
     #[serde(default)]
     pub bound: Bound,
     /// Ends of the forecast's interval, where there are trials enough.
@@ -415,31 +440,45 @@ mod tests {
 
     #[test]
     fn sightings_become_seconds_and_background_processes_are_apart() {
-        let events =
-            vec![count(Activity::Cpu, false, 90), count(Activity::LogSync, false, 60), count(Activity::Cpu, true, 7)];
+        let events = vec![
+            count(Activity::Cpu, false, 90),
+            count(Activity::LogSync, false, 60),
+            count(Activity::Cpu, true, 7),
+        ];
         let waits = Waits { samples: 100, sessions: 200, idle: 50, events, ..Waits::default() };
         // Every sample stands for 0.1 s of a window of 10 s.
         assert_eq!(waits.seconds(waits.at(Activity::Cpu), 10.0), 9.0);
-        assert_eq!((waits.at(Activity::LogSync), waits.at_rest(), waits.queued()), (60.0, 50.0, None));
+        assert_eq!(
+            (waits.at(Activity::LogSync), waits.at_rest(), waits.queued()),
+            (60.0, 50.0, None)
+        );
         assert_eq!(waits.of_server().count(), 1);
         // The kernel counted 12 of the 20 s at work: waits have the others.
-        let processors = Some(ProcessorTime { of_s: 20.0, user_s: 1.0, kernel_s: 8.0, queued_s: 3.0 });
+        let processors =
+            Some(ProcessorTime { of_s: 20.0, user_s: 1.0, kernel_s: 8.0, queued_s: 3.0 });
         let exact = Waits { processors, ..waits };
-        let weights = [exact.at(Activity::Cpu), exact.at(Activity::LogSync), exact.at_rest()].map(f64::round);
+        let weights =
+            [exact.at(Activity::Cpu), exact.at(Activity::LogSync), exact.at_rest()].map(f64::round);
         assert_eq!((weights, exact.queued()), ([120.0, 44.0, 36.0], Some(0.15)));
     }
 
     #[test]
     fn each_io_counts_with_the_mean_of_its_slice() {
         let count = |(ios, busy_ms): (u64, u64)| IoCount { ios, busy_ms };
-        let times =
-            |counts: &[(u64, u64)]| IoTimes::of(IoKind::Read, &counts.iter().copied().map(count).collect::<Vec<_>>());
-        // 100 I/Os of 0.1 ms, 20 of 2 ms in two slices that are joined, and 5 with too little time, which join the last.
+        let times = |counts: &[(u64, u64)]| {
+            IoTimes::of(IoKind::Read, &counts.iter().copied().map(count).collect::<Vec<_>>())
+        };
+        // 100 I/Os of 0.1 ms, 20 of 2 ms in two slices that are joined, and 5 with too little time,
+        // which join the last.
         let known = times(&[(1000, 70), (1100, 80), (1104, 88), (1120, 120), (1125, 121)]);
         assert_eq!(known.buckets, [(100.0, 100), (2000.0, 25)]);
         assert_eq!((known.ios, known.slices, known.mean_us), (125, 2, Some(408.0)));
         let short = times(&[(0, 0), (7, 9)]);
-        assert_eq!((short.ios, short.mean_us, short.buckets.len()), (7, None, 0), "milliseconds are too coarse for it");
+        assert_eq!(
+            (short.ios, short.mean_us, short.buckets.len()),
+            (7, None, 0),
+            "milliseconds are too coarse for it"
+        );
         assert_eq!((times(&[]).ios, times(&[(5, 5)]).slices), (0, 0));
     }
 

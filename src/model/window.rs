@@ -60,7 +60,8 @@ impl Window {
         if let End::Known { precision, .. } = self.end { Some(precision) } else { None }
     }
 
-    /// Seconds after which it opens at the latest: a warm-up that does not end takes a third of the longest window.
+    /// Seconds after which it opens at the latest: a warm-up that does not end takes a third of the
+    /// longest window.
     pub fn longest_warmup_s(&self) -> f64 {
         match self.end {
             End::Known { most_s, .. } => self.warmup_s.max(most_s / 3.0),
@@ -98,7 +99,8 @@ impl From<Shown> for Window {
     }
 }
 
-/// Half width of an interval as a fraction of the mean (0.0001..0.5), written in percent: `2%` or `2`.
+/// Half width of an interval as a fraction of the mean (0.0001..0.5), written in percent: `2%` or
+/// `2`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Precision(f64);
@@ -118,7 +120,9 @@ impl FromStr for Precision {
         let percent = number.strip_suffix('%').unwrap_or(number).trim().parse::<f64>();
         let valid = percent.ok().filter(|percent| (0.01..=50.0).contains(percent));
         let precision = valid.map(|percent| Precision(percent / 100.0));
-        precision.ok_or_else(|| format!("{} is not a valid precision; write 2%, from 0.01% to 50%", quote(text)))
+        precision.ok_or_else(|| {
+            format!("{} is not a valid precision; write 2%, from 0.01% to 50%", quote(text))
+        })
     }
 }
 
@@ -146,8 +150,12 @@ mod tests {
         let json = |window: Window| serde_json::to_value(window).unwrap();
         let time = serde_json::json!({"warmup_s": 1.0, "duration_s": 3.0, "ops_per_job": null});
         assert_eq!(json(Window::time(1.0, 3.0)), time);
-        let known = Window { warmup_s: 1.0, end: End::Known { precision: Precision(0.02), most_s: 60.0 } };
-        assert_eq!((json(known)["precision"].as_f64(), json(known)["duration_s"].as_f64()), (Some(0.02), Some(60.0)));
+        let known =
+            Window { warmup_s: 1.0, end: End::Known { precision: Precision(0.02), most_s: 60.0 } };
+        assert_eq!(
+            (json(known)["precision"].as_f64(), json(known)["duration_s"].as_f64()),
+            (Some(0.02), Some(60.0))
+        );
         assert_eq!((known.longest_warmup_s(), Window::ops(7).duration_s()), (20.0, None));
     }
 }

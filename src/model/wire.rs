@@ -1,4 +1,5 @@
-//! How the statements of the client drive travel: over which transport, in which form of the protocol.
+//! How the statements of the client drive travel: over which transport, in which form of the
+//! protocol.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +38,8 @@ pub enum Protocol {
 
 impl Transport {
     /// Those that can be chosen.
-    pub const CHOICES: [Transport; 4] = [Transport::Process, Transport::Socket, Transport::Tcp, Transport::Tls];
+    pub const CHOICES: [Transport; 4] =
+        [Transport::Process, Transport::Socket, Transport::Tcp, Transport::Tls];
     /// Those of a server.
     pub const OF_SERVERS: [Transport; 3] = [Transport::Socket, Transport::Tcp, Transport::Tls];
 
@@ -55,7 +57,8 @@ impl Transport {
 
 impl Protocol {
     /// Every form.
-    pub const CHOICES: [Protocol; 3] = [Protocol::Prepared, Protocol::PreparedText, Protocol::Simple];
+    pub const CHOICES: [Protocol; 3] =
+        [Protocol::Prepared, Protocol::PreparedText, Protocol::Simple];
 
     /// As written in a selection.
     pub fn name(self) -> &'static str {
@@ -82,11 +85,15 @@ impl Wire {
     pub fn take(params: &mut BTreeMap<String, String>) -> Result<Wire, String> {
         let mut one = |name: &str, choices: &[&'static str]| match params.remove(name) {
             None => Ok(None),
-            Some(value) => choices
-                .iter()
-                .position(|choice| *choice == value)
-                .map(Some)
-                .ok_or_else(|| format!("{name}={} is not allowed; allowed: {}", quote(value), choices.join(", "))),
+            Some(value) => {
+                choices.iter().position(|choice| *choice == value).map(Some).ok_or_else(|| {
+                    format!(
+                        "{name}={} is not allowed; allowed: {}",
+                        quote(value),
+                        choices.join(", ")
+                    )
+                })
+            }
         };
         let transport = one(TRANSPORT, &Transport::CHOICES.map(Transport::name))?;
         let protocol = one(PROTOCOL, &Protocol::CHOICES.map(Protocol::name))?;
@@ -105,7 +112,8 @@ impl Wire {
     /// Its parameters, as far as it is not the usual one: then a selection has none of them.
     pub fn params(self) -> BTreeMap<String, String> {
         let usual = Wire::default();
-        let transport = (self.transport != usual.transport).then(|| (TRANSPORT, self.transport.name()));
+        let transport =
+            (self.transport != usual.transport).then(|| (TRANSPORT, self.transport.name()));
         let protocol = (self.protocol != usual.protocol).then(|| (PROTOCOL, self.protocol.name()));
         let named = |(name, value): (&str, &str)| (name.to_string(), value.to_string());
         transport.into_iter().chain(protocol).map(named).collect()
@@ -138,6 +146,9 @@ mod tests {
     #[test]
     fn an_unknown_value_is_refused_with_those_that_exist() {
         let refused = Wire::take(&mut params(&[("transport", "pigeon")])).unwrap_err();
-        assert_eq!(refused, "transport='pigeon' is not allowed; allowed: process, socket, tcp, tls");
+        assert_eq!(
+            refused,
+            "transport='pigeon' is not allowed; allowed: process, socket, tcp, tls"
+        );
     }
 }

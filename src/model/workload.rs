@@ -17,7 +17,8 @@ pub struct Workload {
     pub title: String,
     /// Prose for reports: what it stresses and how to read it.
     pub about: String,
-    /// Raised whenever the work done changes; results of different revisions are never compared silently.
+    /// Raised whenever the work done changes; results of different revisions are never compared
+    /// silently.
     pub revision: u32,
     /// Codes of other suites that correspond (`T611`, `SRV-21`), each with the parameters it fixes.
     pub aliases: Vec<Alias>,
@@ -33,8 +34,9 @@ pub struct Workload {
     pub tables: Vec<String>,
     /// Tables read into the cache before the test; the warm-up is checked by the contract.
     pub warm: Vec<String>,
-    /// Tables whose files are put out of the operating system's cache before and during the test, where we can reach
-    /// them, so that what the database's own cache lacks comes from the device. Which tier served the reads is measured.
+    /// Tables whose files are put out of the operating system's cache before and during the test,
+    /// where we can reach them, so that what the database's own cache lacks comes from the device.
+    /// Which tier served the reads is measured.
     pub evict: Vec<String>,
     /// True if an op commits: its routine is a procedure, one commit per transaction.
     pub commits: bool,
@@ -44,19 +46,22 @@ pub struct Workload {
     pub binds: BTreeMap<String, Bind>,
     /// Alternatives of one client-drive op; see `ClientBranch`.
     pub client: Vec<ClientBranch>,
-    /// Block names run once before the jobs start, and after they ended (also after a failure). In these names and in
-    /// those of `session`, `{{param}}` is the parameter's value; `{{org}}` the organisation, also if it is the default.
+    /// Block names run once before the jobs start, and after they ended (also after a failure). In
+    /// these names and in those of `session`, `{{param}}` is the parameter's value; `{{org}}` the
+    /// organisation, also if it is the default.
     pub setup: Vec<String>,
     pub teardown: Vec<String>,
-    /// Block names run in each job's session once, before the gate: settings that hold for this workload only.
+    /// Block names run in each job's session once, before the gate: settings that hold for this
+    /// workload only.
     pub session: Vec<String>,
-    /// Processes that worked on one op, from counters of the whole test (`seq_scans / ops`): the real number of threads
-    /// beside the one asked for by the parameter `threads`.
+    /// Processes that worked on one op, from counters of the whole test (`seq_scans / ops`): the
+    /// real number of threads beside the one asked for by the parameter `threads`.
     pub threads: Option<Expr>,
     /// For mixed workloads: the parts; jobs are dealt to them equally.
     pub parts: Vec<Part>,
-    /// The expected answer, checked by `verify` before timing. Without one (or one that says nothing of an op's rows) the
-    /// contract's claims about `rows` are checked with one op; without such claims `verify` says that it checks nothing.
+    /// The expected answer, checked by `verify` before timing. Without one (or one that says
+    /// nothing of an op's rows) the contract's claims about `rows` are checked with one op; without
+    /// such claims `verify` says that it checks nothing.
     pub answer: Option<Answer>,
     /// What must be true if the workload stressed what it says.
     pub contract: Vec<Claim>,
@@ -130,12 +135,13 @@ pub struct Param {
     pub min: Option<i64>,
     #[serde(default)]
     pub max: Option<i64>,
-    /// The table of the data set that each value chooses: `{{table}}` in SQL, `table_rows` and so on in expressions,
-    /// `table` in the lists of tables.
+    /// The table of the data set that each value chooses: `{{table}}` in SQL, `table_rows` and so
+    /// on in expressions, `table` in the lists of tables.
     #[serde(default)]
     pub table: BTreeMap<String, String>,
-    /// Values that single engines cannot give, with the reason: engine -> value -> reason. The value `>N` stands for
-    /// every number above N; `value,other=a|b` for the value together with these of another parameter.
+    /// Values that single engines cannot give, with the reason: engine -> value -> reason. The
+    /// value `>N` stands for every number above N; `value,other=a|b` for the value together with
+    /// these of another parameter.
     #[serde(default)]
     pub unavailable: BTreeMap<String, BTreeMap<String, String>>,
     /// One line for `list workloads`.
@@ -144,25 +150,39 @@ pub struct Param {
 
 impl Param {
     /// What `engine` cannot give of this parameter's value in `params`, and why, if it cannot.
-    pub fn unavailable_on(&self, engine: &str, params: &BTreeMap<String, String>) -> Option<(String, &str)> {
+    pub fn unavailable_on(
+        &self,
+        engine: &str,
+        params: &BTreeMap<String, String>,
+    ) -> Option<(String, &str)> {
         let value = params.get(&self.name)?;
         let covers = |refused: &str| match refused.strip_prefix('>') {
-            Some(limit) => limit.parse::<i64>().ok().zip(value.parse::<i64>().ok()).is_some_and(|(limit, n)| n > limit),
+            Some(limit) => limit
+                .parse::<i64>()
+                .ok()
+                .zip(value.parse::<i64>().ok())
+                .is_some_and(|(limit, n)| n > limit),
             None => refused == value,
         };
-        let met = |(name, named): (&str, &str)| params.get(name).is_some_and(|value| Claim::names(named, value));
+        let met = |(name, named): (&str, &str)| {
+            params.get(name).is_some_and(|value| Claim::names(named, value))
+        };
         let (refused, reason) = self.unavailable.get(engine)?.iter().find(|(refused, _)| {
             let (own, other) = Param::of_refused(refused);
             covers(own) && other.is_none_or(met)
         })?;
-        let beside =
-            Param::of_refused(refused).1.and_then(|(name, _)| Some(format!(" with {name}={}", params.get(name)?)));
+        let beside = Param::of_refused(refused)
+            .1
+            .and_then(|(name, _)| Some(format!(" with {name}={}", params.get(name)?)));
         Some((format!("{}={value}{}", self.name, beside.unwrap_or_default()), reason))
     }
 
-    /// What a key of `unavailable` names: the own value, and with `value,other=a|b` another parameter and its values.
+    /// What a key of `unavailable` names: the own value, and with `value,other=a|b` another
+    /// parameter and its values.
     pub fn of_refused(refused: &str) -> (&str, Option<(&str, &str)>) {
-        let both = refused.split_once(',').and_then(|(own, other)| Some((own, Some(other.split_once('=')?))));
+        let both = refused
+            .split_once(',')
+            .and_then(|(own, other)| Some((own, Some(other.split_once('=')?))));
         both.unwrap_or((refused, None))
     }
 }
@@ -192,14 +212,16 @@ pub enum Bind {
     Constant(Expr),
 }
 
-/// One alternative of a client-drive op: its statements run in order; every row of every result is read.
+/// One alternative of a client-drive op: its statements run in order; every row of every result is
+/// read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClientBranch {
     /// Percent of ops that take this branch; the branch without a chance takes the rest.
     #[serde(default)]
     pub chance: Option<Expr>,
-    /// `none`: reads only; `auto`: the single statement commits itself; `block`: begin ... commit around the steps.
+    /// `none`: reads only; `auto`: the single statement commits itself; `block`: begin ... commit
+    /// around the steps.
     #[serde(default)]
     pub commit: super::Commit,
     /// Block names, in order.
@@ -219,56 +241,67 @@ pub struct Answer {
     /// Fixed bind values for the check.
     #[serde(default)]
     pub binds: BTreeMap<String, Expr>,
-    /// Rows that the step returns; also those that one op touches, unless `routine_rows` says otherwise. A client's op that
-    /// is the step and nothing else touches these, as often as it repeats the step.
+    /// Rows that the step returns; also those that one op touches, unless `routine_rows` says
+    /// otherwise. A client's op that is the step and nothing else touches these, as often as it
+    /// repeats the step.
     #[serde(default)]
     pub rows: Option<Expr>,
-    /// Rows that one op touches (default `rows`), of the routine or of several steps of a client; may use `commits`, the
-    /// commits that the op reported, for an op whose random branch decides about the rows.
+    /// Rows that one op touches (default `rows`), of the routine or of several steps of a client;
+    /// may use `commits`, the commits that the op reported, for an op whose random branch decides
+    /// about the rows.
     #[serde(default)]
     pub routine_rows: Option<Expr>,
     /// Sums over the step's result, by column name.
     #[serde(default)]
     pub sums: BTreeMap<String, Expr>,
-    /// What the routine must return in `sink` for one op from the fixed seed 1 (within 1e-6 relative).
+    /// What the routine must return in `sink` for one op from the fixed seed 1 (within 1e-6
+    /// relative).
     #[serde(default)]
     pub sink: Option<Expr>,
 }
 
-/// A claim about counters of a whole test: `what / per` lies between `min` and `max`, or equals within 0.5 %.
+/// A claim about counters of a whole test: `what / per` lies between `min` and `max`, or equals
+/// within 0.5 %.
 ///
-/// Expressions know data set facts, numeric parameters, `jobs` and our own counts (`ops`, `rows`, `commits`, `units`).
-/// Where a parameter has the name of a count (`rows`): in `min` and `max` the parameter is meant, in `equals` the count.
+/// Expressions know data set facts, numeric parameters, `jobs` and our own counts (`ops`, `rows`,
+/// `commits`, `units`). Where a parameter has the name of a count (`rows`): in `min` and `max` the
+/// parameter is meant, in `equals` the count.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
-    /// A counter name, or one of our own counts: `ops`, `rows`, `commits`, `units`, or a fact of the test (`evicted`), or
-    /// (in a contract) a numeric parameter. A gauge (`durable`) stands for its least value during the test.
+    /// A counter name, or one of our own counts: `ops`, `rows`, `commits`, `units`, or a fact of
+    /// the test (`evicted`), or (in a contract) a numeric parameter. A gauge (`durable`) stands for
+    /// its least value during the test.
     pub what: String,
-    /// Divisor, same names; default 1. `s` = seconds from gate to end, `job_s` = seconds times jobs.
+    /// Divisor, same names; default 1. `s` = seconds from gate to end, `job_s` = seconds times
+    /// jobs.
     #[serde(default)]
     pub per: Option<String>,
     #[serde(default)]
     pub min: Option<Expr>,
     #[serde(default)]
     pub max: Option<Expr>,
-    /// For cross-checks: what the quotient must be, within 0.5 %: an expression that may use `ops`, `rows`, `commits`, `units`.
+    /// For cross-checks: what the quotient must be, within 0.5 %: an expression that may use `ops`,
+    /// `rows`, `commits`, `units`.
     #[serde(default)]
     pub equals: Option<Expr>,
-    /// A counter, gauge or own count without which the claim says nothing: it is judged unless this is known to be 0.
+    /// A counter, gauge or own count without which the claim says nothing: it is judged unless this
+    /// is known to be 0.
     #[serde(default)]
     pub when: Option<String>,
-    /// Verdict if the claim does not hold (default `invalid`); `conditional` for what only restricts a figure's meaning.
+    /// Verdict if the claim does not hold (default `invalid`); `conditional` for what only
+    /// restricts a figure's meaning.
     #[serde(default)]
     pub status: Option<Status>,
     /// Reason code if the claim does not hold (default `contract` or `crosscheck`).
     #[serde(default)]
     pub code: Option<ReasonCode>,
-    /// What an engine must have for the claim to hold there: counters of its probes, or what its file in `engines/` says of
-    /// it; `!name` for what it must lack.
+    /// What an engine must have for the claim to hold there: counters of its probes, or what its
+    /// file in `engines/` says of it; `!name` for what it must lack.
     #[serde(default)]
     pub needs: Vec<String>,
-    /// The engines that have all that, found by the catalogue and stored with a plan; empty = no need, so all.
+    /// The engines that have all that, found by the catalogue and stored with a plan; empty = no
+    /// need, so all.
     #[serde(default)]
     pub engines: Vec<String>,
     /// Drives for which it holds; empty = both.
@@ -284,7 +317,8 @@ pub struct Claim {
 impl Claim {
     /// The values in `a|b`, and whether they are those with which the claim does not hold (`!a|b`).
     pub fn named_values(named: &str) -> (bool, std::str::Split<'_, char>) {
-        let (without, values) = named.strip_prefix('!').map_or((false, named), |values| (true, values));
+        let (without, values) =
+            named.strip_prefix('!').map_or((false, named), |values| (true, values));
         (without, values.split('|'))
     }
 
@@ -301,7 +335,11 @@ mod tests {
 
     #[test]
     fn a_claim_holds_with_the_values_named_or_with_all_others() {
-        assert!(Claim::names("heap", "heap") && Claim::names("heap|iot", "heap") && Claim::names("!iot|hash", "heap"));
+        assert!(
+            Claim::names("heap", "heap")
+                && Claim::names("heap|iot", "heap")
+                && Claim::names("!iot|hash", "heap")
+        );
         assert!(!Claim::names("heap|iot", "hash") && !Claim::names("!heap|iot", "heap"));
     }
 }

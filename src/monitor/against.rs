@@ -1,8 +1,9 @@
 //! A load as a share of what its platform was measured to do.
 //!
-//! The utilisation law: a component that serves X units per second, each of which needs it for D seconds, is busy for U = X D of
-//! every second (Denning and Buzen, 1978). The best valid test that works with the component gives D = 1 / M from the rate M
-//! that it reached. The processors' share is read from the measured ramp, since half of them busy is not half of the throughput.
+//! The utilisation law: a component that serves X units per second, each of which needs it for D
+//! seconds, is busy for U = X D of every second (Denning and Buzen, 1978). The best valid test that
+//! works with the component gives D = 1 / M from the rate M that it reached. The processors' share
+//! is read from the measured ramp, since half of them busy is not half of the throughput.
 
 use serde::Serialize;
 
@@ -11,7 +12,8 @@ use crate::analysis::cpu;
 use crate::analysis::kpm::counter_per_s;
 use crate::model::{ReasonCode, Status, Test, TestResult};
 
-/// Units per op from which on a test counts as work with a component: fewer are by the way. Of bytes a hundred times as many.
+/// Units per op from which on a test counts as work with a component: fewer are by the way. Of
+/// bytes a hundred times as many.
 const LEAST_PER_OP: f64 = 0.1;
 /// Bytes that count as a unit.
 const UNIT_BYTES: f64 = 100.0;
@@ -72,17 +74,23 @@ struct BusyRamp {
 }
 
 impl Measured {
-    /// From the tests of a run. Of a rate without a valid test the best conditional one counts, with that status.
+    /// From the tests of a run. Of a rate without a valid test the best conditional one counts,
+    /// with that status.
     pub fn of(tests: &[Test]) -> Measured {
-        let results: Vec<&TestResult> = tests.iter().filter_map(Test::measured).filter(|test| is_plain(test)).collect();
-        let best = RATES.iter().filter(|rate| rate.component.is_some()).filter_map(|rate| best_of(rate, &results));
+        let results: Vec<&TestResult> =
+            tests.iter().filter_map(Test::measured).filter(|test| is_plain(test)).collect();
+        let best = RATES
+            .iter()
+            .filter(|rate| rate.component.is_some())
+            .filter_map(|rate| best_of(rate, &results));
         Measured { best: best.collect(), ramps: busy_ramps(&results) }
     }
 
     /// Tells of each rate how much of what was measured it is.
     pub fn cover(&self, rates: &mut [Rate]) {
         for rate in rates {
-            rate.against = if rate.id == CPU { self.of_processors(rate.now) } else { self.of_rate(rate) };
+            rate.against =
+                if rate.id == CPU { self.of_processors(rate.now) } else { self.of_rate(rate) };
         }
     }
 
@@ -95,7 +103,8 @@ impl Measured {
 
     /// The median over the ramps: how much of the throughput so busy processors gave.
     fn of_processors(&self, busy_pct: f64) -> Option<Covered> {
-        let mut shares: Vec<(f64, &BusyRamp)> = self.ramps.iter().map(|ramp| (ramp.share(busy_pct), ramp)).collect();
+        let mut shares: Vec<(f64, &BusyRamp)> =
+            self.ramps.iter().map(|ramp| (ramp.share(busy_pct), ramp)).collect();
         shares.sort_by(|a, b| a.0.total_cmp(&b.0));
         let (used, ramp) = *shares.get(shares.len().checked_sub(1)? / 2)?;
         let measured = ramp.points.last()?.0;
@@ -121,13 +130,18 @@ pub fn limit(rates: &[Rate]) -> Option<Limit> {
 /// Tests that ran alone. What others did at some time is not what the platform can do.
 fn is_plain(test: &TestResult) -> bool {
     let is_recorded = test.verdict.reasons.iter().any(|reason| reason.code == ReasonCode::Recorded);
-    test.window.ops > 0 && test.beside.is_none() && test.verdict.status < Status::Invalid && !is_recorded
+    test.window.ops > 0
+        && test.beside.is_none()
+        && test.verdict.status < Status::Invalid
+        && !is_recorded
 }
 
 fn best_of(rate: &Definition, tests: &[&TestResult]) -> Option<Best> {
-    let least = if rate.counter.ends_with("_bytes") { LEAST_PER_OP * UNIT_BYTES } else { LEAST_PER_OP };
-    let is_work =
-        |test: &TestResult, counter| counter_per_s(test, counter).is_some_and(|n| n >= LEAST_PER_OP * test.ops_per_s);
+    let least =
+        if rate.counter.ends_with("_bytes") { LEAST_PER_OP * UNIT_BYTES } else { LEAST_PER_OP };
+    let is_work = |test: &TestResult, counter| {
+        counter_per_s(test, counter).is_some_and(|n| n >= LEAST_PER_OP * test.ops_per_s)
+    };
     let reached = |test: &&TestResult| {
         let per_s = counter_per_s(test, rate.counter)?;
         // Other programs read from the device, too.
@@ -152,8 +166,12 @@ fn label(test: &TestResult) -> String {
 fn busy_ramps(tests: &[&TestResult]) -> Vec<BusyRamp> {
     let mut ramps: Vec<Vec<&TestResult>> = Vec::new();
     // An open loop is as busy as it was asked to be: it is not a step of a ramp.
-    for test in tests.iter().filter(|test| test.verdict.status == Status::Valid && test.open.is_none()) {
-        let is_of = |ramp: &&mut Vec<&TestResult>| (&ramp[0].hash, ramp[0].drive) == (&test.hash, test.drive);
+    for test in
+        tests.iter().filter(|test| test.verdict.status == Status::Valid && test.open.is_none())
+    {
+        let is_of = |ramp: &&mut Vec<&TestResult>| {
+            (&ramp[0].hash, ramp[0].drive) == (&test.hash, test.drive)
+        };
         match ramps.iter_mut().find(is_of) {
             Some(ramp) => ramp.push(test),
             None => ramps.push(vec![test]),
@@ -166,16 +184,25 @@ impl BusyRamp {
     /// Up to the best test: beyond it more jobs only wait for one another.
     fn of(ramp: &[&TestResult]) -> Option<BusyRamp> {
         let best = ramp.iter().max_by(|a, b| a.ops_per_s.total_cmp(&b.ops_per_s))?;
-        let point =
-            |test: &&&TestResult| Some((cpu::busy_pct(&test.window_counters).ok()?, test.ops_per_s / best.ops_per_s));
-        let mut points: Vec<(f64, f64)> =
-            ramp.iter().filter(|test| test.jobs <= best.jobs).filter_map(|test| point(&test)).collect();
+        let point = |test: &&&TestResult| {
+            Some((cpu::busy_pct(&test.window_counters).ok()?, test.ops_per_s / best.ops_per_s))
+        };
+        let mut points: Vec<(f64, f64)> = ramp
+            .iter()
+            .filter(|test| test.jobs <= best.jobs)
+            .filter_map(|test| point(&test))
+            .collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         let busiest = points.last()?.0;
-        (busiest >= LEAST_BUSY_PCT).then(|| BusyRamp { points, workload: label(best), jobs: best.jobs })
+        (busiest >= LEAST_BUSY_PCT).then(|| BusyRamp {
+            points,
+            workload: label(best),
+            jobs: best.jobs,
+        })
     }
 
-    /// Share of the throughput at so busy processors: straight from idle to the first point, and between the points.
+    /// Share of the throughput at so busy processors: straight from idle to the first point, and
+    /// between the points.
     fn share(&self, busy_pct: f64) -> f64 {
         let mut from = (0.0, 0.0);
         for &to in &self.points {
@@ -195,12 +222,15 @@ mod tests {
     use crate::analysis::fixture::{at, counters};
     use crate::model::{Reason, Verdict};
 
-    /// A test with so many busy processors of 4, and per op 2 logical reads, half a commit and a read of a thousandth block.
+    /// A test with so many busy processors of 4, and per op 2 logical reads, half a commit and a
+    /// read of a thousandth block.
     fn test(jobs: u32, ops_per_s: f64, busy_pct: f64) -> TestResult {
         let mut test = at(jobs, ops_per_s);
         test.total.ops = 1000;
-        test.counters = counters(&[("logical_reads", 2000.0), ("commits", 500.0), ("physical_reads", 1.0)]);
-        test.window_counters = counters(&[("os_cpu_total_s", 100.0), ("os_cpu_idle_s", 100.0 - busy_pct)]);
+        test.counters =
+            counters(&[("logical_reads", 2000.0), ("commits", 500.0), ("physical_reads", 1.0)]);
+        test.window_counters =
+            counters(&[("os_cpu_total_s", 100.0), ("os_cpu_idle_s", 100.0 - busy_pct)]);
         test
     }
 
@@ -220,7 +250,11 @@ mod tests {
         let measured = Measured::of(&tests);
         assert_eq!(used(&measured, "logical_reads", 100.0), Some(0.25));
         assert_eq!(used(&measured, "commits", 60.0), Some(0.6));
-        assert_eq!(used(&measured, "physical_reads", 1.0), None, "one read in a thousand ops is by the way");
+        assert_eq!(
+            used(&measured, "physical_reads", 1.0),
+            None,
+            "one read in a thousand ops is by the way"
+        );
         assert_eq!(used(&measured, "redo", 1.0), None, "its counter is not known");
         let reads = |blocks| {
             let mut test = test(1, 100.0, 30.0);
@@ -228,7 +262,11 @@ mod tests {
             test.window_counters.set("os_disk_reads", 5000.0);
             used(&Measured::of(&[Test::from(test)]), "device_reads", 50.0)
         };
-        assert_eq!((reads(1.0), reads(900.0)), (None, Some(0.1)), "others read from the device, too");
+        assert_eq!(
+            (reads(1.0), reads(900.0)),
+            (None, Some(0.1)),
+            "others read from the device, too"
+        );
         assert_eq!(used(&measured, CPU, 50.0), None, "the ramp ends at 60 % busy");
     }
 
@@ -236,7 +274,8 @@ mod tests {
     fn busy_processors_are_translated_by_the_ramp() {
         // Half busy gave 80 % of the throughput: the other half are siblings.
         let tests =
-            [test(1, 40.0, 25.0), test(2, 80.0, 50.0), test(4, 100.0, 95.0), test(8, 90.0, 99.0)].map(Test::from);
+            [test(1, 40.0, 25.0), test(2, 80.0, 50.0), test(4, 100.0, 95.0), test(8, 90.0, 99.0)]
+                .map(Test::from);
         let measured = Measured::of(&tests);
         let used = |busy| (used(&measured, CPU, busy).unwrap() * 1000.0).round();
         assert_eq!(
@@ -248,17 +287,26 @@ mod tests {
     #[test]
     fn the_limit_rests_on_valid_figures_and_tells_how_often_the_load_fits() {
         let doubtful = Reason::new(Status::Conditional, ReasonCode::Steal, "");
-        let faster = TestResult { verdict: Verdict::from_reasons(vec![doubtful]), ..test(4, 1000.0, 90.0) };
+        let faster =
+            TestResult { verdict: Verdict::from_reasons(vec![doubtful]), ..test(4, 1000.0, 90.0) };
         let mut tests = vec![Test::from(test(1, 100.0, 30.0)), Test::from(faster.clone())];
-        let mut rates = [rate("commits", 20.0), rate("logical_reads", 50.0), rate("log_syncs", 1e9)];
+        let mut rates =
+            [rate("commits", 20.0), rate("logical_reads", 50.0), rate("log_syncs", 1e9)];
         Measured::of(&tests).cover(&mut rates);
         let first = limit(&rates).unwrap();
         assert_eq!((first.component, first.used, first.at_times), ("transactions", 0.4, 2.5));
         tests.remove(0);
         Measured::of(&tests).cover(&mut rates);
         let covered = rates[0].against.as_ref().unwrap();
-        assert_eq!((covered.status, covered.used, limit(&rates)), (Status::Conditional, 0.04, None));
-        let invalid = Verdict::from_reasons(vec![Reason::new(Status::Invalid, ReasonCode::Errors, "")]);
-        assert_eq!(Measured::of(&[Test::from(TestResult { verdict: invalid, ..faster })]), Measured::default());
+        assert_eq!(
+            (covered.status, covered.used, limit(&rates)),
+            (Status::Conditional, 0.04, None)
+        );
+        let invalid =
+            Verdict::from_reasons(vec![Reason::new(Status::Invalid, ReasonCode::Errors, "")]);
+        assert_eq!(
+            Measured::of(&[Test::from(TestResult { verdict: invalid, ..faster })]),
+            Measured::default()
+        );
     }
 }

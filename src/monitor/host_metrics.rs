@@ -1,5 +1,6 @@
-//! Figures of this machine under the names of node_exporter (<https://github.com/prometheus/node_exporter>), for whoever measures
-//! a database here from elsewhere.
+//! Figures of this machine under the names of node_exporter
+//! (<https://github.com/prometheus/node_exporter>), for whoever measures a database here from
+//! elsewhere.
 
 use procfs::process::Process;
 use procfs::{CpuInfo, CpuTime, Current, CurrentSI, DiskStat, KernelStats, Meminfo};
@@ -15,8 +16,10 @@ const CPU_INFO: Family = info("node_cpu", "Model and place of each processor.");
 const UNAME: Family = info("node_uname", "The kernel.");
 const SYSTEM: Family = info("node_os", "The distribution.");
 const PROBE: Family = info("dbdyno_probe", "Who tells this.");
-const FILE_SYSTEM: Family = gauge("node_filesystem_size_bytes", "Size of each file system on a device.");
-const RECEIVED: Family = counter("node_network_receive_bytes", "Bytes received by each network device.");
+const FILE_SYSTEM: Family =
+    gauge("node_filesystem_size_bytes", "Size of each file system on a device.");
+const RECEIVED: Family =
+    counter("node_network_receive_bytes", "Bytes received by each network device.");
 const SENT: Family = counter("node_network_transmit_bytes", "Bytes sent by each network device.");
 
 /// A figure of a disk.
@@ -25,11 +28,21 @@ type OfDisk = fn(&DiskStat) -> Option<f64>;
 const DISK: [(Family, OfDisk); 7] = [
     (counter("node_disk_reads_completed", "Reads completed."), |disk| Some(disk.reads as f64)),
     (counter("node_disk_writes_completed", "Writes completed."), |disk| Some(disk.writes as f64)),
-    (counter("node_disk_read_bytes", "Bytes read."), |disk| Some(disk.sectors_read as f64 * SECTOR_BYTES)),
-    (counter("node_disk_written_bytes", "Bytes written."), |disk| Some(disk.sectors_written as f64 * SECTOR_BYTES)),
-    (counter("node_disk_read_time_seconds", "Duration of reads, summed."), |disk| Some(disk.time_reading as f64 / 1e3)),
-    (counter("node_disk_io_time_seconds", "Time with a request."), |disk| Some(disk.time_in_progress as f64 / 1e3)),
-    (counter("node_disk_flush_requests", "Flushes of the write cache."), |disk| Some(disk.flushes? as f64)),
+    (counter("node_disk_read_bytes", "Bytes read."), |disk| {
+        Some(disk.sectors_read as f64 * SECTOR_BYTES)
+    }),
+    (counter("node_disk_written_bytes", "Bytes written."), |disk| {
+        Some(disk.sectors_written as f64 * SECTOR_BYTES)
+    }),
+    (counter("node_disk_read_time_seconds", "Duration of reads, summed."), |disk| {
+        Some(disk.time_reading as f64 / 1e3)
+    }),
+    (counter("node_disk_io_time_seconds", "Time with a request."), |disk| {
+        Some(disk.time_in_progress as f64 / 1e3)
+    }),
+    (counter("node_disk_flush_requests", "Flushes of the write cache."), |disk| {
+        Some(disk.flushes? as f64)
+    }),
 ];
 
 const fn counter(name: &'static str, help: &'static str) -> Family {
@@ -59,7 +72,8 @@ pub fn text() -> String {
 fn machine(page: &mut Page) {
     let known = host::disclosure(None);
     let fact = |section: &str, name: &str| known.get(section, name).map(String::from);
-    let with = |label: &'static str, value: Option<String>| value.map(|value| (vec![(label, value)], 1.0));
+    let with =
+        |label: &'static str, value: Option<String>| value.map(|value| (vec![(label, value)], 1.0));
     page.add(&UNAME, with("release", fact("os", "kernel")));
     page.add(&SYSTEM, with("pretty_name", fact("os", "distribution")));
     page.add(&CPU_INFO, places());
@@ -67,11 +81,13 @@ fn machine(page: &mut Page) {
 
 /// Of each processor what `/proc/cpuinfo` says.
 fn places() -> Vec<(Labels, f64)> {
-    const NAMES: [(&str, &str); 3] = [("core", "core id"), ("package", "physical id"), ("model_name", "model name")];
+    const NAMES: [(&str, &str); 3] =
+        [("core", "core id"), ("package", "physical id"), ("model_name", "model name")];
     let Ok(info) = CpuInfo::current() else { return Vec::new() };
     let place = |cpu: usize| {
         let known = info.get_info(cpu)?;
-        let told = NAMES.iter().filter_map(|(label, name)| Some((*label, known.get(name)?.to_string())));
+        let told =
+            NAMES.iter().filter_map(|(label, name)| Some((*label, known.get(name)?.to_string())));
         Some(([("cpu", cpu.to_string())].into_iter().chain(told).collect(), 1.0))
     };
     (0..info.num_cores()).filter_map(place).collect()
@@ -95,7 +111,9 @@ fn processors(page: &mut Page) {
     let times = KernelStats::current().map(|stats| stats.cpu_time).unwrap_or_default();
     let ticks_per_s = procfs::ticks_per_second() as f64;
     let one = |(cpu, time): (usize, &CpuTime)| {
-        let known = modes(time).into_iter().filter_map(|(mode, ticks)| Some((mode, ticks? as f64 / ticks_per_s)));
+        let known = modes(time)
+            .into_iter()
+            .filter_map(|(mode, ticks)| Some((mode, ticks? as f64 / ticks_per_s)));
         let labels = |mode: &str| vec![("cpu", cpu.to_string()), ("mode", mode.to_string())];
         known.map(|(mode, seconds)| (labels(mode), seconds)).collect::<Vec<_>>()
     };
@@ -120,7 +138,10 @@ fn disks(page: &mut Page) {
         let one = |disk: &DiskStat| Some((vec![("device", disk.name.clone())], value(disk)?));
         page.add(family, disks.iter().filter_map(one));
     }
-    let mounts = Process::myself().and_then(|process| process.mountinfo()).map(|mounts| mounts.0).unwrap_or_default();
+    let mounts = Process::myself()
+        .and_then(|process| process.mountinfo())
+        .map(|mounts| mounts.0)
+        .unwrap_or_default();
     let on_device = mounts.into_iter().filter_map(|mount| {
         let device = mount.mount_source.filter(|source| source.starts_with("/dev/"))?;
         let size = rustix::fs::statvfs(&mount.mount_point).ok()?;

@@ -5,11 +5,18 @@ use super::open_metrics::{Family, Kind, Labels, Page};
 use super::rates::{CPU, RATES, Rate};
 use super::run_metrics;
 
-const TARGET: Family = Family { name: "dbdyno_monitor", kind: Kind::Info, help: "The database that is watched." };
-const NOW: Family =
-    Family { name: "dbdyno_live_rate", kind: Kind::Gauge, help: "What the database does, in the unit of the KPM." };
-const PEAK: Family =
-    Family { name: "dbdyno_live_peak", kind: Kind::Gauge, help: "The highest rate since the monitor began." };
+const TARGET: Family =
+    Family { name: "dbdyno_monitor", kind: Kind::Info, help: "The database that is watched." };
+const NOW: Family = Family {
+    name: "dbdyno_live_rate",
+    kind: Kind::Gauge,
+    help: "What the database does, in the unit of the KPM.",
+};
+const PEAK: Family = Family {
+    name: "dbdyno_live_peak",
+    kind: Kind::Gauge,
+    help: "The highest rate since the monitor began.",
+};
 const USED: Family = Family {
     name: "dbdyno_live_used_ratio",
     kind: Kind::Gauge,
@@ -25,8 +32,11 @@ const BUSY: Family = Family {
     kind: Kind::Gauge,
     help: "Share of the host's processors that is busy.",
 };
-const SESSIONS: Family =
-    Family { name: "dbdyno_live_sessions", kind: Kind::Gauge, help: "Sessions at work or waiting, by class of event." };
+const SESSIONS: Family = Family {
+    name: "dbdyno_live_sessions",
+    kind: Kind::Gauge,
+    help: "Sessions at work or waiting, by class of event.",
+};
 
 /// Everything that is told of a database at work, beside the build.
 pub const FAMILIES: [&Family; 7] = [&TARGET, &NOW, &PEAK, &USED, &TIMES, &BUSY, &SESSIONS];
@@ -39,16 +49,22 @@ pub fn text(target: &str, look: &Look) -> String {
     let rates = || look.rates.iter().filter(|rate| rate.id != CPU);
     page.add(&NOW, rates().map(|rate| (labels(rate), rate.now)));
     page.add(&PEAK, rates().map(|rate| (labels(rate), rate.peak)));
-    let used = |rate: &Rate| Some((vec![("kpm", rate.id.to_string())], rate.against.as_ref()?.used));
+    let used =
+        |rate: &Rate| Some((vec![("kpm", rate.id.to_string())], rate.against.as_ref()?.used));
     page.add(&USED, look.rates.iter().filter_map(used));
-    let limit = |limit: &super::against::Limit| (vec![("component", limit.component.to_string())], limit.at_times);
+    let limit = |limit: &super::against::Limit| {
+        (vec![("component", limit.component.to_string())], limit.at_times)
+    };
     page.add(&TIMES, look.limit.iter().map(limit));
     let busy = look.rates.iter().filter(|rate| rate.id == CPU);
     page.add(&BUSY, busy.map(|rate| (Labels::new(), rate.now / 100.0)));
     let mut classes = std::collections::BTreeMap::<&str, u64>::new();
     look.seen.iter().for_each(|(event, count)| *classes.entry(&event.class).or_default() += count);
     let mean = |count: u64| count as f64 / look.glances.max(1) as f64;
-    page.add(&SESSIONS, classes.iter().map(|(class, count)| (vec![("class", class.to_string())], mean(*count))));
+    page.add(
+        &SESSIONS,
+        classes.iter().map(|(class, count)| (vec![("class", class.to_string())], mean(*count))),
+    );
     page.end()
 }
 
@@ -64,9 +80,11 @@ mod tests {
 
     #[test]
     fn a_look_is_told_with_its_rates_and_the_limit() {
-        let rate = |id, now| Rate { id, title: "", unit: "tps", now, peak: 2.0 * now, against: None };
+        let rate =
+            |id, now| Rate { id, title: "", unit: "tps", now, peak: 2.0 * now, against: None };
         let limit = Some(Limit { component: "log writer", used: 0.4, at_times: 2.5 });
-        let look = Look { rates: vec![rate("commits", 10.0), rate(CPU, 50.0)], limit, ..Look::default() };
+        let look =
+            Look { rates: vec![rate("commits", 10.0), rate(CPU, 50.0)], limit, ..Look::default() };
         let text = text("any://db", &look);
         for line in [
             "dbdyno_monitor_info{target=\"any://db\"} 1",

@@ -1,4 +1,5 @@
-//! Live figures: a run under way as metrics, and a database at work beside what its platform was measured to do. Prints nothing.
+//! Live figures: a run under way as metrics, and a database at work beside what its platform was
+//! measured to do. Prints nothing.
 
 pub mod against;
 pub mod host_metrics;

@@ -1,4 +1,5 @@
-//! A database at work, looked at from outside: its counters once an interval, its sessions some times in between.
+//! A database at work, looked at from outside: its counters once an interval, its sessions some
+//! times in between.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
@@ -13,11 +14,14 @@ use crate::campaign::{Platform, Request};
 use crate::catalog::Catalog;
 use crate::engine::{Access, Session};
 use crate::error::{Error, Result};
-use crate::model::{Counters, Disclosure, Event, Profile, ProfileRow, RunRecord, Seen, Target, Test};
+use crate::model::{
+    Counters, Disclosure, Event, Profile, ProfileRow, RunRecord, Seen, Target, Test,
+};
 use crate::probe::{self, ProbeContext, ProbeSet, ProfileReading, Sessions, SqlProbe, Whose};
 use crate::sql::Block;
 
-/// Between two looks at the sessions, unless the interval is shorter: as often as Oracle's active session history.
+/// Between two looks at the sessions, unless the interval is shorter: as often as Oracle's active
+/// session history.
 pub const GLANCE: Duration = Duration::from_secs(1);
 /// Intervals over which waits are counted.
 const WAITS_OVER: usize = 30;
@@ -42,7 +46,8 @@ pub struct Look {
     pub rates: Vec<Rate>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<Limit>,
-    /// Sessions that were at work or waited within a statement, on average; absent if they cannot be seen.
+    /// Sessions that were at work or waited within a statement, on average; absent if they cannot
+    /// be seen.
     pub sessions: Option<f64>,
     /// What they did, over the last seconds: the most frequent first.
     pub waits: Vec<Wait>,
@@ -118,7 +123,8 @@ impl Observer {
     /// Opens an existing server and reads it once. Nothing is created.
     ///
     /// # Errors
-    /// The target is not an existing server, or does not answer; of kind `NoPassword` if the user may be asked for one.
+    /// The target is not an existing server, or does not answer; of kind `NoPassword` if the user
+    /// may be asked for one.
     pub fn open(catalog: &Catalog, request: &Request) -> Result<Observer> {
         let Target::Existing { .. } = request.target else {
             let what = "is not a server that others use: only the URL of one can be monitored";
@@ -160,12 +166,22 @@ impl Observer {
     ///
     /// # Errors
     /// The platform is not the one of the run, naming what differs.
-    pub fn compare_with(&mut self, catalog: &Catalog, run: &RunRecord, tests: &[Test]) -> Result<()> {
+    pub fn compare_with(
+        &mut self,
+        catalog: &Catalog,
+        run: &RunRecord,
+        tests: &[Test],
+    ) -> Result<()> {
         let found = self.differences(catalog, run, tests);
         if !found.is_empty() {
             let shown: Vec<String> = found.iter().take(3).map(told).collect();
-            let more = if found.len() > 3 { format!(" and {} more", found.len() - 3) } else { String::new() };
-            let what = format!("the platform of run {} differs: {}{more}", run.id, shown.join("; "));
+            let more = if found.len() > 3 {
+                format!(" and {} more", found.len() - 3)
+            } else {
+                String::new()
+            };
+            let what =
+                format!("the platform of run {} differs: {}{more}", run.id, shown.join("; "));
             return Err(Error::usage("--against", what)
                 .advise("measure this one with 'dbdyno run'; what is not stated may be hidden from the role"));
         }
@@ -180,10 +196,13 @@ impl Observer {
         for section in sections {
             here.disclosure.0.remove(section);
             let facts = self.disclosure.0.get(section).cloned();
-            facts.into_iter().for_each(|facts| drop(here.disclosure.0.insert(section.into(), facts)));
+            facts
+                .into_iter()
+                .for_each(|facts| drop(here.disclosure.0.insert(section.into(), facts)));
         }
         // Not the platform's.
-        let of_connection = run.disclosure.0.get("settings").and_then(|facts| facts.get(CONNECTION).cloned());
+        let of_connection =
+            run.disclosure.0.get("settings").and_then(|facts| facts.get(CONNECTION).cloned());
         let settings = here.disclosure.0.entry("settings".into()).or_default();
         settings.remove(CONNECTION);
         of_connection.into_iter().for_each(|value| drop(settings.insert(CONNECTION.into(), value)));
@@ -254,7 +273,8 @@ impl Observer {
         })
     }
 
-    /// What the sessions were seen at in the interval that ends; kept for the waits of the last ones.
+    /// What the sessions were seen at in the interval that ends; kept for the waits of the last
+    /// ones.
     fn end_glances(&mut self) -> (Sightings, u64) {
         let ended = std::mem::take(&mut self.glances);
         self.past.push_back(ended.0.clone());
@@ -269,13 +289,17 @@ impl Observer {
             // A server that has gone is the reason, not what it cannot be asked for.
             self.platform.database.session().map_err(|error| error.at(self.platform.label()))?;
         }
-        self.missing.extend(reading.failed.into_iter().map(|(probe, why)| format!("{probe}: {why}")));
+        self.missing
+            .extend(reading.failed.into_iter().map(|(probe, why)| format!("{probe}: {why}")));
         Ok((reading.counters, reading.cost_ms))
     }
 
     fn waits(&self) -> Vec<Wait> {
         let mut sum = Sightings::new();
-        self.past.iter().flatten().for_each(|(event, count)| *sum.entry(event.clone()).or_default() += count);
+        self.past
+            .iter()
+            .flatten()
+            .for_each(|(event, count)| *sum.entry(event.clone()).or_default() += count);
         ranked(&sum)
     }
 
@@ -290,7 +314,9 @@ impl Observer {
         let mut reading = sessions.profiles();
         reading.retain(|name, _| name == STATEMENTS);
         if let Some((at, before)) = &self.statements.before {
-            let profile = probe::profiles_between(before, reading.clone()).remove(STATEMENTS).unwrap_or_default();
+            let profile = probe::profiles_between(before, reading.clone())
+                .remove(STATEMENTS)
+                .unwrap_or_default();
             self.missing.extend(profile.missing.iter().map(|why| format!("statements: {why}")));
             self.statements.top = top(&profile, (now - *at).as_secs_f64());
         }
@@ -309,8 +335,13 @@ fn sessions(platform: &Platform, blocks: &[&Block]) -> Result<Option<Sessions>> 
 
 /// Of the server's host, as far as somebody tells of it, and of the server.
 fn probes(platform: &Platform, blocks: &[&Block], host: HostFigures) -> Result<ProbeSet> {
-    let (storage, server_pids) = (platform.database.storage_path(), platform.database.server_pids());
-    let context = ProbeContext { storage: storage.as_deref(), server_pids: &server_pids, ..ProbeContext::default() };
+    let (storage, server_pids) =
+        (platform.database.storage_path(), platform.database.server_pids());
+    let context = ProbeContext {
+        storage: storage.as_deref(),
+        server_pids: &server_pids,
+        ..ProbeContext::default()
+    };
     let mut probes = host.probes(|| ProbeSet::onlooker(&context));
     probes.push(Box::new(SqlProbe::new(session(platform)?, blocks)));
     Ok(probes)
@@ -318,7 +349,11 @@ fn probes(platform: &Platform, blocks: &[&Block], host: HostFigures) -> Result<P
 
 fn told(difference: &Difference) -> String {
     let Difference { section, fact, base, other, .. } = difference;
-    format!("{section} {fact} is {} here, was {}", crate::error::quote(other), crate::error::quote(base))
+    format!(
+        "{section} {fact} is {} here, was {}",
+        crate::error::quote(other),
+        crate::error::quote(base)
+    )
 }
 
 /// The most frequent events.
@@ -338,7 +373,11 @@ fn top(profile: &Profile, elapsed_s: f64) -> Vec<Statement> {
     let statement = |row: &ProfileRow| {
         let (calls, time_ms) = (row.values.get("calls"), row.values.get("time_ms"));
         let mean_ms = time_ms.zip(calls.filter(|calls| *calls > 0.0)).map(|(ms, calls)| ms / calls);
-        Statement { text: row.name.clone(), calls_per_s: calls.map(|calls| calls / elapsed_s), mean_ms }
+        Statement {
+            text: row.name.clone(),
+            calls_per_s: calls.map(|calls| calls / elapsed_s),
+            mean_ms,
+        }
     };
     profile.rows.iter().take(MOST).map(statement).collect()
 }
@@ -351,17 +390,25 @@ mod tests {
 
     #[test]
     fn the_most_frequent_waits_come_first() {
-        let event =
-            |name: &str| Event { class: "IO".into(), name: name.into(), activity: Activity::Other, background: false };
+        let event = |name: &str| Event {
+            class: "IO".into(),
+            name: name.into(),
+            activity: Activity::Other,
+            background: false,
+        };
         let sightings = Sightings::from([(event("a"), 1), (event("b"), 3)]);
-        let waits: Vec<_> = ranked(&sightings).into_iter().map(|wait| (wait.event, wait.share)).collect();
+        let waits: Vec<_> =
+            ranked(&sightings).into_iter().map(|wait| (wait.event, wait.share)).collect();
         assert_eq!(waits, [("b".to_string(), 0.75), ("a".to_string(), 0.25)]);
         assert!(ranked(&Sightings::new()).is_empty());
     }
 
     #[test]
     fn statements_are_per_second_and_those_that_nobody_counts_have_no_mean() {
-        let row = |values: &[(&str, f64)]| ProfileRow { name: "select 1".into(), values: counters(values) };
+        let row = |values: &[(&str, f64)]| ProfileRow {
+            name: "select 1".into(),
+            values: counters(values),
+        };
         let rows = vec![row(&[("calls", 20.0), ("time_ms", 5.0)]), row(&[("time_ms", 5.0)])];
         let found = top(&Profile { rows, ..Profile::default() }, 10.0);
         assert_eq!((found[0].calls_per_s, found[0].mean_ms), (Some(2.0), Some(0.25)));

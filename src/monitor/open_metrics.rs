@@ -1,4 +1,5 @@
-//! Figures in the text format of OpenMetrics 1.0 (<https://prometheus.io/docs/specs/om/open_metrics_spec/>).
+//! Figures in the text format of OpenMetrics 1.0
+//! (<https://prometheus.io/docs/specs/om/open_metrics_spec/>).
 
 use std::fmt::Write;
 
@@ -55,7 +56,9 @@ const UNITS: [&str; 3] = ["seconds", "bytes", "ratio"];
 impl Family {
     /// The unit that its name ends with.
     fn unit(&self) -> Option<&'static str> {
-        UNITS.into_iter().find(|unit| self.name.strip_suffix(unit).is_some_and(|rest| rest.ends_with('_')))
+        UNITS
+            .into_iter()
+            .find(|unit| self.name.strip_suffix(unit).is_some_and(|rest| rest.ends_with('_')))
     }
 
     /// Names of its samples.
@@ -83,7 +86,8 @@ impl Page {
     /// Adds a family of states: of each one what it is, of all that it may be.
     pub fn add_states(&mut self, family: &Family, states: &[&str], samples: &[(Labels, String)]) {
         let one = |(labels, is): &(Labels, String)| -> Vec<_> {
-            let with = |state: &&str| [labels.as_slice(), &[(family.name, (*state).to_string())]].concat();
+            let with =
+                |state: &&str| [labels.as_slice(), &[(family.name, (*state).to_string())]].concat();
             states.iter().map(|state| ("", with(state), f64::from(state == is))).collect()
         };
         self.family(family, samples.iter().flat_map(one).collect());
@@ -92,10 +96,15 @@ impl Page {
     /// Adds a family of summaries.
     pub fn add_summaries(&mut self, family: &Family, samples: &[(Labels, Summary)]) {
         let one = |(labels, summary): &(Labels, Summary)| -> Vec<_> {
-            let with = |quantile: f64| [labels.as_slice(), &[("quantile", quantile.to_string())]].concat();
-            let quantiles = summary.quantiles.iter().map(|&(quantile, value)| ("", with(quantile), value));
+            let with =
+                |quantile: f64| [labels.as_slice(), &[("quantile", quantile.to_string())]].concat();
+            let quantiles =
+                summary.quantiles.iter().map(|&(quantile, value)| ("", with(quantile), value));
             quantiles
-                .chain([("_count", labels.clone(), summary.count), ("_sum", labels.clone(), summary.sum)])
+                .chain([
+                    ("_count", labels.clone(), summary.count),
+                    ("_sum", labels.clone(), summary.sum),
+                ])
                 .collect()
         };
         self.family(family, samples.iter().flat_map(one).collect());
@@ -105,9 +114,16 @@ impl Page {
     pub fn add_histograms(&mut self, family: &Family, samples: &[(Labels, Histogram)]) {
         let one = |(labels, histogram): &(Labels, Histogram)| -> Vec<_> {
             let with = |most: String| [labels.as_slice(), &[("le", most)]].concat();
-            let finite = histogram.buckets.iter().map(|&(most, count)| ("_bucket", with(most.to_string()), count));
+            let finite = histogram
+                .buckets
+                .iter()
+                .map(|&(most, count)| ("_bucket", with(most.to_string()), count));
             let all = ("_bucket", with("+Inf".into()), histogram.count);
-            let ends = [all, ("_count", labels.clone(), histogram.count), ("_sum", labels.clone(), histogram.sum)];
+            let ends = [
+                all,
+                ("_count", labels.clone(), histogram.count),
+                ("_sum", labels.clone(), histogram.sum),
+            ];
             finite.chain(ends).collect()
         };
         self.family(family, samples.iter().flat_map(one).collect());
@@ -143,7 +159,8 @@ pub struct Summary {
     pub sum: f64,
 }
 
-/// How many ops took at most so long: what can be added up over tests and machines, as quantiles cannot.
+/// How many ops took at most so long: what can be added up over tests and machines, as quantiles
+/// cannot.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Histogram {
     /// Seconds, ascending, and the ops that took at most so many.
@@ -156,7 +173,8 @@ fn in_braces(labels: &Labels) -> String {
     if labels.is_empty() {
         return String::new();
     }
-    let pairs: Vec<String> = labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
+    let pairs: Vec<String> =
+        labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
     format!("{{{}}}", pairs.join(","))
 }
 

@@ -1,4 +1,5 @@
-//! What a database does per second, in the units of the reports: from counters, with the highest seen so far.
+//! What a database does per second, in the units of the reports: from counters, with the highest
+//! seen so far.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -18,8 +19,8 @@ pub struct Definition {
     pub counter: &'static str,
     /// From the counter per second to the unit.
     pub scale: f64,
-    /// What is used up as the rate grows. None if it does not grow with the load: commits share a sync, changed blocks are
-    /// written when it suits the database.
+    /// What is used up as the rate grows. None if it does not grow with the load: commits share a
+    /// sync, changed blocks are written when it suits the database.
     pub component: Option<&'static str>,
 }
 
@@ -35,7 +36,11 @@ const fn rate(
 pub const RATES: [Definition; 9] = [
     rate(("commits", "Commits", "tps"), ("commits", 1.0), Some("transactions")),
     rate(("logical_reads", "Logical reads", "dbps"), ("logical_reads", 1.0), Some("buffer cache")),
-    rate(("physical_reads", "Physical reads", "iops"), ("physical_reads", 1.0), Some("reads from files")),
+    rate(
+        ("physical_reads", "Physical reads", "iops"),
+        ("physical_reads", 1.0),
+        Some("reads from files"),
+    ),
     rate(("device_reads", "Device reads", "iops"), ("os_disk_reads", 1.0), Some("device")),
     rate(("redo", "REDO", "MB/s"), ("wal_bytes", 1e-6), Some("log writer")),
     rate(("log_syncs", "Log syncs", "1/s"), ("wal_syncs", 1.0), None),
@@ -73,8 +78,8 @@ pub struct Peaks {
 }
 
 impl Peaks {
-    /// The rates after an interval of so many seconds in which the counters grew by `grown`. A counter that fell was reset: its
-    /// rate is not known.
+    /// The rates after an interval of so many seconds in which the counters grew by `grown`. A
+    /// counter that fell was reset: its rate is not known.
     pub fn rates(&mut self, grown: &Counters, interval_s: f64) -> Vec<Rate> {
         self.last.push_back((grown.clone(), interval_s));
         let too_many = self.last.len().saturating_sub(OVER);
@@ -87,14 +92,21 @@ impl Peaks {
     }
 
     fn means(&mut self, grown: &Counters, interval_s: f64) -> Vec<Rate> {
-        let per_s = |definition: &Definition| Some(grown.get(definition.counter)? / interval_s * definition.scale);
-        let shown = |(id, title, unit), now: Option<f64>| Some((id, title, unit, now.filter(|now| is_rate(*now))?));
+        let per_s = |definition: &Definition| {
+            Some(grown.get(definition.counter)? / interval_s * definition.scale)
+        };
+        let shown = |(id, title, unit), now: Option<f64>| {
+            Some((id, title, unit, now.filter(|now| is_rate(*now))?))
+        };
         let rates = RATES.iter().map(|rate| shown((rate.id, rate.title, rate.unit), per_s(rate)));
         let busy = shown((CPU, "CPU busy", "%"), cpu::busy_pct(grown).ok());
         rates.chain([busy]).flatten().map(|row| self.row(row)).collect()
     }
 
-    fn row(&mut self, (id, title, unit, now): (&'static str, &'static str, &'static str, f64)) -> Rate {
+    fn row(
+        &mut self,
+        (id, title, unit, now): (&'static str, &'static str, &'static str, f64),
+    ) -> Rate {
         let peak = self.highest.entry(id).or_insert(now);
         *peak = peak.max(now);
         Rate { id, title, unit, now, peak: *peak, against: None }
@@ -105,7 +117,8 @@ fn is_rate(now: f64) -> bool {
     now.is_finite() && now >= 0.0
 }
 
-/// Counters that a recording keeps of each interval: those that rates and waits are made of, with four significant digits.
+/// Counters that a recording keeps of each interval: those that rates and waits are made of, with
+/// four significant digits.
 pub fn kept(grown: &Counters) -> Counters {
     let wanted = |name: &str| RATES.iter().any(|rate| rate.counter == name) || HOST.contains(&name);
     let known = grown.0.iter().filter(|(name, _)| wanted(name));
@@ -133,7 +146,10 @@ mod tests {
         let rates: Vec<_> = rates.iter().map(|rate| (rate.id, rate.now, rate.peak)).collect();
         assert_eq!(rates, [("commits", 200.0, 250.0)], "a log that shrank is another one");
         let last = (0..5).map(|_| peaks.rates(&grown(30.0, 3e6), 1.0)).last().unwrap();
-        assert_eq!((last[0].now, last[1].unit, last[1].now, last[1].peak), (30.0, "MB/s", 3.0, 3.0));
+        assert_eq!(
+            (last[0].now, last[1].unit, last[1].now, last[1].peak),
+            (30.0, "MB/s", 3.0, 3.0)
+        );
     }
 
     #[test]
@@ -145,7 +161,8 @@ mod tests {
 
     #[test]
     fn a_recording_keeps_little() {
-        let grown = counters(&[("commits", 123_456.0), ("index_scans", 7.0), ("os_cpu_idle_s", 1.0)]);
+        let grown =
+            counters(&[("commits", 123_456.0), ("index_scans", 7.0), ("os_cpu_idle_s", 1.0)]);
         assert_eq!(kept(&grown), counters(&[("commits", 123_500.0), ("os_cpu_idle_s", 1.0)]));
     }
 }

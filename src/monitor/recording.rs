@@ -1,4 +1,5 @@
-//! What a database did, kept in a results file: a run of tests of ten minutes, each with its seconds, waits and statements.
+//! What a database did, kept in a results file: a run of tests of ten minutes, each with its
+//! seconds, waits and statements.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +7,8 @@ use super::observer::{Look, Sightings, Wait};
 use super::rates::{Peaks, kept};
 use crate::error::Result;
 use crate::model::{
-    Better, Counters, Disclosure, Drive, EventCount, Kpm, KpmValue, Reason, ReasonCode, RunKind, RunRecord, RunStatus,
-    SeriesPoint, Status, Test, TestResult, Verdict, Waits,
+    Better, Counters, Disclosure, Drive, EventCount, Kpm, KpmValue, Reason, ReasonCode, RunKind,
+    RunRecord, RunStatus, SeriesPoint, Status, Test, TestResult, Verdict, Waits,
 };
 use crate::store::{self, Store};
 
@@ -67,7 +68,9 @@ impl Recording {
     pub fn add(&mut self, look: &Look) -> Result<()> {
         self.series.push(point(look, self.began.t_s));
         self.grown.add(&look.grown);
-        look.seen.iter().for_each(|(event, count)| *self.seen.0.entry(event.clone()).or_default() += count);
+        look.seen
+            .iter()
+            .for_each(|(event, count)| *self.seen.0.entry(event.clone()).or_default() += count);
         self.seen.1 += look.glances;
         if look.t_s - self.began.t_s >= TEST_S { self.store_test(look.t_s) } else { Ok(()) }
     }
@@ -123,9 +126,11 @@ fn record(subject: Subject) -> RunRecord {
     }
 }
 
-/// Nobody knows what others would have done at most: a recording supports no statement about the platform.
+/// Nobody knows what others would have done at most: a recording supports no statement about the
+/// platform.
 fn observed(seq: u32, started_at: String) -> TestResult {
-    let unit = |value, unit: &str| Kpm { value, unit: unit.into(), better: Better::Higher, scale: 1.0 };
+    let unit =
+        |value, unit: &str| Kpm { value, unit: unit.into(), better: Better::Higher, scale: 1.0 };
     let text = "what others did, recorded: not what the platform can do";
     let reason = Reason::new(Status::Conditional, ReasonCode::Recorded, text);
     TestResult {
@@ -135,7 +140,11 @@ fn observed(seq: u32, started_at: String) -> TestResult {
         title: "what others did".into(),
         hash: LIVE.into(),
         verdict: Verdict::from_reasons(vec![reason]),
-        ..TestResult::empty(unit(KpmValue::Counter("commits".into()), "tps"), Drive::Client, started_at)
+        ..TestResult::empty(
+            unit(KpmValue::Counter("commits".into()), "tps"),
+            Drive::Client,
+            started_at,
+        )
     }
 }
 
@@ -144,7 +153,9 @@ fn point(look: &Look, began_s: f64) -> SeriesPoint {
     let mut sessions: BTreeMap<String, f64> = BTreeMap::new();
     let all: u64 = look.seen.values().sum();
     let mean = |count: u64| look.sessions.unwrap_or(0.0) * count as f64 / all.max(1) as f64;
-    look.seen.iter().for_each(|(event, count)| *sessions.entry(event.class.clone()).or_default() += mean(*count));
+    look.seen.iter().for_each(|(event, count)| {
+        *sessions.entry(event.class.clone()).or_default() += mean(*count)
+    });
     sessions.values_mut().for_each(|mean| *mean = (*mean * 100.0).round() / 100.0);
     let round = |s: f64| (s * 1000.0).round() / 1000.0;
     SeriesPoint {
@@ -169,7 +180,14 @@ fn waits((seen, glances): (Sightings, u64), window_s: f64) -> Waits {
     let mut events: Vec<EventCount> = seen.into_iter().map(count).collect();
     events.sort_by_key(|count| std::cmp::Reverse(count.samples));
     let (samples, due, sessions) = (glances, glances, all);
-    Waits { period_s: window_s / glances.max(1) as f64, samples, due, sessions, events, ..Waits::default() }
+    Waits {
+        period_s: window_s / glances.max(1) as f64,
+        samples,
+        due,
+        sessions,
+        events,
+        ..Waits::default()
+    }
 }
 
 /// What was seen, from the seconds of a recording; rates are as exact as what was kept.
@@ -184,8 +202,11 @@ pub fn looks(tests: &[Test]) -> Vec<Look> {
 
 fn look(point: &SeriesPoint, began_s: f64, peaks: &mut Peaks) -> Look {
     let sessions: f64 = point.sessions.values().sum();
-    let wait =
-        |(class, mean): (&String, &f64)| Wait { class: class.clone(), event: String::new(), share: mean / sessions };
+    let wait = |(class, mean): (&String, &f64)| Wait {
+        class: class.clone(),
+        event: String::new(),
+        share: mean / sessions,
+    };
     let mut waits: Vec<Wait> = point.sessions.iter().map(wait).collect();
     waits.sort_by(|a, b| b.share.total_cmp(&a.share));
     Look {
@@ -205,10 +226,22 @@ mod tests {
     use crate::model::{Activity, Event};
 
     fn seen(t_s: f64, commits: f64) -> Look {
-        let event =
-            Event { class: "IO".into(), name: "WALSync".into(), activity: Activity::LogSync, background: false };
-        let grown = counters(&[("commits", commits), ("os_cpu_total_s", 2.0), ("os_cpu_idle_s", 1.0)]);
-        Look { t_s, interval_s: 1.0, sessions: Some(1.5), grown, seen: [(event, 6)].into(), ..Look::default() }
+        let event = Event {
+            class: "IO".into(),
+            name: "WALSync".into(),
+            activity: Activity::LogSync,
+            background: false,
+        };
+        let grown =
+            counters(&[("commits", commits), ("os_cpu_total_s", 2.0), ("os_cpu_idle_s", 1.0)]);
+        Look {
+            t_s,
+            interval_s: 1.0,
+            sessions: Some(1.5),
+            grown,
+            seen: [(event, 6)].into(),
+            ..Look::default()
+        }
     }
 
     #[test]
@@ -218,7 +251,8 @@ mod tests {
             ([seen(1.0, 50.0), seen(2.0, 30.0)].iter().map(|look| point(look, 0.0)).collect(), 2.0);
         let looks = looks(&[Test::from(test.clone()), Test::from(test)]);
         assert_eq!(looks.iter().map(|look| look.t_s).collect::<Vec<_>>(), [1.0, 2.0, 3.0, 4.0]);
-        let rates: Vec<_> = looks[1].rates.iter().map(|rate| (rate.id, rate.now, rate.peak)).collect();
+        let rates: Vec<_> =
+            looks[1].rates.iter().map(|rate| (rate.id, rate.now, rate.peak)).collect();
         assert_eq!(rates, [("commits", 40.0, 50.0), (super::super::rates::CPU, 50.0, 50.0)]);
         assert_eq!(
             (looks[1].sessions, looks[1].waits[0].class.as_str(), looks[1].waits[0].share),
@@ -239,8 +273,8 @@ mod tests {
         };
         let mut recording = Recording::begin(Store::open(&path).unwrap(), subject).unwrap();
         let names = super::super::rates::RATES.iter().map(|rate| (rate.counter, 123_456.789));
-        let host =
-            ["os_cpu_total_s", "os_cpu_idle_s", "os_cpu_iowait_s", "os_cpu_steal_s"].map(|name| (name, 1.234_567));
+        let host = ["os_cpu_total_s", "os_cpu_idle_s", "os_cpu_iowait_s", "os_cpu_steal_s"]
+            .map(|name| (name, 1.234_567));
         let grown = counters(&names.chain(host).collect::<Vec<_>>());
         let seconds = 2000;
         for second in 1..=seconds {
@@ -251,8 +285,10 @@ mod tests {
         recording.end(f64::from(seconds), RunStatus::Finished).unwrap();
         let tests = Store::open_to_read(&path).unwrap().tests(1).unwrap();
         assert_eq!((tests.len(), looks(&tests).len()), (4, 2000));
-        let bytes: u64 =
-            std::fs::read_dir(directory.path()).unwrap().map(|file| file.unwrap().metadata().unwrap().len()).sum();
+        let bytes: u64 = std::fs::read_dir(directory.path())
+            .unwrap()
+            .map(|file| file.unwrap().metadata().unwrap().len())
+            .sum();
         let of_a_day = bytes as f64 / f64::from(seconds) * 86_400.0;
         assert!(of_a_day < 50e6, "{of_a_day} bytes");
     }
@@ -260,7 +296,10 @@ mod tests {
     #[test]
     fn a_recording_supports_no_statement() {
         let test = observed(1, String::new());
-        assert_eq!((test.verdict.status, test.verdict.reasons[0].code.as_str()), (Status::Conditional, "recorded"));
+        assert_eq!(
+            (test.verdict.status, test.verdict.reasons[0].code.as_str()),
+            (Status::Conditional, "recorded")
+        );
         let waits = waits((seen(1.0, 1.0).seen, 4), 8.0);
         assert_eq!((waits.sessions, waits.samples, waits.events[0].share), (6, 4, 1.0));
         assert_eq!(waits.period_s, 2.0);

@@ -1,4 +1,5 @@
-//! A run under way as metrics: what runs, its rate and times, and of each test that is over its figures and verdict.
+//! A run under way as metrics: what runs, its rate and times, and of each test that is over its
+//! figures and verdict.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -13,22 +14,37 @@ const MOST_TESTS: usize = 1000;
 
 const BUILD: Family = Family { name: "dbdyno_build", kind: Kind::Info, help: "This program." };
 const RUN: Family = Family { name: "dbdyno_run", kind: Kind::Info, help: "The run under way." };
-const LEFT: Family =
-    Family { name: "dbdyno_run_left_seconds", kind: Kind::Gauge, help: "Estimated time until the run ends." };
-const TESTS: Family = Family { name: "dbdyno_tests", kind: Kind::Counter, help: "Tests that are over, by verdict." };
-const RUNNING: Family = Family { name: "dbdyno_running", kind: Kind::Gauge, help: "1 for the test under way." };
-const NOW: Family =
-    Family { name: "dbdyno_running_ops_rate", kind: Kind::Gauge, help: "Ops per second of the test under way." };
+const LEFT: Family = Family {
+    name: "dbdyno_run_left_seconds",
+    kind: Kind::Gauge,
+    help: "Estimated time until the run ends.",
+};
+const TESTS: Family =
+    Family { name: "dbdyno_tests", kind: Kind::Counter, help: "Tests that are over, by verdict." };
+const RUNNING: Family =
+    Family { name: "dbdyno_running", kind: Kind::Gauge, help: "1 for the test under way." };
+const NOW: Family = Family {
+    name: "dbdyno_running_ops_rate",
+    kind: Kind::Gauge,
+    help: "Ops per second of the test under way.",
+};
 const NOW_TIME: Family = Family {
     name: "dbdyno_running_service_time_seconds",
     kind: Kind::Gauge,
     help: "Service time of an op of the test under way, by quantile, over its last second.",
 };
-const KPM: Family =
-    Family { name: "dbdyno_test_kpm", kind: Kind::Gauge, help: "Key performance metric of a test, in its unit." };
-const OPS: Family = Family { name: "dbdyno_test_ops_rate", kind: Kind::Gauge, help: "Ops per second of a test." };
-const TIME: Family =
-    Family { name: "dbdyno_test_service_time_seconds", kind: Kind::Summary, help: "Service time of an op of a test." };
+const KPM: Family = Family {
+    name: "dbdyno_test_kpm",
+    kind: Kind::Gauge,
+    help: "Key performance metric of a test, in its unit.",
+};
+const OPS: Family =
+    Family { name: "dbdyno_test_ops_rate", kind: Kind::Gauge, help: "Ops per second of a test." };
+const TIME: Family = Family {
+    name: "dbdyno_test_service_time_seconds",
+    kind: Kind::Summary,
+    help: "Service time of an op of a test.",
+};
 const SPREAD: Family = Family {
     name: "dbdyno_test_service_time_spread_seconds",
     kind: Kind::Histogram,
@@ -39,12 +55,17 @@ const BUSY: Family = Family {
     kind: Kind::Gauge,
     help: "Share of the host's processors that was busy in a test.",
 };
-const VERDICT: Family =
-    Family { name: "dbdyno_test_verdict", kind: Kind::StateSet, help: "Whether a test's figures can be trusted." };
+const VERDICT: Family = Family {
+    name: "dbdyno_test_verdict",
+    kind: Kind::StateSet,
+    help: "Whether a test's figures can be trusted.",
+};
 
 /// Everything that is told of a run.
-pub const FAMILIES: [&Family; 13] =
-    [&BUILD, &RUN, &LEFT, &TESTS, &RUNNING, &NOW, &NOW_TIME, &KPM, &OPS, &TIME, &SPREAD, &BUSY, &VERDICT];
+pub const FAMILIES: [&Family; 13] = [
+    &BUILD, &RUN, &LEFT, &TESTS, &RUNNING, &NOW, &NOW_TIME, &KPM, &OPS, &TIME, &SPREAD, &BUSY,
+    &VERDICT,
+];
 
 /// States of a verdict.
 const STATES: [Status; 3] = [Status::Valid, Status::Conditional, Status::Invalid];
@@ -98,7 +119,10 @@ impl RunMetrics {
             Event::RunStarted { run_id } => state.run_id = Some(*run_id),
             Event::TestStarted { selection, jobs, run_left_s, .. } => {
                 state.left_s = Some(*run_left_s);
-                state.running = Some(Running { labels: labels_of_selection(selection, *jobs), ..Running::default() });
+                state.running = Some(Running {
+                    labels: labels_of_selection(selection, *jobs),
+                    ..Running::default()
+                });
             }
             Event::TestProgress { run_left_s, now, .. } => {
                 state.left_s = Some(*run_left_s);
@@ -109,7 +133,8 @@ impl RunMetrics {
             }
             Event::TestDone(result) => state.done(labels_of_test(result), TestFigures::of(result)),
             Event::TestFailed { selection, jobs, .. } => {
-                let figures = TestFigures { status: Some(Status::Invalid), ..TestFigures::default() };
+                let figures =
+                    TestFigures { status: Some(Status::Invalid), ..TestFigures::default() };
                 state.done(labels_of_selection(selection, *jobs), figures);
             }
             Event::Step(_) | Event::Note(_) | Event::Load(_) | Event::Loaded(_) => {}
@@ -147,24 +172,36 @@ impl State {
     }
 
     fn add_run(&self, page: &mut Page) {
-        let run = self.run_id.map(|run_id| vec![("target", self.target.clone()), ("run", run_id.to_string())]);
+        let run = self
+            .run_id
+            .map(|run_id| vec![("target", self.target.clone()), ("run", run_id.to_string())]);
         page.add(&RUN, run.map(|labels| (labels, 1.0)));
         page.add(&LEFT, self.left_s.map(|left_s| (Vec::new(), left_s)));
         let counts = STATES.iter().zip(self.counts);
-        page.add(&TESTS, counts.map(|(state, count)| (vec![("verdict", state.to_string())], count as f64)));
+        page.add(
+            &TESTS,
+            counts.map(|(state, count)| (vec![("verdict", state.to_string())], count as f64)),
+        );
     }
 
     fn add_running(&self, page: &mut Page) {
         let Some(running) = &self.running else { return };
         page.add(&RUNNING, [(running.labels.clone(), 1.0)]);
         page.add(&NOW, running.ops_per_s.map(|ops_per_s| (running.labels.clone(), ops_per_s)));
-        let with = |quantile: f64| [running.labels.as_slice(), &[("quantile", quantile.to_string())]].concat();
-        page.add(&NOW_TIME, running.times_us.iter().map(|(quantile, us)| (with(*quantile), us / 1e6)));
+        let with = |quantile: f64| {
+            [running.labels.as_slice(), &[("quantile", quantile.to_string())]].concat()
+        };
+        page.add(
+            &NOW_TIME,
+            running.times_us.iter().map(|(quantile, us)| (with(*quantile), us / 1e6)),
+        );
     }
 
     fn add_tests(&self, page: &mut Page) {
         let gauge = |figure: fn(&TestFigures) -> Option<f64>| {
-            self.tests.iter().filter_map(move |(labels, test)| Some((labels.clone(), figure(test)?)))
+            self.tests
+                .iter()
+                .filter_map(move |(labels, test)| Some((labels.clone(), figure(test)?)))
         };
         let kpm = |(labels, test): &(Labels, TestFigures)| {
             let (unit, value) = test.kpm.clone()?;
@@ -172,14 +209,27 @@ impl State {
         };
         page.add(&KPM, self.tests.iter().filter_map(kpm));
         page.add(&OPS, gauge(|test| test.ops_per_s));
-        let times = self.tests.iter().filter_map(|(labels, test)| Some((labels.clone(), test.time.clone()?)));
+        let times = self
+            .tests
+            .iter()
+            .filter_map(|(labels, test)| Some((labels.clone(), test.time.clone()?)));
         page.add_summaries(&TIME, &times.collect::<Vec<_>>());
-        let spreads = self.tests.iter().filter_map(|(labels, test)| Some((labels.clone(), test.spread.clone()?)));
+        let spreads = self
+            .tests
+            .iter()
+            .filter_map(|(labels, test)| Some((labels.clone(), test.spread.clone()?)));
         page.add_histograms(&SPREAD, &spreads.collect::<Vec<_>>());
         page.add(&BUSY, gauge(|test| test.busy));
-        let verdicts = self.tests.iter().filter_map(|(labels, test)| Some((labels.clone(), test.status?.to_string())));
+        let verdicts = self
+            .tests
+            .iter()
+            .filter_map(|(labels, test)| Some((labels.clone(), test.status?.to_string())));
         let states = STATES.map(|state| state.to_string());
-        page.add_states(&VERDICT, &states.each_ref().map(String::as_str), &verdicts.collect::<Vec<_>>());
+        page.add_states(
+            &VERDICT,
+            &states.each_ref().map(String::as_str),
+            &verdicts.collect::<Vec<_>>(),
+        );
     }
 }
 
@@ -189,8 +239,10 @@ impl TestFigures {
         TestFigures {
             kpm: result.kpm_value.map(|value| (result.kpm.unit.clone(), value)),
             ops_per_s: measured.then_some(result.ops_per_s),
-            time: summary(&result.latency, result.window.ops, result.window.busy_s).filter(|_| measured),
-            spread: histogram(&result.latency, result.window.ops, result.window.busy_s).filter(|_| measured),
+            time: summary(&result.latency, result.window.ops, result.window.busy_s)
+                .filter(|_| measured),
+            spread: histogram(&result.latency, result.window.ops, result.window.busy_s)
+                .filter(|_| measured),
             busy: cpu::busy_pct(&result.window_counters).ok().map(|percent| percent / 100.0),
             status: Some(result.verdict.status),
         }
@@ -219,7 +271,12 @@ fn bucket_ends_s() -> impl Iterator<Item = f64> {
 fn histogram(latency: &LatencySummary, ops: u64, busy_s: f64) -> Option<Histogram> {
     let sampled: u64 = latency.buckets.iter().map(|(_, count)| count).sum();
     let up_to = |end_s: f64| -> u64 {
-        latency.buckets.iter().filter(|(value_ns, _)| *value_ns as f64 <= end_s * 1e9).map(|(_, count)| count).sum()
+        latency
+            .buckets
+            .iter()
+            .filter(|(value_ns, _)| *value_ns as f64 <= end_s * 1e9)
+            .map(|(_, count)| count)
+            .sum()
     };
     let of_all = |count: u64| (count as f64 / sampled as f64 * ops as f64).round();
     let buckets = bucket_ends_s().map(|end_s| (end_s, of_all(up_to(end_s)))).collect();
@@ -285,9 +342,14 @@ mod tests {
         assert_eq!(value(&text, "dbdyno_tests_total{verdict=\"valid\"}"), Some(2.0));
         // Repetitions are one test: a page may not tell a figure twice.
         assert_eq!(text.matches("dbdyno_test_ops_rate{workload=\"Q1\"").count(), 1, "{text}");
-        let up_to =
-            |end: &str| text.lines().find(|line| line.contains(&format!("le=\"{end}\"}}"))).unwrap().to_string();
-        assert!(up_to("0.00025").ends_with(" 30") && up_to("0.0001").ends_with(" 0") && up_to("+Inf").ends_with(" 40"));
+        let up_to = |end: &str| {
+            text.lines().find(|line| line.contains(&format!("le=\"{end}\"}}"))).unwrap().to_string()
+        };
+        assert!(
+            up_to("0.00025").ends_with(" 30")
+                && up_to("0.0001").ends_with(" 0")
+                && up_to("+Inf").ends_with(" 40")
+        );
         assert!(text.contains("quantile=\"0.99\"} 0.003\n") && text.ends_with("# EOF\n"), "{text}");
         assert_eq!(text.matches("dbdyno_test_verdict=\"valid\"} 1").count(), 1);
     }

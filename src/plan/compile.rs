@@ -6,7 +6,8 @@ use crate::catalog::Entry;
 use crate::error::{Error, Result, quote};
 use crate::model::params::{BATCH, READ_TX};
 use crate::model::{
-    BoundStatement, Branch, Capabilities, ClientBranch, Drive, Expr, Facts, JobCode, PartPlan, Routine,
+    BoundStatement, Branch, Capabilities, ClientBranch, Drive, Expr, Facts, JobCode, PartPlan,
+    Routine,
 };
 use crate::sql::{Block, Values, bind, fill, placeholders, statement, substitute};
 
@@ -28,7 +29,12 @@ pub(super) struct Target<'a> {
 const LATE: &[&str] = &["jobs"];
 
 /// Why a workload cannot be driven this way, if it cannot.
-pub(super) fn undrivable(engine: &str, capabilities: &Capabilities, entry: &Entry, drive: Drive) -> Option<String> {
+pub(super) fn undrivable(
+    engine: &str,
+    capabilities: &Capabilities,
+    entry: &Entry,
+    drive: Drive,
+) -> Option<String> {
     let workload = &entry.workload;
     if !capabilities.drives.contains(&drive) {
         return Some(format!("{engine} has no {} drive", drive.name()));
@@ -36,23 +42,33 @@ pub(super) fn undrivable(engine: &str, capabilities: &Capabilities, entry: &Entr
     let of_engine = workload.undrivable.get(&format!("{engine}.{}", drive.name()));
     let stated = of_engine.or_else(|| workload.undrivable.get(drive.name())).cloned();
     stated.or_else(|| match drive {
-        Drive::Database => missing(entry, engine, "body")
-            .map(|what| if workload.bulk { "a bulk load streams rows from a client".into() } else { what }),
+        Drive::Database => missing(entry, engine, "body").map(|what| {
+            if workload.bulk { "a bulk load streams rows from a client".into() } else { what }
+        }),
         Drive::Client if workload.bulk => None,
         Drive::Client if workload.client.is_empty() => Some("it has no client form".into()),
-        Drive::Client => {
-            workload.client.iter().flat_map(|branch| &branch.steps).find_map(|step| missing(entry, engine, step))
-        }
+        Drive::Client => workload
+            .client
+            .iter()
+            .flat_map(|branch| &branch.steps)
+            .find_map(|step| missing(entry, engine, step)),
     })
 }
 
 fn missing(entry: &Entry, engine: &str, block: &str) -> Option<String> {
     let found = entry.blocks.resolve(engine, &entry.workload.id, block);
-    found.is_none().then(|| format!("the catalogue has no block '{}.{block}' for {engine}", entry.workload.id))
+    found
+        .is_none()
+        .then(|| format!("the catalogue has no block '{}.{block}' for {engine}", entry.workload.id))
 }
 
 /// Compiles a workload with complete parameters.
-pub(super) fn part(target: &Target<'_>, harness: &Harness<'_>, entry: &Entry, params: &Params) -> Result<PartPlan> {
+pub(super) fn part(
+    target: &Target<'_>,
+    harness: &Harness<'_>,
+    entry: &Entry,
+    params: &Params,
+) -> Result<PartPlan> {
     let compiler = Compiler {
         target,
         entry,
@@ -96,20 +112,26 @@ impl Compiler<'_> {
 
     fn block(&self, short: &str) -> Result<&Block> {
         self.find(short).ok_or_else(|| {
-            let what = format!("{} has no block '{short}' for {}", self.entry.workload.id, self.target.engine);
+            let what = format!(
+                "{} has no block '{short}' for {}",
+                self.entry.workload.id, self.target.engine
+            );
             Error::usage(&self.entry.place, what)
         })
     }
 
-    /// Setup, teardown or session; a block that only other engines have, or that says why it is empty, is nothing to do.
+    /// Setup, teardown or session; a block that only other engines have, or that says why it is
+    /// empty, is nothing to do.
     fn around(&self, names: &[String]) -> Result<Vec<String>> {
         let names = names.iter().map(|name| self.block_name(name));
         let blocks = names.filter_map(|name| self.find(&name)).collect::<Vec<_>>().into_iter();
-        let sql = blocks.map(|block| Ok(statement(&self.text(block, &self.values, LATE)?).to_string()));
+        let sql =
+            blocks.map(|block| Ok(statement(&self.text(block, &self.values, LATE)?).to_string()));
         sql.filter(|sql| sql.as_ref().map_or(true, |sql| !sql.is_empty())).collect()
     }
 
-    /// A block's name with the parameters' values in it; the default organisation under its own name.
+    /// A block's name with the parameters' values in it; the default organisation under its own
+    /// name.
     fn block_name(&self, name: &str) -> String {
         let mut values = self.values.clone();
         if let Some(org) = values::org(&self.values, self.target.capabilities) {
@@ -118,11 +140,18 @@ impl Compiler<'_> {
         fill(name, &values)
     }
 
-    /// The text of a block with its values, and with the group's block of that name for a `{{name}}` that is not a value.
+    /// The text of a block with its values, and with the group's block of that name for a
+    /// `{{name}}` that is not a value.
     fn text(&self, block: &Block, values: &Values, late: &[&str]) -> Result<String> {
         let mut values = values.clone();
-        for (_, name) in placeholders(&block.text).into_iter().filter(|(_, name)| !late.contains(name)) {
-            let included = self.entry.blocks.get(self.target.engine, name).filter(|_| !values.contains_key(name));
+        for (_, name) in
+            placeholders(&block.text).into_iter().filter(|(_, name)| !late.contains(name))
+        {
+            let included = self
+                .entry
+                .blocks
+                .get(self.target.engine, name)
+                .filter(|_| !values.contains_key(name));
             if let Some(included) = included {
                 values.insert(name.into(), substitute(included, &self.values, late)?);
             }
@@ -150,8 +179,10 @@ impl Compiler<'_> {
     fn client(&self, params: &Params) -> Result<JobCode> {
         let workload = &self.entry.workload;
         let (mut branches, mut upto) = (Vec::new(), 0.0);
-        let chances =
-            workload.client.iter().map(|branch| branch.chance.as_ref().map(|chance| self.eval(chance)).transpose());
+        let chances = workload
+            .client
+            .iter()
+            .map(|branch| branch.chance.as_ref().map(|chance| self.eval(chance)).transpose());
         let chances = chances.collect::<Result<Vec<_>>>()?;
         let rest = 100.0 - chances.iter().flatten().sum::<f64>();
         for (branch, chance) in workload.client.iter().zip(chances) {
@@ -181,15 +212,17 @@ impl Compiler<'_> {
         })
     }
 
-    /// Bulk loads go into a table of the workload's own that its setup creates, named as the workload.
+    /// Bulk loads go into a table of the workload's own that its setup creates, named as the
+    /// workload.
     fn bulk(&self) -> Result<JobCode> {
         let batch = self.eval(&Expr(BATCH.into()))?;
-        let table = format!("{}{}", self.target.capabilities.prefix, object_name(&self.entry.workload.id));
+        let table =
+            format!("{}{}", self.target.capabilities.prefix, object_name(&self.entry.workload.id));
         Ok(JobCode::Bulk { table, batch: batch.round() as u64 })
     }
 
-    /// The harness with the workload's body in it: a function, a procedure if ops commit, and where a commit inside a
-    /// routine would not be waited for a procedure of one transaction.
+    /// The harness with the workload's body in it: a function, a procedure if ops commit, and where
+    /// a commit inside a routine would not be waited for a procedure of one transaction.
     fn routine(&self, harness: &Harness<'_>, params: &Params) -> Result<Routine> {
         let per_op = self.entry.workload.commits && !self.target.capabilities.commits_in_routine;
         let kind = match self.entry.workload.commits {
@@ -198,13 +231,22 @@ impl Compiler<'_> {
             false => "function",
         };
         let body = self.text(self.block("body")?, &self.values, &[])?;
-        let declare = self.find("declare").map(|block| self.text(block, &self.values, &[])).transpose()?;
+        let declare =
+            self.find("declare").map(|block| self.text(block, &self.values, &[])).transpose()?;
         let declare = declare.unwrap_or_default();
         let texts = [body.as_str(), declare.as_str()].into_iter();
         let digest = hash::of_texts(self.entry.workload.revision, params, texts, 8);
-        let name = format!("{}w_{}_{digest}", self.target.capabilities.prefix, object_name(&self.entry.workload.id));
+        let name = format!(
+            "{}w_{}_{digest}",
+            self.target.capabilities.prefix,
+            object_name(&self.entry.workload.id)
+        );
         let mut values = self.values.clone();
-        values.extend([("routine".into(), name.clone()), ("body".into(), body), ("declare".into(), declare)]);
+        values.extend([
+            ("routine".into(), name.clone()),
+            ("body".into(), body),
+            ("declare".into(), declare),
+        ]);
         let harness = HarnessBlocks { blocks: harness, engine: self.target.engine, kind };
         if let Some(shared) = harness.blocks.get("loop") {
             let sql = substitute(shared, &values, &[])?;
@@ -233,7 +275,8 @@ impl HarnessBlocks<'_> {
     fn get(&self, name: &str) -> Result<&Block> {
         self.blocks.get(name).copied().ok_or_else(|| {
             let place = format!("catalog/harness/{}.sql", self.engine);
-            Error::usage(place, format!("block {} is missing", quote(name))).advise("the database drive needs it")
+            Error::usage(place, format!("block {} is missing", quote(name)))
+                .advise("the database drive needs it")
         })
     }
     /// `call-function`, else `call` for both kinds.

@@ -24,7 +24,8 @@ pub(super) fn of_texts<'a>(
 }
 
 fn all_sql(part: &PartPlan) -> Vec<String> {
-    let mut sql: Vec<String> = part.params.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let mut sql: Vec<String> =
+        part.params.iter().map(|(name, value)| format!("{name}={value}")).collect();
     sql.extend(part.setup_sql());
     sql.extend(part.session.iter().cloned());
     match &part.code {
@@ -90,7 +91,8 @@ mod tests {
     }
 
     fn branch(sql: &str) -> Branch {
-        let statement = BoundStatement { name: "one".into(), sql: sql.into(), binds: vec!["key".into()] };
+        let statement =
+            BoundStatement { name: "one".into(), sql: sql.into(), binds: vec!["key".into()] };
         Branch { upto: 100.0, commit: Commit::None, statements: vec![statement], times: 1 }
     }
 

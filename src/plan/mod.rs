@@ -1,10 +1,11 @@
-//! From a selection of workloads to a closed plan: parameters, drive, ramp and all SQL, before anything runs. Pure.
+//! From a selection of workloads to a closed plan: parameters, drive, ramp and all SQL, before
+//! anything runs. Pure.
 
 use crate::catalog::{Catalog, SuiteEntry};
 use crate::error::{Error, Result};
 use crate::model::{
-    Arrivals, AskedRamp, AskedRate, Capabilities, Drive, Facts, Loop, Plan, Precision, Promise, Scale, Selection,
-    TableRef, Window,
+    Arrivals, AskedRamp, AskedRate, Capabilities, Drive, Facts, Loop, Plan, Precision, Promise,
+    Scale, Selection, TableRef, Window,
 };
 
 mod compile;
@@ -58,7 +59,8 @@ pub struct Request {
     /// Instead of either: until the interval of the mean is so narrow, at most so many seconds.
     pub precision: Option<Precision>,
     pub max_duration_s: Option<f64>,
-    /// Open loop: rates, when ops are due at them, and the promise by which the highest rate is looked for.
+    /// Open loop: rates, when ops are due at them, and the promise by which the highest rate is
+    /// looked for.
     pub rate: Option<AskedRate>,
     pub arrivals: Arrivals,
     pub promise: Option<Promise>,
@@ -66,11 +68,13 @@ pub struct Request {
     pub repeat: Option<u32>,
     /// How often a disturbed test is measured again at most.
     pub redo_disturbed: u32,
-    /// Factor on the windows and the fixed work that the request does not give itself: 1 = as the suite says.
+    /// Factor on the windows and the fixed work that the request does not give itself: 1 = as the
+    /// suite says.
     pub time_scale: f64,
     pub size_gb: Option<f64>,
     pub seed: u64,
-    /// Processors of the target's host and nodes that the target names, for `cores` and `nodes` in a ramp.
+    /// Processors of the target's host and nodes that the target names, for `cores` and `nodes` in
+    /// a ramp.
     pub scale: Scale,
 }
 
@@ -108,14 +112,18 @@ impl Request {
 impl Request {
     /// True if it says itself when a test ends.
     fn gives_end(&self) -> bool {
-        self.duration_s.is_some() || self.ops_per_job.is_some() || self.precision.is_some() || self.rate.is_some()
+        self.duration_s.is_some()
+            || self.ops_per_job.is_some()
+            || self.precision.is_some()
+            || self.rate.is_some()
     }
 }
 
 /// Why a selection does not become part of the plan.
 #[derive(Debug)]
 enum Refusal {
-    /// The engine cannot do it: (workload id, reason). Left out of a suite, an error if asked for by name.
+    /// The engine cannot do it: (workload id, reason). Left out of a suite, an error if asked for
+    /// by name.
     Unavailable(String, String),
     /// The request or the catalogue is wrong.
     Wrong(Error),
@@ -139,20 +147,26 @@ pub fn pace_of(request: &Request) -> Result<(Window, Loop)> {
 /// Builds the plan.
 ///
 /// # Errors
-/// Unknown names, bad parameters or jobs, a workload asked for by name that the engine cannot run, an error in the
-/// catalogue's SQL, a plan without any workload.
+/// Unknown names, bad parameters or jobs, a workload asked for by name that the engine cannot run,
+/// an error in the catalogue's SQL, a plan without any workload.
 pub fn build(catalog: &Catalog, request: &Request) -> Result<Plan> {
     let mut plan = empty_plan(catalog, request)?;
     for wish in select::wishes(catalog, request)? {
         match select::selection(catalog, request, plan.size_gb, &wish) {
-            Ok(selection) => match wish.suite.and_then(|_| select::repeats(request, &plan.selections, &selection)) {
+            Ok(selection) => match wish
+                .suite
+                .and_then(|_| select::repeats(request, &plan.selections, &selection))
+            {
                 None => plan.selections.extend(select::on_nodes(selection, &request.nodes)),
                 Some(reason) => plan.left_out.push((selection.workload.id, reason)),
             },
             Err(Refusal::Unavailable(id, reason)) if wish.suite.is_some() => {
-                plan.left_out.push((wish.entry.code.clone().unwrap_or_else(|| wish.with_way(id)), reason));
+                plan.left_out
+                    .push((wish.entry.code.clone().unwrap_or_else(|| wish.with_way(id)), reason));
             }
-            Err(Refusal::Unavailable(id, reason)) => return Err(unavailable(wish.text(), &id, &reason, request)),
+            Err(Refusal::Unavailable(id, reason)) => {
+                return Err(unavailable(wish.text(), &id, &reason, request));
+            }
             Err(Refusal::Wrong(error)) => return Err(error),
         }
     }
@@ -164,7 +178,8 @@ pub fn build(catalog: &Catalog, request: &Request) -> Result<Plan> {
 }
 
 fn empty_plan(catalog: &Catalog, request: &Request) -> Result<Plan> {
-    let suites = request.suites.iter().map(|name| catalog.suite(name)).collect::<Result<Vec<_>>>()?;
+    let suites =
+        request.suites.iter().map(|name| catalog.suite(name)).collect::<Result<Vec<_>>>()?;
     let ids: Vec<_> = suites.iter().map(|suite| suite.id.as_str()).collect();
     let suite = if ids.is_empty() || !request.workloads.is_empty() || !request.pairs.is_empty() {
         "custom".into()
@@ -177,23 +192,39 @@ fn empty_plan(catalog: &Catalog, request: &Request) -> Result<Plan> {
     let (engine, seed, jobs_given) = (request.engine.clone(), request.seed, request.jobs.is_some());
     let redo_disturbed = request.redo_disturbed;
     let note = note(request, &suites);
-    Ok(Plan { engine, suite, seed, size_gb, jobs_given, redo_disturbed, note, tables, selections, left_out })
+    Ok(Plan {
+        engine,
+        suite,
+        seed,
+        size_gb,
+        jobs_given,
+        redo_disturbed,
+        note,
+        tables,
+        selections,
+        left_out,
+    })
 }
 
-/// What the suites say of figures that are measured as they have it: longer windows are another thing.
+/// What the suites say of figures that are measured as they have it: longer windows are another
+/// thing.
 fn note(request: &Request, suites: &[&crate::catalog::Suite]) -> Option<String> {
     let is_own = !request.gives_end() && request.time_scale <= 1.0;
     suites.iter().filter(|_| is_own).find_map(|suite| suite.note.clone())
 }
 
 fn unavailable(text: &str, id: &str, reason: &str, request: &Request) -> Error {
-    Error::usage(format!("--workload {text}"), format!("{id} cannot run on {}: {reason}", request.engine))
-        .advise(format!("see 'dbdyno show workload {id}'"))
+    Error::usage(
+        format!("--workload {text}"),
+        format!("{id} cannot run on {}: {reason}", request.engine),
+    )
+    .advise(format!("see 'dbdyno show workload {id}'"))
 }
 
 fn nothing_to_run(plan: &Plan) -> Error {
     match plan.left_out.first() {
-        None => Error::usage("--workload", "no workload is selected").advise("name a workload or a suite"),
+        None => Error::usage("--workload", "no workload is selected")
+            .advise("name a workload or a suite"),
         Some((id, reason)) => Error::usage(
             format!("--suite {}", plan.suite),
             format!("no workload of it can run on {}; {id}: {reason}", plan.engine),
@@ -201,9 +232,11 @@ fn nothing_to_run(plan: &Plan) -> Error {
     }
 }
 
-/// Tables that must be loaded, each once; the small ones first, the default organisation first of a kind.
+/// Tables that must be loaded, each once; the small ones first, the default organisation first of a
+/// kind.
 fn tables(selections: &[Selection]) -> Vec<TableRef> {
-    let mut tables: Vec<TableRef> = selections.iter().flat_map(|selection| selection.tables.clone()).collect();
+    let mut tables: Vec<TableRef> =
+        selections.iter().flat_map(|selection| selection.tables.clone()).collect();
     tables.sort_by_key(|table| (table.kind != "small", table.clone()));
     tables.dedup();
     tables

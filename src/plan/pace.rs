@@ -1,20 +1,29 @@
-//! When the tests of a request end: fixed time or fixed work, and `--time-scale`, which shortens or stretches both.
+//! When the tests of a request end: fixed time or fixed work, and `--time-scale`, which shortens or
+//! stretches both.
 
 use crate::catalog::{Suite, SuiteEntry, Work};
 use crate::error::{Error, Result};
 use crate::model::rows::table_rows;
 use crate::model::{AskedRate, Drive, End, Facts, LEAST_KNOWN_S, Loop, Precision, Window};
 
-use super::{DEFAULT_DURATION_S, DEFAULT_MAX_DURATION_S, DEFAULT_WARMUP_S, LEAST_WARMUP_S, Request};
+use super::{
+    DEFAULT_DURATION_S, DEFAULT_MAX_DURATION_S, DEFAULT_WARMUP_S, LEAST_WARMUP_S, Request,
+};
 
 /// A window is never scaled below this: a shorter one holds too little to be a measurement, in s.
 const SHORTEST_WINDOW_S: f64 = 0.1;
 
-/// The window of a test. What the request says itself stands as it is, and before what the suite says; the rest is scaled.
+/// The window of a test. What the request says itself stands as it is, and before what the suite
+/// says; the rest is scaled.
 ///
 /// # Errors
 /// An expression of the suite that knows not what it uses.
-pub(super) fn window(request: &Request, entry: &SuiteEntry, suite: Option<&Suite>, facts: &Facts) -> Result<Window> {
+pub(super) fn window(
+    request: &Request,
+    entry: &SuiteEntry,
+    suite: Option<&Suite>,
+    facts: &Facts,
+) -> Result<Window> {
     let precision = request.precision.or(entry.precision.filter(|_| !request.gives_end()));
     if let Some(precision) = precision {
         return Ok(until_known(precision, request, entry));
@@ -38,9 +47,11 @@ fn fixed_time(request: &Request, entry: &SuiteEntry) -> Window {
 /// How the ops of a test start.
 ///
 /// # Errors
-/// A rate that is to be found without a promise, or the other way round; a drive without an open loop.
+/// A rate that is to be found without a promise, or the other way round; a drive without an open
+/// loop.
 pub(super) fn looping(request: &Request) -> Result<Loop> {
-    let wrong = |place: &str, what: &str, advice: &str| Err(Error::usage(place, what).advise(advice));
+    let wrong =
+        |place: &str, what: &str, advice: &str| Err(Error::usage(place, what).advise(advice));
     match (&request.rate, request.promise) {
         (None, None) => Ok(Loop::Closed),
         (Some(_), _) if request.drive == Some(Drive::Database) => wrong(
@@ -50,7 +61,9 @@ pub(super) fn looping(request: &Request) -> Result<Loop> {
         ),
         (Some(AskedRate::Listed(rates)), None) => Ok(Loop::Open(rates.clone(), request.arrivals)),
         (Some(AskedRate::Auto), Some(promise)) => Ok(Loop::Highest(promise, request.arrivals)),
-        (Some(AskedRate::Auto), None) => wrong("--rate auto", "what must be kept is not said", "add --slo p99<5ms"),
+        (Some(AskedRate::Auto), None) => {
+            wrong("--rate auto", "what must be kept is not said", "add --slo p99<5ms")
+        }
         (_, Some(_)) => wrong("--slo", "no rate is looked for", "use --rate auto"),
     }
 }
@@ -59,21 +72,33 @@ pub(super) fn looping(request: &Request) -> Result<Loop> {
 fn until_known(precision: Precision, request: &Request, entry: &SuiteEntry) -> Window {
     let scaled_s = entry.max_duration_s.unwrap_or(DEFAULT_MAX_DURATION_S) * request.time_scale;
     let most_s = request.max_duration_s.unwrap_or(scaled_s.max(LEAST_KNOWN_S));
-    Window { warmup_s: request.warmup_s.unwrap_or(LEAST_WARMUP_S), end: End::Known { precision, most_s } }
+    Window {
+        warmup_s: request.warmup_s.unwrap_or(LEAST_WARMUP_S),
+        end: End::Known { precision, most_s },
+    }
 }
 
-fn ops_per_job(work: &Work, suite: Option<&Suite>, facts: &Facts, request: &Request) -> Result<u64> {
-    let wrong = |what: String| Error::usage(format!("suite {}", suite.map_or("", |suite| suite.id.as_str())), what);
+fn ops_per_job(
+    work: &Work,
+    suite: Option<&Suite>,
+    facts: &Facts,
+    request: &Request,
+) -> Result<u64> {
+    let wrong = |what: String| {
+        Error::usage(format!("suite {}", suite.map_or("", |suite| suite.id.as_str())), what)
+    };
     let per_op = work.per_op.eval(facts).map_err(wrong)?;
     let published_gb = suite.and_then(|suite| suite.published_gb);
     let ops = scaled_work(work, published_gb, facts) * request.time_scale / per_op;
     Ok(ops.round().clamp(1.0, 1e15) as u64)
 }
 
-/// The work of one job at the size that `facts` tell of: the published amount, in proportion to the rows of the table
-/// that it goes through if there is one.
+/// The work of one job at the size that `facts` tell of: the published amount, in proportion to the
+/// rows of the table that it goes through if there is one.
 fn scaled_work(work: &Work, published_gb: Option<f64>, facts: &Facts) -> f64 {
-    let (Some(table), Some(published_gb)) = (&work.grows_with, published_gb) else { return work.amount };
+    let (Some(table), Some(published_gb)) = (&work.grows_with, published_gb) else {
+        return work.amount;
+    };
     let published_rows = table_rows(table, published_gb) as f64;
     let rows = facts.get(&format!("{table}_rows")).copied().unwrap_or(published_rows);
     work.amount * rows / published_rows
@@ -85,7 +110,12 @@ mod tests {
     use crate::model::Expr;
 
     fn work(amount: f64, per_op: &str, grows_with: Option<&str>) -> Work {
-        Work { amount, unit: "rows".into(), per_op: Expr(per_op.into()), grows_with: grows_with.map(String::from) }
+        Work {
+            amount,
+            unit: "rows".into(),
+            per_op: Expr(per_op.into()),
+            grows_with: grows_with.map(String::from),
+        }
     }
 
     #[test]

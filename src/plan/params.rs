@@ -11,9 +11,17 @@ pub(super) type Params = BTreeMap<String, String>;
 /// The complete parameters: `given` over the engine's defaults over the defaults.
 ///
 /// # Errors
-/// An unknown parameter or a value that is not allowed; names what is allowed. `place` is what the user wrote.
-pub(super) fn complete(workload: &Workload, engine: &str, given: &Params, place: &str) -> Result<Params> {
-    if let Some(unknown) = given.keys().find(|name| !workload.params.iter().any(|param| param.name == **name)) {
+/// An unknown parameter or a value that is not allowed; names what is allowed. `place` is what the
+/// user wrote.
+pub(super) fn complete(
+    workload: &Workload,
+    engine: &str,
+    given: &Params,
+    place: &str,
+) -> Result<Params> {
+    if let Some(unknown) =
+        given.keys().find(|name| !workload.params.iter().any(|param| param.name == **name))
+    {
         return Err(unknown_param(workload, unknown, place));
     }
     let value = |param: &Param| {
@@ -31,7 +39,9 @@ fn default<'a>(param: &'a Param, engine: &str) -> &'a String {
 /// The complete parameters' values that differ from the engine's defaults.
 pub(super) fn chosen(workload: &Workload, engine: &str, complete: &Params) -> Params {
     let usual = |param: &Param| checked(param, default(param, engine)).ok();
-    let differs = |param: &&Param| complete.get(&param.name).is_some_and(|value| Some(value) != usual(param).as_ref());
+    let differs = |param: &&Param| {
+        complete.get(&param.name).is_some_and(|value| Some(value) != usual(param).as_ref())
+    };
     let chosen = workload.params.iter().filter(differs).map(|param| &param.name);
     chosen.filter_map(|name| Some((name.clone(), complete.get(name)?.clone()))).collect()
 }
@@ -53,18 +63,25 @@ fn unknown_param(workload: &Workload, name: &str, place: &str) -> Error {
     }
 }
 
-/// The value as it goes into SQL, hashes and claims. A number has one spelling, whatever was typed: `+5` and `05` are 5.
+/// The value as it goes into SQL, hashes and claims. A number has one spelling, whatever was typed:
+/// `+5` and `05` are 5.
 fn checked(param: &Param, value: &str) -> std::result::Result<String, String> {
     let Param { name, values, min, max, .. } = param;
     if !values.is_empty() {
         let listed = values.iter().find(|allowed| *allowed == value).cloned();
-        return listed
-            .ok_or_else(|| format!("{name}={} is not allowed; allowed: {}", excerpt(value), values.join(", ")));
+        return listed.ok_or_else(|| {
+            format!("{name}={} is not allowed; allowed: {}", excerpt(value), values.join(", "))
+        });
     }
-    let fits = |number: &i64| min.is_none_or(|min| *number >= min) && max.is_none_or(|max| *number <= max);
+    let fits =
+        |number: &i64| min.is_none_or(|min| *number >= min) && max.is_none_or(|max| *number <= max);
     match value.parse::<i64>().ok().filter(fits) {
         Some(number) => Ok(number.to_string()),
-        None => Err(format!("{name}={} is not allowed; allowed: whole numbers{}", excerpt(value), range(*min, *max))),
+        None => Err(format!(
+            "{name}={} is not allowed; allowed: whole numbers{}",
+            excerpt(value),
+            range(*min, *max)
+        )),
     }
 }
 
@@ -79,5 +96,8 @@ fn range(min: Option<i64>, max: Option<i64>) -> String {
 
 /// The parameters that are numbers, as facts.
 pub(super) fn facts(params: &Params) -> Facts {
-    params.iter().filter_map(|(name, value)| Some((name.clone(), value.parse::<i64>().ok()? as f64))).collect()
+    params
+        .iter()
+        .filter_map(|(name, value)| Some((name.clone(), value.parse::<i64>().ok()? as f64)))
+        .collect()
 }

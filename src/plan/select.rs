@@ -29,8 +29,12 @@ impl Wish<'_> {
 impl Wish<'_> {
     /// The workload with the way of its statements, if the wish has one.
     pub fn with_way(&self, id: String) -> String {
-        let way: Vec<_> =
-            self.entry.params.iter().filter(|(name, _)| [TRANSPORT, PROTOCOL].contains(&name.as_str())).collect();
+        let way: Vec<_> = self
+            .entry
+            .params
+            .iter()
+            .filter(|(name, _)| [TRANSPORT, PROTOCOL].contains(&name.as_str()))
+            .collect();
         if way.is_empty() { id } else { format!("{id}:{}", assignments(way, ",")) }
     }
 }
@@ -43,7 +47,11 @@ pub(super) fn wishes<'a>(catalog: &'a Catalog, request: &'a Request) -> Result<V
         let tests = catalog.suite_tests(suite)?.into_iter();
         wishes.extend(tests.map(|entry| Wish { entry, suite: Some(suite), beside }));
     }
-    wishes.extend(request.workloads.iter().map(|text| Wish { entry: named(text), suite: None, beside }));
+    wishes.extend(request.workloads.iter().map(|text| Wish {
+        entry: named(text),
+        suite: None,
+        beside,
+    }));
     let pair = |(entry, beside): &'a (SuiteEntry, Option<(String, u32)>)| Wish {
         entry: entry.clone(),
         suite: None,
@@ -63,7 +71,8 @@ pub struct Candidate {
     pub selection: std::result::Result<Selection, String>,
 }
 
-/// The tests of the request's suites in order, also those that are only listed, for listings: nothing is opened or run.
+/// The tests of the request's suites in order, also those that are only listed, for listings:
+/// nothing is opened or run.
 ///
 /// # Errors
 /// Unknown names and bad parameters, as [`super::build`].
@@ -111,19 +120,26 @@ fn background(
             let what = format!("{id} cannot run on {}: {reason}", request.engine);
             Refusal::Wrong(Error::usage(format!("--beside {text}"), what))
         }
-        Refusal::Wrong(error) => Refusal::Wrong(Error { place: format!("--beside {text}"), ..error }),
+        Refusal::Wrong(error) => {
+            Refusal::Wrong(Error { place: format!("--beside {text}"), ..error })
+        }
     })
 }
 
-fn with_background(selection: Selection, background: Background) -> std::result::Result<Selection, Refusal> {
+fn with_background(
+    selection: Selection,
+    background: Background,
+) -> std::result::Result<Selection, Refusal> {
     if selection.window.ops_per_job().is_some() {
-        let what = format!("{} is fixed work, whose end nobody knows beforehand", selection.label());
+        let what =
+            format!("{} is fixed work, whose end nobody knows beforehand", selection.label());
         return Err(Error::usage("--beside", what).advise("give --duration").into());
     }
     let parts = background.selection.parts.len() as u32;
     let jobs = background.jobs.div_ceil(parts) * parts;
     let background = Background { jobs, ..background };
-    let named = |params: &Params| params.clone().into_iter().chain(background.params()).collect::<Params>();
+    let named =
+        |params: &Params| params.clone().into_iter().chain(background.params()).collect::<Params>();
     let (params, chosen) = (named(&selection.params), named(&selection.chosen));
     let mut tables = [selection.tables.clone(), background.selection.tables.clone()].concat();
     tables.sort();
@@ -134,7 +150,14 @@ fn with_background(selection: Selection, background: Background) -> std::result:
         [selection.hash.as_str(), background.selection.hash.as_str()].into_iter(),
         16,
     );
-    Ok(Selection { params, chosen, tables, hash, background: Some(Box::new(background)), ..selection })
+    Ok(Selection {
+        params,
+        chosen,
+        tables,
+        hash,
+        background: Some(Box::new(background)),
+        ..selection
+    })
 }
 
 /// Compiles a wish alone.
@@ -158,15 +181,21 @@ fn alone(
     }
     let looping = pace::looping(request)?;
     let needs_client = looping != Loop::Closed || wire != Wire::default();
-    let asked_drive = if needs_client { Some(Drive::Client) } else { request.drive.or(wish.entry.drive) };
+    let asked_drive =
+        if needs_client { Some(Drive::Client) } else { request.drive.or(wish.entry.drive) };
     travels(request, wire, &workload.id)?;
     let drive = choose_drive(request, asked_drive, workload.id.as_str(), &parts)?;
-    let target = Target { engine: &request.engine, capabilities: &request.capabilities, drive, size_gb };
+    let target =
+        Target { engine: &request.engine, capabilities: &request.capabilities, drive, size_gb };
     let harness = catalog.harness(&request.engine);
-    let compiled = parts.iter().map(|(entry, params)| compile::part(&target, &harness, entry, params));
+    let compiled =
+        parts.iter().map(|(entry, params)| compile::part(&target, &harness, entry, params));
     let compiled = compiled.collect::<Result<Vec<PartPlan>>>()?;
     let facts = work_facts(asked.entry, &params, size_gb);
-    let chosen = params::chosen(workload, &request.engine, &params).into_iter().chain(wire.params()).collect();
+    let chosen = params::chosen(workload, &request.engine, &params)
+        .into_iter()
+        .chain(wire.params())
+        .collect();
     let tables = tables(request, asked.entry, &params, &parts);
     let all_params = params.clone().into_iter().chain(wire.params()).collect();
     Ok(Selection {
@@ -203,7 +232,8 @@ pub(super) fn on_nodes(selection: Selection, numbers: &[u32]) -> Vec<Selection> 
     numbers.iter().map(on).collect()
 }
 
-/// Refuses a way of statements that the engine has not, or that they do not go from inside the database.
+/// Refuses a way of statements that the engine has not, or that they do not go from inside the
+/// database.
 fn travels(request: &Request, wire: Wire, id: &str) -> std::result::Result<(), Refusal> {
     let inside = request.drive == Some(Drive::Database) && wire != Wire::default();
     let inside = inside.then(|| "transport and protocol are those of the client drive".to_string());
@@ -214,11 +244,18 @@ fn travels(request: &Request, wire: Wire, id: &str) -> std::result::Result<(), R
 /// The ramp that the request gives, else the suite, on the processors of the target's host.
 fn ramp(request: &Request, wish: &Wish<'_>) -> Result<Ramp> {
     let asked = request.jobs.as_ref().or(wish.entry.jobs.as_ref()).cloned().unwrap_or_default();
-    let place = || if request.jobs.is_some() { format!("--jobs {asked}") } else { format!("{}: {asked}", place(wish)) };
+    let place = || {
+        if request.jobs.is_some() {
+            format!("--jobs {asked}")
+        } else {
+            format!("{}: {asked}", place(wish))
+        }
+    };
     asked.on(request.scale).map_err(|what| Error::usage(place(), what).advise(RAMP_FORMS))
 }
 
-/// What to tell about the jobs of a mixed workload: they are multiples of its parts, whatever was asked for.
+/// What to tell about the jobs of a mixed workload: they are multiples of its parts, whatever was
+/// asked for.
 pub fn jobs_note(selection: &Selection) -> Option<String> {
     let parts = selection.parts.len();
     (parts > 1).then(|| format!("jobs are multiples of {parts}, an equal number for each part"))
@@ -237,29 +274,34 @@ fn runnable(request: &Request, entry: &SuiteEntry) -> std::result::Result<(), Re
     }
 }
 
-/// What the fixed work of a suite may use: parameters, rows of the tables, and `units`, the units of work of one op.
+/// What the fixed work of a suite may use: parameters, rows of the tables, and `units`, the units
+/// of work of one op.
 fn work_facts(entry: &Entry, params: &Params, size_gb: f64) -> Facts {
     let mut facts = values::facts(&entry.workload, params, size_gb);
-    // Work that is known only once the data is loaded (MB of a table) is not a measure of fixed work.
+    // Work that is known only once the data is loaded (MB of a table) is not a measure of fixed
+    // work.
     if let Ok(units) = entry.workload.work.eval(&facts) {
         facts.insert("units".into(), units);
     }
     facts
 }
 
-/// Why a test is one that the plan has already: its organisation, spelled out, is the engine's own. Tests of a
-/// publication stand by themselves.
-pub(super) fn repeats(request: &Request, planned: &[Selection], selection: &Selection) -> Option<String> {
+/// Why a test is one that the plan has already: its organisation, spelled out, is the engine's own.
+/// Tests of a publication stand by themselves.
+pub(super) fn repeats(
+    request: &Request,
+    planned: &[Selection],
+    selection: &Selection,
+) -> Option<String> {
     let own = request.capabilities.default_org();
     let org = selection.params.get(values::ORG).filter(|org| *org == own)?;
     let mut params = selection.params.clone();
     params.insert(values::ORG.into(), values::OWN_ORG.into());
     let key = |other: &Selection| (other.workload.id.clone(), other.asked_as.clone(), other.drive);
     let same = |other: &Selection| key(other) == key(selection) && other.params == params;
-    planned
-        .iter()
-        .any(same)
-        .then(|| format!("org={org} is this engine's default organisation, which is measured already"))
+    planned.iter().any(same).then(|| {
+        format!("org={org} is this engine's default organisation, which is measured already")
+    })
 }
 
 fn place(wish: &Wish<'_>) -> String {
@@ -281,13 +323,21 @@ fn parts<'a>(
         let asked = catalog.find(&part.workload)?;
         let place = format!("{}: part {}", entry.place, part.workload);
         let params = asked.with(&part.params, &place)?;
-        Ok((asked.entry, params::complete(&asked.entry.workload, &request.engine, &params, &place)?))
+        Ok((
+            asked.entry,
+            params::complete(&asked.entry.workload, &request.engine, &params, &place)?,
+        ))
     };
     entry.workload.parts.iter().map(part).collect()
 }
 
 /// Tables of a workload and its parts, each in the organisation that its parameters choose.
-fn tables(request: &Request, entry: &Entry, params: &Params, parts: &[(&Entry, Params)]) -> Vec<TableRef> {
+fn tables(
+    request: &Request,
+    entry: &Entry,
+    params: &Params,
+    parts: &[(&Entry, Params)],
+) -> Vec<TableRef> {
     let of_entry = |entry: &Entry, params: &Params| -> Vec<TableRef> {
         let kinds = values::with_tables(&entry.workload, params).tables;
         kinds.iter().map(|kind| values::table_ref(kind, params, &request.capabilities)).collect()
@@ -299,7 +349,11 @@ fn tables(request: &Request, entry: &Entry, params: &Params, parts: &[(&Entry, P
     tables
 }
 
-fn available(request: &Request, entry: &Entry, params: &Params) -> std::result::Result<(), Refusal> {
+fn available(
+    request: &Request,
+    entry: &Entry,
+    params: &Params,
+) -> std::result::Result<(), Refusal> {
     let reason = entry.workload.unsupported.get(&request.engine).cloned();
     let reason = reason.or_else(|| params::unavailable(&entry.workload, &request.engine, params));
     match reason.or_else(|| values::missing_org(params, &request.capabilities)) {
@@ -317,11 +371,15 @@ fn choose_drive(
 ) -> std::result::Result<Drive, Refusal> {
     let candidates = asked.map_or(request.capabilities.drives.to_vec(), |drive| vec![drive]);
     let reason = |drive: Drive| {
-        parts.iter().find_map(|(entry, _)| compile::undrivable(&request.engine, &request.capabilities, entry, drive))
+        parts.iter().find_map(|(entry, _)| {
+            compile::undrivable(&request.engine, &request.capabilities, entry, drive)
+        })
     };
     if let Some(drive) = candidates.iter().copied().find(|drive| reason(*drive).is_none()) {
         return Ok(drive);
     }
-    let reasons = candidates.iter().filter_map(|drive| Some(format!("{} drive: {}", drive.name(), reason(*drive)?)));
+    let reasons = candidates
+        .iter()
+        .filter_map(|drive| Some(format!("{} drive: {}", drive.name(), reason(*drive)?)));
     Err(Refusal::Unavailable(id.into(), reasons.collect::<Vec<_>>().join("; ")))
 }

@@ -13,18 +13,27 @@ pub struct Shown {
     pub sql: String,
 }
 
-/// Values that stand for the binds of a routine's call, so that what is shown can be pasted into a client and run;
-/// every other bind is a key.
-const EXAMPLES: &[(&str, &str)] =
-    &[("job", "1"), ("jobs", "1"), ("slice_us", "100000"), ("max_ops", "1000000"), ("stride", "10"), ("seed", "42")];
+/// Values that stand for the binds of a routine's call, so that what is shown can be pasted into a
+/// client and run; every other bind is a key.
+const EXAMPLES: &[(&str, &str)] = &[
+    ("job", "1"),
+    ("jobs", "1"),
+    ("slice_us", "100000"),
+    ("max_ops", "1000000"),
+    ("stride", "10"),
+    ("seed", "42"),
+];
 const EXAMPLE_KEY: &str = "7";
 
-/// Everything a selection runs, in order: setup, routine or statements, teardown. Binds are shown as example values.
+/// Everything a selection runs, in order: setup, routine or statements, teardown. Binds are shown
+/// as example values.
 pub fn show(selection: &Selection) -> Vec<Shown> {
     let mixed = selection.parts.len() > 1;
     let of_part = |part: &PartPlan| {
         let lead = if mixed { format!("{}: ", part.workload) } else { String::new() };
-        pieces(part).into_iter().map(move |(caption, sql)| Shown { caption: format!("{lead}{caption}"), sql })
+        pieces(part)
+            .into_iter()
+            .map(move |(caption, sql)| Shown { caption: format!("{lead}{caption}"), sql })
     };
     selection.parts.iter().flat_map(of_part).collect()
 }
@@ -45,12 +54,14 @@ fn pieces(part: &PartPlan) -> Vec<(String, String)> {
             let mut from = 0.0;
             for branch in branches {
                 let caption = client_caption(branch.upto - from, branch.commit, branch.times);
-                pieces.extend(branch.statements.iter().map(|statement| example(&caption, statement)));
+                pieces
+                    .extend(branch.statements.iter().map(|statement| example(&caption, statement)));
                 from = branch.upto;
             }
         }
         JobCode::Bulk { table, batch } => {
-            pieces.push((format!("each op: bulk load of {batch} rows into {table}"), String::new()));
+            pieces
+                .push((format!("each op: bulk load of {batch} rows into {table}"), String::new()));
         }
     }
     pieces.extend(named("after the jobs ended", &part.teardown));
@@ -59,7 +70,9 @@ fn pieces(part: &PartPlan) -> Vec<(String, String)> {
 
 /// A statement with example values for its binds; the caption says which.
 fn example(caption: &str, statement: &BoundStatement) -> (String, String) {
-    let value = |name: &str| EXAMPLES.iter().find(|example| example.0 == name).map_or(EXAMPLE_KEY, |example| example.1);
+    let value = |name: &str| {
+        EXAMPLES.iter().find(|example| example.0 == name).map_or(EXAMPLE_KEY, |example| example.1)
+    };
     let mut values: Vec<String> = Vec::new();
     for name in &statement.binds {
         let text = format!("{name} = {}", value(name));
@@ -76,7 +89,8 @@ fn example(caption: &str, statement: &BoundStatement) -> (String, String) {
 }
 
 fn client_caption(share: f64, commit: Commit, times: u32) -> String {
-    let which = if share > 99.999 { "each op".to_string() } else { format!("{share:.0} % of the ops") };
+    let which =
+        if share > 99.999 { "each op".to_string() } else { format!("{share:.0} % of the ops") };
     let repeated = if times > 1 { format!(", {times} times") } else { String::new() };
     let commit = match commit {
         Commit::None => "",
@@ -86,9 +100,11 @@ fn client_caption(share: f64, commit: Commit, times: u32) -> String {
     format!("{which}{repeated}{commit}")
 }
 
-/// The plan: per selection id, parameters, drive, ramp, window, hash and SQL; and what was left out, with reasons.
+/// The plan: per selection id, parameters, drive, ramp, window, hash and SQL; and what was left
+/// out, with reasons.
 pub fn describe(plan: &Plan) -> Value {
-    let left_out = plan.left_out.iter().map(|(id, reason)| json!({ "workload": id, "reason": reason }));
+    let left_out =
+        plan.left_out.iter().map(|(id, reason)| json!({ "workload": id, "reason": reason }));
     json!({
         "suite": plan.suite, "seed": plan.seed, "size_gb": plan.size_gb, "tables": plan.tables.iter().map(TableRef::name).collect::<Vec<_>>(),
         "selections": plan.selections.iter().map(described).collect::<Vec<_>>(),
@@ -99,7 +115,9 @@ pub fn describe(plan: &Plan) -> Value {
 }
 
 fn described(selection: &Selection) -> Value {
-    let sql = show(selection).into_iter().map(|shown| json!({ "caption": shown.caption, "sql": shown.sql }));
+    let sql = show(selection)
+        .into_iter()
+        .map(|shown| json!({ "caption": shown.caption, "sql": shown.sql }));
     json!({
         "workload": selection.workload.id, "revision": selection.workload.revision, "asked_as": selection.asked_as,
         "params": selection.params, "drive": selection.drive, "ramp": selection.ramp, "window": selection.window,

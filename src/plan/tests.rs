@@ -194,11 +194,15 @@ fn refused(text: &str, request: Request) -> String {
 #[test]
 fn a_routine_is_the_harness_with_the_body_in_it() {
     let plan = planned("t-read", server());
-    let JobCode::Routine(routine) = &plan.selections[0].parts[0].code else { panic!("database drive first") };
+    let JobCode::Routine(routine) = &plan.selections[0].parts[0].code else {
+        panic!("database drive first")
+    };
     assert!(routine.name.starts_with("dbdyno.w_t_read_"), "{}", routine.name);
     assert_eq!(routine.name.len(), "dbdyno.w_t_read_".len() + 8);
-    let expected =
-        format!("create function {}() as $$\ndeclare\n  \nbegin\n  perform 1 from dbdyno.small;\nend $$", routine.name);
+    let expected = format!(
+        "create function {}() as $$\ndeclare\n  \nbegin\n  perform 1 from dbdyno.small;\nend $$",
+        routine.name
+    );
     assert_eq!(routine.create, [expected]);
     assert_eq!(routine.call.sql, format!("select * from {}($1, $2)", routine.name));
     assert_eq!(routine.call.binds, ["job", "seed"]);
@@ -211,17 +215,26 @@ fn committing_routines_are_procedures_and_jobs_stay_open_in_setup() {
     let plan = planned("T-WRITE", server());
     let part = &plan.selections[0].parts[0];
     let JobCode::Routine(routine) = &part.code else { panic!("database drive first") };
-    assert!(routine.create[0].contains("declare v int; begin update dbdyno.big set status = 2;\ncommit; end"));
+    assert!(
+        routine.create[0]
+            .contains("declare v int; begin update dbdyno.big set status = 2;\ncommit; end")
+    );
     assert_eq!(part.setup, ["create table dbdyno.own (jobs int default {{jobs}})"]);
-    assert_eq!(crate::sql::bind_late(&part.setup[0], 8), "create table dbdyno.own (jobs int default 8)");
+    assert_eq!(
+        crate::sql::bind_late(&part.setup[0], 8),
+        "create table dbdyno.own (jobs int default 8)"
+    );
 }
 
 #[test]
 fn client_branches_cumulate_their_chances() {
     let plan = planned("T-WRITE:update_pct=30", lite());
     let part = &plan.selections[0].parts[0];
-    let JobCode::Client { branches, shared_read, .. } = &part.code else { panic!("lite has the client drive only") };
-    let shape: Vec<_> = branches.iter().map(|branch| (branch.upto, branch.commit, branch.times)).collect();
+    let JobCode::Client { branches, shared_read, .. } = &part.code else {
+        panic!("lite has the client drive only")
+    };
+    let shape: Vec<_> =
+        branches.iter().map(|branch| (branch.upto, branch.commit, branch.times)).collect();
     assert_eq!(shape, [(30.0, Commit::Block, 2), (100.0, Commit::None, 1)]);
     assert_eq!(branches[0].statements[0].sql, "update big set status = 1 where id = ?1");
     assert_eq!(branches[1].statements[0].sql, "select ?1::int");
@@ -246,13 +259,26 @@ fn parameters_come_from_alias_engine_and_default() {
 fn a_number_has_one_spelling_in_sql_parameters_and_hash() {
     let hash = |text: &str| planned(text, lite()).selections.remove(0).hash;
     for spelling in ["+5", "05", "-0", "+0005"] {
-        let selection = planned(&format!("T-WRITE:update_pct={spelling}"), lite()).selections.remove(0);
+        let selection =
+            planned(&format!("T-WRITE:update_pct={spelling}"), lite()).selections.remove(0);
         let plain = if spelling == "-0" { "0" } else { "5" };
-        assert_eq!((selection.params["update_pct"].as_str(), selection.chosen["update_pct"].as_str()), (plain, plain));
-        assert_eq!(hash(&format!("T-WRITE:update_pct={spelling}")), hash(&format!("T-WRITE:update_pct={plain}")));
+        assert_eq!(
+            (selection.params["update_pct"].as_str(), selection.chosen["update_pct"].as_str()),
+            (plain, plain)
+        );
+        assert_eq!(
+            hash(&format!("T-WRITE:update_pct={spelling}")),
+            hash(&format!("T-WRITE:update_pct={plain}"))
+        );
     }
-    assert!(planned("T-WRITE:update_pct=+20", lite()).selections[0].chosen.is_empty(), "it is the default");
-    assert!(refused("T-READ:rows=+1", lite()).contains("allowed: 1, 25"), "words of a list are taken as they are");
+    assert!(
+        planned("T-WRITE:update_pct=+20", lite()).selections[0].chosen.is_empty(),
+        "it is the default"
+    );
+    assert!(
+        refused("T-READ:rows=+1", lite()).contains("allowed: 1, 25"),
+        "words of a list are taken as they are"
+    );
 }
 
 #[test]
@@ -260,8 +286,14 @@ fn bad_requests_are_one_line_and_say_what_is_allowed() {
     let line = refused("T-READ:rows=7", server());
     assert_eq!(line, "--workload T-READ:rows=7: rows=7 is not allowed; allowed: 1, 25");
     let line = refused("T-WRITE:update_pct=101", server());
-    assert!(line.ends_with("update_pct=101 is not allowed; allowed: whole numbers from 0 to 100"), "{line}");
-    assert!(refused("T-READ:row=1", server()).ends_with("T-READ has no parameter 'row'; it has: rows, org, read_tx"));
+    assert!(
+        line.ends_with("update_pct=101 is not allowed; allowed: whole numbers from 0 to 100"),
+        "{line}"
+    );
+    assert!(
+        refused("T-READ:row=1", server())
+            .ends_with("T-READ has no parameter 'row'; it has: rows, org, read_tx")
+    );
     assert!(refused("R1:rows=1", server()).contains("R1 means rows=25"));
     assert!(refused("T-REED", server()).contains("unknown workload 'T-REED'; did you mean T-READ"));
     assert!(refused("T-LOCAL", lite()).contains("T-LOCAL cannot run on lite: it lacks this"));
@@ -270,7 +302,9 @@ fn bad_requests_are_one_line_and_say_what_is_allowed() {
     assert!(refused("T-READ", database).contains("lite has no database drive"));
     let backwards = Request { jobs: Some("8..cores".parse().unwrap()), ..lite() };
     assert!(refused("T-READ", backwards).starts_with("--jobs 8..cores: 8..4 runs backwards"));
-    assert!(build(&fixture(), &server()).unwrap_err().to_string().contains("no workload is selected"));
+    assert!(
+        build(&fixture(), &server()).unwrap_err().to_string().contains("no workload is selected")
+    );
 }
 
 #[test]
@@ -293,9 +327,13 @@ fn a_suite_gives_size_jobs_and_window_and_leaves_out_with_reason() {
     );
     let plan = build(&fixture(), &request(lite())).unwrap();
     assert_eq!(plan.left_out, [("T-LOCAL".to_string(), "it lacks this".to_string())]);
-    let fixed = Request { ops_per_job: Some(10), jobs: Some("1".parse().unwrap()), ..request(server()) };
+    let fixed =
+        Request { ops_per_job: Some(10), jobs: Some("1".parse().unwrap()), ..request(server()) };
     let plan = build(&fixture(), &fixed).unwrap();
-    assert_eq!((plan.selections[1].window.warmup_s, plan.selections[1].window.ops_per_job()), (0.0, Some(10)));
+    assert_eq!(
+        (plan.selections[1].window.warmup_s, plan.selections[1].window.ops_per_job()),
+        (0.0, Some(10))
+    );
 }
 
 const PUBLISHED: &str = r#"
@@ -336,23 +374,38 @@ fn published(request: Request) -> Plan {
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir_all(dir.path().join("suites")).unwrap();
     fs::write(dir.path().join("suites/published.toml"), PUBLISHED).unwrap();
-    build(&fixture_with(dir.path()), &Request { suites: vec!["published".into()], ..request }).unwrap()
+    build(&fixture_with(dir.path()), &Request { suites: vec!["published".into()], ..request })
+        .unwrap()
 }
 
 fn fixed_work(plan: &Plan) -> Vec<(String, Option<u64>)> {
-    let of = |selection: &Selection| (selection.asked_as.clone().unwrap(), selection.window.ops_per_job());
+    let of = |selection: &Selection| {
+        (selection.asked_as.clone().unwrap(), selection.window.ops_per_job())
+    };
     plan.selections.iter().map(of).collect()
 }
 
 #[test]
 fn a_published_suite_runs_under_its_codes_with_its_fixed_work() {
     let plan = published(Request { size_gb: Some(512.0), ..server() });
-    let expected = [("P1", Some(62_500)), ("P2", Some(65_536)), ("P2", Some(65_536)), ("P4", None), ("P6", Some(1))];
+    let expected = [
+        ("P1", Some(62_500)),
+        ("P2", Some(65_536)),
+        ("P2", Some(65_536)),
+        ("P4", None),
+        ("P6", Some(1)),
+    ];
     assert_eq!(fixed_work(&plan), expected.map(|(code, ops)| (code.to_string(), ops)));
     assert_eq!(plan.selections[0].ramp, Ramp::Fixed(vec![1, 1, 2]));
     assert_eq!(plan.selections[0].params["update_pct"], "30");
-    assert_eq!((plan.selections[1].params["rows"].as_str(), plan.selections[2].params["rows"].as_str()), ("1", "25"));
-    assert_eq!((plan.selections[3].window.warmup_s, plan.selections[3].window.duration_s()), (4.0, Some(120.0)));
+    assert_eq!(
+        (plan.selections[1].params["rows"].as_str(), plan.selections[2].params["rows"].as_str()),
+        ("1", "25")
+    );
+    assert_eq!(
+        (plan.selections[3].window.warmup_s, plan.selections[3].window.duration_s()),
+        (4.0, Some(120.0))
+    );
     let left_out: Vec<_> = plan.left_out.iter().map(|(code, _)| code.as_str()).collect();
     assert_eq!(left_out, ["P3", "P5"]);
     assert_eq!(plan.left_out[1].1, "not published");
@@ -360,16 +413,21 @@ fn a_published_suite_runs_under_its_codes_with_its_fixed_work() {
 
 #[test]
 fn the_engines_own_organisation_is_not_measured_twice() {
-    let suite = "id = \"all\"\ntitle = \"all\"\n[[entry]]\nworkload = \"R2\"\neach = { org = [\"*\"] }\n";
+    let suite =
+        "id = \"all\"\ntitle = \"all\"\n[[entry]]\nworkload = \"R2\"\neach = { org = [\"*\"] }\n";
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir_all(dir.path().join("suites")).unwrap();
     fs::write(dir.path().join("suites/all.toml"), suite).unwrap();
     let request = Request { suites: vec!["all".into()], ..server() };
     let plan = build(&fixture_with(dir.path()), &request).unwrap();
-    let orgs: Vec<_> = plan.selections.iter().map(|selection| selection.params["org"].as_str()).collect();
+    let orgs: Vec<_> =
+        plan.selections.iter().map(|selection| selection.params["org"].as_str()).collect();
     assert_eq!(orgs, ["default"]);
     let reasons: Vec<_> = plan.left_out.iter().map(|(_, reason)| reason.as_str()).collect();
-    assert!(reasons[0].contains("org=heap is this engine's default") && reasons[1].contains("iot"), "{reasons:?}");
+    assert!(
+        reasons[0].contains("org=heap is this engine's default") && reasons[1].contains("iot"),
+        "{reasons:?}"
+    );
 }
 
 #[test]
@@ -379,13 +437,27 @@ fn fixed_work_grows_with_its_table_and_both_rules_with_the_time_scale() {
     assert_eq!(fixed_work(&small)[1].1, Some(65_536));
     let short = published(Request { size_gb: Some(1.0), time_scale: 0.1, ..server() });
     assert_eq!((fixed_work(&short)[0].1, fixed_work(&short)[1].1), (Some(13), Some(6554)));
-    assert_eq!((short.selections[3].window.warmup_s, short.selections[3].window.duration_s()), (0.4, Some(12.0)));
-    assert!(short.left_out.iter().any(|(code, reason)| code == "P6" && reason.contains("--time-scale 0.1")));
+    assert_eq!(
+        (short.selections[3].window.warmup_s, short.selections[3].window.duration_s()),
+        (0.4, Some(12.0))
+    );
+    assert!(
+        short
+            .left_out
+            .iter()
+            .any(|(code, reason)| code == "P6" && reason.contains("--time-scale 0.1"))
+    );
     let tiny = published(Request { time_scale: 1e-9, ..server() });
-    assert_eq!((fixed_work(&tiny)[0].1, tiny.selections[3].window.duration_s()), (Some(1), Some(0.1)));
+    assert_eq!(
+        (fixed_work(&tiny)[0].1, tiny.selections[3].window.duration_s()),
+        (Some(1), Some(0.1))
+    );
     let own = published(Request { duration_s: Some(2.0), time_scale: 0.1, ..server() });
     assert!(own.selections.iter().all(|selection| selection.window.duration_s() == Some(2.0)));
-    assert!(fixed_work(&own).iter().all(|(_, ops)| ops.is_none()), "a duration of the user's is fixed time");
+    assert!(
+        fixed_work(&own).iter().all(|(_, ops)| ops.is_none()),
+        "a duration of the user's is fixed time"
+    );
     assert_eq!(own.selections.len(), 5);
 }
 
@@ -395,9 +467,17 @@ fn a_precision_stands_instead_of_a_time_and_of_work() {
     let end = |most_s| End::Known { precision: precision.unwrap(), most_s };
     let asked = published(Request { precision, time_scale: 0.5, ..server() });
     assert_eq!(asked.selections.len(), 5);
-    let windows = |plan: &Plan| plan.selections.iter().map(|selection| selection.window).collect::<Vec<_>>();
-    assert!(windows(&asked).iter().all(|window| *window == Window { warmup_s: 1.0, end: end(30.0) }));
-    let own = published(Request { precision, max_duration_s: Some(7.0), warmup_s: Some(3.0), ..server() });
+    let windows =
+        |plan: &Plan| plan.selections.iter().map(|selection| selection.window).collect::<Vec<_>>();
+    assert!(
+        windows(&asked).iter().all(|window| *window == Window { warmup_s: 1.0, end: end(30.0) })
+    );
+    let own = published(Request {
+        precision,
+        max_duration_s: Some(7.0),
+        warmup_s: Some(3.0),
+        ..server()
+    });
     assert_eq!(windows(&own)[0], Window { warmup_s: 3.0, end: end(7.0) });
 }
 
@@ -408,8 +488,12 @@ fn a_suites_precision_gives_way_to_what_a_test_or_the_user_says() {
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir_all(dir.path().join("suites")).unwrap();
     fs::write(dir.path().join("suites/all.toml"), suite).unwrap();
-    let plan = |request: Request| build(&fixture_with(dir.path()), &Request { suites: vec!["all".into()], ..request });
-    let ends = |request| plan(request).unwrap().selections.into_iter().map(|one| one.window.end).collect::<Vec<_>>();
+    let plan = |request: Request| {
+        build(&fixture_with(dir.path()), &Request { suites: vec!["all".into()], ..request })
+    };
+    let ends = |request| {
+        plan(request).unwrap().selections.into_iter().map(|one| one.window.end).collect::<Vec<_>>()
+    };
     let known = End::Known { precision: "2%".parse().unwrap(), most_s: 9.0 };
     assert_eq!(ends(server()), [known, End::Time(3.0)]);
     assert_eq!(ends(Request { ops_per_job: Some(5), ..server() }), [End::Ops(5); 2]);
@@ -425,7 +509,10 @@ fn mixed_workloads_have_a_part_each_and_jobs_in_multiples() {
     assert_eq!(selection.parts[0].params["rows"], "25", "that is what the alias R1 means");
     assert_eq!(selection.parts[1].params["update_pct"], "40");
     assert_eq!(selection.ramp, Ramp::Fixed(vec![2, 4]));
-    assert_eq!(jobs_note(selection).unwrap(), "jobs are multiples of 2, an equal number for each part");
+    assert_eq!(
+        jobs_note(selection).unwrap(),
+        "jobs are multiples of 2, an equal number for each part"
+    );
     assert_eq!(plan.tables, [TableRef::new("small"), TableRef::new("big")]);
 }
 
@@ -433,7 +520,10 @@ fn mixed_workloads_have_a_part_each_and_jobs_in_multiples() {
 fn a_bulk_load_has_a_table_of_its_own() {
     let plan = planned("T-BULK:batch=100", server());
     let expected = JobCode::Bulk { table: "dbdyno.t_bulk".into(), batch: 100 };
-    assert_eq!((plan.selections[0].drive, &plan.selections[0].parts[0].code), (Drive::Client, &expected));
+    assert_eq!(
+        (plan.selections[0].drive, &plan.selections[0].parts[0].code),
+        (Drive::Client, &expected)
+    );
 }
 
 #[test]
@@ -443,15 +533,20 @@ fn parameters_choose_blocks_and_a_session_has_settings_of_its_own() {
         (part.setup.concat(), part.session.concat())
     };
     let heap = "create table dbdyno.own () using heap".to_string();
-    let included = "create table own (\n  org text default 'default',\n  jobs int default {{jobs}})";
+    let included =
+        "create table own (\n  org text default 'default',\n  jobs int default {{jobs}})";
     assert_eq!(own("T-OWN", server()), (heap.clone(), "set relaxed = on".into()));
     assert_eq!(own("T-OWN:relaxed=0,org=heap", server()), (heap, String::new()));
     assert_eq!(own("T-OWN", lite()), (included.into(), String::new()));
     let line = refused("T-OWN:relaxed=1", lite());
-    assert!(line.contains("T-OWN cannot run on lite: relaxed=1 is not available: it always waits"), "{line}");
+    assert!(
+        line.contains("T-OWN cannot run on lite: relaxed=1 is not available: it always waits"),
+        "{line}"
+    );
     let line = refused("T-OWN:relaxed=1,org=rowid", server());
     assert!(line.contains("relaxed=1 with org=rowid is not available: row numbers wait"), "{line}");
-    let captions: Vec<_> = show(&planned("T-OWN", server()).selections[0]).into_iter().map(|p| p.caption).collect();
+    let captions: Vec<_> =
+        show(&planned("T-OWN", server()).selections[0]).into_iter().map(|p| p.caption).collect();
     assert_eq!(captions[..2], ["before the jobs start", "each job's session, once"]);
 }
 
@@ -470,7 +565,8 @@ fn the_hash_changes_with_parameters_and_sql_only() {
 #[test]
 fn shows_the_sql_in_the_order_in_which_it_runs() {
     let pieces = |request| show(&planned("T-WRITE", request).selections[0]);
-    let captions = |request| pieces(request).into_iter().map(|piece| piece.caption).collect::<Vec<_>>();
+    let captions =
+        |request| pieces(request).into_iter().map(|piece| piece.caption).collect::<Vec<_>>();
     assert_eq!(
         captions(server()),
         [
@@ -487,17 +583,24 @@ fn shows_the_sql_in_the_order_in_which_it_runs() {
             "80 % of the ops, prepared; here with id = 7"
         ]
     );
-    assert!(pieces(lite()).iter().all(|piece| !piece.sql.contains('?')), "what is shown can be run as it is");
+    assert!(
+        pieces(lite()).iter().all(|piece| !piece.sql.contains('?')),
+        "what is shown can be run as it is"
+    );
 }
 
 #[test]
 fn marks_of_every_style_are_shown_with_their_values() {
     for placeholder in [Placeholder::Dollar, Placeholder::QuestionNumber, Placeholder::Question] {
         let engine = lite();
-        let request = Request { capabilities: Capabilities { placeholder, ..engine.capabilities }, ..engine };
+        let request =
+            Request { capabilities: Capabilities { placeholder, ..engine.capabilities }, ..engine };
         let pieces = show(&planned("T-TWICE", request).selections[0]);
         let sql = "select 1 where 7 between 7 - 1 and 7 and 1 = 1";
         assert_eq!(pieces[0].sql.trim_end_matches(';'), sql, "{placeholder:?}");
-        assert_eq!(pieces[0].caption, "each op, prepared; here with id = 7, job = 1", "{placeholder:?}");
+        assert_eq!(
+            pieces[0].caption, "each op, prepared; here with id = 7, job = 1",
+            "{placeholder:?}"
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! What `{{name}}` and expressions mean at plan time: parameters, table names, facts of the data set.
+//! What `{{name}}` and expressions mean at plan time: parameters, table names, facts of the data
+//! set.
 
 pub(super) use crate::model::params::{ORG, OWN_ORG};
 use crate::model::rows::{PAD, table_rows};
@@ -28,11 +29,19 @@ fn table_facts(name: &str, table: &str, size_gb: f64) -> Vec<(String, u64)> {
 
 /// The table that a parameter of the workload chooses, if one does.
 fn chosen_table<'a>(workload: &'a Workload, params: &Params) -> Option<&'a str> {
-    workload.params.iter().find_map(|param| param.table.get(params.get(&param.name)?)).map(String::as_str)
+    workload
+        .params
+        .iter()
+        .find_map(|param| param.table.get(params.get(&param.name)?))
+        .map(String::as_str)
 }
 
 /// A list of tables with the chosen one in the place of `table`.
-fn resolved<'a>(workload: &'a Workload, params: &Params, tables: &'a [String]) -> impl Iterator<Item = &'a str> {
+fn resolved<'a>(
+    workload: &'a Workload,
+    params: &Params,
+    tables: &'a [String],
+) -> impl Iterator<Item = &'a str> {
     let chosen = chosen_table(workload, params);
     tables.iter().map(move |table| match chosen {
         Some(chosen) if table == CHOSEN => chosen,
@@ -40,23 +49,27 @@ fn resolved<'a>(workload: &'a Workload, params: &Params, tables: &'a [String]) -
     })
 }
 
-/// The workload with the tables that these parameters choose: those to warm and to evict are among them.
+/// The workload with the tables that these parameters choose: those to warm and to evict are among
+/// them.
 pub(super) fn with_tables(workload: &Workload, params: &Params) -> Workload {
     let tables: Vec<&str> = resolved(workload, params, &workload.tables).collect();
     let owned = |tables: Vec<&str>| tables.into_iter().map(String::from).collect::<Vec<_>>();
-    let used =
-        |list: &[String]| owned(resolved(workload, params, list).filter(|table| tables.contains(table)).collect());
+    let used = |list: &[String]| {
+        owned(resolved(workload, params, list).filter(|table| tables.contains(table)).collect())
+    };
     let (warm, evict) = (used(&workload.warm), used(&workload.evict));
     Workload { warm, evict, tables: owned(tables), ..workload.clone() }
 }
 
-/// Facts for expressions that must be known at plan time: numeric parameters and the data set's rows and keys.
+/// Facts for expressions that must be known at plan time: numeric parameters and the data set's
+/// rows and keys.
 pub fn facts(workload: &Workload, params: &Params, size_gb: f64) -> Facts {
     let data = data_facts(size_gb).into_iter().map(|(name, value)| (name, value as f64));
     data.chain(own_facts(workload, params, size_gb)).collect()
 }
 
-/// Facts that only this workload has: numeric parameters, rows and keys of the table that a parameter chooses.
+/// Facts that only this workload has: numeric parameters, rows and keys of the table that a
+/// parameter chooses.
 pub(super) fn own_facts(workload: &Workload, params: &Params, size_gb: f64) -> Facts {
     let chosen = chosen_table(workload, params).map(|table| table_facts(CHOSEN, table, size_gb));
     let chosen = chosen.into_iter().flatten().map(|(name, value)| (name, value as f64));
@@ -64,14 +77,26 @@ pub(super) fn own_facts(workload: &Workload, params: &Params, size_gb: f64) -> F
 }
 
 /// Values of `{{name}}` for one workload with its parameters.
-pub(super) fn values(workload: &Workload, params: &Params, size_gb: f64, capabilities: &Capabilities) -> Values {
+pub(super) fn values(
+    workload: &Workload,
+    params: &Params,
+    size_gb: f64,
+    capabilities: &Capabilities,
+) -> Values {
     let prefix = capabilities.prefix;
-    let mut values: Values = data_facts(size_gb).into_iter().map(|(name, value)| (name, value.to_string())).collect();
+    let mut values: Values =
+        data_facts(size_gb).into_iter().map(|(name, value)| (name, value.to_string())).collect();
     for table in TABLES {
-        values.insert(table.into(), format!("{prefix}{}", table_ref(table, params, capabilities).name()));
+        values.insert(
+            table.into(),
+            format!("{prefix}{}", table_ref(table, params, capabilities).name()),
+        );
     }
     if let Some(chosen) = chosen_table(workload, params) {
-        values.insert(CHOSEN.into(), format!("{prefix}{}", table_ref(chosen, params, capabilities).name()));
+        values.insert(
+            CHOSEN.into(),
+            format!("{prefix}{}", table_ref(chosen, params, capabilities).name()),
+        );
         let facts = table_facts(CHOSEN, chosen, size_gb);
         values.extend(facts.into_iter().map(|(name, value)| (name, value.to_string())));
     }
@@ -81,7 +106,8 @@ pub(super) fn values(workload: &Workload, params: &Params, size_gb: f64, capabil
     values
 }
 
-/// The chosen organisation, the default under its own name; none if the workload has no such parameter.
+/// The chosen organisation, the default under its own name; none if the workload has no such
+/// parameter.
 pub(super) fn org<'a>(params: &'a Params, capabilities: &Capabilities) -> Option<&'a str> {
     match params.get(ORG).map(String::as_str) {
         Some(OWN_ORG) => Some(capabilities.default_org()),

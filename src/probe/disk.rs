@@ -9,7 +9,8 @@ use crate::model::{Counters, IoCount, IoKind};
 
 use super::{Probe, ProbeContext};
 
-/// Bytes of a sector in `/proc/diskstats`, whatever the device's own sector size is (kernel, Documentation/block/stat).
+/// Bytes of a sector in `/proc/diskstats`, whatever the device's own sector size is (kernel,
+/// Documentation/block/stat).
 const SECTOR_BYTES: f64 = 512.0;
 
 /// Reads, writes and syncs of the device that holds the database, several times a second.
@@ -24,19 +25,22 @@ impl DeviceTimes {
     /// # Errors
     /// Why there is none that the kernel counts.
     pub fn open(storage: Option<&Path>) -> Result<DeviceTimes, String> {
-        let storage = storage.ok_or("I/O of the device is not known: the database's files are not on this host")?;
+        let storage = storage
+            .ok_or("I/O of the device is not known: the database's files are not on this host")?;
         let none = "I/O of the device is not known: the database's files lie on no block device of their own";
         let device = device_of(storage).ok_or(none)?;
         let times = DeviceTimes { device, flushed: flush_counting_disk(device) };
         times.read().map(|_| times).ok_or_else(|| none.to_string())
     }
 
-    /// Counts so far of what the kernel counts: reads, writes, and syncs of the disk under it (from Linux 5.5 on).
+    /// Counts so far of what the kernel counts: reads, writes, and syncs of the disk under it (from
+    /// Linux 5.5 on).
     pub fn read(&self) -> Option<Vec<(IoKind, IoCount)>> {
         let stats = procfs::diskstats().ok()?;
         let disk = find(&stats, self.device)?;
         let flushed = self.flushed.and_then(|disk| find(&stats, disk));
-        let syncs = flushed.and_then(|disk| Some(IoCount { ios: disk.flushes?, busy_ms: disk.time_flushing? }));
+        let syncs = flushed
+            .and_then(|disk| Some(IoCount { ios: disk.flushes?, busy_ms: disk.time_flushing? }));
         let reads = IoCount { ios: disk.reads, busy_ms: disk.time_reading };
         let writes = IoCount { ios: disk.writes, busy_ms: disk.time_writing };
         let syncs = syncs.map(|syncs| (IoKind::Sync, syncs));
@@ -68,8 +72,8 @@ impl Probe for Disk {
     }
 }
 
-/// `os_disk_*` of one device, and of the disk under it the flushes (requests to empty its write cache, which is how a file is
-/// made durable; counted from Linux 5.5 on, but not by partition).
+/// `os_disk_*` of one device, and of the disk under it the flushes (requests to empty its write
+/// cache, which is how a file is made durable; counted from Linux 5.5 on, but not by partition).
 pub(super) fn set(
     stats: &[DiskStat],
     device: DeviceNumbers,
@@ -77,7 +81,8 @@ pub(super) fn set(
     counters: &mut Counters,
 ) -> Result<(), String> {
     let (major, minor) = device;
-    let disk = find(stats, device).ok_or_else(|| format!("/proc/diskstats: no device {major}:{minor}"))?;
+    let disk =
+        find(stats, device).ok_or_else(|| format!("/proc/diskstats: no device {major}:{minor}"))?;
     counters.set("os_disk_reads", disk.reads as f64);
     counters.set("os_disk_writes", disk.writes as f64);
     counters.set("os_disk_read_bytes", disk.sectors_read as f64 * SECTOR_BYTES);

@@ -43,7 +43,11 @@ impl RemoteHost {
     ///
     /// # Errors
     /// Nobody answers there, or somebody else.
-    pub fn of_exporter(url: &str, session: &mut dyn Session, blocks: &[&Block]) -> Result<RemoteHost, String> {
+    pub fn of_exporter(
+        url: &str,
+        session: &mut dyn Session,
+        blocks: &[&Block],
+    ) -> Result<RemoteHost, String> {
         let exporter = Exporter::new(url);
         let text = exporter.page()?;
         let page = Page::parse(&text).map_err(|what| format!("{url} {what}"))?;
@@ -57,8 +61,13 @@ impl RemoteHost {
     ///
     /// # Errors
     /// The right is missing.
-    pub fn of_server(mut session: Box<dyn Session>, blocks: &[&Block]) -> Result<Option<RemoteHost>, EngineError> {
-        let Some((sql, facts)) = sql_of(blocks, FILES).zip(sql_of(blocks, FACTS)) else { return Ok(None) };
+    pub fn of_server(
+        mut session: Box<dyn Session>,
+        blocks: &[&Block],
+    ) -> Result<Option<RemoteHost>, EngineError> {
+        let Some((sql, facts)) = sql_of(blocks, FILES).zip(sql_of(blocks, FACTS)) else {
+            return Ok(None);
+        };
         let mut files = files(session.as_mut(), &sql)?;
         files.extend(self::files(session.as_mut(), &facts)?);
         if set(&files, None, &mut Counters::default()).is_err() {
@@ -114,17 +123,24 @@ impl Probe for RemoteHost {
 
 /// The counters that the files tell, as those of our own machine are read.
 fn set(files: &Files, directory: Option<&str>, counters: &mut Counters) -> Result<(), String> {
-    let file = |path: &str| files.get(path).map(|text| text.as_bytes()).ok_or(format!("{path} is not there"));
+    let file = |path: &str| {
+        files.get(path).map(|text| text.as_bytes()).ok_or(format!("{path} is not there"))
+    };
     let wrong = |error: procfs::ProcError| error.to_string();
-    let stats = KernelStats::from_buf_read(file("/proc/stat")?, procfs::current_system_info()).map_err(wrong)?;
+    let stats = KernelStats::from_buf_read(file("/proc/stat")?, procfs::current_system_info())
+        .map_err(wrong)?;
     system::set_cpu(&stats.total, TICKS_PER_S, counters);
     if let Ok(memory) = file("/proc/meminfo") {
         system::set_memory(&Meminfo::from_buf_read(memory).map_err(wrong)?, counters);
     }
     if let Ok(network) = file("/proc/net/dev") {
-        system::set_network(&InterfaceDeviceStatus::from_buf_read(network).map_err(wrong)?.0, counters);
+        system::set_network(
+            &InterfaceDeviceStatus::from_buf_read(network).map_err(wrong)?.0,
+            counters,
+        );
     }
-    if let (Ok(disks), Ok(mounts), Some(directory)) = (file("/proc/diskstats"), file("/proc/self/mountinfo"), directory)
+    if let (Ok(disks), Ok(mounts), Some(directory)) =
+        (file("/proc/diskstats"), file("/proc/self/mountinfo"), directory)
     {
         let mounts = MountInfos::from_buf_read(mounts).map_err(wrong)?;
         let disks = DiskStats::from_buf_read(disks).map_err(wrong)?;
@@ -141,14 +157,22 @@ mod tests {
 
     #[test]
     fn files_of_another_machine_are_read_as_our_own() {
-        let captured = |name: &str| std::fs::read_to_string(format!("tests/fixtures/proc/{name}")).unwrap();
-        let paths = [("/proc/stat", "stat"), ("/proc/diskstats", "diskstats"), ("/proc/self/mountinfo", "mountinfo")];
+        let captured =
+            |name: &str| std::fs::read_to_string(format!("tests/fixtures/proc/{name}")).unwrap();
+        let paths = [
+            ("/proc/stat", "stat"),
+            ("/proc/diskstats", "diskstats"),
+            ("/proc/self/mountinfo", "mountinfo"),
+        ];
         let mut files: Files = paths.map(|(path, name)| (path.to_string(), captured(name))).into();
         let mut counters = Counters::default();
         set(&files, Some("/srv/faster"), &mut counters).unwrap();
         assert_eq!(counters.get("os_cpu_steal_s"), Some(239.33));
         assert_eq!(counters.get("os_disk_reads"), Some(12_900.0), "/dev/vda1 is 254:1");
-        assert_eq!((counters.get("os_disk_flushes"), counters.get("os_mem_dirty_bytes")), (None, None));
+        assert_eq!(
+            (counters.get("os_disk_flushes"), counters.get("os_mem_dirty_bytes")),
+            (None, None)
+        );
         files.remove("/proc/stat");
         assert!(set(&files, None, &mut counters).is_err());
     }

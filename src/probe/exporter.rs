@@ -1,5 +1,5 @@
-//! What a node_exporter tells of its machine (<https://github.com/prometheus/node_exporter>), or another program in its words
-//! (`dbdyno probe`).
+//! What a node_exporter tells of its machine (<https://github.com/prometheus/node_exporter>), or
+//! another program in its words (`dbdyno probe`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
@@ -57,7 +57,8 @@ pub fn exporter_url(text: &str) -> Result<String, String> {
     let told = "is not the address of a node_exporter; write http://db1:9100/metrics";
     let uri: Uri = text.parse().map_err(|_| told.to_string())?;
     let is_plain = uri.scheme_str() == Some("http") && uri.query().is_none();
-    let host = uri.authority().filter(|host| is_plain && !host.as_str().contains('@')).ok_or(told)?;
+    let host =
+        uri.authority().filter(|host| is_plain && !host.as_str().contains('@')).ok_or(told)?;
     let path = if uri.path() == "/" { "/metrics" } else { uri.path() };
     Ok(format!("http://{host}{path}"))
 }
@@ -71,8 +72,13 @@ pub(super) struct Exporter {
 
 impl Exporter {
     pub(super) fn new(url: &str) -> Exporter {
-        let token = std::env::var(TOKEN).ok().filter(|token| !token.is_empty()).map(SecretString::from);
-        Exporter { url: url.to_string(), client: Client::new().with_global_timeout(PATIENCE), token }
+        let token =
+            std::env::var(TOKEN).ok().filter(|token| !token.is_empty()).map(SecretString::from);
+        Exporter {
+            url: url.to_string(),
+            client: Client::new().with_global_timeout(PATIENCE),
+            token,
+        }
     }
 
     /// The page as it is now.
@@ -81,8 +87,12 @@ impl Exporter {
         if let Some(token) = &self.token {
             request = request.header(AUTHORIZATION, format!("Bearer {}", token.expose_secret()));
         }
-        let request = request.body(Body::empty()).map_err(|_| format!("{TOKEN} is not a valid token"))?;
-        let answer = self.client.request(request).map_err(|error| format!("{} does not answer ({error})", self.url))?;
+        let request =
+            request.body(Body::empty()).map_err(|_| format!("{TOKEN} is not a valid token"))?;
+        let answer = self
+            .client
+            .request(request)
+            .map_err(|error| format!("{} does not answer ({error})", self.url))?;
         if !answer.status().is_success() {
             return Err(format!("{} answers {}", self.url, answer.status()));
         }
@@ -94,7 +104,8 @@ impl Exporter {
 
 type Labels<'a> = BTreeMap<&'a str, String>;
 
-/// A line `name{label="value"} 1.5` of the text format of Prometheus, which that of OpenMetrics extends.
+/// A line `name{label="value"} 1.5` of the text format of Prometheus, which that of OpenMetrics
+/// extends.
 #[derive(Debug, PartialEq)]
 struct Sample<'a> {
     name: &'a str,
@@ -158,7 +169,9 @@ impl Page<'_> {
     /// # Errors
     /// It has no figures of processors: it is not that of a machine.
     pub(super) fn parse(text: &str) -> Result<Page<'_>, String> {
-        let page = Page(text.lines().filter(|line| !line.starts_with('#')).filter_map(Sample::parse).collect());
+        let page = Page(
+            text.lines().filter(|line| !line.starts_with('#')).filter_map(Sample::parse).collect(),
+        );
         let told = "tells nothing of processors (node_cpu_seconds_total)";
         page.named("node_cpu_seconds_total").next().map(drop).ok_or(told)?;
         Ok(page)
@@ -180,7 +193,10 @@ impl Page<'_> {
     /// How many values these labels have.
     fn distinct(&self, name: &str, labels: &[&str]) -> Option<String> {
         let of = |sample: &Sample<'_>| {
-            labels.iter().map(|label| sample.label(label).map(String::from)).collect::<Option<Vec<_>>>()
+            labels
+                .iter()
+                .map(|label| sample.label(label).map(String::from))
+                .collect::<Option<Vec<_>>>()
         };
         let found: BTreeSet<_> = self.named(name).filter_map(of).collect();
         (!found.is_empty()).then(|| found.len().to_string())
@@ -189,7 +205,8 @@ impl Page<'_> {
     /// Who tells: `node_exporter 1.5.0`.
     pub(super) fn source(&self) -> String {
         let of = |info, product| Some(format!("{product} {}", self.label(info, "version")?));
-        let known = of("node_exporter_build_info", "node_exporter").or_else(|| of("dbdyno_probe_info", "dbdyno probe"));
+        let known = of("node_exporter_build_info", "node_exporter")
+            .or_else(|| of("dbdyno_probe_info", "dbdyno probe"));
         known.unwrap_or_else(|| "node_exporter".into())
     }
 
@@ -218,23 +235,36 @@ impl Page<'_> {
 
     /// The file system that holds a directory.
     fn file_system(&self, directory: &str) -> Option<&Sample<'_>> {
-        let point = |sample: &Sample<'_>| sample.label("mountpoint").map(|point| Path::new(point).to_path_buf());
-        let holds = |sample: &&Sample<'_>| point(sample).is_some_and(|point| Path::new(directory).starts_with(point));
-        let depth = |sample: &&Sample<'_>| point(sample).map_or(0, |point| point.components().count());
+        let point = |sample: &Sample<'_>| {
+            sample.label("mountpoint").map(|point| Path::new(point).to_path_buf())
+        };
+        let holds = |sample: &&Sample<'_>| {
+            point(sample).is_some_and(|point| Path::new(directory).starts_with(point))
+        };
+        let depth =
+            |sample: &&Sample<'_>| point(sample).map_or(0, |point| point.components().count());
         self.named("node_filesystem_size_bytes").filter(holds).max_by_key(depth)
     }
 
-    /// Name of the disk under a directory, as its counters call it: of a partition that is not counted the whole disk.
+    /// Name of the disk under a directory, as its counters call it: of a partition that is not
+    /// counted the whole disk.
     fn disk(&self, directory: &str) -> Option<String> {
-        let device = self.file_system(directory)?.label("device")?.strip_prefix("/dev/")?.to_string();
+        let device =
+            self.file_system(directory)?.label("device")?.strip_prefix("/dev/")?.to_string();
         let mapped = device.strip_prefix("mapper/").map(|name| {
-            let mapped = self.named("node_disk_device_mapper_info").find(|sample| sample.label("name") == Some(name));
+            let mapped = self
+                .named("node_disk_device_mapper_info")
+                .find(|sample| sample.label("name") == Some(name));
             mapped.and_then(|sample| sample.label("device")).map(String::from)
         });
         let device = mapped.unwrap_or(Some(device))?;
-        let is_counted = |name: &String| self.sum(DISK[0].0, |sample| sample.label("device") == Some(name)).is_some();
+        let is_counted = |name: &String| {
+            self.sum(DISK[0].0, |sample| sample.label("device") == Some(name)).is_some()
+        };
         let whole = device.trim_end_matches(|digit: char| digit.is_ascii_digit());
-        let of_number = whole.strip_suffix('p').filter(|disk| disk.ends_with(|last: char| last.is_ascii_digit()));
+        let of_number = whole
+            .strip_suffix('p')
+            .filter(|disk| disk.ends_with(|last: char| last.is_ascii_digit()));
         let whole = of_number.unwrap_or(whole).to_string();
         [device, whole].into_iter().find(is_counted)
     }
@@ -290,7 +320,8 @@ mod tests {
         assert_eq!(counters.get("os_cpu_idle_s"), Some(14_420.55));
         assert_eq!(counters.get("os_cpu_total_s"), Some(14_430.0));
         assert_eq!(counters.get("os_net_received_bytes"), Some(7.0));
-        for unknown in ["os_cpu_user_s", "os_disk_reads", "os_mem_dirty_bytes", "os_net_sent_bytes"] {
+        for unknown in ["os_cpu_user_s", "os_disk_reads", "os_mem_dirty_bytes", "os_net_sent_bytes"]
+        {
             assert_eq!(counters.get(unknown), None, "{unknown}");
         }
     }
@@ -299,15 +330,24 @@ mod tests {
     fn the_disk_is_the_one_under_the_directory_or_unknown() {
         let reads = |directory| read(Some(directory)).get("os_disk_reads");
         assert_eq!(reads("/var/lib/data"), Some(8.0), "of the partition's disk");
-        assert_eq!((reads("/srv/pg"), reads("/srvs"), reads("/run/pg")), (Some(9.0), Some(8.0), None));
+        assert_eq!(
+            (reads("/srv/pg"), reads("/srvs"), reads("/run/pg")),
+            (Some(9.0), Some(8.0), None)
+        );
     }
 
     #[test]
     fn facts_are_told_or_unknown() {
         let told = Page::parse(PAGE).unwrap().disclosure(Some("/srv/pg"));
         let fact = |section, name| told.get(section, name);
-        assert_eq!((fact("hardware", "threads"), fact("hardware", "memory_mb")), (Some("2"), Some("25276")));
-        assert_eq!((fact("os", "distribution"), fact("os", "kernel")), (Some("A \"B\\ {1},"), None));
+        assert_eq!(
+            (fact("hardware", "threads"), fact("hardware", "memory_mb")),
+            (Some("2"), Some("25276"))
+        );
+        assert_eq!(
+            (fact("os", "distribution"), fact("os", "kernel")),
+            (Some("A \"B\\ {1},"), None)
+        );
         assert_eq!(
             (fact("storage", "device"), fact("storage", "file_system")),
             (Some("/dev/mapper/vg-data"), Some("xfs"))
@@ -316,7 +356,13 @@ mod tests {
 
     #[test]
     fn another_page_is_refused() {
-        for text in ["", "<html>", "up 1\n", "node_cpu_seconds_total{cpu=\"0\n", "node_cpu_seconds_total{} x\n"] {
+        for text in [
+            "",
+            "<html>",
+            "up 1\n",
+            "node_cpu_seconds_total{cpu=\"0\n",
+            "node_cpu_seconds_total{} x\n",
+        ] {
             assert!(Page::parse(text).is_err(), "{text}");
         }
     }
@@ -325,7 +371,13 @@ mod tests {
     fn an_address_is_plain_http_and_holds_no_secret() {
         assert_eq!(exporter_url("http://db1:9100").as_deref(), Ok("http://db1:9100/metrics"));
         assert_eq!(exporter_url("http://[::1]:9100/node").as_deref(), Ok("http://[::1]:9100/node"));
-        for text in ["", "db1:9100", "https://db1/metrics", "http://u:p@db1/metrics", "http://db1/metrics?token=x"] {
+        for text in [
+            "",
+            "db1:9100",
+            "https://db1/metrics",
+            "http://u:p@db1/metrics",
+            "http://db1/metrics?token=x",
+        ] {
             assert!(exporter_url(text).is_err(), "{text}");
         }
     }

@@ -1,7 +1,9 @@
-//! Probes: cumulative counters of the operating system, our process, the server's processes and the database.
+//! Probes: cumulative counters of the operating system, our process, the server's processes and the
+//! database.
 //!
-//! An operating system probe is one file plus one line in [`PROBES`]; a database counter is one SQL block in
-//! `catalog/probes/`. Reading and parsing are apart, so that parsers are tested with captured files.
+//! An operating system probe is one file plus one line in [`PROBES`]; a database counter is one SQL
+//! block in `catalog/probes/`. Reading and parsing are apart, so that parsers are tested with
+//! captured files.
 
 use std::path::Path;
 use std::time::Instant;
@@ -25,7 +27,9 @@ pub use disk::DeviceTimes;
 pub use elsewhere::RemoteHost;
 pub use exporter::exporter_url;
 pub use nodes::{NodeHosts, NodesProbe};
-pub use profile::{Reading as ProfileReading, between as profiles_between, together as profiles_together};
+pub use profile::{
+    Reading as ProfileReading, between as profiles_between, together as profiles_together,
+};
 pub use sessions::{Sessions, Whose};
 pub use sql::{SESSION_COUNTS, SqlProbe, disclose, disclose_network, take};
 pub use watch::{Pace, Round, Watch};

@@ -7,11 +7,13 @@ use crate::model::{Counters, Disclosure};
 
 /// Gauges that hold for all nodes if they hold for each.
 const LEAST: [&str; 1] = ["durable"];
-/// Counters whose greatest value is that of the cluster: a gauge, and rows that every node changes which has them from another.
-const MOST: [&str; 5] = ["os_elsewhere", "instruments", "rows_inserted", "rows_updated", "rows_deleted"];
+/// Counters whose greatest value is that of the cluster: a gauge, and rows that every node changes
+/// which has them from another.
+const MOST: [&str; 5] =
+    ["os_elsewhere", "instruments", "rows_inserted", "rows_updated", "rows_deleted"];
 
-/// A probe for each node. One that no longer answers is left out from then on: a sum over fewer nodes is none over all, and the
-/// test in which that happens has lost a node.
+/// A probe for each node. One that no longer answers is left out from then on: a sum over fewer
+/// nodes is none over all, and the test in which that happens has lost a node.
 pub struct NodesProbe {
     nodes: Vec<(String, SqlProbe)>,
 }
@@ -31,7 +33,9 @@ impl Probe for NodesProbe {
         let (mut read, mut outcome) = (Vec::new(), Ok(()));
         self.nodes.retain_mut(|(name, probe)| {
             let mut own = Counters::default();
-            outcome = outcome.clone().and(probe.read(&mut own).map_err(|why| format!("node {name}: {why}")));
+            outcome = outcome
+                .clone()
+                .and(probe.read(&mut own).map_err(|why| format!("node {name}: {why}")));
             let answers = !own.0.is_empty();
             if answers {
                 read.push((name.clone(), own));
@@ -66,7 +70,11 @@ impl NodeHosts {
     /// What is known of the machines: of each, and in sum.
     pub fn disclosure(&self) -> Disclosure {
         all_machines(
-            &self.hosts.iter().map(|(name, host)| (name.as_str(), host.disclosure())).collect::<Vec<_>>(),
+            &self
+                .hosts
+                .iter()
+                .map(|(name, host)| (name.as_str(), host.disclosure()))
+                .collect::<Vec<_>>(),
             self.nodes,
         )
     }
@@ -93,21 +101,32 @@ impl Probe for NodeHosts {
     }
 }
 
-/// Facts of all machines: equal ones once, sizes in sum if all are known, others with the names of the nodes.
+/// Facts of all machines: equal ones once, sizes in sum if all are known, others with the names of
+/// the nodes.
 fn all_machines(hosts: &[(&str, &Disclosure)], nodes: usize) -> Disclosure {
     let mut all = Disclosure::default();
     let mut told: BTreeMap<(&str, &str), Vec<(&str, &str)>> = BTreeMap::new();
     for (node, disclosure) in hosts {
         for (section, facts) in &disclosure.0 {
-            let of_node = facts.iter().map(|(key, value)| ((section.as_str(), key.as_str()), (*node, value.as_str())));
+            let of_node = facts
+                .iter()
+                .map(|(key, value)| ((section.as_str(), key.as_str()), (*node, value.as_str())));
             of_node.for_each(|(fact, value)| told.entry(fact).or_default().push(value));
         }
     }
     for ((section, key), values) in told {
-        let numbers: Option<Vec<f64>> = values.iter().map(|(_, value)| value.parse().ok()).collect();
+        let numbers: Option<Vec<f64>> =
+            values.iter().map(|(_, value)| value.parse().ok()).collect();
         let sum = numbers.filter(|numbers| SUMMED.contains(&key) && numbers.len() == nodes);
-        let is_equal = !SUMMED.contains(&key) && values.iter().all(|(_, value)| *value == values[0].1);
-        let each = || values.iter().map(|(node, value)| format!("{node}: {value}")).collect::<Vec<_>>().join("; ");
+        let is_equal =
+            !SUMMED.contains(&key) && values.iter().all(|(_, value)| *value == values[0].1);
+        let each = || {
+            values
+                .iter()
+                .map(|(node, value)| format!("{node}: {value}"))
+                .collect::<Vec<_>>()
+                .join("; ")
+        };
         let text = match sum {
             Some(numbers) => numbers.iter().sum::<f64>().to_string(),
             None if is_equal && values.len() == nodes => values[0].1.to_owned(),
@@ -122,7 +141,8 @@ fn all_machines(hosts: &[(&str, &Disclosure)], nodes: usize) -> Disclosure {
 fn together(nodes: &[&Counters]) -> Counters {
     let Some((first, others)) = nodes.split_first() else { return Counters::default() };
     let of_all = |(name, value): (&String, &f64)| {
-        let others = others.iter().map(|counters| counters.get(name)).collect::<Option<Vec<f64>>>()?;
+        let others =
+            others.iter().map(|counters| counters.get(name)).collect::<Option<Vec<f64>>>()?;
         let combine = match name.as_str() {
             name if LEAST.contains(&name) => f64::min,
             name if MOST.contains(&name) => f64::max,
@@ -149,15 +169,25 @@ mod tests {
         let (one, other) = (machine("2", "6.1"), machine("4", "6.12"));
         let fact = |all: &Disclosure, key: &str| all.get("hardware", key).unwrap().to_owned();
         let all = all_machines(&[("n1", &one), ("n2", &other)], 2);
-        assert_eq!([fact(&all, "cores"), fact(&all, "kernel"), fact(&all, "system")], ["6", "n1: 6.1; n2: 6.12", "x"]);
+        assert_eq!(
+            [fact(&all, "cores"), fact(&all, "kernel"), fact(&all, "system")],
+            ["6", "n1: 6.1; n2: 6.12", "x"]
+        );
         let half = all_machines(&[("n1", &one)], 2);
         assert_eq!([fact(&half, "cores"), fact(&half, "system")], ["n1: 2", "n1: x"]);
     }
 
     #[test]
     fn counters_add_up_gauges_do_not_and_what_a_node_does_not_tell_is_unknown() {
-        let counters = |pairs: &[(&str, f64)]| Counters(pairs.iter().map(|(n, v)| (n.to_string(), *v)).collect());
-        let one = counters(&[("commits", 3.0), ("durable", 1.0), ("instruments", 0.0), ("wal_bytes", 7.0)]);
+        let counters = |pairs: &[(&str, f64)]| {
+            Counters(pairs.iter().map(|(n, v)| (n.to_string(), *v)).collect())
+        };
+        let one = counters(&[
+            ("commits", 3.0),
+            ("durable", 1.0),
+            ("instruments", 0.0),
+            ("wal_bytes", 7.0),
+        ]);
         let other = counters(&[("commits", 4.0), ("durable", 0.0), ("instruments", 1.0)]);
         let expected = counters(&[("commits", 7.0), ("durable", 0.0), ("instruments", 1.0)]);
         assert_eq!(together(&[&one, &other]), expected);

@@ -1,5 +1,5 @@
-//! Processes: CPU time of our own, of the database server's with their children, of the kernel's own threads; what the device
-//! read for the database.
+//! Processes: CPU time of our own, of the database server's with their children, of the kernel's
+//! own threads; what the device read for the database.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,7 +29,10 @@ impl Waited {
         if now.is_empty() {
             return None;
         }
-        let gone = self.threads.iter().filter(|(thread, ns)| now.get(thread).is_none_or(|living| living < ns));
+        let gone = self
+            .threads
+            .iter()
+            .filter(|(thread, ns)| now.get(thread).is_none_or(|living| living < ns));
         self.ended_ns += gone.map(|(_, ns)| ns).sum::<f64>();
         self.threads = now;
         Some((self.ended_ns + self.threads.values().sum::<f64>()) / 1e9)
@@ -41,14 +44,21 @@ fn waiting_threads() -> BTreeMap<i32, f64> {
     let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     let waited = tasks.filter_map(|task| {
         let text = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
-        Some((task.file_name().to_str()?.parse().ok()?, text.split_whitespace().nth(1)?.parse().ok()?))
+        Some((
+            task.file_name().to_str()?.parse().ok()?,
+            text.split_whitespace().nth(1)?.parse().ok()?,
+        ))
     });
     waited.collect()
 }
 
 /// CPU time of our own process, all threads.
 pub(super) fn open_own(_: &ProbeContext<'_>) -> Option<Box<dyn Probe>> {
-    Some(Box::new(OwnCpu { process: Process::myself().ok()?, ticks_per_s: ticks_per_s(), waited: Waited::default() }))
+    Some(Box::new(OwnCpu {
+        process: Process::myself().ok()?,
+        ticks_per_s: ticks_per_s(),
+        waited: Waited::default(),
+    }))
 }
 
 impl Probe for OwnCpu {
@@ -71,7 +81,8 @@ pub(super) struct ServerCpu {
     ticks_per_s: f64,
 }
 
-/// CPU time of the database's processes, if they are known. A kernel that lists no children would hide most of it.
+/// CPU time of the database's processes, if they are known. A kernel that lists no children would
+/// hide most of it.
 pub(super) fn open_server(context: &ProbeContext<'_>) -> Option<Box<dyn Probe>> {
     ServerCpu::open(context.server_pids).map(|probe| Box::new(probe) as Box<dyn Probe>)
 }
@@ -83,10 +94,12 @@ impl ServerCpu {
     pub fn open(pids: &[u32]) -> Option<Self> {
         let known = pids.iter().any(|pid| std::fs::metadata(format!("/proc/{pid}/stat")).is_ok());
         let lists_children = std::fs::metadata("/proc/thread-self/children").is_ok();
-        (known && lists_children).then(|| ServerCpu { pids: pids.to_vec(), ticks_per_s: ticks_per_s() })
+        (known && lists_children)
+            .then(|| ServerCpu { pids: pids.to_vec(), ticks_per_s: ticks_per_s() })
     }
 
-    /// Times of all living processes; none if one ended meanwhile, since its time may have been missed in its parent.
+    /// Times of all living processes; none if one ended meanwhile, since its time may have been
+    /// missed in its parent.
     fn at_once(&mut self) -> Option<Vec<Times>> {
         let children = self.pids.iter().flat_map(|pid| children(*pid));
         // Parents have lower numbers: they are read before a child of theirs can end.
@@ -103,16 +116,22 @@ impl Probe for ServerCpu {
     fn name(&self) -> &'static str {
         "server"
     }
-    /// The given processes and their living children, each with the time of its own ended and awaited children: so a
-    /// child's time moves to its parent when it ends, and the sum never falls.
+    /// The given processes and their living children, each with the time of its own ended and
+    /// awaited children: so a child's time moves to its parent when it ends, and the sum never
+    /// falls.
     fn read(&mut self, counters: &mut Counters) -> Result<(), String> {
         let times = (0..TRIES).find_map(|_| self.at_once()).unwrap_or_default();
         if times.is_empty() {
-            return Err("the server's processes are gone, or come and go faster than they can be read".into());
+            return Err(
+                "the server's processes are gone, or come and go faster than they can be read"
+                    .into(),
+            );
         }
         let seconds = |of: fn(&Times) -> f64| times.iter().map(of).sum::<f64>() / self.ticks_per_s;
-        let (user, sys) =
-            (seconds(|times| times.user + times.children_user), seconds(|times| times.sys + times.children_sys));
+        let (user, sys) = (
+            seconds(|times| times.user + times.children_user),
+            seconds(|times| times.sys + times.children_sys),
+        );
         counters.set("server_cpu_user_s", user);
         counters.set("server_cpu_sys_s", sys);
         counters.set("server_cpu_s", user + sys);
@@ -120,7 +139,8 @@ impl Probe for ServerCpu {
     }
 }
 
-/// CPU time of the kernel's own threads: they write back, keep journals and complete I/O for whoever asked for it.
+/// CPU time of the kernel's own threads: they write back, keep journals and complete I/O for
+/// whoever asked for it.
 pub(super) struct KernelThreads {
     /// Ticks of the living ones by process id and start.
     living: BTreeMap<(u32, u64), f64>,
@@ -137,13 +157,20 @@ impl KernelThreads {
     pub fn open() -> Option<Self> {
         let name = std::fs::read_to_string(format!("/proc/{}/comm", Self::PARENT)).ok()?;
         let visible = name.trim() == "kthreadd" && !children(Self::PARENT).is_empty();
-        visible.then(|| KernelThreads { living: BTreeMap::new(), ended: 0.0, ticks_per_s: ticks_per_s() })
+        visible.then(|| KernelThreads {
+            living: BTreeMap::new(),
+            ended: 0.0,
+            ticks_per_s: ticks_per_s(),
+        })
     }
 
     /// Seconds so far.
     pub fn cpu_s(&mut self) -> f64 {
-        let times = children(Self::PARENT).into_iter().filter_map(|pid| Some((pid, times_of(pid)?)));
-        self.count(times.map(|(pid, times)| ((pid, times.started), times.user + times.sys)).collect());
+        let times =
+            children(Self::PARENT).into_iter().filter_map(|pid| Some((pid, times_of(pid)?)));
+        self.count(
+            times.map(|(pid, times)| ((pid, times.started), times.user + times.sys)).collect(),
+        );
         (self.living.values().sum::<f64>() + self.ended) / self.ticks_per_s
     }
 
@@ -164,7 +191,9 @@ fn times_of(pid: u32) -> Option<Times> {
 
 /// Living children of a process.
 fn children(pid: u32) -> Vec<u32> {
-    process(pid).and_then(|process| process.task_main_thread().ok()?.children().ok()).unwrap_or_default()
+    process(pid)
+        .and_then(|process| process.task_main_thread().ok()?.children().ok())
+        .unwrap_or_default()
 }
 
 fn ticks_per_s() -> f64 {
@@ -195,8 +224,9 @@ struct ServerIo {
     pids: Vec<u32>,
 }
 
-/// Bytes that the database's processes made the device read: what a cache served is not in it, nor what other programs read.
-/// The probe, if the account of these processes may be read: it takes their user's rights or root's.
+/// Bytes that the database's processes made the device read: what a cache served is not in it, nor
+/// what other programs read. The probe, if the account of these processes may be read: it takes
+/// their user's rights or root's.
 pub(super) fn open_io(context: &ProbeContext<'_>) -> Option<Box<dyn Probe>> {
     let own = context.in_process.then(std::process::id);
     let pids: Vec<u32> = context.server_pids.iter().copied().chain(own).collect();
@@ -209,12 +239,13 @@ impl Probe for ServerIo {
     fn name(&self) -> &'static str {
         "server-io"
     }
-    /// The given processes and their living children. A child's account goes over to its parent when it ends, so the
-    /// sum never falls.
+    /// The given processes and their living children. A child's account goes over to its parent
+    /// when it ends, so the sum never falls.
     fn read(&mut self, counters: &mut Counters) -> Result<(), String> {
         let children = self.pids.iter().flat_map(|pid| children(*pid));
         let pids: BTreeSet<u32> = self.pids.iter().copied().chain(children).collect();
-        let bytes: Vec<u64> = pids.into_iter().filter_map(|pid| Some(process(pid)?.io().ok()?.read_bytes)).collect();
+        let bytes: Vec<u64> =
+            pids.into_iter().filter_map(|pid| Some(process(pid)?.io().ok()?.read_bytes)).collect();
         if bytes.is_empty() {
             return Err("the I/O of the database's processes cannot be read".into());
         }
@@ -234,7 +265,10 @@ mod tests {
         let captured: &[u8] = include_bytes!("../../tests/fixtures/proc/pid_stat");
         let times = Times::from(&Stat::from_read(captured).unwrap());
         let (children_user, children_sys) = (1200.0, 340.0);
-        assert_eq!(times, Times { user: 250.0, sys: 130.0, children_user, children_sys, started: 123_456 });
+        assert_eq!(
+            times,
+            Times { user: 250.0, sys: 130.0, children_user, children_sys, started: 123_456 }
+        );
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! What a server counts by name: statements, kinds of I/O. Read before and after a test; the differences are its profile.
+//! What a server counts by name: statements, kinds of I/O. Read before and after a test; the
+//! differences are its profile.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +7,9 @@ use crate::engine::{Rows, Session};
 use crate::model::{Counters, Profile, ProfileRow};
 use crate::sql::{Block, statement};
 
-/// Blocks of queries whose column `name` says what a row is about; the others are cumulative numbers, as `time_ms`. What stands
-/// behind a second dot tells blocks of one profile apart: rows of `profile.io.log` belong to `io`.
+/// Blocks of queries whose column `name` says what a row is about; the others are cumulative
+/// numbers, as `time_ms`. What stands behind a second dot tells blocks of one profile apart: rows
+/// of `profile.io.log` belong to `io`.
 const PROFILE: &str = "profile.";
 /// Ending of the block that says why there is no such profile, in one line; no row if there is one.
 const MISSING: &str = ".missing";
@@ -32,13 +34,21 @@ pub type Reading = BTreeMap<String, Result<BTreeMap<String, Counters>, String>>;
 impl Profiles {
     /// Those among the blocks of an engine.
     pub fn of(blocks: &[&Block]) -> Profiles {
-        let text =
-            |name: &str| blocks.iter().find(|block| block.name == name).map(|block| statement(&block.text).to_string());
+        let text = |name: &str| {
+            blocks
+                .iter()
+                .find(|block| block.name == name)
+                .map(|block| statement(&block.text).to_string())
+        };
         let of = |block: &&Block| {
             let name = block.name.strip_prefix(PROFILE).filter(|name| !name.ends_with(MISSING))?;
             let sql = statement(&block.text).to_string();
             let whole = name.split('.').next().unwrap_or(name);
-            Some(ProfileBlock { name: whole.to_string(), sql, missing: text(&format!("{PROFILE}{name}{MISSING}")) })
+            Some(ProfileBlock {
+                name: whole.to_string(),
+                sql,
+                missing: text(&format!("{PROFILE}{name}{MISSING}")),
+            })
         };
         Profiles { blocks: blocks.iter().filter_map(of).collect() }
     }
@@ -72,25 +82,25 @@ fn by_name(rows: &Rows) -> BTreeMap<String, Counters> {
     let mut named: BTreeMap<String, Counters> = BTreeMap::new();
     for (at, row) in rows.rows.iter().enumerate() {
         let Some(name) = rows.get(at, "name") else { continue };
-        let numbers = rows
-            .columns
-            .iter()
-            .zip(row)
-            .filter_map(|(column, cell)| Some((column.clone(), cell.as_deref()?.parse::<f64>().ok()?)));
+        let numbers = rows.columns.iter().zip(row).filter_map(|(column, cell)| {
+            Some((column.clone(), cell.as_deref()?.parse::<f64>().ok()?))
+        });
         let values = Counters(numbers.filter(|(column, _)| column != "name").collect());
         named.entry(name.to_string()).or_default().add(&values);
     }
     named
 }
 
-/// The readings of all nodes as one: rows of equal names are added up, and what one cannot tell is not known.
+/// The readings of all nodes as one: rows of equal names are added up, and what one cannot tell is
+/// not known.
 pub fn together(readings: impl Iterator<Item = Reading>) -> Reading {
     let mut all = Reading::new();
     for (name, read) in readings.flatten() {
         match (all.get_mut(&name), read) {
             (None, read) => drop(all.insert(name, read)),
             (Some(Ok(rows)), Ok(more)) => {
-                more.into_iter().for_each(|(row, values)| rows.entry(row).or_default().add(&values));
+                more.into_iter()
+                    .for_each(|(row, values)| rows.entry(row).or_default().add(&values));
             }
             (Some(rows), Err(why)) => *rows = Err(why),
             (Some(Err(_)), Ok(_)) => {}
@@ -106,7 +116,10 @@ pub fn between(before: &Reading, after: Reading) -> BTreeMap<String, Profile> {
             (Some(Ok(before)), Ok(after)) => difference(before, &after),
             (Some(Err(why)), _) => Profile { missing: Some(why.clone()), ..Profile::default() },
             (_, Err(why)) => Profile { missing: Some(why), ..Profile::default() },
-            (None, Ok(_)) => Profile { missing: Some("it was not read before the test".into()), ..Profile::default() },
+            (None, Ok(_)) => Profile {
+                missing: Some("it was not read before the test".into()),
+                ..Profile::default()
+            },
         };
         (name, profile)
     };
@@ -122,8 +135,11 @@ fn difference(before: &BTreeMap<String, Counters>, after: &BTreeMap<String, Coun
         }
         ProfileRow { name: name.clone(), values }
     };
-    let mut rows: Vec<ProfileRow> =
-        after.iter().map(row).filter(|row| row.values.0.values().any(|value| *value > 0.0)).collect();
+    let mut rows: Vec<ProfileRow> = after
+        .iter()
+        .map(row)
+        .filter(|row| row.values.0.values().any(|value| *value > 0.0))
+        .collect();
     rows.sort_by(|a, b| weight(b).partial_cmp(&weight(a)).unwrap_or(std::cmp::Ordering::Equal));
     let left_out = rows.len().saturating_sub(MOST_ROWS) as u64;
     rows.truncate(MOST_ROWS);
@@ -132,7 +148,13 @@ fn difference(before: &BTreeMap<String, Counters>, after: &BTreeMap<String, Coun
 
 /// Time first; what was not timed by all that was counted.
 fn weight(row: &ProfileRow) -> (f64, f64) {
-    let time: f64 = row.values.0.iter().filter(|(column, _)| column.ends_with("_ms")).map(|(_, value)| value).sum();
+    let time: f64 = row
+        .values
+        .0
+        .iter()
+        .filter(|(column, _)| column.ends_with("_ms"))
+        .map(|(_, value)| value)
+        .sum();
     (time, row.values.0.values().sum())
 }
 
@@ -152,7 +174,12 @@ mod tests {
     #[test]
     fn a_profile_is_what_was_added_with_the_longest_first() {
         let before = reading(&[("select 1", 10.0, 5.0), ("idle", 3.0, 3.0)]);
-        let after = reading(&[("select 1", 15.0, 7.0), ("idle", 3.0, 3.0), ("update", 2.0, 9.0), ("update", 1.0, 1.0)]);
+        let after = reading(&[
+            ("select 1", 15.0, 7.0),
+            ("idle", 3.0, 3.0),
+            ("update", 2.0, 9.0),
+            ("update", 1.0, 1.0),
+        ]);
         let profile = between(&before, after).remove("statements").unwrap();
         let rows: Vec<_> = profile
             .rows
@@ -164,10 +191,15 @@ mod tests {
 
     #[test]
     fn only_so_many_rows_are_kept_and_the_others_counted() {
-        let rows: Vec<(String, f64)> = (0..20).map(|at| (format!("s{at}"), f64::from(at))).collect();
-        let rows: Vec<(&str, f64, f64)> = rows.iter().map(|(name, ms)| (name.as_str(), 1.0, *ms)).collect();
+        let rows: Vec<(String, f64)> =
+            (0..20).map(|at| (format!("s{at}"), f64::from(at))).collect();
+        let rows: Vec<(&str, f64, f64)> =
+            rows.iter().map(|(name, ms)| (name.as_str(), 1.0, *ms)).collect();
         let profile = between(&reading(&[]), reading(&rows)).remove("statements").unwrap();
-        assert_eq!((profile.rows.len(), profile.left_out, profile.rows[0].name.as_str()), (MOST_ROWS, 8, "s19"));
+        assert_eq!(
+            (profile.rows.len(), profile.left_out, profile.rows[0].name.as_str()),
+            (MOST_ROWS, 8, "s19")
+        );
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! What the sessions of a database do at this moment: the catalogue's block `sessions`, and for servers whose sessions are
-//! threads of this host what the operating system says of each thread.
+//! What the sessions of a database do at this moment: the catalogue's block `sessions`, and for
+//! servers whose sessions are threads of this host what the operating system says of each thread.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -11,15 +11,19 @@ use crate::engine::{Rows, Session};
 use crate::model::{Activity, Counters, Event, Seen, ThreadTime};
 use crate::sql::{Block, statement};
 
-/// Block of a query with a row for each session of ours and each process of the server that is at work. Its columns:
+/// Block of a query with a row for each session of ours and each process of the server that is at
+/// work. Its columns:
 /// - `id`: number of the session; null for a process of the server itself
 /// - `idle`: 1 if it waits for its client
 /// - `class`, `event`: the engine's words
 /// - `activity`: a name of [`Activity`]; null if the engine does not tell whether it works or waits
-/// - `thread`: the thread of the operating system that serves it, where there is one: what it does there decides
-/// - `process`: the process that serves it, where it has one of its own: only its times are asked for
+/// - `thread`: the thread of the operating system that serves it, where there is one: what it does
+///   there decides
+/// - `process`: the process that serves it, where it has one of its own: only its times are asked
+///   for
 ///
-/// `-- period: 0.07` are the seconds between two looks, `-- log-file: ib_log` what the names of the log's files begin with.
+/// `-- period: 0.07` are the seconds between two looks, `-- log-file: ib_log` what the names of the
+/// log's files begin with.
 const SESSIONS: &str = "sessions";
 /// The same as far as users see it who may not ask for that; it counts if the other fails.
 const LESS: &str = "sessions.less";
@@ -91,8 +95,8 @@ impl Sessions {
         blocks.iter().any(|block| block.name == SESSIONS)
     }
 
-    /// A sampler over the blocks of an engine; none if it has no sessions to look at. `server_pids` are those of a server on
-    /// this host.
+    /// A sampler over the blocks of an engine; none if it has no sessions to look at. `server_pids`
+    /// are those of a server on this host.
     pub fn open(
         mut session: Box<dyn Session>,
         blocks: &[&Block],
@@ -104,7 +108,8 @@ impl Sessions {
         let (block, refused) = allowed(session.as_mut(), find(full)?, find(less));
         let period_s = find(SESSIONS)?.attributes.get("period")?.parse().ok()?;
         let mut ask = |name: &str| session.query(statement(&find(name)?.text), &[]).ok();
-        let own_thread = ask(OWN).as_ref().and_then(Rows::scalar).and_then(|number| number.parse().ok());
+        let own_thread =
+            ask(OWN).as_ref().and_then(Rows::scalar).and_then(|number| number.parse().ok());
         let lines = ask(missing).map(|rows| rows.rows).unwrap_or_default();
         let missing = refused.into_iter().chain(lines.into_iter().flatten().flatten()).collect();
         let server = server_pids.first().copied();
@@ -133,7 +138,8 @@ impl Sessions {
         self.profiles.read(self.session.as_mut())
     }
 
-    /// What this session has added to the database's counters so far: nobody's work. Empty where it adds nothing.
+    /// What this session has added to the database's counters so far: nobody's work. Empty where it
+    /// adds nothing.
     pub fn counts(&mut self) -> Counters {
         let mut counts = Counters::default();
         let rows = self.counts.as_ref().and_then(|sql| self.session.query(sql, &[]).ok());
@@ -151,14 +157,15 @@ impl Sessions {
         self.missing.clone()
     }
 
-    /// Processor time of the sampler's session in the server, in seconds, where the kernel tells it (`/proc/pid/schedstat`: ns
-    /// on a processor, ns waiting, slices).
+    /// Processor time of the sampler's session in the server, in seconds, where the kernel tells it
+    /// (`/proc/pid/schedstat`: ns on a processor, ns waiting, slices).
     pub fn server_cpu_s(&self) -> Option<f64> {
         let text = fs::read_to_string(format!("/proc/{}/schedstat", self.own_thread?)).ok()?;
         Some(text.split_whitespace().next()?.parse::<f64>().ok()? / 1e9)
     }
 
-    /// What each session does now, of `jobs` if they are given, and each process of the server that is at work.
+    /// What each session does now, of `jobs` if they are given, and each process of the server that
+    /// is at work.
     ///
     /// # Errors
     /// The server's, as one line.
@@ -167,21 +174,24 @@ impl Sessions {
             self.threads.iter().filter_map(|thread| Some((*thread, self.call(*thread)?))).collect();
         let rows = self.session.query(&self.sql, &[]).map_err(|error| error.to_string())?;
         let jobs: Option<HashSet<u32>> = jobs.map(|jobs| jobs.iter().copied().collect());
-        let wanted = |row: &Row| jobs.as_ref().is_none_or(|jobs| row.id.is_none_or(|id| jobs.contains(&id)));
+        let wanted =
+            |row: &Row| jobs.as_ref().is_none_or(|jobs| row.id.is_none_or(|id| jobs.contains(&id)));
         let rows: Vec<Row> = read(&rows).filter(wanted).collect();
         self.threads = rows.iter().filter_map(|row| row.thread).collect();
         self.serving = rows.iter().filter_map(Row::serving).collect();
         Ok(rows.into_iter().map(|row| self.seen(row, &before)).collect())
     }
 
-    /// What the kernel has counted so far of the sessions of the last look; of many of a part of them.
+    /// What the kernel has counted so far of the sessions of the last look; of many of a part of
+    /// them.
     pub fn times(&mut self) -> Vec<ThreadTime> {
         self.times.read(&self.serving)
     }
 
-    /// What the operating system says that a thread does, where it is on this host and may be read: [`RUNNING`], [`WAITED`], or the
-    /// line of the call that it stands in. Its state is asked first: of a short wait that ends meanwhile the kernel cannot tell the
-    /// call and says `running`, and the more and the shorter the waits are the more of them would count as work.
+    /// What the operating system says that a thread does, where it is on this host and may be read:
+    /// [`RUNNING`], [`WAITED`], or the line of the call that it stands in. Its state is asked
+    /// first: of a short wait that ends meanwhile the kernel cannot tell the call and says
+    /// `running`, and the more and the shorter the waits are the more of them would count as work.
     fn call(&self, thread: u32) -> Option<String> {
         let task = format!("/proc/{}/task/{thread}", self.server?);
         if state(&fs::read_to_string(format!("{task}/stat")).ok()?)? == 'R' {
@@ -196,15 +206,22 @@ impl Sessions {
         Some(WAITED.into())
     }
 
-    /// What a thread did before the server was asked counts: the question itself takes processors from the jobs, and while it is
-    /// answered their reads end.
+    /// What a thread did before the server was asked counts: the question itself takes processors
+    /// from the jobs, and while it is answered their reads end.
     fn seen(&self, row: Row, before: &HashMap<u32, String>) -> Seen {
         let at_begin = row.thread.and_then(|thread| before.get(&thread).cloned());
         let now = || row.thread.and_then(|thread| self.call(thread));
-        let Some((call, text)) = at_begin.clone().or_else(now).and_then(|text| Some((Call::read(&text)?, text))) else {
+        let Some((call, text)) =
+            at_begin.clone().or_else(now).and_then(|text| Some((Call::read(&text)?, text)))
+        else {
             return match row.idle {
                 true => Seen::Idle,
-                false => event(row.class, row.event, row.activity.unwrap_or(Activity::Other), row.id.is_none()),
+                false => event(
+                    row.class,
+                    row.event,
+                    row.activity.unwrap_or(Activity::Other),
+                    row.id.is_none(),
+                ),
             };
         };
         // The same call with the same arguments: the thread stood in it while the server was asked.
@@ -231,9 +248,15 @@ impl Row {
 }
 
 /// The block that this user may run, and what is lost if it is the lesser one.
-fn allowed<'a>(session: &mut dyn Session, full: &'a Block, less: Option<&'a Block>) -> (&'a Block, Option<String>) {
+fn allowed<'a>(
+    session: &mut dyn Session,
+    full: &'a Block,
+    less: Option<&'a Block>,
+) -> (&'a Block, Option<String>) {
     match (session.query(statement(&full.text), &[]), less) {
-        (Err(error), Some(less)) => (less, Some(format!("{}: {error}", less.doc.replace('\n', " ")))),
+        (Err(error), Some(less)) => {
+            (less, Some(format!("{}: {error}", less.doc.replace('\n', " "))))
+        }
         _ => (full, None),
     }
 }
@@ -254,11 +277,17 @@ fn read(rows: &Rows) -> impl Iterator<Item = Row> + '_ {
     })
 }
 
-fn event(class: impl Into<String>, name: impl Into<String>, activity: Activity, background: bool) -> Seen {
+fn event(
+    class: impl Into<String>,
+    name: impl Into<String>,
+    activity: Activity,
+    background: bool,
+) -> Seen {
     Seen::At(Event { class: class.into(), name: name.into(), activity, background })
 }
 
-/// State of a thread in its line of `/proc/pid/task/tid/stat`: what follows its name, which stands in brackets and may hold any.
+/// State of a thread in its line of `/proc/pid/task/tid/stat`: what follows its name, which stands
+/// in brackets and may hold any.
 fn state(stat: &str) -> Option<char> {
     stat.rsplit_once(')')?.1.trim_start().chars().next()
 }
@@ -282,7 +311,8 @@ enum Call {
 }
 
 impl Call {
-    /// From [`RUNNING`], [`WAITED`] or the line of a call: its number first (-1 in none, as in a page fault).
+    /// From [`RUNNING`], [`WAITED`] or the line of a call: its number first (-1 in none, as in a
+    /// page fault).
     fn read(text: &str) -> Option<Call> {
         match text.split_whitespace().next()? {
             RUNNING => Some(Call::None),
@@ -293,7 +323,9 @@ impl Call {
 
     fn of(number: libc::c_long) -> Call {
         match number {
-            libc::SYS_ppoll | libc::SYS_recvfrom | libc::SYS_recvmsg | libc::SYS_epoll_pwait => Call::Receive,
+            libc::SYS_ppoll | libc::SYS_recvfrom | libc::SYS_recvmsg | libc::SYS_epoll_pwait => {
+                Call::Receive
+            }
             #[cfg(target_arch = "x86_64")]
             libc::SYS_poll | libc::SYS_epoll_wait => Call::Receive,
             libc::SYS_sendto | libc::SYS_sendmsg => Call::Send,
@@ -310,23 +342,32 @@ impl Call {
     }
 }
 
-/// What a thread does in the kernel says whether its session works or waits. The server is asked a moment later: that a stage
-/// waits for a latch is only said if the thread `stood` in one call meanwhile. `file` is the one that the call is about.
+/// What a thread does in the kernel says whether its session works or waits. The server is asked a
+/// moment later: that a stage waits for a latch is only said if the thread `stood` in one call
+/// meanwhile. `file` is the one that the call is about.
 fn with_call(row: Row, call: Call, stood: bool, file: &dyn Fn() -> String, log_file: &str) -> Seen {
     let background = row.id.is_none();
     let io = |name: &str, of_data: Activity| {
         let file = file();
         let is_log = !log_file.is_empty() && file.starts_with(log_file);
-        event("IO", format!("{name} {file}").trim(), if is_log { Activity::LogSync } else { of_data }, background)
+        event(
+            "IO",
+            format!("{name} {file}").trim(),
+            if is_log { Activity::LogSync } else { of_data },
+            background,
+        )
     };
-    // Whoever waited for a row when the server was asked counts as waiting, whatever the thread has done since.
+    // Whoever waited for a row when the server was asked counts as waiting, whatever the thread has
+    // done since.
     if row.activity == Some(Activity::RowLock) {
         return event(row.class, row.event, Activity::RowLock, background);
     }
     match call {
         Call::Receive => Seen::Idle,
         Call::Unknown if row.idle => Seen::Idle,
-        Call::Unknown => event(row.class, row.event, row.activity.unwrap_or(Activity::Other), background),
+        Call::Unknown => {
+            event(row.class, row.event, row.activity.unwrap_or(Activity::Other), background)
+        }
         Call::None => event("CPU", "CPU", Activity::Cpu, background),
         Call::Send => event("Network", "send", Activity::Network, background),
         Call::Read(name) => io(name, Activity::DataRead),
@@ -361,9 +402,17 @@ mod tests {
 
     fn open(blocks: &str, rows: &[[Option<&str>; 5]]) -> Option<Sessions> {
         let columns = ["id", "idle", "class", "event", "activity"].map(String::from).to_vec();
-        let rows = rows.iter().map(|row| row.iter().map(|cell| cell.map(String::from)).collect()).collect();
+        let rows = rows
+            .iter()
+            .map(|row| row.iter().map(|cell| cell.map(String::from)).collect())
+            .collect();
         let blocks = parse_blocks("probes.sql", blocks).unwrap();
-        Sessions::open(Box::new(Fixed(Rows { columns, rows })), &blocks.iter().collect::<Vec<_>>(), &[], Whose::Jobs)
+        Sessions::open(
+            Box::new(Fixed(Rows { columns, rows })),
+            &blocks.iter().collect::<Vec<_>>(),
+            &[],
+            Whose::Jobs,
+        )
     }
 
     #[test]
@@ -414,8 +463,14 @@ mod tests {
         assert_eq!(seen(row_lock, false, false, libc::SYS_ppoll, ""), row_lock);
         assert_eq!(seen(commit, true, true, futex, ""), Some(Activity::Other));
         assert_eq!(seen(None, false, false, libc::SYS_fdatasync, "ib_logfile0"), commit);
-        assert_eq!(seen(commit, false, false, libc::SYS_pwrite64, "big.ibd"), Some(Activity::DataWrite));
-        assert_eq!(seen(None, false, false, libc::SYS_pread64, "big.ibd"), Some(Activity::DataRead));
+        assert_eq!(
+            seen(commit, false, false, libc::SYS_pwrite64, "big.ibd"),
+            Some(Activity::DataWrite)
+        );
+        assert_eq!(
+            seen(None, false, false, libc::SYS_pread64, "big.ibd"),
+            Some(Activity::DataRead)
+        );
         assert_eq!(seen(None, false, false, libc::SYS_ppoll, ""), None);
         assert_eq!(Call::read("running\n"), Some(Call::None));
         assert_eq!(Call::read(WAITED), Some(Call::Unknown));

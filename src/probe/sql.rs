@@ -1,4 +1,5 @@
-//! What the database tells: its counters, through the catalogue's `counters.*` blocks, and its part of the disclosure.
+//! What the database tells: its counters, through the catalogue's `counters.*` blocks, and its part
+//! of the disclosure.
 
 use std::time::{Duration, Instant};
 
@@ -14,8 +15,8 @@ struct Query {
     sql: String,
 }
 
-/// Block of a query of one row: `now_s`, the server's time, and `counted_s`, the time up to which its counters go (seconds of
-/// one clock). Only for servers whose counters lag behind.
+/// Block of a query of one row: `now_s`, the server's time, and `counted_s`, the time up to which
+/// its counters go (seconds of one clock). Only for servers whose counters lag behind.
 const SETTLED: &str = "settled";
 /// Longest wait for counters that lag behind: some do by half a second.
 const LONGEST_LAG: Duration = Duration::from_secs(5);
@@ -31,7 +32,8 @@ pub struct SqlProbe {
     own_counts: OwnCounts,
 }
 
-/// What a session of ours has added to the counters itself, and those before it, if it was opened anew.
+/// What a session of ours has added to the counters itself, and those before it, if it was opened
+/// anew.
 #[derive(Default)]
 pub(super) struct OwnCounts {
     ended: Counters,
@@ -41,7 +43,9 @@ pub(super) struct OwnCounts {
 impl OwnCounts {
     /// All of them, by what the present session tells.
     pub(super) fn all(&mut self, now: Counters) -> Counters {
-        let fell = |(name, value): (&String, &f64)| self.now.get(name).is_some_and(|before| before > *value);
+        let fell = |(name, value): (&String, &f64)| {
+            self.now.get(name).is_some_and(|before| before > *value)
+        };
         if now.0.iter().any(fell) {
             self.ended.add(&self.now);
         }
@@ -52,21 +56,28 @@ impl OwnCounts {
     }
 }
 
-/// Block of a query of one row: what the session that asks has done itself, by the names of counters behind `job_`. The sessions
-/// of jobs ask it.
+/// Block of a query of one row: what the session that asks has done itself, by the names of
+/// counters behind `job_`. The sessions of jobs ask it.
 pub const SESSION_COUNTS: &str = "session-counts";
 
-/// Block of a query of one row: what a session of ours that only looks has added to the counters itself, by their names.
+/// Block of a query of one row: what a session of ours that only looks has added to the counters
+/// itself, by their names.
 pub(super) const OWN_COUNTS: &str = "own-counts";
 
 impl SqlProbe {
-    /// The probe over the `counters.*` blocks among `blocks`, which are already chosen for the server's version.
+    /// The probe over the `counters.*` blocks among `blocks`, which are already chosen for the
+    /// server's version.
     pub fn new(session: Box<dyn Session>, blocks: &[&Block]) -> Self {
-        let queries =
-            blocks.iter().map(|block| Query { name: block.name.clone(), sql: statement(&block.text).to_string() });
-        let (counters, others): (Vec<_>, Vec<_>) =
-            queries.filter(|query| !query.sql.is_empty()).partition(|query| query.name.starts_with("counters."));
-        let other = |name: &str| others.iter().find(|query| query.name == name).map(|query| query.sql.clone());
+        let queries = blocks.iter().map(|block| Query {
+            name: block.name.clone(),
+            sql: statement(&block.text).to_string(),
+        });
+        let (counters, others): (Vec<_>, Vec<_>) = queries
+            .filter(|query| !query.sql.is_empty())
+            .partition(|query| query.name.starts_with("counters."));
+        let other = |name: &str| {
+            others.iter().find(|query| query.name == name).map(|query| query.sql.clone())
+        };
         let (settled, own) = (other(SETTLED), other(OWN_COUNTS));
         SqlProbe { session, queries: counters, settled, own, own_counts: OwnCounts::default() }
     }
@@ -101,7 +112,10 @@ impl Probe for SqlProbe {
             // A server that cannot be asked has failed the reading that follows, which tells it.
             let Ok(rows) = self.session.query(sql, &[]) else { return };
             take(&rows, &mut times);
-            let (Some(now_s), Some(counted_s)) = (times.get("now_s"), times.get("counted_s")) else { return };
+            let (Some(now_s), Some(counted_s)) = (times.get("now_s"), times.get("counted_s"))
+            else {
+                return;
+            };
             if counted_s >= *since_s.get_or_insert(now_s) {
                 return;
             }
@@ -115,8 +129,9 @@ pub fn take(rows: &Rows, counters: &mut Counters) {
     counters.0.extend(rows.counters().0);
 }
 
-/// Facts that the database tells: block `version` (section `database`, after the name of the `product`) and the rows (name, value) of the blocks
-/// `settings.*`. Returns the blocks that failed, with the reason.
+/// Facts that the database tells: block `version` (section `database`, after the name of the
+/// `product`) and the rows (name, value) of the blocks `settings.*`. Returns the blocks that
+/// failed, with the reason.
 pub fn disclose(
     session: &mut dyn Session,
     blocks: &[&Block],
@@ -131,8 +146,9 @@ pub fn disclose(
         }
         match session.query(statement(&block.text), &[]) {
             Ok(rows) if is_version => {
-                let version =
-                    rows.scalar().map_or(Disclosure::UNKNOWN.into(), |version| format!("{product} {version}"));
+                let version = rows
+                    .scalar()
+                    .map_or(Disclosure::UNKNOWN.into(), |version| format!("{product} {version}"));
                 disclosure.set("database", "version", &version);
             }
             Ok(rows) => rows.rows.iter().for_each(|row| set_pair(disclosure, row)),
@@ -149,23 +165,34 @@ const TRANSFER: &str = "network.transfer";
 const TRIPS: usize = 21;
 const TRANSFERS: usize = 3;
 
-/// The way to a server elsewhere: section `network`, the round trip of a statement in us and what a transfer reached in MB/s (the
-/// server's own work on it included, so the network does at least that much). What cannot be measured is left out.
+/// The way to a server elsewhere: section `network`, the round trip of a statement in us and what a
+/// transfer reached in MB/s (the server's own work on it included, so the network does at least
+/// that much). What cannot be measured is left out.
 pub fn disclose_network(session: &mut dyn Session, blocks: &[&Block], disclosure: &mut Disclosure) {
     let Some(trips) = timed(session, blocks, ROUND_TRIP, TRIPS) else { return };
     let trip_s = trips[trips.len() / 2].0;
     disclosure.set("network", "round_trip_us", format!("{:.0}", trip_s * 1e6));
-    let Some(&(fastest_s, bytes)) = timed(session, blocks, TRANSFER, TRANSFERS).as_ref().and_then(|all| all.first())
+    let Some(&(fastest_s, bytes)) =
+        timed(session, blocks, TRANSFER, TRANSFERS).as_ref().and_then(|all| all.first())
     else {
         return;
     };
     if fastest_s > trip_s {
-        disclosure.set("network", "transfer_mb_per_s", format!("{:.0}", bytes as f64 / 1e6 / (fastest_s - trip_s)));
+        disclosure.set(
+            "network",
+            "transfer_mb_per_s",
+            format!("{:.0}", bytes as f64 / 1e6 / (fastest_s - trip_s)),
+        );
     }
 }
 
 /// Seconds and bytes of the answers to a block, the fastest first.
-fn timed(session: &mut dyn Session, blocks: &[&Block], name: &str, times: usize) -> Option<Vec<(f64, usize)>> {
+fn timed(
+    session: &mut dyn Session,
+    blocks: &[&Block],
+    name: &str,
+    times: usize,
+) -> Option<Vec<(f64, usize)>> {
     let block = blocks.iter().find(|block| block.name == name)?;
     let sql = statement(&block.text);
     let mut once = || {
@@ -220,7 +247,10 @@ mod tests {
         fn query(&mut self, _: &str, _: &[i64]) -> Result<Rows, EngineError> {
             let (now_s, counted_s) = self.0.next().expect("the counters had caught up");
             let columns = vec!["now_s".to_string(), "counted_s".to_string()];
-            Ok(Rows { columns, rows: vec![vec![Some(now_s.to_string()), Some(counted_s.to_string())]] })
+            Ok(Rows {
+                columns,
+                rows: vec![vec![Some(now_s.to_string()), Some(counted_s.to_string())]],
+            })
         }
     }
 

@@ -1,5 +1,5 @@
-//! The whole host: CPU time of all CPUs together, from `/proc/stat`, its memory, from `/proc/meminfo`, and its network, from
-//! `/proc/net/dev`.
+//! The whole host: CPU time of all CPUs together, from `/proc/stat`, its memory, from
+//! `/proc/meminfo`, and its network, from `/proc/net/dev`.
 
 use std::collections::HashMap;
 
@@ -28,7 +28,8 @@ impl Probe for Cpu {
     }
 }
 
-/// `os_cpu_*_s` in CPU seconds; `os_cpu_total_s` is their sum. Guest time is contained in user and nice.
+/// `os_cpu_*_s` in CPU seconds; `os_cpu_total_s` is their sum. Guest time is contained in user and
+/// nice.
 pub(super) fn set_cpu(ticks: &CpuTime, ticks_per_s: f64, counters: &mut Counters) {
     let modes = [
         ("os_cpu_user_s", Some(ticks.user)),
@@ -97,7 +98,11 @@ const LOOP: &str = "lo";
 /// Bytes of all network devices but the loop.
 pub(super) fn set_network(devices: &HashMap<String, DeviceStatus>, counters: &mut Counters) {
     let sum = |bytes: fn(&DeviceStatus) -> u64| {
-        devices.values().filter(|device| device.name != LOOP).map(|device| bytes(device) as f64).sum()
+        devices
+            .values()
+            .filter(|device| device.name != LOOP)
+            .map(|device| bytes(device) as f64)
+            .sum()
     };
     counters.set("os_net_received_bytes", sum(|device| device.recv_bytes));
     counters.set("os_net_sent_bytes", sum(|device| device.sent_bytes));

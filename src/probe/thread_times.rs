@@ -41,7 +41,9 @@ impl ThreadTimes {
 
     fn time(&self, serving: Serving) -> Option<ThreadTime> {
         let (thread, path) = match serving {
-            Serving::Thread(thread) => (thread, format!("/proc/{}/task/{thread}", self.server.first()?)),
+            Serving::Thread(thread) => {
+                (thread, format!("/proc/{}/task/{thread}", self.server.first()?))
+            }
             Serving::Process(process) => (process, format!("/proc/{process}")),
         };
         let stat = Stat::from_read(fs::read(format!("{path}/stat")).ok()?.as_slice()).ok()?;
@@ -49,7 +51,13 @@ impl ThreadTimes {
         // A number of another container is somebody else's here.
         let is_servers = matches!(serving, Serving::Thread(_)) || self.server.contains(&parent);
         let (on_ns, queued_ns) = scheduled(&fs::read_to_string(format!("{path}/schedstat")).ok()?)?;
-        is_servers.then_some(ThreadTime { thread, on_ns, queued_ns, user_ticks: stat.utime, kernel_ticks: stat.stime })
+        is_servers.then_some(ThreadTime {
+            thread,
+            on_ns,
+            queued_ns,
+            user_ticks: stat.utime,
+            kernel_ticks: stat.stime,
+        })
     }
 }
 

@@ -1,6 +1,6 @@
-//! The platform watched while it is measured: what the processors that work give to a fixed piece of work, beside their
-//! speed when the run began. Steal, frequency and load do not show a sibling or a clock that the host of a virtual
-//! machine lends to others.
+//! The platform watched while it is measured: what the processors that work give to a fixed piece
+//! of work, beside their speed when the run began. Steal, frequency and load do not show a sibling
+//! or a clock that the host of a virtual machine lends to others.
 
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,7 +19,8 @@ use host::Host;
 pub struct Round {
     /// Of the processors that were at work; absent if none was, or the look was interrupted.
     pub pace: Option<Pace>,
-    /// Seconds of a fixed walk through memory, mean over the processors looked at; absent if it was interrupted.
+    /// Seconds of a fixed walk through memory, mean over the processors looked at; absent if it was
+    /// interrupted.
     pub walk_s: Option<f64>,
     /// Its speed, 1 = when the run began; absent where caches may hold what it walks through.
     pub walk_speed: Option<f64>,
@@ -42,7 +43,8 @@ pub struct Pace {
     pub speed: f64,
 }
 
-/// The probe: each reading asks a thread beside the test for one look, and gives the sums of all looks so far.
+/// The probe: each reading asks a thread beside the test for one look, and gives the sums of all
+/// looks so far.
 pub struct Watch {
     ask: SyncSender<()>,
     sums: Arc<Mutex<Counters>>,
@@ -102,21 +104,29 @@ fn named((name, value): (&str, f64)) -> (String, f64) {
     (name.to_string(), value)
 }
 
-/// Sums, so that the difference over any time holds its mean: of pace over `watch_paced`, of the walk's speed over `watch_walked`,
-/// of all else over `watch_rounds`.
+/// Sums, so that the difference over any time holds its mean: of pace over `watch_paced`, of the
+/// walk's speed over `watch_walked`, of all else over `watch_rounds`.
 fn add(round: &Round, sums: &mut Counters) {
     let mut more = Counters::default();
     more.set("watch_rounds", 1.0);
     more.set("watch_late_s", round.late_s);
     if let Some(Pace { work_s, speed }) = round.pace {
         more.extend(Counters(
-            [("watch_paced", 1.0), ("watch_speed", speed), ("watch_work_s", work_s)].map(named).into(),
+            [("watch_paced", 1.0), ("watch_speed", speed), ("watch_work_s", work_s)]
+                .map(named)
+                .into(),
         ));
     }
     if let Some(speed) = round.walk_speed {
-        more.extend(Counters([("watch_walked", 1.0), ("watch_walk_speed", speed)].map(named).into()));
+        more.extend(Counters(
+            [("watch_walked", 1.0), ("watch_walk_speed", speed)].map(named).into(),
+        ));
     }
-    let others = [("watch_walk_s", round.walk_s), ("watch_runnable", round.runnable), ("watch_mhz", round.mhz)];
+    let others = [
+        ("watch_walk_s", round.walk_s),
+        ("watch_runnable", round.runnable),
+        ("watch_mhz", round.mhz),
+    ];
     more.0.extend(others.into_iter().filter_map(|(name, value)| Some(named((name, value?)))));
     sums.add(&more);
     sums.set("watch_cpu_s", round.cpu_s);
@@ -131,13 +141,24 @@ mod tests {
         let mut sums = nothing_yet();
         let pace = Some(Pace { work_s: 1e-4, speed: 0.5 });
         let (walk_s, walk_speed) = (Some(3e-4), Some(0.25));
-        let round = Round { pace, walk_s, walk_speed, late_s: 1e-3, cpu_s: 0.01, ..Round::default() };
+        let round =
+            Round { pace, walk_s, walk_speed, late_s: 1e-3, cpu_s: 0.01, ..Round::default() };
         add(&round, &mut sums);
         add(&Round { pace: None, walk_speed: None, cpu_s: 0.02, ..round }, &mut sums);
-        let known = ["watch_rounds", "watch_paced", "watch_speed", "watch_late_s", "watch_cpu_s", "watch_runnable"];
+        let known = [
+            "watch_rounds",
+            "watch_paced",
+            "watch_speed",
+            "watch_late_s",
+            "watch_cpu_s",
+            "watch_runnable",
+        ];
         let values = known.map(|name| sums.get(name));
         assert_eq!(values, [Some(2.0), Some(1.0), Some(0.5), Some(2e-3), Some(0.02), None]);
-        assert_eq!(["watch_walked", "watch_walk_speed"].map(|name| sums.get(name)), [Some(1.0), Some(0.25)]);
+        assert_eq!(
+            ["watch_walked", "watch_walk_speed"].map(|name| sums.get(name)),
+            [Some(1.0), Some(0.25)]
+        );
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! What a report says of itself: how to read it, which commands made it, and which tests a sentence is about.
+//! What a report says of itself: how to read it, which commands made it, and which tests a sentence
+//! is about.
 
 use super::document::{Block, Section};
 use super::{Input, Language};
@@ -16,8 +17,14 @@ impl About<'_> {
     pub fn subject(language: Language, tests: &[Self]) -> String {
         match tests {
             [Self { run, test }] => {
-                let (run, seq, jobs) = (run.id.to_string(), test.seq().to_string(), language.jobs(test.jobs()));
-                let values = [("run", run.as_str()), ("test", &seq), ("workload", test.workload()), ("jobs", &jobs)];
+                let (run, seq, jobs) =
+                    (run.id.to_string(), test.seq().to_string(), language.jobs(test.jobs()));
+                let values = [
+                    ("run", run.as_str()),
+                    ("test", &seq),
+                    ("workload", test.workload()),
+                    ("jobs", &jobs),
+                ];
                 language.say("run {run} test {test} {workload} at {jobs}", &values)
             }
             _ => Self::tests(language, tests),
@@ -49,7 +56,8 @@ impl About<'_> {
     }
 }
 
-/// `1-14, 16, 29-33`, in ascending order and each number once; two that follow each other stay apart: `3, 4`.
+/// `1-14, 16, 29-33`, in ascending order and each number once; two that follow each other stay
+/// apart: `3, 4`.
 pub fn ranges(numbers: &[i64]) -> String {
     let mut sorted = numbers.to_vec();
     sorted.sort_unstable();
@@ -78,7 +86,8 @@ const METHOD: &[&str] = &[
 
 /// The section.
 pub fn method(input: &Input) -> Section {
-    let mut blocks: Vec<Block> = METHOD.iter().map(|text| Block::Paragraph(input.language.phrase(text))).collect();
+    let mut blocks: Vec<Block> =
+        METHOD.iter().map(|text| Block::Paragraph(input.language.phrase(text))).collect();
     blocks.push(Block::Facts(commands(input)));
     Section::new(input.language, "Method", blocks)
 }
@@ -87,8 +96,13 @@ pub fn method(input: &Input) -> Section {
 fn commands(input: &Input) -> Vec<(String, String)> {
     let platforms = input.platforms();
     let made_by = |name: &str| input.language.say("Made by ({platform})", &[("platform", name)]);
-    let runs = input.runs.iter().zip(platforms).map(|(data, name)| (made_by(&name), shareable(&data.run.command)));
-    let report = (!input.command.is_empty()).then(|| (input.language.phrase("This report"), shareable(&input.command)));
+    let runs = input
+        .runs
+        .iter()
+        .zip(platforms)
+        .map(|(data, name)| (made_by(&name), shareable(&data.run.command)));
+    let report = (!input.command.is_empty())
+        .then(|| (input.language.phrase("This report"), shareable(&input.command)));
     runs.chain(report).collect()
 }
 
@@ -126,22 +140,28 @@ mod tests {
     #[test]
     fn a_single_test_is_named_and_runs_with_the_same_tests_stand_together() {
         let runs = [1, 2, 3, 9].map(|id| RunRecord { id, ..run("r") });
-        let tests = [1, 2, 3].map(|seq| Test::from(TestResult { seq, jobs: 4, ..fixture::result() }));
+        let tests =
+            [1, 2, 3].map(|seq| Test::from(TestResult { seq, jobs: 4, ..fixture::result() }));
         let about = |run: usize, test: usize| About { run: &runs[run], test: &tests[test] };
         let single = About::subject(Language::English, &[about(3, 1)]);
         assert!(single.starts_with("run 9 test 2 ") && single.ends_with(" at 4 jobs"), "{single}");
-        let mut several: Vec<About<'_>> =
-            (0..3).flat_map(|run| (0..3).map(move |test| (run, test))).map(|(r, t)| about(r, t)).collect();
+        let mut several: Vec<About<'_>> = (0..3)
+            .flat_map(|run| (0..3).map(move |test| (run, test)))
+            .map(|(r, t)| about(r, t))
+            .collect();
         several.push(about(3, 2));
         assert_eq!(About::subject(Language::English, &several), "run 1-3 test 1-3; run 9 test 3");
     }
 
     #[test]
     fn local_paths_are_cut_and_addresses_are_not() {
-        let typed = "dbdyno --results=/home/me/r.db report html --output ../out/page.html --catalog ~/my/";
-        assert_eq!(shareable(typed), "dbdyno --results=r.db report html --output page.html --catalog my");
-        let run =
-            "/usr/local/bin/dbdyno run x://me@db:5432/app --workload TP-LIGHT:org=heap --data-dir '/data/my dir/x'";
+        let typed =
+            "dbdyno --results=/home/me/r.db report html --output ../out/page.html --catalog ~/my/";
+        assert_eq!(
+            shareable(typed),
+            "dbdyno --results=r.db report html --output page.html --catalog my"
+        );
+        let run = "/usr/local/bin/dbdyno run x://me@db:5432/app --workload TP-LIGHT:org=heap --data-dir '/data/my dir/x'";
         let expected = "dbdyno run x://me@db:5432/app --workload TP-LIGHT:org=heap --data-dir my x";
         assert_eq!(shareable(run), expected);
     }

@@ -1,5 +1,5 @@
-//! The answer to needs: does it fit, at which jobs, what is used of which component, what ends first; over several platforms the
-//! smallest and the cheapest that fits.
+//! The answer to needs: does it fit, at which jobs, what is used of which component, what ends
+//! first; over several platforms the smallest and the cheapest that fits.
 
 use serde_json::{Value, json};
 
@@ -52,9 +52,16 @@ impl Report for CapacityReport {
         let sections = [
             Section::new(language, "Answer", answers),
             Section::new(language, "Needs", vec![how, Block::Table(needs(language, &platforms))]),
-            Section::new(language, "Components", vec![Block::Table(components(language, &platforms))]),
+            Section::new(
+                language,
+                "Components",
+                vec![Block::Table(components(language, &platforms))],
+            ),
         ];
-        Document { data: Some(data(input, &platforms)), ..Document::new(language, "Capacity", sections) }
+        Document {
+            data: Some(data(input, &platforms)),
+            ..Document::new(language, "Capacity", sections)
+        }
     }
 }
 
@@ -70,26 +77,34 @@ pub fn platforms<'a>(input: &'a Input, names: &'a [String]) -> Vec<Platform<'a>>
 /// The answer of a platform in a few sentences.
 fn told(language: Language, platform: &Platform<'_>) -> String {
     let outcome = language.phrase(platform.outcome.name());
-    let verdict = language.say("capacity_answer", &[("platform", platform.name), ("outcome", &outcome)]);
-    let sentences = [Some(verdict), headroom(language, platform), first(language, platform)].into_iter().flatten();
+    let verdict =
+        language.say("capacity_answer", &[("platform", platform.name), ("outcome", &outcome)]);
+    let sentences = [Some(verdict), headroom(language, platform), first(language, platform)]
+        .into_iter()
+        .flatten();
     let why = platform.why.iter().map(|why| capital(&language.sentence(why)));
     sentences.chain(why).collect::<Vec<_>>().join(" ")
 }
 
 fn capital(sentence: &str) -> String {
     let mut letters = sentence.chars();
-    letters.next().map_or(String::new(), |first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
+    letters
+        .next()
+        .map_or(String::new(), |first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
 }
 
 fn headroom(language: Language, platform: &Platform<'_>) -> Option<String> {
     let headroom = platform.headroom().filter(|_| platform.outcome == Outcome::Fits)?;
-    let [used, times] =
-        [100.0 * platform.used?.value, headroom.value].map(|value| language.number(value, Digits::Significant(3)));
+    let [used, times] = [100.0 * platform.used?.value, headroom.value]
+        .map(|value| language.number(value, Digits::Significant(3)));
     let values = [("used", used.as_str()), ("times", &times)];
     Some(match headroom.low.zip(headroom.high) {
         Some((low, high)) => {
             let [low, high] = [low, high].map(|end| language.number(end, Digits::Significant(3)));
-            language.say("capacity_headroom", &[&values[..], &[("low", &low), ("high", &high)]].concat())
+            language.say(
+                "capacity_headroom",
+                &[&values[..], &[("low", &low), ("high", &high)]].concat(),
+            )
         }
         None => language.say("capacity_headroom_printed", &values),
     })
@@ -110,23 +125,34 @@ fn first(language: Language, platform: &Platform<'_>) -> Option<String> {
 }
 
 /// The smallest and the cheapest that fits.
-fn chosen<'a>(language: Language, platforms: &'a [Platform<'_>]) -> impl Iterator<Item = String> + 'a {
+fn chosen<'a>(
+    language: Language,
+    platforms: &'a [Platform<'_>],
+) -> impl Iterator<Item = String> + 'a {
     let fitting = platforms.iter().filter(|platform| platform.outcome == Outcome::Fits).count();
     let named = move |key: &str, value: fn(&Platform<'_>) -> Option<f64>| {
         let found = least(platforms, value);
         let names: Vec<String> = found.iter().map(|platform| platform.name.to_string()).collect();
         let figure = language.number(value(found.first()?)?, Digits::Decimals(0));
         let currency = found[0].price.map_or("", |price| price.currency.as_str());
-        let values = [("names", language.list(&names)), ("figure", figure), ("currency", currency.to_string())];
-        let values: Vec<(&str, &str)> = values.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let values = [
+            ("names", language.list(&names)),
+            ("figure", figure),
+            ("currency", currency.to_string()),
+        ];
+        let values: Vec<(&str, &str)> =
+            values.iter().map(|(name, value)| (*name, value.as_str())).collect();
         Some(language.say(key, &values))
     };
     let unknown = move |key: &str, value: fn(&Platform<'_>) -> Option<f64>| {
         let fits = platforms.iter().filter(|platform| platform.outcome == Outcome::Fits);
-        let without: Vec<String> =
-            fits.filter(|platform| value(platform).is_none()).map(|platform| platform.name.to_string()).collect();
+        let without: Vec<String> = fits
+            .filter(|platform| value(platform).is_none())
+            .map(|platform| platform.name.to_string())
+            .collect();
         let some_known = without.len() < fitting;
-        (!without.is_empty() && some_known).then(|| language.say(key, &[("names", &language.list(&without))]))
+        (!without.is_empty() && some_known)
+            .then(|| language.say(key, &[("names", &language.list(&without))]))
     };
     let none = (fitting == 0).then(|| language.phrase("No platform is known to do it."));
     let all = [
@@ -160,7 +186,9 @@ fn sizes(language: Language, platforms: &[Platform<'_>]) -> Table {
     ];
     let mut table = Table::new(language, "platforms", columns);
     for platform in platforms {
-        let whole = |value: Option<f64>| value.map_or(Cell::Empty, |value| number(value, whole_digits(value)));
+        let whole = |value: Option<f64>| {
+            value.map_or(Cell::Empty, |value| number(value, whole_digits(value)))
+        };
         let price = platform.price;
         let used = used_cell(&mut table, platform.used);
         table.rows.push(vec![
@@ -225,7 +253,8 @@ fn needs(language: Language, platforms: &[Platform<'_>]) -> Table {
 
 fn need_cells(table: &mut Table, platform: &str, answer: &Answer<'_>) -> Vec<Cell> {
     let (need, language) = (answer.need, table.language);
-    let jobs = |point: Option<Point<'_>>| Cell::count_if_known(point.and_then(|point| point.figure.jobs));
+    let jobs =
+        |point: Option<Point<'_>>| Cell::count_if_known(point.and_then(|point| point.figure.jobs));
     let rate = |value: f64| Cell::Number { value, digits: RATE, verdict: Some(Status::Valid) };
     let end = |value: Option<f64>, digits| value.map_or(Cell::Empty, |value| number(value, digits));
     let span = answer.most.and_then(|most| most.span());
@@ -268,7 +297,8 @@ fn remarks(language: Language, platform: &str, answer: &Answer<'_>) -> Vec<Strin
         false => language.phrase("times of ops of a closed loop"),
     });
     let drive = answer.most.map(|most| language.phrase(drive(&most)));
-    let left_out = (answer.left_out > 0).then(|| language.count("capacity_left_out", answer.left_out, &[]));
+    let left_out =
+        (answer.left_out > 0).then(|| language.count("capacity_left_out", answer.left_out, &[]));
     [why, timed, drive, left_out].into_iter().flatten().map(named).collect()
 }
 
@@ -366,7 +396,10 @@ fn platform_data(platform: &Platform<'_>) -> Value {
 }
 
 fn span_data(span: Option<Span>) -> Value {
-    span.map_or(Value::Null, |span| json!({ "value": span.value, "low": span.low, "high": span.high }))
+    span.map_or(
+        Value::Null,
+        |span| json!({ "value": span.value, "low": span.low, "high": span.high }),
+    )
 }
 
 fn answer_data(answer: &Answer<'_>) -> Value {

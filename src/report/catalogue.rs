@@ -1,4 +1,5 @@
-//! The catalogue: what each workload does, how it is judged, its SQL on each engine, its codes in other suites.
+//! The catalogue: what each workload does, how it is judged, its SQL on each engine, its codes in
+//! other suites.
 
 use super::document::{Block, Cell, Code, Column, Document, Section, Table};
 use super::{Input, Report, Statements, Subject};
@@ -45,8 +46,11 @@ fn codes(workload: &Workload) -> String {
 
 /// `TP-LIGHT, TP-MEDIUM update_pct=40`.
 fn parts(workload: &Workload) -> String {
-    let part =
-        |part: &Part| format!("{} {}", part.workload, params::assignments(&part.params, " ")).trim_end().to_string();
+    let part = |part: &Part| {
+        format!("{} {}", part.workload, params::assignments(&part.params, " "))
+            .trim_end()
+            .to_string()
+    };
     workload.parts.iter().map(part).collect::<Vec<_>>().join(", ")
 }
 
@@ -58,13 +62,24 @@ fn metric(kpm: &Kpm) -> String {
 fn overview(input: &Input) -> Option<Section> {
     let mut blocks = Vec::new();
     for group in input.catalog.groups() {
-        let mut list = table(&group.id, &[("Workload", 0), ("What it does", 0), ("KPM", 1), ("Codes", 2)]);
+        let mut list =
+            table(&group.id, &[("Workload", 0), ("What it does", 0), ("KPM", 1), ("Codes", 2)]);
         for workload in input.catalog.workloads().filter(|workload| workload.group == group.id) {
             let unit = Cell::text(&workload.kpm.unit);
-            let cells = vec![Cell::text(&workload.id), Cell::text(&workload.title), unit, Cell::text(codes(workload))];
+            let cells = vec![
+                Cell::text(&workload.id),
+                Cell::text(&workload.title),
+                unit,
+                Cell::text(codes(workload)),
+            ];
             list.rows.push(cells);
         }
-        blocks.push(Block::Paragraph(format!("{}: {}. {}", group.id, group.title, group.about.trim())));
+        blocks.push(Block::Paragraph(format!(
+            "{}: {}. {}",
+            group.id,
+            group.title,
+            group.about.trim()
+        )));
         blocks.push(Block::Table(list));
     }
     (!blocks.is_empty()).then(|| Section { title: "Groups".into(), blocks })
@@ -101,7 +116,8 @@ fn facts(workload: &Workload) -> Vec<(String, String)> {
 
 fn params(workload: &Workload) -> Table {
     let name = format!("{} parameters", workload.id);
-    let mut table = table(&name, &[("Parameter", 0), ("Default", 0), ("Values", 1), ("Meaning", 0)]);
+    let mut table =
+        table(&name, &[("Parameter", 0), ("Default", 0), ("Values", 1), ("Meaning", 0)]);
     for param in &workload.params {
         let cells = [&param.name, &default(param), &values(param), &param.about];
         table.rows.push(cells.into_iter().map(Cell::text).collect());
@@ -110,22 +126,30 @@ fn params(workload: &Workload) -> Table {
 }
 
 fn default(param: &Param) -> String {
-    let engines = param.engine_default.iter().map(|(engine, value)| format!(" ({engine}: {value})"));
+    let engines =
+        param.engine_default.iter().map(|(engine, value)| format!(" ({engine}: {value})"));
     [param.default.clone()].into_iter().chain(engines).collect()
 }
 
 fn values(param: &Param) -> String {
     let end = |end: Option<i64>| end.map_or(String::new(), |end| end.to_string());
-    if param.values.is_empty() { format!("{}..{}", end(param.min), end(param.max)) } else { param.values.join(", ") }
+    if param.values.is_empty() {
+        format!("{}..{}", end(param.min), end(param.max))
+    } else {
+        param.values.join(", ")
+    }
 }
 
 fn claims(workload: &Workload) -> Table {
     let name = format!("{} contract and cross-check", workload.id);
     let mut table = table(&name, &[("Claim", 0), ("Must be", 0), ("Holds for", 0), ("Else", 0)]);
     let contract = workload.contract.iter().map(|claim| ("contract", claim));
-    for (kind, claim) in contract.chain(workload.crosscheck.iter().map(|claim| ("cross-check", claim))) {
+    for (kind, claim) in
+        contract.chain(workload.crosscheck.iter().map(|claim| ("cross-check", claim)))
+    {
         let per = claim.per.iter().map(|per| format!(" per {per}")).collect::<String>();
-        let cells = [format!("{kind}: {}{per}", claim.what), required(claim), scope(claim), or_else(claim)];
+        let cells =
+            [format!("{kind}: {}{per}", claim.what), required(claim), scope(claim), or_else(claim)];
         table.rows.push(cells.into_iter().map(Cell::text).collect());
     }
     table
@@ -134,13 +158,21 @@ fn claims(workload: &Workload) -> Table {
 /// A claim in words: `physical_reads per ops at most 0.1 (client drive): the table was not cached`.
 pub fn claim_in_words(claim: &Claim) -> String {
     let per = claim.per.iter().map(|per| format!(" per {per}")).collect::<String>();
-    let scope = Some(scope(claim)).filter(|scope| !scope.is_empty()).map(|scope| format!(" ({scope})"));
-    format!("{}{per} {}{}: {}", claim.what, required(claim), scope.unwrap_or_default(), or_else(claim))
+    let scope =
+        Some(scope(claim)).filter(|scope| !scope.is_empty()).map(|scope| format!(" ({scope})"));
+    format!(
+        "{}{per} {}{}: {}",
+        claim.what,
+        required(claim),
+        scope.unwrap_or_default(),
+        or_else(claim)
+    )
 }
 
 fn required(claim: &Claim) -> String {
     let words = [("at least", &claim.min), ("at most", &claim.max), ("equal to", &claim.equals)];
-    let known = words.iter().filter_map(|(word, expr)| Some(format!("{word} {}", expr.as_ref()?.0)));
+    let known =
+        words.iter().filter_map(|(word, expr)| Some(format!("{word} {}", expr.as_ref()?.0)));
     known.collect::<Vec<_>>().join(", ")
 }
 
@@ -153,23 +185,40 @@ fn scope(claim: &Claim) -> String {
         if without { format!("{name} not {values}") } else { format!("{name}={values}") }
     });
     let when = claim.when.iter().map(|name| format!("unless {name} is 0"));
-    claim.engines.iter().cloned().chain(drives).chain(params).chain(when).collect::<Vec<_>>().join(", ")
+    claim
+        .engines
+        .iter()
+        .cloned()
+        .chain(drives)
+        .chain(params)
+        .chain(when)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// What it means if the claim does not hold: the verdict, where it is not invalid, and why.
 fn or_else(claim: &Claim) -> String {
-    let verdict = claim.status.filter(|status| *status != Status::Invalid).map(|status| format!("{status}: "));
+    let verdict = claim
+        .status
+        .filter(|status| *status != Status::Invalid)
+        .map(|status| format!("{status}: "));
     verdict.unwrap_or_default() + &claim.because
 }
 
 fn sql(statements: &Statements) -> Vec<Block> {
-    let drive = if statements.drive.is_empty() { String::new() } else { format!(", {} drive", statements.drive) };
+    let drive = if statements.drive.is_empty() {
+        String::new()
+    } else {
+        format!(", {} drive", statements.drive)
+    };
     let place = format!("{}{drive}", statements.engine);
     match &statements.sql {
         Err(why) => vec![Block::Paragraph(format!("{place}: {why}"))],
         Ok(pieces) => {
-            let named =
-                |piece: &Code| Code { caption: format!("{place}: {}", piece.caption), text: piece.text.clone() };
+            let named = |piece: &Code| Code {
+                caption: format!("{place}: {}", piece.caption),
+                text: piece.text.clone(),
+            };
             pieces.iter().map(|piece| Block::Code(named(piece))).collect()
         }
     }
@@ -178,10 +227,17 @@ fn sql(statements: &Statements) -> Vec<Block> {
 /// A suite with its tests under their own codes.
 fn suite_section(input: &Input, suite: &Suite) -> Option<Section> {
     let tests = input.catalog.suite_tests(suite).ok()?;
-    let columns = [("Code", 0), ("Title", 2), ("Workload, or why there is none", 0), ("Parameters", 1), ("Jobs", 3)];
+    let columns = [
+        ("Code", 0),
+        ("Title", 2),
+        ("Workload, or why there is none", 0),
+        ("Parameters", 1),
+        ("Jobs", 3),
+    ];
     let mut table = table(&format!("suite {}", suite.id), &columns);
     table.rows.extend(tests.iter().map(suite_row));
-    let about = Some(Block::Paragraph(suite.about.trim().to_string())).filter(|_| !suite.about.trim().is_empty());
+    let about = Some(Block::Paragraph(suite.about.trim().to_string()))
+        .filter(|_| !suite.about.trim().is_empty());
     let blocks = about.into_iter().chain([Block::Table(table)]).collect();
     Some(Section { title: format!("Suite {}: {}", suite.id, suite.title), blocks })
 }

@@ -1,4 +1,5 @@
-//! Columns as declared data: name, unit and where a line's value comes from; a table is made from a list of them.
+//! Columns as declared data: name, unit and where a line's value comes from; a table is made from a
+//! list of them.
 
 use super::Language;
 use super::about::About;
@@ -51,7 +52,13 @@ pub struct Definition {
 pub const RATE: Digits = Digits::Significant(4);
 
 /// The table `name` with a row per line. All lines must have the same KPM unit.
-pub fn table(language: Language, name: &str, definitions: &[Definition], kpm_name: &str, lines: &[Line<'_>]) -> Table {
+pub fn table(
+    language: Language,
+    name: &str,
+    definitions: &[Definition],
+    kpm_name: &str,
+    lines: &[Line<'_>],
+) -> Table {
     let unit = lines.first().map_or("", |line| line.test.kpm().unit.as_str());
     let columns = definitions.iter().map(|definition| head(definition, kpm_name, unit));
     let mut table = Table::new(language, name, columns);
@@ -59,7 +66,9 @@ pub fn table(language: Language, name: &str, definitions: &[Definition], kpm_nam
         let row = definitions.iter().map(|definition| cell(definition, line, &mut table)).collect();
         table.rows.push(row);
     }
-    table.explain_all(lines.iter().map(|line| (About { run: line.run, test: line.test }, line.test.verdict())));
+    table.explain_all(
+        lines.iter().map(|line| (About { run: line.run, test: line.test }, line.test.verdict())),
+    );
     table
 }
 
@@ -108,14 +117,17 @@ fn cell(definition: &Definition, line: &Line<'_>, table: &mut Table) -> Cell {
         Source::Derived(id, digits) => table.figure(derived(line, id), digits, verdict),
         Source::Kpm => table.figure(kpm(line.test), RATE, verdict),
         Source::KpmPerJob => match line.test.jobs() {
-            Some(jobs) => table.figure(kpm(line.test).map(|value| value / f64::from(jobs)), RATE, verdict),
+            Some(jobs) => {
+                table.figure(kpm(line.test).map(|value| value / f64::from(jobs)), RATE, verdict)
+            }
             None => table.unknown(UNKNOWN_JOBS),
         },
     }
 }
 
 fn derived(line: &Line<'_>, id: &str) -> Result<f64, Sentence> {
-    let figure = line.derived.figure(id).ok_or_else(|| Sentence::quoted(format!("unknown figure {id}")))?;
+    let figure =
+        line.derived.figure(id).ok_or_else(|| Sentence::quoted(format!("unknown figure {id}")))?;
     figure.value.clone()
 }
 

@@ -1,4 +1,5 @@
-//! The comparison of runs: as a document for people, as JSON for programs, as checks for build servers.
+//! The comparison of runs: as a document for people, as JSON for programs, as checks for build
+//! servers.
 
 use serde::Serialize;
 
@@ -7,7 +8,8 @@ use super::document::{Block, Cell, Checks, Column, Digits, Document, Outcome, Se
 use super::format::json;
 use super::{Input, Language, Report, RunTests, page, price};
 use crate::analysis::compare::{
-    Change, Comparison, Difference, EqualJobs, Finding, GroupMean, Kind, NOT_STATED, NotCompared, Row, Side, compare,
+    Change, Comparison, Difference, EqualJobs, Finding, GroupMean, Kind, NOT_STATED, NotCompared,
+    Row, Side, compare,
 };
 use crate::analysis::interval::Unknown;
 use crate::analysis::noise;
@@ -21,7 +23,8 @@ const HOW_TO_READ: &str = "Ratios are other / base. ~ = inside the noise: the 95
 = a figure has no interval, so that nothing is said.";
 
 /// Where intervals come from.
-const NOISE: &str = "intervals are measured, from three or more repetitions, else from the seconds of the windows";
+const NOISE: &str =
+    "intervals are measured, from three or more repetitions, else from the seconds of the windows";
 
 /// What `compare` shows. It is not among the reports, since it needs two runs.
 pub struct CompareReport;
@@ -42,7 +45,11 @@ impl Report for CompareReport {
     fn build(&self, input: &Input) -> Document {
         let comparisons = comparisons(input);
         let page = page::compared(input, &comparisons);
-        Document { checks: checks(&comparisons, input.fail_below), page, ..document(&comparisons, input.language) }
+        Document {
+            checks: checks(&comparisons, input.fail_below),
+            page,
+            ..document(&comparisons, input.language)
+        }
     }
 }
 
@@ -64,31 +71,48 @@ pub fn comparisons(input: &Input) -> Vec<Comparison> {
 pub fn document(comparisons: &[Comparison], language: Language) -> Document {
     let several = comparisons.len() > 1;
     let data = Some(json::value(&Data::of(comparisons)));
-    let mut document = Document { title: title(comparisons, language), language, data, ..Document::default() };
+    let mut document =
+        Document { title: title(comparisons, language), language, data, ..Document::default() };
     for comparison in comparisons {
         let named = |title: &str| match several {
-            true => format!("{}: {}", against(language, &comparison.other, &comparison.base), language.phrase(title)),
+            true => format!(
+                "{}: {}",
+                against(language, &comparison.other, &comparison.base),
+                language.phrase(title)
+            ),
             false => language.phrase(title),
         };
         let section = |title: &str, blocks: Vec<Block>| Section { title: named(title), blocks };
         document.sections.push(section(
             "What differs",
-            differences(&comparison.differences, language, &format!("differences {}", comparison.other)),
+            differences(
+                &comparison.differences,
+                language,
+                &format!("differences {}", comparison.other),
+            ),
         ));
         document.sections.push(section("Findings", findings(comparison, language)));
-        let how = Block::Paragraph(format!("{} {}", language.phrase(HOW_TO_READ), counts(comparison, language)));
+        let how = Block::Paragraph(format!(
+            "{} {}",
+            language.phrase(HOW_TO_READ),
+            counts(comparison, language)
+        ));
         let rows = Block::Table(rows(comparison, language, several));
         let noise = calibrated(comparison, language).map(Block::Paragraph);
-        document.sections.push(section("Speed and throughput", noise.into_iter().chain([how, rows]).collect()));
+        document
+            .sections
+            .push(section("Speed and throughput", noise.into_iter().chain([how, rows]).collect()));
         if !comparison.equal_jobs.is_empty() {
-            document
-                .sections
-                .push(section("Equal numbers of jobs", vec![Block::Table(equal_jobs(comparison, language, several))]));
+            document.sections.push(section(
+                "Equal numbers of jobs",
+                vec![Block::Table(equal_jobs(comparison, language, several))],
+            ));
         }
         if !comparison.not_compared.is_empty() {
-            document
-                .sections
-                .push(section("Not compared", vec![Block::Table(not_compared(comparison, language, several))]));
+            document.sections.push(section(
+                "Not compared",
+                vec![Block::Table(not_compared(comparison, language, several))],
+            ));
         }
     }
     document
@@ -109,25 +133,37 @@ fn calibrated(comparison: &Comparison, language: Language) -> Option<String> {
     (!names.is_empty()).then(|| language.say(text, &[("names", &names)]))
 }
 
-/// `Of 37 figures 1 is better, 0 are worse, 34 are ~, 2 are undecided.` And what chance makes of so many.
+/// `Of 37 figures 1 is better, 0 are worse, 34 are ~, 2 are undecided.` And what chance makes of so
+/// many.
 fn counts(comparison: &Comparison, language: Language) -> String {
-    let judged: Vec<_> = comparison.kpms.iter().filter(|row| row.status < Status::Invalid).collect();
+    let judged: Vec<_> =
+        comparison.kpms.iter().filter(|row| row.status < Status::Invalid).collect();
     let of = |change: Change| judged.iter().filter(|row| row.change() == change).count();
     let said = |change: Change| format!("{} {}", of(change), language.phrase(change.name()));
-    let said = [Change::Better, Change::Worse, Change::Same, Change::Undecided].map(said).join(", ");
+    let said =
+        [Change::Better, Change::Worse, Change::Same, Change::Undecided].map(said).join(", ");
     let decided = judged.len() - of(Change::Undecided);
     let chance = match comparison.by_chance() {
         0 => String::new(),
         some => {
-            let (decided, expected) = (decided.to_string(), (0.05 * decided as f64).ceil().to_string());
-            format!(" {}", language.count("by_chance", some, &[("decided", &decided), ("expected", &expected)]))
+            let (decided, expected) =
+                (decided.to_string(), (0.05 * decided as f64).ceil().to_string());
+            format!(
+                " {}",
+                language.count(
+                    "by_chance",
+                    some,
+                    &[("decided", &decided), ("expected", &expected)]
+                )
+            )
         }
     };
     language.say("Figures: {counts}.", &[("counts", &said)]) + &chance
 }
 
 fn title(comparisons: &[Comparison], language: Language) -> String {
-    let others: Vec<&str> = comparisons.iter().map(|comparison| comparison.other.as_str()).collect();
+    let others: Vec<&str> =
+        comparisons.iter().map(|comparison| comparison.other.as_str()).collect();
     let base = comparisons.first().map_or("", |comparison| comparison.base.as_str());
     language.say("Comparison: {pair}", &[("pair", &against(language, &others.join(", "), base))])
 }
@@ -136,7 +172,13 @@ pub(super) fn against(language: Language, other: &str, base: &str) -> String {
     language.say("{other} against {base}", &[("other", other), ("base", base)])
 }
 
-fn table(language: Language, name: &str, comparison: &Comparison, several: bool, columns: Vec<Column>) -> Table {
+fn table(
+    language: Language,
+    name: &str,
+    comparison: &Comparison,
+    several: bool,
+    columns: Vec<Column>,
+) -> Table {
     let name = if several { format!("{name} {}", comparison.other) } else { name.into() };
     Table::new(language, name, columns)
 }
@@ -144,9 +186,9 @@ fn table(language: Language, name: &str, comparison: &Comparison, several: bool,
 /// What differs between two disclosures.
 pub(super) fn differences(found: &[Difference], language: Language, name: &str) -> Vec<Block> {
     if found.is_empty() {
-        return vec![Block::Paragraph(
-            language.phrase("The disclosures do not differ in anything that touches a figure of both runs."),
-        )];
+        return vec![Block::Paragraph(language.phrase(
+            "The disclosures do not differ in anything that touches a figure of both runs.",
+        ))];
     }
     let columns = vec![
         Column::new("Section", "", 2),
@@ -159,20 +201,30 @@ pub(super) fn differences(found: &[Difference], language: Language, name: &str) 
     let mut table = Table::new(language, name, columns);
     for difference in found {
         let section = language.phrase(&difference.section);
-        let stated = |value: &String| if value == NOT_STATED { language.phrase(value) } else { value.clone() };
-        let texts = [&section, &difference.fact, &stated(&difference.base), &stated(&difference.other)];
+        let stated = |value: &String| {
+            if value == NOT_STATED { language.phrase(value) } else { value.clone() }
+        };
+        let texts =
+            [&section, &difference.fact, &stated(&difference.base), &stated(&difference.other)];
         let touches = difference.touches.join(" ");
-        let cells = texts.into_iter().cloned().chain([touches, language.phrase(&difference.because)]);
+        let cells =
+            texts.into_iter().cloned().chain([touches, language.phrase(&difference.because)]);
         table.rows.push(cells.map(Cell::Text).collect());
     }
     vec![Block::Table(table)]
 }
 
 pub(super) fn findings(comparison: &Comparison, language: Language) -> Vec<Block> {
-    let texts =
-        comparison.findings.iter().map(|finding| Block::Paragraph(format!("{}.", language.sentence(&finding.text))));
+    let texts = comparison
+        .findings
+        .iter()
+        .map(|finding| Block::Paragraph(format!("{}.", language.sentence(&finding.text))));
     let found: Vec<Block> = texts.collect();
-    if found.is_empty() { vec![Block::Paragraph(nothing_found(comparison, language))] } else { found }
+    if found.is_empty() {
+        vec![Block::Paragraph(nothing_found(comparison, language))]
+    } else {
+        found
+    }
 }
 
 /// What is said where there is no finding.
@@ -210,7 +262,9 @@ pub(super) fn rows(comparison: &Comparison, language: Language, several: bool) -
     for row in &comparison.kpms {
         let cells = row_cells(row, language);
         table.rows.push(cells);
-        let undecided = |why: Unknown| Sentence::new("{why}: undecided").with("why", Sentence::new(why.to_string()));
+        let undecided = |why: Unknown| {
+            Sentence::new("{why}: undecided").with("why", Sentence::new(why.to_string()))
+        };
         let open = row.ratio.span.err().map(undecided);
         for reason in row.reasons.iter().chain(&open) {
             let (label, kind) = (row.subject.label(), language.phrase(row.kind.name()));
@@ -226,7 +280,8 @@ pub(super) fn rows(comparison: &Comparison, language: Language, several: bool) -
 
 fn row_cells(row: &Row, language: Language) -> Vec<Cell> {
     let figure = |value: f64| Cell::Number { value, digits: RATE, verdict: Some(row.status) };
-    let ratio = |value: Option<f64>| value.map_or(Cell::Empty, |value| number(value, Digits::Decimals(3)));
+    let ratio =
+        |value: Option<f64>| value.map_or(Cell::Empty, |value| number(value, Digits::Decimals(3)));
     vec![
         Cell::text(row.subject.label()),
         Cell::text(language.phrase(row.kind.name())),
@@ -268,8 +323,9 @@ pub(super) fn equal_jobs(comparison: &Comparison, language: Language, several: b
         Column::new("Verdict", "", 2),
     ];
     let mut table = table(language, "equal jobs", comparison, several, columns);
-    let percent =
-        |value: Option<f64>, scale: f64| value.map_or(Cell::Empty, |value| number(value * scale, Digits::Decimals(1)));
+    let percent = |value: Option<f64>, scale: f64| {
+        value.map_or(Cell::Empty, |value| number(value * scale, Digits::Decimals(1)))
+    };
     let cells = |line: &EqualJobs| {
         let figure = |value: f64| Cell::Number { value, digits: RATE, verdict: Some(line.status) };
         vec![
@@ -294,11 +350,16 @@ pub(super) fn equal_jobs(comparison: &Comparison, language: Language, several: b
 }
 
 pub(super) fn not_compared(comparison: &Comparison, language: Language, several: bool) -> Table {
-    let columns = vec![Column::new("Workload", "", 0), Column::new("Kind", "", 0), Column::new("Why", "", 0)];
+    let columns =
+        vec![Column::new("Workload", "", 0), Column::new("Kind", "", 0), Column::new("Why", "", 0)];
     let mut table = table(language, "not compared", comparison, several, columns);
     for lost in &comparison.not_compared {
         let kind = lost.kind.map_or(Cell::Empty, |kind| Cell::text(language.phrase(kind.name())));
-        table.rows.push(vec![Cell::text(&lost.label), kind, Cell::text(language.sentence(&lost.why))]);
+        table.rows.push(vec![
+            Cell::text(&lost.label),
+            kind,
+            Cell::text(language.sentence(&lost.why)),
+        ]);
     }
     table
 }
@@ -345,15 +406,28 @@ struct AtEqualJobs<'a> {
 
 impl<'a> Data<'a> {
     fn of(comparisons: &'a [Comparison]) -> Data<'a> {
-        let judged = |row: &'a Row| Judged { row, difference: row.change(), service_time_ratio: row.service_ratio() };
-        let equal = |line: &'a EqualJobs| AtEqualJobs { line, difference: line.ratio.change(line.better) };
+        let judged = |row: &'a Row| Judged {
+            row,
+            difference: row.change(),
+            service_time_ratio: row.service_ratio(),
+        };
+        let equal =
+            |line: &'a EqualJobs| AtEqualJobs { line, difference: line.ratio.change(line.better) };
         Data {
             schema_version: SCHEMA_VERSION,
             base: comparisons.first().map(|comparison| comparison.base.as_str()),
             others: comparisons.iter().map(|comparison| comparison.other.as_str()).collect(),
             noise: NOISE,
-            calibrations: comparisons.iter().flat_map(|one| &one.calibrations).map(String::as_str).collect(),
-            disclosure_differences: each(comparisons, |comparison| &comparison.differences, |difference| difference),
+            calibrations: comparisons
+                .iter()
+                .flat_map(|one| &one.calibrations)
+                .map(String::as_str)
+                .collect(),
+            disclosure_differences: each(
+                comparisons,
+                |comparison| &comparison.differences,
+                |difference| difference,
+            ),
             kpms: each(comparisons, |comparison| &comparison.kpms, judged),
             further: each(comparisons, |comparison| &comparison.further, judged),
             equal_jobs: each(comparisons, |comparison| &comparison.equal_jobs, equal),
@@ -372,15 +446,23 @@ fn each<'a, T: 'a, E: Serialize>(
 ) -> Vec<OfRuns<'a, E>> {
     let of_runs = |comparison: &'a Comparison| {
         let entries = list(comparison).iter().map(entry);
-        entries.map(|entry| OfRuns { base_run: &comparison.base, other_run: &comparison.other, entry })
+        entries.map(|entry| OfRuns {
+            base_run: &comparison.base,
+            other_run: &comparison.other,
+            entry,
+        })
     };
     comparisons.iter().flat_map(of_runs).collect()
 }
 
 /// A suite per comparison, a case per figure; `below` is the loss from which a figure fails.
 pub fn checks(comparisons: &[Comparison], below: f64) -> Vec<Checks> {
-    let name = |comparison: &Comparison| format!("{} against {}", comparison.other, comparison.base);
-    comparisons.iter().map(|comparison| Checks { name: name(comparison), cases: cases(comparison, below) }).collect()
+    let name =
+        |comparison: &Comparison| format!("{} against {}", comparison.other, comparison.base);
+    comparisons
+        .iter()
+        .map(|comparison| Checks { name: name(comparison), cases: cases(comparison, below) })
+        .collect()
 }
 
 fn cases(comparison: &Comparison, below: f64) -> Vec<(String, Outcome)> {
@@ -401,8 +483,10 @@ fn cases(comparison: &Comparison, below: f64) -> Vec<(String, Outcome)> {
         };
         (format!("{} {kind}", lost.label).trim_end().to_string(), outcome)
     });
-    let nothing =
-        ("comparison".to_string(), Outcome::Failed("nothing to compare", "the base has no sound figure".into()));
+    let nothing = (
+        "comparison".to_string(),
+        Outcome::Failed("nothing to compare", "the base has no sound figure".into()),
+    );
     compared.chain(lost).chain(comparison.judges_nothing().then_some(nothing)).collect()
 }
 

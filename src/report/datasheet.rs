@@ -29,7 +29,8 @@ impl Report for Datasheet {
         let language = input.language;
         let title = match input.runs.as_slice() {
             [data] => {
-                let values = [("run", data.run.id.to_string()), ("target", data.run.target.clone())];
+                let values =
+                    [("run", data.run.id.to_string()), ("target", data.run.target.clone())];
                 language.say(
                     "Datasheet: run {run} on {target}",
                     &values.each_ref().map(|(name, value)| (*name, value.as_str())),
@@ -58,9 +59,10 @@ const REDO: &str = "a disturbed test up to {times} times more; all are kept, fig
 fn sections(input: &Input, data: &RunTests, several: bool) -> Vec<Section> {
     let language = input.language;
     let named = |title: &str| match several {
-        true => {
-            language.say("Run {run}: {title}", &[("run", &data.run.id.to_string()), ("title", &language.phrase(title))])
-        }
+        true => language.say(
+            "Run {run}: {title}",
+            &[("run", &data.run.id.to_string()), ("title", &language.phrase(title))],
+        ),
         false => language.phrase(title),
     };
     let section = |title: &str, blocks| Section { title: named(title), blocks };
@@ -70,7 +72,9 @@ fn sections(input: &Input, data: &RunTests, several: bool) -> Vec<Section> {
     }
     let kpms = match data.tests.is_empty() {
         true => vec![Block::Paragraph(language.phrase("This run has no test."))],
-        false => vec![Block::Paragraph(language.phrase(HOW_TO_READ)), Block::Table(kpms(input, data))],
+        false => {
+            vec![Block::Paragraph(language.phrase(HOW_TO_READ)), Block::Table(kpms(input, data))]
+        }
     };
     sections.push(section("Key performance metrics", kpms));
     let open = open_loop::blocks(language, data);
@@ -81,7 +85,8 @@ fn sections(input: &Input, data: &RunTests, several: bool) -> Vec<Section> {
     sections
 }
 
-/// Section and key in the disclosure; the unit `MB`, or the sentences (`sockets_one`, `sockets_many`) that count it.
+/// Section and key in the disclosure; the unit `MB`, or the sentences (`sockets_one`,
+/// `sockets_many`) that count it.
 type Fact = (&'static str, &'static str, &'static str);
 
 /// Label and the facts of the disclosure (section, key, unit) that make its line.
@@ -97,14 +102,19 @@ const PLATFORM: &[(&str, &[Fact])] = &[
     ),
     ("Memory", &[("hardware", "memory_mb", "MB")]),
     ("Virtualisation", &[("os", "virtualisation", "")]),
-    ("Storage", &[("storage", "model", ""), ("storage", "device", ""), ("storage", "file_system", "")]),
+    (
+        "Storage",
+        &[("storage", "model", ""), ("storage", "device", ""), ("storage", "file_system", "")],
+    ),
     ("Operating system", &[("os", "distribution", ""), ("os", "kernel", "")]),
     ("Database", &[("database", "version", "")]),
 ];
 
 pub(super) fn platform(input: &Input, run: &RunRecord) -> Vec<(String, String)> {
     let language = input.language;
-    let fact = |(label, keys): &(&str, &[Fact])| (language.phrase(label), platform_line(language, run, keys));
+    let fact = |(label, keys): &(&str, &[Fact])| {
+        (language.phrase(label), platform_line(language, run, keys))
+    };
     let settings = (language.phrase("Settings"), settings(input, run));
     PLATFORM
         .iter()
@@ -132,12 +142,17 @@ fn durable_writes(language: Language, run: &RunRecord) -> Option<(String, String
 fn settings(input: &Input, run: &RunRecord) -> String {
     let language = input.language;
     let Some(all) = run.disclosure.0.get("settings") else { return language.phrase("unknown") };
-    let names = input.key_settings.get(run.engine.as_deref().unwrap_or_default()).copied().unwrap_or_default();
+    let names = input
+        .key_settings
+        .get(run.engine.as_deref().unwrap_or_default())
+        .copied()
+        .unwrap_or_default();
     let key = names.iter().filter_map(|name| Some(format!("{name}={}", all.get(*name)?)));
     let shown: Vec<String> = key.collect();
     let more = all.len() - shown.len();
-    let more =
-        (more > 0).then(|| language.say("{count} more in the run's disclosure", &[("count", &more.to_string())]));
+    let more = (more > 0).then(|| {
+        language.say("{count} more in the run's disclosure", &[("count", &more.to_string())])
+    });
     let parts = [Some(shown.join(", ")).filter(|shown| !shown.is_empty()), more];
     parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
@@ -154,7 +169,9 @@ fn platform_line(language: Language, run: &RunRecord, keys: &[Fact]) -> String {
 /// MB become GB (10^9 bytes); counts become `1 socket`, `2 cores`.
 fn with_unit(language: Language, value: &str, unit: &str) -> String {
     match (unit, value.parse::<f64>()) {
-        ("MB", Ok(megabytes)) => gigabytes(language, &language.number(megabytes / 1e3, Digits::Decimals(1))),
+        ("MB", Ok(megabytes)) => {
+            gigabytes(language, &language.number(megabytes / 1e3, Digits::Decimals(1)))
+        }
         ("", _) | (_, Err(_)) => value.to_string(),
         (counted, Ok(count)) => language.count(counted, count as usize, &[]),
     }
@@ -177,16 +194,20 @@ fn origin(language: Language, run: &RunRecord) -> Vec<(String, String)> {
     facts.into_iter().chain(windows).map(|(name, value)| (language.phrase(name), value)).collect()
 }
 
-/// `0.7 to 3 s; every test up to 3 times, in blocks; too short to be quoted`, as far as the plan says so.
+/// `0.7 to 3 s; every test up to 3 times, in blocks; too short to be quoted`, as far as the plan
+/// says so.
 fn windows(language: Language, run: &RunRecord) -> Option<String> {
     let selections = run.plan["selections"].as_array()?;
-    let mut seconds: Vec<f64> = selections.iter().filter_map(|one| one["window"]["duration_s"].as_f64()).collect();
+    let mut seconds: Vec<f64> =
+        selections.iter().filter_map(|one| one["window"]["duration_s"].as_f64()).collect();
     seconds.sort_by(f64::total_cmp);
     let most = selections.iter().filter_map(|one| one["repeat"].as_u64()).max().unwrap_or(1);
-    let [shortest, longest] = [seconds.first()?, seconds.last()?].map(|seconds| language.exactly(*seconds));
+    let [shortest, longest] =
+        [seconds.first()?, seconds.last()?].map(|seconds| language.exactly(*seconds));
     let length = match shortest == longest {
         true => format!("{shortest} s"),
-        false => language.say("{shortest} to {longest} s", &[("shortest", &shortest), ("longest", &longest)]),
+        false => language
+            .say("{shortest} to {longest} s", &[("shortest", &shortest), ("longest", &longest)]),
     };
     let precision = selections.iter().find_map(|one| one["window"]["precision"].as_f64());
     let length = match precision.map(|half| language.exactly(half * 100.0) + " %") {
@@ -203,7 +224,10 @@ fn windows(language: Language, run: &RunRecord) -> Option<String> {
         None => "every test up to {times} times, in blocks",
     };
     let repeated = (most > 1).then(|| language.say(repeated, &[("times", &times)]));
-    let redo = run.plan["redo_disturbed"].as_u64().filter(|times| *times > 0).map(|times| times.to_string());
+    let redo = run.plan["redo_disturbed"]
+        .as_u64()
+        .filter(|times| *times > 0)
+        .map(|times| times.to_string());
     let redo = redo.map(|times| language.say(REDO, &[("times", &times)]));
     let note = run.plan["note"].as_str().map(|note| language.phrase(note));
     let more: Vec<String> = repeated.into_iter().chain(redo).chain(note).collect();
@@ -213,10 +237,15 @@ fn windows(language: Language, run: &RunRecord) -> Option<String> {
 
 /// From start to end; of a publication its date.
 fn time(language: Language, run: &RunRecord) -> String {
-    let start = run.started_at.as_deref().map_or_else(|| language.phrase("unknown"), |start| language.date(start));
+    let start = run
+        .started_at
+        .as_deref()
+        .map_or_else(|| language.phrase("unknown"), |start| language.date(start));
     match (run.kind, &run.ended_at) {
         (RunKind::Published, None) => start,
-        (_, Some(end)) => language.say("{start} to {end}", &[("start", &start), ("end", &language.date(end))]),
+        (_, Some(end)) => {
+            language.say("{start} to {end}", &[("start", &start), ("end", &language.date(end))])
+        }
         (_, None) => language.say("from {start}, not ended", &[("start", &start)]),
     }
 }
@@ -289,7 +318,8 @@ pub(super) fn kpms(input: &Input, data: &RunTests) -> Table {
     ];
     let mut table = Table::new(input.language, "kpm", columns);
     for (group, _) in input.used_groups() {
-        let ramps = ramp::groups(data.tests.iter().filter(|test| test.group() == group), |test| *test);
+        let ramps =
+            ramp::groups(data.tests.iter().filter(|test| test.group() == group), |test| *test);
         let firsts: Vec<&Test> = ramps.iter().map(|tests| tests[0]).collect();
         for tests in &ramps {
             let row = kpm_row(&ramp::label(tests, &firsts), tests, &mut table);
@@ -307,7 +337,8 @@ pub(super) fn kpms(input: &Input, data: &RunTests) -> Table {
 const INTERVAL: usize = 7;
 
 fn interval(table: &mut Table, figure: &ramp::Figure<'_>) -> Cell {
-    let percent = figure.interval.map(|known| 100.0 * known.fraction).map_err(|why| why.text().into());
+    let percent =
+        figure.interval.map(|known| 100.0 * known.fraction).map_err(|why| why.text().into());
     table.figure(percent, Digits::Significant(2), figure.status())
 }
 
@@ -317,7 +348,8 @@ fn kpm_row(label: &str, tests: &[&Test], table: &mut Table) -> Vec<Cell> {
     let unit = unit(speed.as_ref(), best.as_ref(), first);
     let is_repeated = ramp::repeated(tests).iter().any(|point| point.times > 1);
     let single = speed.map(|figure| figure.test);
-    let shown: Vec<&Test> = [&speed, &best].into_iter().flatten().map(|figure| figure.test).collect();
+    let shown: Vec<&Test> =
+        [&speed, &best].into_iter().flatten().map(|figure| figure.test).collect();
     // Without any figure every test failed: then their verdicts say why.
     let judged = if shown.is_empty() { tests.to_vec() } else { shown };
     let status = judged.iter().map(|test| test.status()).max();
@@ -328,7 +360,8 @@ fn kpm_row(label: &str, tests: &[&Test], table: &mut Table) -> Vec<Cell> {
     let speed_cell = figure(speed, no_speed(tests));
     let best_cell = figure(best, no_throughput(tests));
     let jobs_cell = best.map(|figure| figure.jobs);
-    let jobs_cell = jobs_cell.map_or(Cell::Empty, |jobs| jobs.map_or_else(|| table.unknown(UNKNOWN_JOBS), Cell::count));
+    let jobs_cell = jobs_cell
+        .map_or(Cell::Empty, |jobs| jobs.map_or_else(|| table.unknown(UNKNOWN_JOBS), Cell::count));
     let row = vec![
         Cell::text(label),
         Cell::text(params::assignments(first.params(), ",")),
@@ -352,7 +385,8 @@ fn kpm_row(label: &str, tests: &[&Test], table: &mut Table) -> Vec<Cell> {
     }
     if let Some(other) = METRICS[1].passed_over(tests) {
         let jobs = table.language.jobs(other.jobs);
-        let subject = table.language.say("{label} at {jobs}, left out", &[("label", label), ("jobs", &jobs)]);
+        let subject =
+            table.language.say("{label} at {jobs}, left out", &[("label", label), ("jobs", &jobs)]);
         table.explain(&subject, other.verdict);
     }
     row
@@ -360,8 +394,10 @@ fn kpm_row(label: &str, tests: &[&Test], table: &mut Table) -> Vec<Cell> {
 
 fn no_speed(tests: &[&Test]) -> &'static str {
     let is_single = tests.iter().any(|test| test.jobs() == Some(1));
-    tests[0]
-        .either(if is_single { "the counter of the KPM is not known here" } else { NO_SINGLE_JOB }, NO_PRINTED_SPEED)
+    tests[0].either(
+        if is_single { "the counter of the KPM is not known here" } else { NO_SINGLE_JOB },
+        NO_PRINTED_SPEED,
+    )
 }
 
 const NO_SINGLE_JOB: &str = "no test at one job";
@@ -369,13 +405,19 @@ const NO_PRINTED_SPEED: &str = "the source prints no figure of one job";
 
 fn no_throughput(tests: &[&Test]) -> &'static str {
     let is_speed = |test: &&Test| test.states(PublishedKind::Speed);
-    if tests.iter().all(is_speed) { "the source states a speed only" } else { "no figure of the ramp is known" }
+    if tests.iter().all(is_speed) {
+        "the source states a speed only"
+    } else {
+        "no figure of the ramp is known"
+    }
 }
 
 /// Speed and throughput may be different metrics (a time and a rate); then both units are named.
 fn unit(speed: Option<&ramp::Figure<'_>>, best: Option<&ramp::Figure<'_>>, test: &Test) -> String {
     match (speed, best) {
-        (Some(speed), Some(best)) if speed.unit != best.unit => format!("{}; {}", speed.unit, best.unit),
+        (Some(speed), Some(best)) if speed.unit != best.unit => {
+            format!("{}; {}", speed.unit, best.unit)
+        }
         (_, Some(best)) => best.unit.into(),
         _ => test.kpm().unit.clone(),
     }
@@ -397,7 +439,12 @@ fn service_time(table: &mut Table, tests: &[&Test], test: Option<&Test>) -> Cell
     }
 }
 
-fn percentile(table: &mut Table, tests: &[&Test], test: Option<&Test>, get: fn(&Test) -> Option<f64>) -> Cell {
+fn percentile(
+    table: &mut Table,
+    tests: &[&Test],
+    test: Option<&Test>,
+    get: fn(&Test) -> Option<f64>,
+) -> Cell {
     match test {
         Some(test) => {
             let value = get(test).ok_or_else(|| no_percentile(test).into());
@@ -412,8 +459,12 @@ fn scaling(table: &mut Table, tests: &[&Test]) -> Cell {
         return table.unknown(tests[0].either("measured at one number of jobs only", NOT_PRINTED));
     }
     match ramp::scalability(tests) {
-        Some(scalability) => table.figure(Ok(scalability.factor), Digits::Decimals(2), scalability.status),
-        None if tests[0].kpm().better == Better::Lower => table.unknown("the metric is a time, not a rate"),
+        Some(scalability) => {
+            table.figure(Ok(scalability.factor), Digits::Decimals(2), scalability.status)
+        }
+        None if tests[0].kpm().better == Better::Lower => {
+            table.unknown("the metric is a time, not a rate")
+        }
         None => table.unknown(no_test(tests)),
     }
 }

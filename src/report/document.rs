@@ -1,4 +1,5 @@
-//! What a report says, independent of its form: sections with paragraphs, facts and tables of typed cells.
+//! What a report says, independent of its form: sections with paragraphs, facts and tables of typed
+//! cells.
 
 use std::collections::HashMap;
 
@@ -85,8 +86,8 @@ pub struct Table {
     #[serde(skip)]
     pub language: Language,
     pub columns: Vec<Column>,
-    /// Where space is short, columns behind the first `leading` follow below in further blocks, and none is left out;
-    /// 0 = columns are left out by priority.
+    /// Where space is short, columns behind the first `leading` follow below in further blocks, and
+    /// none is left out; 0 = columns are left out by priority.
     #[serde(skip)]
     pub leading: usize,
     pub rows: Vec<Vec<Cell>>,
@@ -130,7 +131,8 @@ pub enum Cell {
     Verdict(Status),
 }
 
-/// Curves over an axis: a ramp over the numbers of jobs, the seconds of a test, percentiles of service time.
+/// Curves over an axis: a ramp over the numbers of jobs, the seconds of a test, percentiles of
+/// service time.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Chart {
     /// Short name, unique in the document.
@@ -169,7 +171,8 @@ pub struct Series {
     pub name: String,
     /// Number of the platform, from 0: decides the colour.
     pub platform: usize,
-    /// Number of the variant of that platform (bare metal, virtual machine), from 0: decides the style of the line.
+    /// Number of the variant of that platform (bare metal, virtual machine), from 0: decides the
+    /// style of the line.
     pub variant: usize,
     pub role: Role,
     /// In ascending order of x.
@@ -245,9 +248,11 @@ pub struct HeatCell {
     /// Ends of its 95 % confidence interval, in the unit of the row; none if it was not measured.
     pub low: Option<f64>,
     pub high: Option<f64>,
-    /// Place between 0 (worst) and 1 (the best of the row), anchored at 0; none without a figure that supports a statement.
+    /// Place between 0 (worst) and 1 (the best of the row), anchored at 0; none without a figure
+    /// that supports a statement.
     pub share: Option<f64>,
-    /// Whether it is the best of the row, or does not differ from it beyond the noise; none without a share.
+    /// Whether it is the best of the row, or does not differ from it beyond the noise; none without
+    /// a share.
     pub rank: Option<Rank>,
     /// The same for people to read on demand: `at 16 jobs`, and the reasons of the verdict.
     pub note: Option<String>,
@@ -255,7 +260,11 @@ pub struct HeatCell {
 
 impl Document {
     /// A document; its English title is said in the language.
-    pub fn new(language: Language, title: &str, sections: impl IntoIterator<Item = Section>) -> Document {
+    pub fn new(
+        language: Language,
+        title: &str,
+        sections: impl IntoIterator<Item = Section>,
+    ) -> Document {
         Document {
             title: language.phrase(title),
             sections: sections.into_iter().collect(),
@@ -280,7 +289,8 @@ impl Column {
 }
 
 impl Chart {
-    /// The measured points as a table, for reading: series, x, y, interval, label. A law is told by its coefficients.
+    /// The measured points as a table, for reading: series, x, y, interval, label. A law is told by
+    /// its coefficients.
     pub fn as_table(&self) -> Table {
         self.table_of(|series| series.role == Role::Measured)
     }
@@ -295,14 +305,19 @@ impl Chart {
         let mut table = self.as_drawn();
         table.columns.push(Column::new(self.language.phrase("Verdict"), "", 0));
         let points = self.series.iter().flat_map(|series| &series.points);
-        table.rows.iter_mut().zip(points).for_each(|(row, point)| row.push(Cell::verdict(point.verdict)));
+        table
+            .rows
+            .iter_mut()
+            .zip(points)
+            .for_each(|(row, point)| row.push(Cell::verdict(point.verdict)));
         table.drop_empty_columns();
         table
     }
 
     fn table_of(&self, is_shown: impl Fn(&&Series) -> bool) -> Table {
-        let column =
-            |name: &str, axis: &Axis, priority| Column::new(name, axis.unit.as_deref().unwrap_or_default(), priority);
+        let column = |name: &str, axis: &Axis, priority| {
+            Column::new(name, axis.unit.as_deref().unwrap_or_default(), priority)
+        };
         let shown = self.series.iter().filter(is_shown);
         let rows = shown.flat_map(|series| series.points.iter().map(|point| point.as_row(series)));
         let word = |english: &str| self.language.phrase(english);
@@ -320,7 +335,10 @@ impl Chart {
             ],
             rows: rows.collect(),
             footnotes: Vec::new(),
-            remarks: Some(self.caption.clone()).filter(|caption| !caption.is_empty()).into_iter().collect(),
+            remarks: Some(self.caption.clone())
+                .filter(|caption| !caption.is_empty())
+                .into_iter()
+                .collect(),
         };
         table.drop_empty_columns();
         table
@@ -330,7 +348,9 @@ impl Chart {
 impl Point {
     fn as_row(&self, series: &Series) -> Vec<Cell> {
         // Jobs and seconds are whole.
-        let digits = |value: f64| if value.fract() == 0.0 { Digits::Decimals(0) } else { Digits::Significant(4) };
+        let digits = |value: f64| {
+            if value.fract() == 0.0 { Digits::Decimals(0) } else { Digits::Significant(4) }
+        };
         let number = |value: f64| Cell::Number { value, digits: digits(value), verdict: None };
         let end = |value: Option<f64>| value.map_or(Cell::Empty, number);
         vec![
@@ -354,7 +374,9 @@ impl Heatmap {
     pub fn as_table(&self) -> Table {
         let column = |name: &str| Column::new(name, "", 0);
         let unit = self.language.phrase("Unit");
-        let head = [self.row_title.as_str(), &unit].into_iter().chain(self.columns.iter().map(String::as_str));
+        let head = [self.row_title.as_str(), &unit]
+            .into_iter()
+            .chain(self.columns.iter().map(String::as_str));
         let row = |row: &HeatRow| {
             let texts = [Cell::text(&row.label), Cell::text(&row.unit)];
             texts.into_iter().chain(row.cells.iter().map(|cell| cell.cell.clone())).collect()
@@ -370,11 +392,16 @@ impl Heatmap {
         }
     }
 
-    /// The figures as a table for programs: behind the platforms what is known of each figure, field by field.
+    /// The figures as a table for programs: behind the platforms what is known of each figure,
+    /// field by field.
     pub fn as_data(&self) -> Table {
         let mut table = self.as_table();
         for (name, field) in HeatCell::FIELDS {
-            table.columns.extend(self.columns.iter().map(|platform| Column::new(format!("{platform} {name}"), "", 0)));
+            table.columns.extend(
+                self.columns
+                    .iter()
+                    .map(|platform| Column::new(format!("{platform} {name}"), "", 0)),
+            );
             for (row, figures) in table.rows.iter_mut().zip(&self.rows) {
                 row.extend(figures.cells.iter().map(field));
             }
@@ -401,7 +428,16 @@ impl HeatCell {
             Cell::Number { verdict, .. } => verdict,
             _ => None,
         };
-        HeatCell { cell, verdict, jobs: None, low: None, high: None, share: None, rank: None, note: None }
+        HeatCell {
+            cell,
+            verdict,
+            jobs: None,
+            low: None,
+            high: None,
+            share: None,
+            rank: None,
+            note: None,
+        }
     }
 }
 
@@ -441,7 +477,11 @@ impl Serialize for Cell {
 
 impl Table {
     /// An empty table; the English names of its columns are said in the language.
-    pub fn new(language: Language, name: impl Into<String>, columns: impl IntoIterator<Item = Column>) -> Table {
+    pub fn new(
+        language: Language,
+        name: impl Into<String>,
+        columns: impl IntoIterator<Item = Column>,
+    ) -> Table {
         let said = |column: Column| Column { name: language.phrase(&column.name), ..column };
         let columns = columns.into_iter().map(said).collect();
         Table { name: name.into(), language, columns, ..Table::default() }
@@ -458,9 +498,16 @@ impl Table {
     }
 
     /// A figure with its verdict, or unknown.
-    pub fn figure(&mut self, value: Result<f64, Sentence>, digits: Digits, verdict: Status) -> Cell {
+    pub fn figure(
+        &mut self,
+        value: Result<f64, Sentence>,
+        digits: Digits,
+        verdict: Status,
+    ) -> Cell {
         match value {
-            Ok(value) if value.is_finite() => Cell::Number { value, digits, verdict: Some(verdict) },
+            Ok(value) if value.is_finite() => {
+                Cell::Number { value, digits, verdict: Some(verdict) }
+            }
             Ok(_) => self.unknown("the figure is not a number"),
             Err(why) => self.unknown(why),
         }
@@ -490,12 +537,16 @@ impl Table {
     pub fn explain(&mut self, subject: &str, verdict: &Verdict) {
         for reason in verdict.reasons.iter().filter(|reason| reason.status > Status::Valid) {
             let language = self.language;
-            self.remark(format!("{subject}: {}: {}", language.verdict(reason.status), language.reason(reason)));
+            self.remark(format!(
+                "{subject}: {}: {}",
+                language.verdict(reason.status),
+                language.reason(reason)
+            ));
         }
     }
 
-    /// Adds the reasons of many tests: first what lowered a verdict, then the notes, which lowered none; each text once,
-    /// with the tests it is about.
+    /// Adds the reasons of many tests: first what lowered a verdict, then the notes, which lowered
+    /// none; each text once, with the tests it is about.
     pub fn explain_all<'a>(&mut self, tests: impl Iterator<Item = (About<'a>, &'a Verdict)>) {
         let mut sentences: Vec<(&Reason, Vec<About<'a>>)> = Vec::new();
         let mut places: HashMap<(Status, &str), usize> = HashMap::new();
@@ -512,12 +563,17 @@ impl Table {
             sentences.into_iter().partition(|(reason, _)| reason.status == Status::Valid);
         let language = self.language;
         let lowered = lowering.iter().map(|(reason, tests)| {
-            let (subject, verdict) = (About::subject(language, tests), language.verdict(reason.status));
+            let (subject, verdict) =
+                (About::subject(language, tests), language.verdict(reason.status));
             format!("{subject}: {verdict}: {}", language.reason(reason))
         });
         let noted = notes.iter().map(|(reason, tests)| {
-            let values = [("tests", About::tests(language, tests)), ("text", language.reason(reason))];
-            language.say("note on {tests}: {text}", &values.each_ref().map(|(name, value)| (*name, value.as_str())))
+            let values =
+                [("tests", About::tests(language, tests)), ("text", language.reason(reason))];
+            language.say(
+                "note on {tests}: {text}",
+                &values.each_ref().map(|(name, value)| (*name, value.as_str())),
+            )
         });
         self.remarks.extend(lowered.chain(noted));
     }
@@ -544,8 +600,11 @@ mod tests {
     /// A measured point, which is invalid, and two of a law.
     fn chart() -> Chart {
         let point = |x, verdict| Point { x, y: 10.0, verdict, ..Point::default() };
-        let measured =
-            Series { name: "measured".into(), points: vec![point(1.0, Some(Status::Invalid))], ..Series::default() };
+        let measured = Series {
+            name: "measured".into(),
+            points: vec![point(1.0, Some(Status::Invalid))],
+            ..Series::default()
+        };
         let points = vec![point(1.0, None), point(2.0, None)];
         let law = Series { name: "law".into(), role: Role::Fitted, points, ..Series::default() };
         Chart { series: vec![measured, law], ..Chart::default() }
@@ -560,7 +619,9 @@ mod tests {
 
     #[test]
     fn data_for_programs_have_the_verdict_of_each_figure() {
-        let verdicts = |table: Table| table.rows.into_iter().map(|mut row| row.pop().unwrap()).collect::<Vec<_>>();
+        let verdicts = |table: Table| {
+            table.rows.into_iter().map(|mut row| row.pop().unwrap()).collect::<Vec<_>>()
+        };
         let points = chart().as_data();
         assert_eq!(points.columns.last().unwrap().name, "Verdict");
         assert_eq!(verdicts(points), [Cell::Verdict(Status::Invalid), Cell::Empty, Cell::Empty]);
@@ -571,12 +632,30 @@ mod tests {
         };
         let cells = vec![cell(Some(Status::Valid), Some(8)), cell(Some(Status::Invalid), None)];
         let row = HeatRow { label: "T133".into(), unit: "s".into(), better: Better::Lower, cells };
-        let map = Heatmap { columns: vec!["a".into(), "b".into()], rows: vec![row], ..Heatmap::default() };
+        let map = Heatmap {
+            columns: vec!["a".into(), "b".into()],
+            rows: vec![row],
+            ..Heatmap::default()
+        };
         let data = map.as_data();
         let names: Vec<&str> = data.columns.iter().map(|column| column.name.as_str()).collect();
-        let fields = ["a", "b", "a verdict", "b verdict", "a jobs", "b jobs", "a low", "b low", "a high", "b high"];
+        let fields = [
+            "a",
+            "b",
+            "a verdict",
+            "b verdict",
+            "a jobs",
+            "b jobs",
+            "a low",
+            "b low",
+            "a high",
+            "b high",
+        ];
         assert_eq!(names[2..], fields);
-        assert_eq!(data.rows[0][4..6], [Cell::Verdict(Status::Valid), Cell::Verdict(Status::Invalid)]);
+        assert_eq!(
+            data.rows[0][4..6],
+            [Cell::Verdict(Status::Valid), Cell::Verdict(Status::Invalid)]
+        );
         assert_eq!(data.rows[0][6..9], [Cell::count(8), Cell::Empty, Cell::plain(0.5)]);
         assert_eq!(serde_json::to_value(&data.rows[0]).unwrap()[4], "valid");
     }
@@ -586,7 +665,13 @@ mod tests {
         let mut table = Table::default();
         assert_eq!(table.unknown("a"), Cell::Unknown(0));
         assert_eq!(table.unknown("b"), Cell::Unknown(1));
-        assert_eq!(table.figure(Err("a".into()), Digits::Decimals(1), Status::Valid), Cell::Unknown(0));
-        assert_eq!(table.figure(Ok(f64::NAN), Digits::Decimals(1), Status::Valid), Cell::Unknown(2));
+        assert_eq!(
+            table.figure(Err("a".into()), Digits::Decimals(1), Status::Valid),
+            Cell::Unknown(0)
+        );
+        assert_eq!(
+            table.figure(Ok(f64::NAN), Digits::Decimals(1), Status::Valid),
+            Cell::Unknown(2)
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! What somebody adds to a report: a brand (logo, name, accent, footer) on its pages, and paragraphs of one's own. They are marked
-//! as added: nobody shall take them for what was measured.
+//! What somebody adds to a report: a brand (logo, name, accent, footer) on its pages, and
+//! paragraphs of one's own. They are marked as added: nobody shall take them for what was measured.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -46,17 +46,23 @@ impl BrandFile {
     /// # Errors
     /// Byte of the text and what is wrong there.
     pub fn parse(text: &str) -> Result<BrandFile, (usize, String)> {
-        toml::from_str(text).map_err(|error| (error.span().map_or(0, |span| span.start), error.message().to_owned()))
+        toml::from_str(text).map_err(|error| {
+            (error.span().map_or(0, |span| span.start), error.message().to_owned())
+        })
     }
 
     /// The brand with the content of its logo.
     ///
     /// # Errors
-    /// A logo of a kind that pages cannot show, one that is too large, and an accent that cannot be read.
+    /// A logo of a kind that pages cannot show, one that is too large, and an accent that cannot be
+    /// read.
     pub fn with(self, logo: Option<&[u8]>) -> Result<Brand, String> {
         let text = |text: Option<String>| text.map(|text| visible(&text).trim().to_string());
         let (name, footer) = (text(self.name), text(self.footer));
-        if [&name, &footer].iter().any(|text| text.as_ref().is_some_and(|text| text.chars().count() > MOST_LETTERS)) {
+        if [&name, &footer]
+            .iter()
+            .any(|text| text.as_ref().is_some_and(|text| text.chars().count() > MOST_LETTERS))
+        {
             return Err(format!("name and footer may have at most {MOST_LETTERS} characters"));
         }
         let accent = self.accent.map(|accent| accents(&accent)).transpose()?;
@@ -72,11 +78,13 @@ fn data_uri(content: &[u8]) -> Result<String, String> {
     Ok(format!("data:image/{kind};base64,{}", STANDARD.encode(content)))
 }
 
-/// By its first bytes, whatever its name says. An SVG in an image element runs no script and loads nothing.
+/// By its first bytes, whatever its name says. An SVG in an image element runs no script and loads
+/// nothing.
 fn kind_of(content: &[u8]) -> Option<&'static str> {
     let is_svg = || {
         let text = std::str::from_utf8(content).ok()?.trim_start_matches('\u{feff}').trim_start();
-        (text.starts_with("<svg") || text.starts_with("<?xml") && text.contains("<svg")).then_some("svg+xml")
+        (text.starts_with("<svg") || text.starts_with("<?xml") && text.contains("<svg"))
+            .then_some("svg+xml")
     };
     match content {
         [0x89, b'P', b'N', b'G', ..] => Some("png"),
@@ -88,8 +96,8 @@ fn kind_of(content: &[u8]) -> Option<&'static str> {
 
 /// The accent on light and on dark paper; there it is made as much lighter as it must be.
 fn accents(text: &str) -> Result<[String; 2], String> {
-    let color =
-        channels(text).ok_or_else(|| format!("{} is not a colour: write #rrggbb", crate::error::quote(text)))?;
+    let color = channels(text)
+        .ok_or_else(|| format!("{} is not a colour: write #rrggbb", crate::error::quote(text)))?;
     let light = contrast(color, PAPERS[0]);
     if light < READABLE {
         return Err(format!(
@@ -97,14 +105,18 @@ fn accents(text: &str) -> Result<[String; 2], String> {
         ));
     }
     let lighter = (0..=20).map(|step| mixed(color, f64::from(step) / 20.0));
-    let dark = lighter.into_iter().find(|color| contrast(*color, PAPERS[1]) >= READABLE).unwrap_or(PAPERS[0]);
+    let dark = lighter
+        .into_iter()
+        .find(|color| contrast(*color, PAPERS[1]) >= READABLE)
+        .unwrap_or(PAPERS[0]);
     Ok([color, dark].map(|[r, g, b]| format!("#{r:02x}{g:02x}{b:02x}")))
 }
 
 fn channels(text: &str) -> Option<[u8; 3]> {
     let digits = text.strip_prefix('#').filter(|digits| digits.len() == 6 && digits.is_ascii())?;
     let channel = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16).ok();
-    Some([channel(0)?, channel(2)?, channel(4)?]).filter(|_| digits.bytes().all(|digit| digit.is_ascii_hexdigit()))
+    Some([channel(0)?, channel(2)?, channel(4)?])
+        .filter(|_| digits.bytes().all(|digit| digit.is_ascii_hexdigit()))
 }
 
 /// With this share of white.
@@ -118,7 +130,8 @@ fn contrast(a: [u8; 3], b: [u8; 3]) -> f64 {
         dark if dark <= 0.040_45 => dark / 12.92,
         other => ((other + 0.055) / 1.055).powf(2.4),
     };
-    let luminance = |[r, g, b]: [u8; 3]| 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
+    let luminance =
+        |[r, g, b]: [u8; 3]| 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
     let (a, b) = (luminance(a), luminance(b));
     (a.max(b) + 0.05) / (a.min(b) + 0.05)
 }
@@ -152,8 +165,9 @@ impl Texts {
     /// # Errors
     /// Byte of the text and what is wrong there.
     pub fn parse(text: &str) -> Result<Texts, (usize, String)> {
-        let texts: Texts = toml::from_str(text)
-            .map_err(|error| (error.span().map_or(0, |span| span.start), error.message().to_owned()))?;
+        let texts: Texts = toml::from_str(text).map_err(|error| {
+            (error.span().map_or(0, |span| span.start), error.message().to_owned())
+        })?;
         if texts.texts.is_empty() { Err((0, "there is no [[text]]".into())) } else { Ok(texts) }
     }
 
@@ -162,10 +176,13 @@ impl Texts {
     /// # Errors
     /// A section that the document does not have, with those that it has.
     pub fn add_to(&self, document: &mut Document) -> Result<(), String> {
-        let places = self.texts.iter().map(|text| text.place(document)).collect::<Result<Vec<_>, _>>()?;
+        let places =
+            self.texts.iter().map(|text| text.place(document)).collect::<Result<Vec<_>, _>>()?;
         let language = document.language;
         let blocks = |text: &Added| {
-            let said = |text: &String| Block::Paragraph(language.say("added_text", &[("text", text.trim())]));
+            let said = |text: &String| {
+                Block::Paragraph(language.say("added_text", &[("text", text.trim())]))
+            };
             text.paragraphs.iter().map(said).collect::<Vec<_>>()
         };
         // The last first: a section keeps the order of its texts.
@@ -194,15 +211,22 @@ impl Added {
         let titles = || document.sections.iter().map(|section| section.title.as_str());
         let Some(name) = &self.section else { return Ok(None) };
         let found = match name {
-            SectionName::Number(number) => number.checked_sub(1).filter(|place| *place < document.sections.len()),
-            SectionName::Title(title) => titles().position(|known| known.to_lowercase() == title.trim().to_lowercase()),
+            SectionName::Number(number) => {
+                number.checked_sub(1).filter(|place| *place < document.sections.len())
+            }
+            SectionName::Title(title) => {
+                titles().position(|known| known.to_lowercase() == title.trim().to_lowercase())
+            }
         };
         let asked = match name {
             SectionName::Number(number) => number.to_string(),
             SectionName::Title(title) => crate::error::quote(title),
         };
         found.map(Some).ok_or_else(|| {
-            format!("the report has no section {asked}; it has {}", titles().collect::<Vec<_>>().join(", "))
+            format!(
+                "the report has no section {asked}; it has {}",
+                titles().collect::<Vec<_>>().join(", ")
+            )
         })
     }
 }
@@ -217,23 +241,34 @@ mod tests {
 
     #[test]
     fn a_logo_is_told_by_its_bytes_and_embedded() {
-        let logo = |content: &[u8]| brand("logo = \"x\"", Some(content)).map(|brand| brand.logo.unwrap());
+        let logo =
+            |content: &[u8]| brand("logo = \"x\"", Some(content)).map(|brand| brand.logo.unwrap());
         assert_eq!(logo(b"\x89PNG\r\n").unwrap(), "data:image/png;base64,iVBORw0K");
-        assert!(logo(b"<svg onload='alert(1)'>").unwrap().starts_with("data:image/svg+xml;base64,"));
+        assert!(
+            logo(b"<svg onload='alert(1)'>").unwrap().starts_with("data:image/svg+xml;base64,")
+        );
         for junk in [&b"GIF89a"[..], b"<html><svg>", b"", b"\xff\xfe"] {
             assert_eq!(logo(junk).unwrap_err(), "the logo is neither PNG, JPEG, WebP nor SVG");
         }
-        assert_eq!(logo(&[0x89; MOST_LOGO_BYTES + 1]).unwrap_err(), "the logo is larger than 200000 bytes");
+        assert_eq!(
+            logo(&[0x89; MOST_LOGO_BYTES + 1]).unwrap_err(),
+            "the logo is larger than 200000 bytes"
+        );
     }
 
     #[test]
     fn an_accent_can_be_read_on_both_papers() {
         assert!((contrast([0, 0, 0], [255, 255, 255]) - 21.0).abs() < 1e-9);
         assert!((contrast([0x77, 0x77, 0x77], [255, 255, 255]) - 4.48).abs() < 0.005);
-        let accent = |color: &str| brand(&format!("accent = \"{color}\""), None).map(|brand| brand.accent.unwrap());
+        let accent = |color: &str| {
+            brand(&format!("accent = \"{color}\""), None).map(|brand| brand.accent.unwrap())
+        };
         let [light, dark] = accent("#003366").unwrap();
         assert_eq!(light, "#003366");
-        assert!(contrast(channels(&dark).unwrap(), PAPERS[1]) >= READABLE && dark != light, "{dark}");
+        assert!(
+            contrast(channels(&dark).unwrap(), PAPERS[1]) >= READABLE && dark != light,
+            "{dark}"
+        );
         assert!(accent("#FFFF00").unwrap_err().contains("a contrast of 1.1 on white"));
         for junk in ["red", "#12345", "#1234567", "#12345g", "#+1+2+3", "#ä2345"] {
             assert!(accent(junk).unwrap_err().contains("is not a colour"), "{junk}");
@@ -244,23 +279,36 @@ mod tests {
     fn names_are_short_and_nothing_in_them_acts() {
         let made = brand("name = \"A\\u001b[2JB\"\nfooter = \" x \"", None).unwrap();
         assert!(!made.name.unwrap().contains('\u{1b}') && made.footer.unwrap() == "x");
-        assert!(brand(&format!("name = \"{}\"", "x".repeat(201)), None).unwrap_err().contains("at most 200"));
+        assert!(
+            brand(&format!("name = \"{}\"", "x".repeat(201)), None)
+                .unwrap_err()
+                .contains("at most 200")
+        );
         assert!(BrandFile::parse("nam = 1").unwrap_err().1.contains("unknown field"));
     }
 
     #[test]
     fn own_paragraphs_begin_their_section_and_are_marked() {
-        let section = |title: &str| Section { title: title.into(), blocks: vec![Block::Code(Default::default())] };
-        let mut document = Document { sections: vec![section("A"), section("B")], ..Document::default() };
+        let section = |title: &str| Section {
+            title: title.into(),
+            blocks: vec![Block::Code(Default::default())],
+        };
+        let mut document =
+            Document { sections: vec![section("A"), section("B")], ..Document::default() };
         let text = "[[text]]\nparagraphs = [\"first\"]\n[[text]]\nsection = \"b\"\nparagraphs = [\"one\", \"two\"]\n\
                     [[text]]\nsection = 2\nparagraphs = [\"three\"]\n";
         Texts::parse(text).unwrap().add_to(&mut document).unwrap();
-        let titles: Vec<&str> = document.sections.iter().map(|section| section.title.as_str()).collect();
+        let titles: Vec<&str> =
+            document.sections.iter().map(|section| section.title.as_str()).collect();
         assert_eq!(titles, ["Added texts", "A", "B"]);
-        let said: Vec<Block> = ["one", "two", "three"].map(|text| Block::Paragraph(format!("Added: {text}"))).into();
+        let said: Vec<Block> =
+            ["one", "two", "three"].map(|text| Block::Paragraph(format!("Added: {text}"))).into();
         assert_eq!(document.sections[2].blocks[..3], said);
         let wrong = Texts::parse("[[text]]\nsection = \"C\"\nparagraphs = []").unwrap();
-        assert_eq!(wrong.add_to(&mut document).unwrap_err(), "the report has no section 'C'; it has Added texts, A, B");
+        assert_eq!(
+            wrong.add_to(&mut document).unwrap_err(),
+            "the report has no section 'C'; it has Added texts, A, B"
+        );
         assert!(Texts::parse("").is_err());
     }
 }

@@ -8,7 +8,8 @@ use super::format::json;
 use super::{Input, Language, Report, RunTests};
 use crate::analysis::failover::{FEWEST, Over, over};
 use crate::model::{
-    Failover, FailoverTimes, How, LedgerCounts, Reason, RunStatus, Sentence, Status, TestResult, Verdict,
+    Failover, FailoverTimes, How, LedgerCounts, Reason, RunStatus, Sentence, Status, TestResult,
+    Verdict,
 };
 
 /// Version of the JSON structure.
@@ -44,12 +45,17 @@ impl Report for FailoverReport {
     fn build(&self, input: &Input) -> Document {
         let language = input.language;
         let names = input.platforms();
-        let found = input.runs.iter().zip(&names).map(|(data, name)| (data, name, Repetition::all(data)));
+        let found =
+            input.runs.iter().zip(&names).map(|(data, name)| (data, name, Repetition::all(data)));
         let found: Vec<_> = found.filter(|(_, _, all)| !all.is_empty()).collect();
         let mut sections: Vec<Section> =
             found.iter().map(|(data, name, all)| section(language, data, name, all)).collect();
         if sections.is_empty() {
-            sections.push(Section::new(language, "Failover", vec![Block::Paragraph(language.phrase(NO_TESTS))]));
+            sections.push(Section::new(
+                language,
+                "Failover",
+                vec![Block::Paragraph(language.phrase(NO_TESTS))],
+            ));
         }
         let runs: Vec<_> = found.iter().map(|(data, _, all)| described(data, all)).collect();
         let data = json!({ "schema_version": SCHEMA_VERSION, "studies": runs });
@@ -66,7 +72,9 @@ struct Repetition<'a> {
 impl<'a> Repetition<'a> {
     fn all(data: &'a RunTests) -> Vec<Repetition<'a>> {
         let measured = data.tests.iter().filter_map(|test| test.measured());
-        measured.filter_map(|test| Some(Repetition { test, failover: test.failover.as_ref()? })).collect()
+        measured
+            .filter_map(|test| Some(Repetition { test, failover: test.failover.as_ref()? }))
+            .collect()
     }
 
     fn verdict(&self) -> Status {
@@ -85,8 +93,12 @@ const TIMES: [Time; 5] = [
     ("longest_gap_s", "Longest time without a commit", |times| times.longest_gap_s),
 ];
 
-/// A time over the repetitions that are not invalid; if it is unknown of one, the mean of the others would be too good.
-fn summed(all: &[Repetition<'_>], time: fn(&FailoverTimes) -> Option<f64>) -> Result<Over, &'static str> {
+/// A time over the repetitions that are not invalid; if it is unknown of one, the mean of the
+/// others would be too good.
+fn summed(
+    all: &[Repetition<'_>],
+    time: fn(&FailoverTimes) -> Option<f64>,
+) -> Result<Over, &'static str> {
     let used = all.iter().filter(|one| one.verdict() != Status::Invalid);
     let values: Vec<Option<f64>> = used.map(|one| time(&one.failover.times)).collect();
     let known: Vec<f64> = values.iter().copied().flatten().collect();
@@ -104,20 +116,33 @@ fn status(all: &[Repetition<'_>]) -> Status {
 }
 
 fn section(language: Language, data: &RunTests, name: &str, all: &[Repetition<'_>]) -> Section {
-    let mut blocks =
-        vec![Block::Paragraph(outcome(language, data, all)), Block::Paragraph(language.phrase(HOW_TO_READ))];
+    let mut blocks = vec![
+        Block::Paragraph(outcome(language, data, all)),
+        Block::Paragraph(language.phrase(HOW_TO_READ)),
+    ];
     blocks.push(Block::Facts(facts(language, all)));
-    let tables = [times(language, all), commits(language, all), repetitions(language, all), survivors(language, all)];
+    let tables = [
+        times(language, all),
+        commits(language, all),
+        repetitions(language, all),
+        survivors(language, all),
+    ];
     blocks.extend(tables.map(Block::Table));
     Section { title: format!("{name}: {}", language.phrase("Failover")), blocks }
 }
 
 /// What became of the commits, in a sentence or two.
 fn outcome(language: Language, data: &RunTests, all: &[Repetition<'_>]) -> String {
-    let total = |of: fn(&LedgerCounts) -> u64| all.iter().map(|one| of(&one.failover.ledger)).sum::<u64>();
+    let total =
+        |of: fn(&LedgerCounts) -> u64| all.iter().map(|one| of(&one.failover.ledger)).sum::<u64>();
     let number = |count: u64| language.number(count as f64, Digits::Decimals(0));
-    let (lost, acknowledged) = (number(total(|ledger| ledger.lost)), number(total(|ledger| ledger.acknowledged)));
-    let values = [("lost", lost.as_str()), ("acknowledged", &acknowledged), ("repetitions", &all.len().to_string())];
+    let (lost, acknowledged) =
+        (number(total(|ledger| ledger.lost)), number(total(|ledger| ledger.acknowledged)));
+    let values = [
+        ("lost", lost.as_str()),
+        ("acknowledged", &acknowledged),
+        ("repetitions", &all.len().to_string()),
+    ];
     let template = match total(|ledger| ledger.lost) {
         0 => {
             "No commit was lost: all of {acknowledged} that clients had been told of were there, in {repetitions} failures."
@@ -126,9 +151,12 @@ fn outcome(language: Language, data: &RunTests, all: &[Repetition<'_>]) -> Strin
             "COMMITS WERE LOST: {lost} of {acknowledged} that clients had been told of were not there, in {repetitions} failures."
         }
     };
-    let is_unread = all.iter().any(|one| one.failover.survivors.iter().all(|node| node.commits.is_none()));
+    let is_unread =
+        all.iter().any(|one| one.failover.survivors.iter().all(|node| node.commits.is_none()));
     let said = match is_unread {
-        true => language.phrase("Nothing is known of lost commits: not every ledger could be read."),
+        true => {
+            language.phrase("Nothing is known of lost commits: not every ledger could be read.")
+        }
         false => language.say(template, &values),
     };
     match data.run.status {
@@ -151,7 +179,10 @@ fn facts(language: Language, all: &[Repetition<'_>]) -> Vec<(String, String)> {
         fact("Nodes", failover.nodes.join(", ")),
         fact("Clients", test.jobs.to_string()),
         fact("Clients wait for an answer", seconds(failover.timeout_s)),
-        fact("Unanswered commits", yes(failover.resends, "are sent again", "stay in doubt and are not sent again")),
+        fact(
+            "Unanswered commits",
+            yes(failover.resends, "are sent again", "stay in doubt and are not sent again"),
+        ),
         fact("Refused commits", language.phrase("are sent again, with the same number")),
         fact("Takes over", takes_over(language, failover)),
         fact("A commit waits for", durability.collect::<Vec<_>>().join(", ")),
@@ -182,16 +213,25 @@ fn table(language: Language, name: &str, heads: &[(&str, &str)]) -> Table {
 }
 
 fn times(language: Language, all: &[Repetition<'_>]) -> Table {
-    let heads =
-        [("Since the failure", ""), ("Mean", "s"), ("low", "s"), ("high", "s"), ("Repetitions", ""), ("Verdict", "")];
+    let heads = [
+        ("Since the failure", ""),
+        ("Mean", "s"),
+        ("low", "s"),
+        ("high", "s"),
+        ("Repetitions", ""),
+        ("Verdict", ""),
+    ];
     let mut table = table(language, "times", &heads);
     let status = status(all);
     for (_, name, time) in TIMES {
         let found = summed(all, time);
-        let mean = table.figure(found.map(|over| over.mean).map_err(Sentence::from), SECONDS, status);
-        let end =
-            |of: fn(&Over) -> Option<f64>| found.and_then(|over| of(&over).ok_or(INDICATIVE)).map_err(Sentence::from);
-        let [low, high] = [end(|over| over.low), end(|over| over.high)].map(|end| table.figure(end, SECONDS, status));
+        let mean =
+            table.figure(found.map(|over| over.mean).map_err(Sentence::from), SECONDS, status);
+        let end = |of: fn(&Over) -> Option<f64>| {
+            found.and_then(|over| of(&over).ok_or(INDICATIVE)).map_err(Sentence::from)
+        };
+        let [low, high] = [end(|over| over.low), end(|over| over.high)]
+            .map(|end| table.figure(end, SECONDS, status));
         let count = Cell::count(found.map_or(0, |over| over.repetitions as u32));
         let verdict = if found.is_ok() { Cell::Verdict(status) } else { Cell::Empty };
         table.rows.push(vec![Cell::text(language.phrase(name)), mean, low, high, count, verdict]);
@@ -213,12 +253,16 @@ const COUNTS: [Count; 8] = [
 ];
 
 fn commits(language: Language, all: &[Repetition<'_>]) -> Table {
-    let heads: Vec<(&str, &str)> = [("No.", "")].into_iter().chain(COUNTS.map(|(name, _)| (name, ""))).collect();
+    let heads: Vec<(&str, &str)> =
+        [("No.", "")].into_iter().chain(COUNTS.map(|(name, _)| (name, ""))).collect();
     let mut table = table(language, "commits", &heads);
     for one in all {
         let counts = COUNTS.map(|(_, count)| count(&one.failover.ledger));
-        let cells =
-            counts.map(|count| Cell::Number { value: count as f64, digits: Digits::Decimals(0), verdict: None });
+        let cells = counts.map(|count| Cell::Number {
+            value: count as f64,
+            digits: Digits::Decimals(0),
+            verdict: None,
+        });
         table.rows.push([Cell::count(one.test.seq)].into_iter().chain(cells).collect());
     }
     table
@@ -240,16 +284,21 @@ fn repetitions(language: Language, all: &[Repetition<'_>]) -> Table {
     let mut table = table(language, "repetitions", &heads);
     for one in all {
         let (failover, status) = (one.failover, one.verdict());
-        let figures =
-            TIMES.map(|(_, _, time)| table.figure(time(&failover.times).ok_or_else(|| NEVER.into()), SECONDS, status));
+        let figures = TIMES.map(|(_, _, time)| {
+            table.figure(time(&failover.times).ok_or_else(|| NEVER.into()), SECONDS, status)
+        });
         let [detected, first, moved, regained, gap] = figures;
-        let promoted = failover.promotion.as_ref().map(|promotion| promotion.began_s + promotion.took_s);
+        let promoted =
+            failover.promotion.as_ref().map(|promotion| promotion.began_s + promotion.took_s);
         let promoted = match promoted {
             Some(value) => Cell::Number { value, digits: SECONDS, verdict: Some(status) },
             None => Cell::Empty,
         };
-        let before =
-            Cell::Number { value: failover.before_per_s, digits: Digits::Significant(4), verdict: Some(status) };
+        let before = Cell::Number {
+            value: failover.before_per_s,
+            digits: Digits::Significant(4),
+            verdict: Some(status),
+        };
         let who = [Cell::count(one.test.seq), Cell::text(&failover.node), before];
         let row = [detected, promoted, first, moved, regained, gap, Cell::Verdict(status)];
         table.rows.push(who.into_iter().chain(row).collect());
@@ -261,12 +310,21 @@ fn repetitions(language: Language, all: &[Repetition<'_>]) -> Table {
 }
 
 fn survivors(language: Language, all: &[Repetition<'_>]) -> Table {
-    let heads = [("No.", ""), ("Node", ""), ("Commits", ""), ("Not there", ""), ("Differing", ""), ("State", "")];
+    let heads = [
+        ("No.", ""),
+        ("Node", ""),
+        ("Commits", ""),
+        ("Not there", ""),
+        ("Differing", ""),
+        ("State", ""),
+    ];
     let mut table = table(language, "survivors", &heads);
     for one in all {
         for node in &one.failover.survivors {
             let mut count = |count: Option<u64>| match count {
-                Some(count) => Cell::Number { value: count as f64, digits: Digits::Decimals(0), verdict: None },
+                Some(count) => {
+                    Cell::Number { value: count as f64, digits: Digits::Decimals(0), verdict: None }
+                }
                 None => table.unknown("it could not be read"),
             };
             let counts = [count(node.commits), count(node.lost), count(node.differing)];
@@ -299,7 +357,9 @@ impl<'a> One<'a> {
 }
 
 fn described(data: &RunTests, all: &[Repetition<'_>]) -> serde_json::Value {
-    let times = TIMES.iter().map(|(name, _, time)| (name.to_string(), json::value(&summed(all, *time).ok())));
+    let times = TIMES
+        .iter()
+        .map(|(name, _, time)| (name.to_string(), json::value(&summed(all, *time).ok())));
     let lost: u64 = all.iter().map(|one| one.failover.ledger.lost).sum();
     json!({
         "run": data.run.id,

@@ -1,4 +1,5 @@
-//! Heatmaps: speed and throughput of every workload over the runs, each row coloured from its best figure to 0.
+//! Heatmaps: speed and throughput of every workload over the runs, each row coloured from its best
+//! figure to 0.
 
 use super::columns::RATE;
 use super::document::{Block, Cell, Digits, Document, HeatCell, HeatRow, Heatmap, Section};
@@ -81,7 +82,9 @@ pub(super) const METRICS: [Metric; 2] = [
         passed_over: ramp::passed_over,
         foreign: Some(PublishedKind::Speed),
         // A time at one job is a speed; it was shown there.
-        left_out: |row| row.iter().flatten().all(|found| found.better == Better::Lower && found.jobs == Some(1)),
+        left_out: |row| {
+            row.iter().flatten().all(|found| found.better == Better::Lower && found.jobs == Some(1))
+        },
     },
 ];
 
@@ -141,19 +144,22 @@ pub(super) struct Compared<'a> {
 /// Puts the figures of a row side by side; none if there is none of this metric.
 pub(super) fn side_by_side<'a>(row: &RampRow<'a>, metric: &Metric) -> Option<Compared<'a>> {
     let mut figures: Vec<_> = row.runs.iter().map(|tests| metric.of(tests)).collect();
-    let (unit, better) = figures.iter().flatten().map(|figure| (figure.unit, figure.better)).next()?;
+    let (unit, better) =
+        figures.iter().flatten().map(|figure| (figure.unit, figure.better)).next()?;
     // A run of another revision may lack the second metric: then its figure is another one.
     figures.iter_mut().for_each(|figure| *figure = figure.filter(|figure| figure.unit == unit));
     if (metric.left_out)(&figures) {
         return None;
     }
-    let mut lowered: Vec<Vec<Reason>> = figures.iter().map(|figure| lowering(figure.as_ref(), &figures)).collect();
+    let mut lowered: Vec<Vec<Reason>> =
+        figures.iter().map(|figure| lowering(figure.as_ref(), &figures)).collect();
     for (reasons, tests) in lowered.iter_mut().zip(&row.runs) {
         reasons.extend(metric.passed_over(tests).as_ref().map(bound));
     }
     let known = figures.iter().zip(&lowered);
-    let known: Vec<_> =
-        known.map(|(figure, lowered)| figure.as_ref().and_then(|figure| known_of(figure, lowered))).collect();
+    let known: Vec<_> = known
+        .map(|(figure, lowered)| figure.as_ref().and_then(|figure| known_of(figure, lowered)))
+        .collect();
     let places = places(better, &known);
     Some(Compared { unit, better, figures, lowered, known, places })
 }
@@ -176,25 +182,38 @@ fn add(map: &mut Heatmap, row: &RampRow<'_>, metric: &Metric, reasons: &mut Vec<
     });
     let cells = cells.collect();
     reasons.extend(doubts(map.language, &map.columns, row, &found, metric));
-    map.rows.push(HeatRow { label: row.label.clone(), unit: found.unit.into(), better: found.better, cells });
+    map.rows.push(HeatRow {
+        label: row.label.clone(),
+        unit: found.unit.into(),
+        better: found.better,
+        cells,
+    });
 }
 
-fn cell(language: Language, figure: &Figure<'_>, place: Option<Place>, lowered: &[Reason]) -> HeatCell {
+fn cell(
+    language: Language,
+    figure: &Figure<'_>,
+    place: Option<Place>,
+    lowered: &[Reason],
+) -> HeatCell {
     let fraction = figure.half_width();
     let interval = fraction.map(|fraction| {
         let half = language.number(100.0 * fraction, Digits::Decimals(2));
         language.say("95 % interval +-{half} %", &[("half", &half)])
     });
-    let at = figure.jobs.map(|jobs| language.say("at {jobs}", &[("jobs", &language.jobs(Some(jobs)))]));
+    let at =
+        figure.jobs.map(|jobs| language.say("at {jobs}", &[("jobs", &language.jobs(Some(jobs)))]));
     let share = place.map(|place| {
         let percent = language.number(100.0 * place.share, Digits::Decimals(1));
         language.say("{percent} % of the best", &[("percent", &percent)])
     });
-    let reasons =
-        lowered.iter().map(|reason| format!("{}: {}", language.verdict(reason.status), language.reason(reason)));
+    let reasons = lowered
+        .iter()
+        .map(|reason| format!("{}: {}", language.verdict(reason.status), language.reason(reason)));
     let stamp = figure.test.measured().and_then(|test| test.durability);
     let stamp = stamp.map(|stamp| language.phrase(stamp.name()));
-    let notes: Vec<String> = [at, share, interval, stamp].into_iter().flatten().chain(reasons).collect();
+    let notes: Vec<String> =
+        [at, share, interval, stamp].into_iter().flatten().chain(reasons).collect();
     HeatCell {
         jobs: figure.jobs,
         low: fraction.map(|fraction| figure.value * (1.0 - fraction)),
@@ -202,12 +221,17 @@ fn cell(language: Language, figure: &Figure<'_>, place: Option<Place>, lowered: 
         share: place.map(|place| place.share),
         rank: place.map(|place| place.rank),
         note: (!notes.is_empty()).then(|| notes.join(", ")),
-        ..HeatCell::bare(Cell::Number { value: figure.value, digits: RATE, verdict: Some(status(figure, lowered)) })
+        ..HeatCell::bare(Cell::Number {
+            value: figure.value,
+            digits: RATE,
+            verdict: Some(status(figure, lowered)),
+        })
     }
 }
 
 fn missing(map: &mut Heatmap, tests: &[&Test]) -> HeatCell {
-    let why = if tests.is_empty() { "this run has no such test" } else { "no test gives this figure" };
+    let why =
+        if tests.is_empty() { "this run has no such test" } else { "no test gives this figure" };
     HeatCell::bare(map.unknown(why))
 }
 
@@ -220,7 +244,9 @@ fn lowering(figure: Option<&Figure<'_>>, row: &[Option<Figure<'_>>]) -> Vec<Reas
 /// A figure beside which this better one is not valid is a lower bound.
 fn bound(better: &Figure<'_>) -> Reason {
     let jobs = better.jobs.map(|jobs| jobs.to_string()).unwrap_or_default();
-    let sentence = Sentence::new("a lower bound: the better figure at another number of jobs ({jobs}) is not valid");
+    let sentence = Sentence::new(
+        "a lower bound: the better figure at another number of jobs ({jobs}) is not valid",
+    );
     Reason::new(Status::Conditional, ReasonCode::PassedOver, sentence.with("jobs", jobs))
 }
 
@@ -231,17 +257,27 @@ fn own_reasons(figure: &Figure<'_>) -> impl Iterator<Item = Reason> {
 /// What makes a figure another one than the first of its row, with which it is compared.
 fn other_work(own: &Test, first: &Test) -> Vec<Reason> {
     let mut reasons = Vec::new();
-    let mut add = |code, sentence: Sentence| reasons.push(Reason::new(Status::Conditional, code, sentence));
+    let mut add =
+        |code, sentence: Sentence| reasons.push(Reason::new(Status::Conditional, code, sentence));
     if own.drive() != first.drive() {
         let sentence = Sentence::new("another drive: {own}, compared with {first}");
-        add(ReasonCode::Drive, sentence.with("own", own.drive().name()).with("first", first.drive().name()));
+        add(
+            ReasonCode::Drive,
+            sentence.with("own", own.drive().name()).with("first", first.drive().name()),
+        );
     }
     match (own.kind(), first.kind()) {
         (RunKind::Published, RunKind::Measured) => {
-            add(ReasonCode::Origin, Sentence::new("a published figure, compared with a measured one"));
+            add(
+                ReasonCode::Origin,
+                Sentence::new("a published figure, compared with a measured one"),
+            );
         }
         (RunKind::Measured, RunKind::Published) => {
-            add(ReasonCode::Origin, Sentence::new("a measured figure, compared with a published one"));
+            add(
+                ReasonCode::Origin,
+                Sentence::new("a measured figure, compared with a published one"),
+            );
         }
         _ => {}
     }
@@ -253,7 +289,8 @@ fn other_work(own: &Test, first: &Test) -> Vec<Reason> {
     reasons
 }
 
-/// What lowered the verdicts of a row's figures, or kept a figure from being in it, with the platform it is about.
+/// What lowered the verdicts of a row's figures, or kept a figure from being in it, with the
+/// platform it is about.
 fn doubts(
     language: Language,
     platforms: &[String],
@@ -265,18 +302,19 @@ fn doubts(
         let label = format!("{}, {}", platforms[run], row.label);
         match figure.jobs {
             None => label,
-            jobs => language.say("{label} at {jobs}", &[("label", &label), ("jobs", &language.jobs(jobs))]),
+            jobs => language
+                .say("{label} at {jobs}", &[("label", &label), ("jobs", &language.jobs(jobs))]),
         }
     };
     let left_out = |subject: &str| language.say("{subject}, left out", &[("subject", subject)]);
     let of_run = |(run, figure): (usize, &Option<Figure<'_>>)| {
-        let own = figure
-            .iter()
-            .flat_map(|figure| found.lowered[run].iter().map(|reason| (subject(run, figure), reason.clone())));
+        let own = figure.iter().flat_map(|figure| {
+            found.lowered[run].iter().map(|reason| (subject(run, figure), reason.clone()))
+        });
         let passed_over = metric.passed_over(&row.runs[run]);
-        let others = passed_over
-            .iter()
-            .flat_map(|other| own_reasons(other).map(|reason| (left_out(&subject(run, other)), reason)));
+        let others = passed_over.iter().flat_map(|other| {
+            own_reasons(other).map(|reason| (left_out(&subject(run, other)), reason))
+        });
         own.chain(others).collect::<Vec<_>>()
     };
     found.figures.iter().enumerate().flat_map(of_run).collect()
@@ -294,8 +332,9 @@ fn remarks(language: Language, reasons: &[(String, Reason)]) -> Vec<String> {
     }
     let mut kinds: Vec<(&Reason, usize, String)> = Vec::new();
     for pair in reasons {
-        let is_same =
-            |kind: &&mut (&Reason, usize, String)| (kind.0.status, &kind.0.code) == (pair.1.status, &pair.1.code);
+        let is_same = |kind: &&mut (&Reason, usize, String)| {
+            (kind.0.status, &kind.0.code) == (pair.1.status, &pair.1.code)
+        };
         match kinds.iter_mut().find(is_same) {
             Some(kind) => kind.1 += 1,
             None => kinds.push((&pair.1, 1, format!("{}: {}", pair.0, language.reason(&pair.1)))),

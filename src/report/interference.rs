@@ -2,7 +2,9 @@
 
 use serde_json::json;
 
-use super::document::{Block, Cell, Column, Digits, Document, HeatCell, HeatRow, Heatmap, Section, Table};
+use super::document::{
+    Block, Cell, Column, Digits, Document, HeatCell, HeatRow, Heatmap, Section, Table,
+};
 use super::format::json;
 use super::study::conditions;
 use super::{Input, Language, Report};
@@ -17,7 +19,8 @@ const HOW_TO_READ: &str = "Each workload is measured alone and beside each other
 random order. A cell is the rate of the workload of its row beside that of its column over its rate alone in the same block: \
 the median over the blocks with its 95 % interval. 1 = it does not feel the other. The consolidation factor of a pair is the \
 sum of both: 1 = nothing is gained by sharing the server, 2 = neither feels the other.";
-const NO_TESTS: &str = "No test of these runs ran beside another workload: 'dbdyno interference' measures that.";
+const NO_TESTS: &str =
+    "No test of these runs ran beside another workload: 'dbdyno interference' measures that.";
 const RATIO: Digits = Digits::Significant(3);
 
 /// The interference report.
@@ -46,11 +49,20 @@ impl Report for InterferenceReport {
         let mut sections: Vec<Section> =
             found.iter().flat_map(|(_, name, study)| sections(language, name, study)).collect();
         if sections.is_empty() {
-            sections.push(Section::new(language, "Interference", vec![Block::Paragraph(language.phrase(NO_TESTS))]));
+            sections.push(Section::new(
+                language,
+                "Interference",
+                vec![Block::Paragraph(language.phrase(NO_TESTS))],
+            ));
         }
-        let studies = found.iter().map(|(run, _, study)| json!({ "run": run, "study": json::value(study) }));
-        let data = json!({ "schema_version": SCHEMA_VERSION, "studies": studies.collect::<Vec<_>>() });
-        Document { data: Some(data), ..Document::new(language, "Interference of workloads", sections) }
+        let studies =
+            found.iter().map(|(run, _, study)| json!({ "run": run, "study": json::value(study) }));
+        let data =
+            json!({ "schema_version": SCHEMA_VERSION, "studies": studies.collect::<Vec<_>>() });
+        Document {
+            data: Some(data),
+            ..Document::new(language, "Interference of workloads", sections)
+        }
     }
 }
 
@@ -64,7 +76,10 @@ fn sections(language: Language, name: &str, study: &Interference) -> Vec<Section
     ];
     vec![
         Section { title: titled("Slow-down"), blocks: map },
-        Section { title: titled("Consolidation"), blocks: vec![Block::Table(pairs(language, study))] },
+        Section {
+            title: titled("Consolidation"),
+            blocks: vec![Block::Table(pairs(language, study))],
+        },
         Section { title: titled("Alone"), blocks: vec![Block::Table(alone(language, study))] },
     ]
 }
@@ -75,7 +90,10 @@ fn heatmap(language: Language, study: &Interference) -> Heatmap {
         name: format!("slowdown {}", study.jobs),
         language,
         row_title: language.phrase("Workload"),
-        columns: labels.iter().map(|label| language.say("beside {workload}", &[("workload", label)])).collect(),
+        columns: labels
+            .iter()
+            .map(|label| language.say("beside {workload}", &[("workload", label)]))
+            .collect(),
         ..Heatmap::default()
     };
     for (of, label) in labels.iter().enumerate() {
@@ -112,7 +130,11 @@ fn known_cell(study: &Interference, cell: &Slowdown, ratio: Known) -> HeatCell {
 
 /// The cells of the heatmap with their intervals.
 fn slowdowns(language: Language, study: &Interference) -> Table {
-    let mut table = Table::new(language, format!("slowdown intervals {}", study.jobs), pair_columns("Beside", "Ratio"));
+    let mut table = Table::new(
+        language,
+        format!("slowdown intervals {}", study.jobs),
+        pair_columns("Beside", "Ratio"),
+    );
     for cell in &study.slowdowns {
         let names = [cell.of, cell.beside].map(|at| study.alone[at].member.label());
         let row = known_cells(&mut table, &names, cell.ratio.as_ref(), cell.blocks, cell.verdict);
@@ -123,7 +145,15 @@ fn slowdowns(language: Language, study: &Interference) -> Table {
 
 /// Two workloads, a figure of both with its interval, and how many blocks have it.
 fn pair_columns(other: &str, figure: &str) -> Vec<Column> {
-    let heads = [("Workload", 0), (other, 0), (figure, 0), ("low", 0), ("high", 0), ("Blocks", 2), ("Verdict", 1)];
+    let heads = [
+        ("Workload", 0),
+        (other, 0),
+        (figure, 0),
+        ("low", 0),
+        ("high", 0),
+        ("Blocks", 2),
+        ("Verdict", 1),
+    ];
     heads.map(|(name, priority)| Column::new(name, "", priority)).into()
 }
 
@@ -147,7 +177,8 @@ fn pairs(language: Language, study: &Interference) -> Table {
     let mut table = Table::new(language, format!("consolidation {}", study.jobs), columns);
     for pair in &study.pairs {
         let names = [pair.a, pair.b].map(|at| study.alone[at].member.label());
-        let cells = known_cells(&mut table, &names, pair.factor.as_ref(), pair.blocks, pair.verdict);
+        let cells =
+            known_cells(&mut table, &names, pair.factor.as_ref(), pair.blocks, pair.verdict);
         table.rows.push(cells);
         table.remarks.extend(conditions(language, &names.join(" + "), &pair.conditions));
     }
@@ -155,12 +186,16 @@ fn pairs(language: Language, study: &Interference) -> Table {
 }
 
 fn alone(language: Language, study: &Interference) -> Table {
-    let figures = [("Median", 0), ("low", 0), ("high", 0)].map(|(name, priority)| Column::new(name, "ops/s", priority));
-    let last = [("Blocks", 2), ("Verdict", 1)].map(|(name, priority)| Column::new(name, "", priority));
+    let figures = [("Median", 0), ("low", 0), ("high", 0)]
+        .map(|(name, priority)| Column::new(name, "ops/s", priority));
+    let last =
+        [("Blocks", 2), ("Verdict", 1)].map(|(name, priority)| Column::new(name, "", priority));
     let columns = [Column::new("Workload", "", 0)].into_iter().chain(figures).chain(last);
     let mut table = Table::new(language, format!("alone {}", study.jobs), columns);
     for row in &study.alone {
-        let end = |of: fn(&Known) -> f64| row.ops_per_s.as_ref().map(of).ok_or_else(|| too_few(row.blocks));
+        let end = |of: fn(&Known) -> f64| {
+            row.ops_per_s.as_ref().map(of).ok_or_else(|| too_few(row.blocks))
+        };
         let ends = [end(|known| known.value), end(|known| known.low), end(|known| known.high)];
         let [rate, low, high] = ends.map(|value| table.figure(value, RATIO, row.verdict));
         let verdict = if row.ops_per_s.is_some() { row.verdict } else { Status::Invalid };

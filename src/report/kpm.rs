@@ -2,7 +2,9 @@
 
 use super::columns::{Line, RATE, no_mean, percentile_ms, table};
 use super::document::{Block, Cell, Column, Document, Section, Table};
-use super::kpm_columns::{self, DURABILITY, GENERAL, LASTING, QUERIES, READS, TIMES, TRANSACTIONS, durability};
+use super::kpm_columns::{
+    self, DURABILITY, GENERAL, LASTING, QUERIES, READS, TIMES, TRANSACTIONS, durability,
+};
 use super::{Input, Language, Report, RunTests, lasting, spread, stores};
 use crate::analysis::derive;
 use crate::analysis::ramp::{self, Repeated};
@@ -83,13 +85,18 @@ fn section(input: &Input, group: &str, title: &str) -> Section {
 
 /// A group's title with its id.
 pub fn heading(language: Language, group: &str, title: &str) -> String {
-    if title == group { group.into() } else { format!("{} ({group})", language.group(group, title)) }
+    if title == group {
+        group.into()
+    } else {
+        format!("{} ({group})", language.group(group, title))
+    }
 }
 
 /// The tests of a unit, and the parts of those that are mixed.
 fn blocks(input: &Input, group: &str, unit: &str) -> Vec<Block> {
     let language = input.language;
-    let lines: Vec<Line<'_>> = input.runs.iter().flat_map(|data| lines(language, data, group, unit)).collect();
+    let lines: Vec<Line<'_>> =
+        input.runs.iter().flat_map(|data| lines(language, data, group, unit)).collect();
     let (form, name) = (input.form(group, unit), format!("{group} [{unit}]"));
     let mut columns = columns(form).concat();
     if lines.iter().any(|line| durability(line).is_some()) {
@@ -208,7 +215,8 @@ mod tests {
         let kpm = fixture::kpm(KpmValue::Ops, unit, Better::Higher);
         let tests = vec![TestResult { group: "MINE".into(), kpm, ..fixture::result() }.into()];
         let groups = vec![Group { form, ..Group::new("MINE", "mine") }];
-        let input = Input { runs: vec![RunTests { run: run("a"), tests }], groups, ..Input::default() };
+        let input =
+            Input { runs: vec![RunTests { run: run("a"), tests }], groups, ..Input::default() };
         match &KpmReport.build(&input).sections[0].blocks[0] {
             Block::Table(table) => table.columns.iter().map(|column| column.name.clone()).collect(),
             other => panic!("{other:?}"),

@@ -1,4 +1,5 @@
-//! The columns of the KPM report, per kind of workload, as the publications have them; p50 to verdict are ours.
+//! The columns of the KPM report, per kind of workload, as the publications have them; p50 to
+//! verdict are ours.
 
 use super::columns::{Definition, Line, RATE, Source, percentile_ms};
 use super::document::{Cell, Digits};
@@ -12,7 +13,13 @@ const fn plain(name: &'static str, priority: u8, get: fn(&Line<'_>) -> Cell) -> 
     Definition { name, unit: "", priority, source: Source::Plain(get) }
 }
 
-const fn derived(name: &'static str, unit: &'static str, priority: u8, id: &'static str, digits: Digits) -> Definition {
+const fn derived(
+    name: &'static str,
+    unit: &'static str,
+    priority: u8,
+    id: &'static str,
+    digits: Digits,
+) -> Definition {
     Definition { name, unit, priority, source: Source::Derived(id, digits) }
 }
 
@@ -33,10 +40,11 @@ const DRIVE: Definition = plain("Drive", 8, |line| Cell::text(line.test.drive().
 const NODES: Definition = plain("Nodes", 9, |line| Cell::count(line.test.nodes()));
 const JOBS: Definition = Definition { name: "Jobs", unit: "", priority: 0, source: Source::Jobs };
 const THREADS: Definition = plain("Threads", 12, |line| Cell::text(threads(line)));
-const UPDATES: Definition = plain("Upd [%]", 1, |line| match line.test.params().get(params::UPDATE_PCT) {
-    Some(percent) => Cell::text(percent),
-    None => Cell::Empty,
-});
+const UPDATES: Definition =
+    plain("Upd [%]", 1, |line| match line.test.params().get(params::UPDATE_PCT) {
+        Some(percent) => Cell::text(percent),
+        None => Cell::Empty,
+    });
 const VERDICT: Definition = plain("Verdict", 0, |line| Cell::Verdict(line.test.status()));
 
 const CPU_BUSY: Definition = derived("CPU busy", "%", 3, "cpu_busy_pct", PCT);
@@ -49,10 +57,12 @@ const CPU_STEAL: Definition = derived("CPU steal", "%", 8, "cpu_steal_pct", PCT)
 const CPU_OTHERS: Definition = derived("CPU others", "%", 4, "cpu_foreign_pct", PCT);
 
 const KPM: Definition = Definition { name: "total", unit: "", priority: 0, source: Source::Kpm };
-const KPM_PER_JOB: Definition = Definition { name: "per job", unit: "", priority: 6, source: Source::KpmPerJob };
+const KPM_PER_JOB: Definition =
+    Definition { name: "per job", unit: "", priority: 6, source: Source::KpmPerJob };
 const SERVICE: Definition = derived("Service time mean", "ms", 1, "service_time_ms", RATE);
 const LOGICAL: Definition = derived("Log reads total", "dbps", 7, "logical_reads_per_s", RATE);
-const LOGICAL_PER_JOB: Definition = derived("Log reads per job", "dbps", 11, "logical_reads_per_s_job", RATE);
+const LOGICAL_PER_JOB: Definition =
+    derived("Log reads per job", "dbps", 11, "logical_reads_per_s_job", RATE);
 const BUFFER_HIT: Definition = derived("BuCache read", "%", 6, "buffer_hit_pct", PCT);
 const OS_HIT: Definition = derived("2nd cache read", "%", 9, "os_cache_hit_pct", PCT);
 const TIER_BUFFER: Definition = derived("From buffer", "%", 6, "tier_buffer_pct", PCT);
@@ -61,16 +71,21 @@ const TIER_DEVICE: Definition = derived("From device", "%", 5, "tier_device_pct"
 const BUFFER_TIME: Definition = derived("Time buffer", "ms", 10, "tier_buffer_ms", RATE);
 const OS_TIME: Definition = derived("Time OS cache", "ms", 10, "tier_os_cache_ms", RATE);
 const DEVICE_TIME: Definition = derived("Time device", "ms", 8, "tier_device_ms", RATE);
-const LOGICAL_PER_OP: Definition = derived("Log reads per op", "blocks", 11, "logical_reads_per_op", RATE);
+const LOGICAL_PER_OP: Definition =
+    derived("Log reads per op", "blocks", 11, "logical_reads_per_op", RATE);
 const READ_TIME: Definition = derived("IO time read", "ms", 7, "read_service_ms", RATE);
 const REDO_PER_TX: Definition = derived("REDO data", "kBpt", 7, "redo_kb_per_transaction", RATE);
 const LOG_SYNC: Definition = derived("LogFile sync", "ms", 5, "log_sync_ms", RATE);
 const ELAPSED: Definition = derived("Elapsed", "s", 6, "elapsed_s", PCT);
 
-const P50: Definition = figure("p50", "ms", 4, |line| percentile_ms(line.test, line.test.latency().p50_us));
-const P95: Definition = figure("p95", "ms", 7, |line| percentile_ms(line.test, line.test.latency().p95_us));
-const P99: Definition = figure("p99", "ms", 3, |line| percentile_ms(line.test, line.test.latency().p99_us));
-const MAX: Definition = figure("max", "ms", 8, |line| percentile_ms(line.test, line.test.latency().max_us));
+const P50: Definition =
+    figure("p50", "ms", 4, |line| percentile_ms(line.test, line.test.latency().p50_us));
+const P95: Definition =
+    figure("p95", "ms", 7, |line| percentile_ms(line.test, line.test.latency().p95_us));
+const P99: Definition =
+    figure("p99", "ms", 3, |line| percentile_ms(line.test, line.test.latency().p99_us));
+const MAX: Definition =
+    figure("max", "ms", 8, |line| percentile_ms(line.test, line.test.latency().max_us));
 /// Whether commits were durable, where some are stamped.
 pub const DURABILITY: Definition = plain("Durability", 2, |line| match durability(line) {
     Some(stamp) => Cell::text(line.language.phrase(stamp.name())),
@@ -79,12 +94,21 @@ pub const DURABILITY: Definition = plain("Durability", 2, |line| match durabilit
 /// The KPM less the time of the pay-back, and that time, where tests are known to last or not.
 pub const LASTING: [Definition; 2] = [
     plain("Sustained", 3, lasting::cell),
-    Definition { name: "Pay-back", unit: "s", priority: 4, source: Source::Plain(lasting::pay_back_cell) },
+    Definition {
+        name: "Pay-back",
+        unit: "s",
+        priority: 4,
+        source: Source::Plain(lasting::pay_back_cell),
+    },
 ];
 /// How often a test was run, where some were repeated: figures are those of the median one.
 pub const TIMES: Definition = plain("Times", 3, |line| Cell::count(line.times as u32));
-const CI: Definition =
-    Definition { name: "CI95 +-", unit: "%", priority: 4, source: Source::Figure(interval, Digits::Significant(2)) };
+const CI: Definition = Definition {
+    name: "CI95 +-",
+    unit: "%",
+    priority: 4,
+    source: Source::Figure(interval, Digits::Significant(2)),
+};
 
 /// The stamp of a test that committed.
 pub fn durability(line: &Line<'_>) -> Option<Durability> {
@@ -107,10 +131,14 @@ fn threads(line: &Line<'_>) -> String {
     }
 }
 
-/// Parameters of a test that are not the engine's defaults, as on the command line, without those that have columns of
-/// their own.
+/// Parameters of a test that are not the engine's defaults, as on the command line, without those
+/// that have columns of their own.
 fn parameters(line: &Line<'_>) -> String {
-    let shown = line.test.chosen().iter().filter(|(name, _)| *name != params::UPDATE_PCT && *name != params::THREADS);
+    let shown = line
+        .test
+        .chosen()
+        .iter()
+        .filter(|(name, _)| *name != params::UPDATE_PCT && *name != params::THREADS);
     params::assignments(shown, ",")
 }
 
@@ -120,8 +148,12 @@ const SUBJECT: &[Definition] = &[RUN, TEST, WORKLOAD, PARAMS, DRIVE];
 const AT: &[Definition] = &[NODES, JOBS];
 const LATENCY: &[Definition] = &[SERVICE, P50, P95, P99, MAX];
 /// The KPM of work whose unit says little of the ops: with rows and ops beside it.
-const WORK: &[Definition] =
-    &[THREADS, KPM, derived("Rows", "rows/s", 9, "rows_per_s", RATE), derived("Ops", "ops/s", 5, "ops_per_s", RATE)];
+const WORK: &[Definition] = &[
+    THREADS,
+    KPM,
+    derived("Rows", "rows/s", 9, "rows_per_s", RATE),
+    derived("Ops", "ops/s", 5, "ops_per_s", RATE),
+];
 const DEVICE: &[Definition] = &[
     derived("Phys read", "iops", 7, "disk_reads_per_s", RATE),
     derived("Phys write", "iops", 7, "disk_writes_per_s", RATE),

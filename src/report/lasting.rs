@@ -32,23 +32,37 @@ pub fn pay_back_cell(line: &Line<'_>) -> Cell {
 
 /// The section of a test's page: what is said of it, the debts, and how they grew second by second.
 pub fn blocks(language: Language, subject: &str, test: &Test) -> Vec<Block> {
-    let Some((result, lasting)) = test.measured().and_then(|result| Some((result, result.lasting?))) else {
+    let Some((result, lasting)) =
+        test.measured().and_then(|result| Some((result, result.lasting?)))
+    else {
         return Vec::new();
     };
     let debts = debts(result);
     let said = Block::Paragraph(said(language, result, &lasting));
     let table = (!debts.is_empty()).then(|| Block::Table(table(language, &debts)));
-    std::iter::once(said).chain(table).chain(chart(language, subject, result, &debts).map(Block::Chart)).collect()
+    std::iter::once(said)
+        .chain(table)
+        .chain(chart(language, subject, result, &debts).map(Block::Chart))
+        .collect()
 }
 
 fn said(language: Language, result: &TestResult, lasting: &Lasting) -> String {
     let number = |value: f64| language.number(value, RATE);
     let [kpm, total_s] = [result.kpm_value.unwrap_or_default(), result.total_s].map(number);
-    let [lasts, pay_back_s] = [lasting.kpm_value, lasting.pay_back_s].map(|value| value.map_or("-".into(), number));
+    let [lasts, pay_back_s] =
+        [lasting.kpm_value, lasting.pay_back_s].map(|value| value.map_or("-".into(), number));
     let unit = result.kpm.unit.as_str();
-    let values = [("kpm", kpm.as_str()), ("unit", unit), ("lasts", &lasts), ("pay", &pay_back_s), ("total", &total_s)];
+    let values = [
+        ("kpm", kpm.as_str()),
+        ("unit", unit),
+        ("lasts", &lasts),
+        ("pay", &pay_back_s),
+        ("total", &total_s),
+    ];
     let template = match (lasting.state, lasting.kpm_value, lasting.pay_back_s) {
-        (LastingState::Sustained, _, None) => "Sustained: at its end the test had left the database nothing to do.",
+        (LastingState::Sustained, _, None) => {
+            "Sustained: at its end the test had left the database nothing to do."
+        }
         (LastingState::Sustained, ..) => {
             "Sustained: the database did what {total} s of work had left in {pay} s, less than a hundredth of that."
         }
@@ -68,7 +82,8 @@ fn said(language: Language, result: &TestResult, lasting: &Lasting) -> String {
 
 fn table(language: Language, debts: &[Debt]) -> Table {
     let heads = ["Put off", "Begin", "End", "After the pay-back"];
-    let mut table = Table::new(language, "debt", heads.into_iter().map(|head| Column::new(head, "", 0)));
+    let mut table =
+        Table::new(language, "debt", heads.into_iter().map(|head| Column::new(head, "", 0)));
     for debt in debts {
         let values = [Some(debt.begin), Some(debt.end), debt.paid];
         let cells = values.map(|value| table.unjudged(value.ok_or_else(|| "not read then".into())));
@@ -101,11 +116,20 @@ fn chart(language: Language, subject: &str, result: &TestResult, debts: &[Debt])
         name: format!("{subject} debt"),
         language,
         title: format!("{subject}: {}", language.phrase("what is put off")),
-        x: Axis { name: language.phrase("Time since the start"), unit: Some("s".into()), scale: Scale::Linear },
-        y: Axis { name: language.phrase("Share of the most"), unit: Some("%".into()), scale: Scale::Linear },
+        x: Axis {
+            name: language.phrase("Time since the start"),
+            unit: Some("s".into()),
+            scale: Scale::Linear,
+        },
+        y: Axis {
+            name: language.phrase("Share of the most"),
+            unit: Some("%".into()),
+            scale: Scale::Linear,
+        },
         series,
-        caption: language
-            .phrase("Each gauge in percent of the most that it was; checkpoints are named at their second."),
+        caption: language.phrase(
+            "Each gauge in percent of the most that it was; checkpoints are named at their second.",
+        ),
     })
 }
 
@@ -137,13 +161,15 @@ mod tests {
     use crate::analysis::fixture;
     use crate::model::{Counters, Snapshot};
 
-    /// 12 s in which the log grew by 1 MB a second from 2 MB on, with a checkpoint in the third that left 1 MB.
+    /// 12 s in which the log grew by 1 MB a second from 2 MB on, with a checkpoint in the third
+    /// that left 1 MB.
     fn test(lasting: Lasting) -> Test {
         let mut result = fixture::result();
         for (second, point) in (1..).zip(&mut result.series) {
             let grown = if second == 3 { -3e6 } else { 1e6 };
             let checkpoints = f64::from(u8::from(second == 3));
-            point.metrics = fixture::counters(&[("debt_log_bytes", grown), ("checkpoints", checkpoints)]);
+            point.metrics =
+                fixture::counters(&[("debt_log_bytes", grown), ("checkpoints", checkpoints)]);
         }
         let at = |moment, log_bytes| Snapshot {
             moment,
@@ -151,7 +177,8 @@ mod tests {
             counters: Counters([("debt_log_bytes".to_string(), log_bytes)].into()),
             cost_ms: 0.0,
         };
-        result.snapshots = vec![at(Moment::Begin, 2e6), at(Moment::End, 10e6), at(Moment::Paid, 0.0)];
+        result.snapshots =
+            vec![at(Moment::Begin, 2e6), at(Moment::End, 10e6), at(Moment::Paid, 0.0)];
         Test::from(TestResult { lasting: Some(lasting), ..result })
     }
 
@@ -167,24 +194,35 @@ mod tests {
         let state = LastingState::Accounted;
         let accounted = text(Lasting { state, pay_back_s: Some(3.0), kpm_value: Some(8000.0) });
         assert!(accounted.starts_with("Burst: 10,000 qps. Pay-back: 3.000 s"), "{accounted}");
-        assert!(accounted.contains("what 12.00 s of work had left. Sustained: 8,000 qps at least"), "{accounted}");
+        assert!(
+            accounted.contains("what 12.00 s of work had left. Sustained: 8,000 qps at least"),
+            "{accounted}"
+        );
         let of_a_time = text(Lasting { state, pay_back_s: Some(3.0), kpm_value: None });
-        assert!(of_a_time.starts_with("Pay-back: 3.000 s") && !of_a_time.contains("ustained"), "{of_a_time}");
+        assert!(
+            of_a_time.starts_with("Pay-back: 3.000 s") && !of_a_time.contains("ustained"),
+            "{of_a_time}"
+        );
         let burst = Lasting { state: LastingState::Burst, pay_back_s: None, kpm_value: None };
         assert!(text(burst).contains("not known"));
     }
 
     #[test]
     fn a_gauge_is_followed_from_its_begin_and_checkpoints_are_named() {
-        let lasting = Lasting { state: LastingState::Sustained, pay_back_s: None, kpm_value: Some(1.0) };
+        let lasting =
+            Lasting { state: LastingState::Sustained, pay_back_s: None, kpm_value: Some(1.0) };
         let found = blocks(Language::English, "x", &test(lasting));
         let Some(Block::Chart(chart)) = found.last() else { panic!("{found:?}") };
         let points = &chart.series[0].points;
-        assert_eq!((points.len(), chart.series[0].name.as_str()), (12, "Log since the last checkpoint, bytes"));
+        assert_eq!(
+            (points.len(), chart.series[0].name.as_str()),
+            (12, "Log since the last checkpoint, bytes")
+        );
         // 3, 4, 1, 2, ... 10 MB.
         let shares: Vec<f64> = points.iter().take(4).map(|point| point.y.round()).collect();
         assert_eq!(shares, [30.0, 40.0, 10.0, 20.0]);
-        let named: Vec<f64> = points.iter().filter(|point| point.label.is_some()).map(|point| point.x).collect();
+        let named: Vec<f64> =
+            points.iter().filter(|point| point.label.is_some()).map(|point| point.x).collect();
         assert_eq!(named, [3.0]);
     }
 }

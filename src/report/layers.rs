@@ -1,4 +1,5 @@
-//! What each layer between a client and the database costs, of runs that measured one lookup by several ways.
+//! What each layer between a client and the database costs, of runs that measured one lookup by
+//! several ways.
 
 use serde::Serialize;
 use serde_json::json;
@@ -18,7 +19,8 @@ const HOW_TO_READ: &str = "The same lookup goes by several ways; each block has 
 difference of two ways' mean service times within a block: the median over the blocks, with the 95 % interval of each layer \
 by itself. A layer whose interval holds 0 has no figure. Times inside the database hold the routine's own loop; invalid tests \
 are left out.";
-const NO_TESTS: &str = "No lookup of these runs went by several ways: 'dbdyno layers' measures that.";
+const NO_TESTS: &str =
+    "No lookup of these runs went by several ways: 'dbdyno layers' measures that.";
 const FIGURE: Digits = Digits::Significant(3);
 
 /// The layers report.
@@ -42,16 +44,22 @@ impl Report for LayersReport {
         let found: Vec<(&RunTests, Vec<Layers>)> =
             input.runs.iter().map(|data| (data, layers(&data.tests, &left_out(data)))).collect();
         let names = input.platforms();
-        let sections = found
-            .iter()
-            .zip(&names)
-            .flat_map(|((_, studies), name)| studies.iter().map(move |study| section(language, name, study)));
+        let sections = found.iter().zip(&names).flat_map(|((_, studies), name)| {
+            studies.iter().map(move |study| section(language, name, study))
+        });
         let mut sections: Vec<Section> = sections.collect();
         if sections.is_empty() {
-            sections.push(Section::new(language, "Layers", vec![Block::Paragraph(language.phrase(NO_TESTS))]));
+            sections.push(Section::new(
+                language,
+                "Layers",
+                vec![Block::Paragraph(language.phrase(NO_TESTS))],
+            ));
         }
-        let studies = found.iter().flat_map(|(data, studies)| studies.iter().map(|study| described(data, study)));
-        let data = json!({ "schema_version": SCHEMA_VERSION, "studies": studies.collect::<Vec<_>>() });
+        let studies = found
+            .iter()
+            .flat_map(|(data, studies)| studies.iter().map(|study| described(data, study)));
+        let data =
+            json!({ "schema_version": SCHEMA_VERSION, "studies": studies.collect::<Vec<_>>() });
         Document { data: Some(data), ..Document::new(language, "Layers of a lookup", sections) }
     }
 }
@@ -67,18 +75,22 @@ fn section(language: Language, name: &str, study: &Layers) -> Section {
     let jobs = language.jobs(Some(study.jobs));
     let title = format!("{name}: {}, {jobs}", study.workload);
     let tables = [layer_table(language, study), ways(language, study)].map(Block::Table);
-    let blocks = [Block::Paragraph(language.phrase(HOW_TO_READ))].into_iter().chain(tables).collect();
+    let blocks =
+        [Block::Paragraph(language.phrase(HOW_TO_READ))].into_iter().chain(tables).collect();
     Section { title, blocks }
 }
 
 fn columns(first: &str) -> Vec<Column> {
-    let figures = [("Median", 0), ("low", 0), ("high", 0)].map(|(name, priority)| Column::new(name, "us", priority));
-    let last = [("Blocks", 2), ("Verdict", 1)].map(|(name, priority)| Column::new(name, "", priority));
+    let figures = [("Median", 0), ("low", 0), ("high", 0)]
+        .map(|(name, priority)| Column::new(name, "us", priority));
+    let last =
+        [("Blocks", 2), ("Verdict", 1)].map(|(name, priority)| Column::new(name, "", priority));
     [Column::new(first, "", 0)].into_iter().chain(figures).chain(last).collect()
 }
 
 fn layer_table(language: Language, study: &Layers) -> Table {
-    let mut table = Table::new(language, format!("layers {} {}", study.workload, study.jobs), columns("Layer"));
+    let mut table =
+        Table::new(language, format!("layers {} {}", study.workload, study.jobs), columns("Layer"));
     for row in &study.layers {
         let name = language.sentence(&row.name);
         let name = if row.over.is_empty() || ["transport", "tcp", "tls"].contains(&row.layer) {
@@ -94,14 +106,15 @@ fn layer_table(language: Language, study: &Layers) -> Table {
 
 fn layer_cells(table: &mut Table, row: &LayerRow, name: String) -> Vec<Cell> {
     let why = || row.why.clone().unwrap_or_else(|| "not measured".into());
-    let [us, low, high] =
-        [row.us, row.low_us, row.high_us].map(|value| table.figure(value.ok_or_else(why), FIGURE, row.verdict));
+    let [us, low, high] = [row.us, row.low_us, row.high_us]
+        .map(|value| table.figure(value.ok_or_else(why), FIGURE, row.verdict));
     let verdict = if row.us.is_some() { Cell::Verdict(row.verdict) } else { Cell::Empty };
     vec![Cell::text(name), us, low, high, Cell::count(row.blocks as u32), verdict]
 }
 
 fn ways(language: Language, study: &Layers) -> Table {
-    let mut table = Table::new(language, format!("ways {} {}", study.workload, study.jobs), columns("Way"));
+    let mut table =
+        Table::new(language, format!("ways {} {}", study.workload, study.jobs), columns("Way"));
     for row in &study.ways {
         let cells = way_cells(&mut table, row);
         table.rows.push(cells);

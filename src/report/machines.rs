@@ -19,7 +19,8 @@ const HEADS: [(&str, &str); 9] = [
 
 /// Each load machine of a test, the one that conducted it first; no rows where that is not known.
 pub fn of_test(language: Language, test: &Test) -> Table {
-    let mut table = Table::new(language, "load machines", HEADS.map(|(head, unit)| Column::new(head, unit, 0)));
+    let mut table =
+        Table::new(language, "load machines", HEADS.map(|(head, unit)| Column::new(head, unit, 0)));
     let Some(result) = test.measured() else { return table };
     if let Some(driver) = &result.driver {
         let is_alone = result.workers.is_empty();
@@ -49,11 +50,16 @@ fn plain(value: f64) -> Cell {
 /// What it took of a machine.
 fn taken(table: &mut Table, driver: Option<&DriverFigures>, has_sessions: bool) -> [Cell; 3] {
     let bytes = driver.and_then(|driver| driver.memory_bytes_per_session);
-    let mut known = |value: Option<f64>, why: &'static str| table.unjudged(value.ok_or_else(|| Sentence::new(why)));
+    let mut known = |value: Option<f64>, why: &'static str| {
+        table.unjudged(value.ok_or_else(|| Sentence::new(why)))
+    };
     [
         known(driver.map(|driver| driver.connect_s), "not measured"),
         match has_sessions {
-            true => known(bytes.map(|bytes| bytes / 1e3), "fewer jobs than in a test before, or not known here"),
+            true => known(
+                bytes.map(|bytes| bytes / 1e3),
+                "fewer jobs than in a test before, or not known here",
+            ),
             false => Cell::Empty,
         },
         known(driver.map(|driver| 100.0 * driver.processors), "not measured"),
@@ -73,11 +79,14 @@ mod tests {
     #[test]
     fn who_drives_alone_has_all_jobs_and_who_conducts_has_none() {
         let bytes = Some(250_000.0);
-        let driver = DriverFigures { connect_s: 1.5, memory_bytes_per_session: bytes, processors: 0.04 };
+        let driver =
+            DriverFigures { connect_s: 1.5, memory_bytes_per_session: bytes, processors: 0.04 };
         let alone = TestResult { driver: Some(driver), ..fixture::result() };
         let figures = |test: &TestResult| {
             let row = |row: &Vec<Cell>| {
-                row.iter().map(|cell| if let Cell::Number { value, .. } = cell { *value } else { -1.0 }).collect()
+                row.iter()
+                    .map(|cell| if let Cell::Number { value, .. } = cell { *value } else { -1.0 })
+                    .collect()
             };
             let table = of_test(Language::English, &Test::from(test.clone()));
             table.rows.iter().map(row).collect::<Vec<Vec<f64>>>()

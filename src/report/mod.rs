@@ -1,6 +1,7 @@
 //! Reports: views over stored runs, as documents; the forms a document can take are in `format/`.
 //!
-//! A report measures nothing and opens no database. Adding one: one file here and one line in [`REPORTS`].
+//! A report measures nothing and opens no database. Adding one: one file here and one line in
+//! [`REPORTS`].
 
 pub mod about;
 pub mod capacity;
@@ -66,11 +67,15 @@ pub struct RunTests {
 }
 
 impl RunTests {
-    /// The tests in the order of the plan, whose blocks ran them in an order of their own; without repetitions as they ran.
+    /// The tests in the order of the plan, whose blocks ran them in an order of their own; without
+    /// repetitions as they ran.
     pub fn ordered(mut self) -> RunTests {
         let empty = Vec::new();
         let planned = self.run.plan["selections"].as_array().unwrap_or(&empty);
-        if planned.iter().all(|selection| selection["repeat"].as_u64().is_none_or(|times| times == 1)) {
+        if planned
+            .iter()
+            .all(|selection| selection["repeat"].as_u64().is_none_or(|times| times == 1))
+        {
             return self;
         }
         let place = |test: &Test| {
@@ -106,8 +111,8 @@ pub struct Input {
     pub licences: BTreeMap<String, String>,
     /// The command line that makes the report; empty if there is none.
     pub command: String,
-    /// What the catalogue report describes, and whose rules say what a difference between disclosures touches; empty for
-    /// other reports.
+    /// What the catalogue report describes, and whose rules say what a difference between
+    /// disclosures touches; empty for other reports.
     pub catalog: Catalog,
     /// The SQL of the catalogue's workloads as it would run; empty for reports of runs.
     pub statements: Vec<Statements>,
@@ -147,13 +152,16 @@ impl Input {
 
     /// Which columns the KPM report shows for tests of this group with this unit.
     fn form(&self, group: &str, unit: &str) -> Form {
-        let stated = self.groups.iter().find(|known| known.id == group).and_then(|known| known.form);
+        let stated =
+            self.groups.iter().find(|known| known.id == group).and_then(|known| known.form);
         stated.unwrap_or_else(|| Form::of_unit(unit))
     }
 
-    /// Names of the runs, for columns: the name given, else `run 7`; the id is added to names that stand twice.
+    /// Names of the runs, for columns: the name given, else `run 7`; the id is added to names that
+    /// stand twice.
     pub fn platforms(&self) -> Vec<String> {
-        let numbered = |data: &RunTests| self.language.say("run_unnamed", &[("id", &data.run.id.to_string())]);
+        let numbered =
+            |data: &RunTests| self.language.say("run_unnamed", &[("id", &data.run.id.to_string())]);
         let name = |data: &RunTests| data.run.name.clone().unwrap_or_else(|| numbered(data));
         let names: Vec<String> = self.runs.iter().map(name).collect();
         let stands_twice = |name: &String| names.iter().filter(|other| *other == name).count() > 1;

@@ -1,4 +1,5 @@
-//! Clusters: what a workload gains by nodes, what a commit costs on several, and what each node did in a test.
+//! Clusters: what a workload gains by nodes, what a commit costs on several, and what each node did
+//! in a test.
 
 use super::columns::RATE;
 use super::document::{Block, Cell, Column, Digits, Document, Section, Table};
@@ -28,7 +29,8 @@ impl Report for NodesReport {
 
     fn build(&self, input: &Input) -> Document {
         let names = input.platforms();
-        let sections = input.runs.iter().zip(&names).map(|(data, name)| section(input.language, data, name));
+        let sections =
+            input.runs.iter().zip(&names).map(|(data, name)| section(input.language, data, name));
         Document::new(input.language, "Nodes", sections.collect::<Vec<_>>())
     }
 }
@@ -36,14 +38,22 @@ impl Report for NodesReport {
 fn section(language: Language, data: &RunTests, name: &str) -> Section {
     let found = node_scaling(&data.tests);
     let mut blocks = match found.is_empty() {
-        true => vec![Block::Paragraph(language.phrase("No workload was run on several numbers of nodes."))],
-        false => vec![Block::Paragraph(language.phrase(HOW_TO_READ)), Block::Table(scaling(language, &found))],
+        true => vec![Block::Paragraph(
+            language.phrase("No workload was run on several numbers of nodes."),
+        )],
+        false => vec![
+            Block::Paragraph(language.phrase(HOW_TO_READ)),
+            Block::Table(scaling(language, &found)),
+        ],
     };
-    blocks.extend(Some(facts(language, &data.run)).filter(|facts| !facts.is_empty()).map(Block::Facts));
+    blocks.extend(
+        Some(facts(language, &data.run)).filter(|facts| !facts.is_empty()).map(Block::Facts),
+    );
     Section { title: format!("{name}: {}", language.phrase("Node scaling")), blocks }
 }
 
-/// What a commit and a read wait for on other nodes, and what lies between those of a private cluster.
+/// What a commit and a read wait for on other nodes, and what lies between those of a private
+/// cluster.
 pub fn facts(language: Language, run: &RunRecord) -> Vec<(String, String)> {
     let consistency = run.disclosure.get("settings", "cluster_consistency");
     let consistency = consistency.map(|value| (language.phrase("Consistency"), value.to_string()));
@@ -53,9 +63,12 @@ pub fn facts(language: Language, run: &RunRecord) -> Vec<(String, String)> {
 /// The delay between the nodes, asked for and measured.
 fn links(language: Language, run: &RunRecord) -> Option<(String, String)> {
     let fact = |name| run.disclosure.get("network", name);
-    let ms = |us: &str| us.parse::<f64>().ok().map(|us| language.number(us / 1e3, Digits::Significant(3)));
+    let ms = |us: &str| {
+        us.parse::<f64>().ok().map(|us| language.number(us / 1e3, Digits::Significant(3)))
+    };
     let delay = ms(fact("link_delay_us")?)?;
-    let trip = fact("link_round_trip_us").and_then(ms).unwrap_or_else(|| language.phrase("unknown"));
+    let trip =
+        fact("link_round_trip_us").and_then(ms).unwrap_or_else(|| language.phrase("unknown"));
     let held_by = language.phrase(fact("link_held_by").unwrap_or("nobody"));
     let values = [("delay", delay.as_str()), ("held_by", &held_by), ("trip", &trip)];
     let said = "{delay} ms from node to node, held by {held_by}; round trip measured before the servers started: {trip} ms; dbdyno's \
@@ -64,9 +77,16 @@ fn links(language: Language, run: &RunRecord) -> Option<(String, String)> {
 }
 
 fn scaling(language: Language, found: &[NodeScaling]) -> Table {
-    let heads =
-        [("Workload", ""), ("Nodes", ""), ("Jobs", ""), ("Rate", "ops/s"), ("Scaling", "x"), ("Scaling +-", "x")];
-    let columns = heads.iter().chain(&[("Cluster tax", "x")]).map(|(head, unit)| Column::new(*head, unit, 0));
+    let heads = [
+        ("Workload", ""),
+        ("Nodes", ""),
+        ("Jobs", ""),
+        ("Rate", "ops/s"),
+        ("Scaling", "x"),
+        ("Scaling +-", "x"),
+    ];
+    let columns =
+        heads.iter().chain(&[("Cluster tax", "x")]).map(|(head, unit)| Column::new(*head, unit, 0));
     let mut table = Table::new(language, "node scaling", columns);
     for line in found {
         let number = |value, digits, status| Cell::Number { value, digits, verdict: Some(status) };
@@ -81,7 +101,8 @@ fn scaling(language: Language, found: &[NodeScaling]) -> Table {
             known(line.tax, "no commits, or no test on one node with as many jobs per node"),
         ];
         let rate = number(line.ops_per_s, RATE, line.status);
-        let first = [Cell::text(&line.label), Cell::count(line.nodes), Cell::count(line.jobs), rate];
+        let first =
+            [Cell::text(&line.label), Cell::count(line.nodes), Cell::count(line.jobs), rate];
         table.rows.push(first.into_iter().chain(cells).collect());
     }
     table
@@ -89,8 +110,18 @@ fn scaling(language: Language, found: &[NodeScaling]) -> Table {
 
 /// Each node of a test on a cluster; no rows of any other.
 pub fn of_test(language: Language, test: &Test) -> Table {
-    let heads = [("Node", ""), ("Jobs", ""), ("Ops", ""), ("Rate", "ops/s"), ("Lag", "s"), ("Flow control", "%")];
-    let columns = heads.iter().chain(&[("CPU", "%"), ("State", "")]).map(|(head, unit)| Column::new(*head, unit, 0));
+    let heads = [
+        ("Node", ""),
+        ("Jobs", ""),
+        ("Ops", ""),
+        ("Rate", "ops/s"),
+        ("Lag", "s"),
+        ("Flow control", "%"),
+    ];
+    let columns = heads
+        .iter()
+        .chain(&[("CPU", "%"), ("State", "")])
+        .map(|(head, unit)| Column::new(*head, unit, 0));
     let mut table = Table::new(language, "nodes", columns);
     let Some(result) = test.measured() else { return table };
     for node in &result.node_figures {
@@ -100,7 +131,10 @@ pub fn of_test(language: Language, test: &Test) -> Table {
             None => table.unknown(why),
         };
         let lag = known(node.lag_s, "not a replica");
-        let paused = known(paused_share(node, result.window_s).map(|share| 100.0 * share), "not a node of Galera");
+        let paused = known(
+            paused_share(node, result.window_s).map(|share| 100.0 * share),
+            "not a node of Galera",
+        );
         let busy = cpu::busy_pct(&node.window_counters).ok();
         let busy = known(busy, "nobody tells of the node's own machine (--host-metrics)");
         let state = if node.lost {
@@ -110,9 +144,19 @@ pub fn of_test(language: Language, test: &Test) -> Table {
         } else {
             "there"
         };
-        let (ops, rate) = (number(node.ops as f64, Digits::Decimals(0)), number(node.ops_per_s, RATE));
+        let (ops, rate) =
+            (number(node.ops as f64, Digits::Decimals(0)), number(node.ops_per_s, RATE));
         let state = Cell::text(language.phrase(state));
-        table.rows.push(vec![Cell::text(&node.name), Cell::count(node.jobs), ops, rate, lag, paused, busy, state]);
+        table.rows.push(vec![
+            Cell::text(&node.name),
+            Cell::count(node.jobs),
+            ops,
+            rate,
+            lag,
+            paused,
+            busy,
+            state,
+        ]);
     }
     table
 }

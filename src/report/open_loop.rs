@@ -1,5 +1,5 @@
-//! Tests whose ops started when they were due: what was offered, what was done, response beside service times; and the
-//! highest rate that keeps a promise.
+//! Tests whose ops started when they were due: what was offered, what was done, response beside
+//! service times; and the highest rate that keeps a promise.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,9 @@ counts from when an op was due, the service time from when it was started.";
 pub(super) fn blocks(language: Language, data: &RunTests) -> Option<Vec<Block>> {
     let mut table = Table::new(language, "open loop", columns());
     for test in &data.tests {
-        let Some((result, open)) = test.measured().and_then(|result| Some((result, result.open.as_ref()?))) else {
+        let Some((result, open)) =
+            test.measured().and_then(|result| Some((result, result.open.as_ref()?)))
+        else {
             continue;
         };
         let row = row(&mut table, test, result, open);
@@ -53,12 +55,20 @@ fn columns() -> Vec<Column> {
 
 fn row(table: &mut Table, test: &Test, result: &TestResult, open: &OpenLoop) -> Vec<Cell> {
     let status = test.status();
-    let mut row = vec![Cell::count(test.seq()), Cell::text(label(result)), Cell::count(result.jobs)];
+    let mut row =
+        vec![Cell::count(test.seq()), Cell::text(label(result)), Cell::count(result.jobs)];
     for per_s in [open.offer.per_s, result.ops_per_s] {
         row.push(table.figure(Ok(per_s), RATE, status));
     }
     let (response, service) = (&open.response, &result.latency);
-    let times = [response.p50_us, response.p95_us, response.p99_us, response.max_us, service.p99_us, service.max_us];
+    let times = [
+        response.p50_us,
+        response.p95_us,
+        response.p99_us,
+        response.max_us,
+        service.p99_us,
+        service.max_us,
+    ];
     for us in times {
         let ms = us.map(|us| us / 1e3).ok_or_else(|| no_percentile(test).into());
         row.push(table.figure(ms, RATE, status));
@@ -76,11 +86,15 @@ fn label(result: &TestResult) -> String {
 }
 
 fn sentence(language: Language, answer: &Answer<'_>) -> String {
-    let number = |rate: Option<(f64, u32)>| rate.map(|(per_s, _)| language.number(per_s, RATE)).unwrap_or_default();
-    let times = |rate: Option<(f64, u32)>| rate.map(|(_, times)| times.to_string()).unwrap_or_default();
+    let number = |rate: Option<(f64, u32)>| {
+        rate.map(|(per_s, _)| language.number(per_s, RATE)).unwrap_or_default()
+    };
+    let times =
+        |rate: Option<(f64, u32)>| rate.map(|(_, times)| times.to_string()).unwrap_or_default();
     let (label, promise, jobs) =
         (label(answer.test), answer.promise.to_string(), language.jobs(Some(answer.test.jobs)));
-    let (kept, broken, trials) = (number(answer.kept), number(answer.broken), answer.trials.to_string());
+    let (kept, broken, trials) =
+        (number(answer.kept), number(answer.broken), answer.trials.to_string());
     let unknown = answer.unknown.to_string();
     let (kept_times, broken_times) = (times(answer.kept), times(answer.broken));
     let values = [

@@ -1,5 +1,6 @@
-//! What a browser shows in place of the sections of a document: a head that answers, pictures, and the blocks that hold
-//! the exact figures. Other forms show the sections, which say the same in tables and sentences.
+//! What a browser shows in place of the sections of a document: a head that answers, pictures, and
+//! the blocks that hold the exact figures. Other forms show the sections, which say the same in
+//! tables and sentences.
 //!
 //! Texts are said already, in the language of the document; raw numbers are what a drawing places.
 
@@ -51,7 +52,8 @@ impl Said {
 
     /// The sentence in which values are marked.
     pub fn sentence(said: &str) -> Vec<Said> {
-        let part = |(number, text): (usize, &str)| Said { text: text.into(), is_strong: number % 2 == 1 };
+        let part =
+            |(number, text): (usize, &str)| Said { text: text.into(), is_strong: number % 2 == 1 };
         said.split(STRONG).enumerate().map(part).filter(|part| !part.text.is_empty()).collect()
     }
 }
@@ -354,7 +356,8 @@ pub struct Second {
 }
 
 impl Page {
-    /// Adds blocks to the part of this title, at its begin; without one as a part of their own before all others.
+    /// Adds blocks to the part of this title, at its begin; without one as a part of their own
+    /// before all others.
     pub fn add(&mut self, title: &str, blocks: Vec<Block>) {
         match self.parts.iter_mut().find(|part| part.title == title) {
             Some(part) => part.pictures.insert(0, Picture::Blocks(blocks)),
@@ -384,7 +387,9 @@ impl Head {
             text(group);
             ticks.iter_mut().for_each(|tick| text(&mut tick.note));
         }
-        self.plate.iter_mut().for_each(|(name, value)| [name, value].into_iter().for_each(&mut *text));
+        self.plate
+            .iter_mut()
+            .for_each(|(name, value)| [name, value].into_iter().for_each(&mut *text));
         self.folds.iter_mut().for_each(|fold| fold.each(text, block));
     }
 }
@@ -464,7 +469,8 @@ mod tests {
     fn marked_values_stand_strong_and_no_value_can_mark_itself() {
         let said = format!("a {} b {}.", Said::strong("1.5 k"), Said::strong("x\u{1}y"));
         let parts = Said::sentence(&said);
-        let strong: Vec<&str> = parts.iter().filter(|part| part.is_strong).map(|part| part.text.as_str()).collect();
+        let strong: Vec<&str> =
+            parts.iter().filter(|part| part.is_strong).map(|part| part.text.as_str()).collect();
         assert_eq!((strong, parts.len()), (vec!["1.5 k", "x y"], 5));
     }
 }

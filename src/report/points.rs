@@ -1,4 +1,5 @@
-//! Every printed figure of published runs, one line each: what the reports are made from, with the notes of the source.
+//! Every printed figure of published runs, one line each: what the reports are made from, with the
+//! notes of the source.
 
 use super::document::{Block, Cell, Column, Digits, Document, Section, Table};
 use super::{Input, Language, Report, RunTests};
@@ -55,7 +56,9 @@ fn section(input: &Input, data: &RunTests) -> Section {
     let columns = COLUMNS.iter().map(|&(name, priority)| Column::new(name, "", priority));
     let mut table = Table::new(language, format!("points {name}"), columns);
     for test in published {
-        table.rows.extend(test.published.figures.iter().map(|figure| line(language, data, test, figure)));
+        table
+            .rows
+            .extend(test.published.figures.iter().map(|figure| line(language, data, test, figure)));
     }
     let empty = match data.run.kind {
         RunKind::Published => "This publication has no figure.",
@@ -68,14 +71,24 @@ fn section(input: &Input, data: &RunTests) -> Section {
     Section { title: name, blocks }
 }
 
-fn line(language: Language, data: &RunTests, test: &PublishedTest, figure: &PublishedFigure) -> Vec<Cell> {
+fn line(
+    language: Language,
+    data: &RunTests,
+    test: &PublishedTest,
+    figure: &PublishedFigure,
+) -> Vec<Cell> {
     let published = &test.published;
-    let platform = data.run.provenance.as_ref().map_or("", |provenance| provenance.platform.as_str());
+    let platform =
+        data.run.provenance.as_ref().map_or("", |provenance| provenance.platform.as_str());
     let is_kpm = published.kpm.as_ref() == Some(&figure.metric);
     let status = verdict(test, figure, is_kpm);
     vec![
         Cell::text(platform),
-        data.run.size_gb.map_or(Cell::Empty, |value| Cell::Number { value, digits: as_printed(value), verdict: None }),
+        data.run.size_gb.map_or(Cell::Empty, |value| Cell::Number {
+            value,
+            digits: as_printed(value),
+            verdict: None,
+        }),
         Cell::count(test.seq),
         Cell::text(&published.code),
         Cell::text(&test.workload),
@@ -85,7 +98,11 @@ fn line(language: Language, data: &RunTests, test: &PublishedTest, figure: &Publ
         Cell::count_if_known(published.jobs),
         Cell::count_if_known(published.threads),
         Cell::text(&figure.metric),
-        Cell::Number { value: figure.value, digits: as_printed(figure.value), verdict: Some(status) },
+        Cell::Number {
+            value: figure.value,
+            digits: as_printed(figure.value),
+            verdict: Some(status),
+        },
         Cell::text(&figure.unit),
         Cell::text(if is_kpm { language.phrase("yes") } else { String::new() }),
         Cell::text(&figure.note),
@@ -101,6 +118,7 @@ fn as_printed(value: f64) -> Digits {
 
 /// The KPM has the test's verdict, any other figure what its own note says.
 fn verdict(test: &PublishedTest, figure: &PublishedFigure, is_kpm: bool) -> Status {
-    let own = published::doubts(figure).iter().map(|doubt| doubt.status).max().unwrap_or(Status::Valid);
+    let own =
+        published::doubts(figure).iter().map(|doubt| doubt.status).max().unwrap_or(Status::Valid);
     if is_kpm { test.verdict.status } else { own }
 }

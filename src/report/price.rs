@@ -40,11 +40,16 @@ pub fn sections(input: &Input) -> Vec<Section> {
     let language = input.language;
     let platforms = input.platforms();
     let named = platforms.iter().zip(&input.runs);
-    let priced: Vec<(&str, &RunTests, &PriceList)> =
-        named.filter_map(|(name, data)| Some((name.as_str(), data, price_of(input, data)?))).collect();
+    let priced: Vec<(&str, &RunTests, &PriceList)> = named
+        .filter_map(|(name, data)| Some((name.as_str(), data, price_of(input, data)?)))
+        .collect();
     if priced.is_empty() {
         let text = "No prices are known: give --price FILE (docs/price.md shows the form).";
-        return vec![Section::new(language, "Price", vec![Block::Paragraph(language.phrase(text))])];
+        return vec![Section::new(
+            language,
+            "Price",
+            vec![Block::Paragraph(language.phrase(text))],
+        )];
     }
     vec![
         Section::new(language, "Licences and cost", vec![Block::Table(costs(language, &priced))]),
@@ -56,7 +61,8 @@ pub fn sections(input: &Input) -> Vec<Section> {
     ]
 }
 
-/// The price list of a run: the one that names it or its target, or the only one if it names nothing.
+/// The price list of a run: the one that names it or its target, or the only one if it names
+/// nothing.
 pub fn price_of<'a>(input: &'a Input, data: &RunTests) -> Option<&'a PriceList> {
     let names = |price: &&PriceList| match &price.platform {
         Some(platform) => is_named(data, platform),
@@ -91,9 +97,11 @@ fn number(value: f64) -> Cell {
 
 /// The options that a run's tests needed a licence for and that no product of the list names.
 fn unpriced<'a>(data: &'a RunTests, price: &'a PriceList) -> impl Iterator<Item = &'a str> {
-    let options = data.run.disclosure.get("database", "licensed_options").unwrap_or_default().split(", ");
+    let options =
+        data.run.disclosure.get("database", "licensed_options").unwrap_or_default().split(", ");
     options.filter(|option| {
-        let names = |product: &Product| product.name.to_lowercase().contains(&option.to_lowercase());
+        let names =
+            |product: &Product| product.name.to_lowercase().contains(&option.to_lowercase());
         !option.is_empty() && !price.products.iter().any(names)
     })
 }
@@ -151,7 +159,11 @@ fn costs(language: Language, priced: &[(&str, &RunTests, &PriceList)]) -> Table 
 
 fn row(language: Language, name: &str, price: &PriceList, middle: [Cell; 5]) -> Vec<Cell> {
     let leading = [Cell::text(name), number(price.cores), number(price.core_factor)];
-    let trailing = [Cell::text(&price.currency), Cell::text(language.date(&price.date)), Cell::text(&price.basis)];
+    let trailing = [
+        Cell::text(&price.currency),
+        Cell::text(language.date(&price.date)),
+        Cell::text(&price.basis),
+    ];
     leading.into_iter().chain(middle).chain(trailing).collect()
 }
 
@@ -190,8 +202,14 @@ fn add(table: &mut Table, ramps: &RampRow<'_>, platforms: &[(String, Option<&Pri
             if let Some(other) = METRICS[1].passed_over(tests) {
                 let language = table.language;
                 let label = format!("{name}, {}", ramps.label);
-                let at = language.say("{label} at {jobs}", &[("label", &label), ("jobs", &language.jobs(other.jobs))]);
-                table.explain(&language.say("{subject}, left out", &[("subject", &at)]), other.verdict);
+                let at = language.say(
+                    "{label} at {jobs}",
+                    &[("label", &label), ("jobs", &language.jobs(other.jobs))],
+                );
+                table.explain(
+                    &language.say("{subject}, left out", &[("subject", &at)]),
+                    other.verdict,
+                );
             }
         }
     }
@@ -204,7 +222,8 @@ fn per_unit(language: Language, price: &PriceList, best: &Figure<'_>) -> String 
 
 /// The best rate; published figures of one job are none.
 fn throughput<'a>(tests: &[&'a Test]) -> Option<Figure<'a>> {
-    let tests: Vec<&Test> = tests.iter().filter(|test| !test.states(PublishedKind::Speed)).copied().collect();
+    let tests: Vec<&Test> =
+        tests.iter().filter(|test| !test.states(PublishedKind::Speed)).copied().collect();
     ramp::throughput(&tests).filter(|best| best.better == Better::Higher)
 }
 
@@ -217,7 +236,11 @@ fn value_row(
 ) -> Vec<Cell> {
     let status = best.status();
     let mut per = |value: f64| {
-        let value = if status < Status::Invalid { Ok(value) } else { Err("the throughput is invalid".into()) };
+        let value = if status < Status::Invalid {
+            Ok(value)
+        } else {
+            Err("the throughput is invalid".into())
+        };
         table.figure(value, RATE, status)
     };
     vec![
@@ -252,9 +275,13 @@ mod tests {
             Cell::Text(text) => text.clone(),
             _ => String::new(),
         };
-        let products: Vec<[String; 2]> = table.rows.iter().map(|row| [3, 4].map(|at| text_of(&row[at]))).collect();
+        let products: Vec<[String; 2]> =
+            table.rows.iter().map(|row| [3, 4].map(|at| text_of(&row[at]))).collect();
         let lines = |name: &str| products.iter().filter(|[product, _]| product == name).count();
         assert_eq!((lines("Partitioning"), lines("Active Data Guard")), (1, 1), "{products:?}");
-        assert!(products.contains(&["Active Data Guard".into(), "no price given".into()]), "{products:?}");
+        assert!(
+            products.contains(&["Active Data Guard".into(), "no price given".into()]),
+            "{products:?}"
+        );
     }
 }

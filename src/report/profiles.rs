@@ -1,11 +1,13 @@
-//! What a server counted by name over a test, statements and kinds of I/O, and how fast its device was.
+//! What a server counted by name over a test, statements and kinds of I/O, and how fast its device
+//! was.
 
 use super::Language;
 use super::document::{Block, Cell, Column, Digits, Table};
 use super::test_waits::table;
 use crate::model::{IoKind, IoTimes, Profile, ProfileRow, TestResult, Waits};
 
-/// Columns of a profile with their titles and units, in the order of the report; others follow under their own names.
+/// Columns of a profile with their titles and units, in the order of the report; others follow
+/// under their own names.
 const COLUMNS: &[(&str, &str, &str, f64)] = &[
     ("calls", "Calls", "", 1.0),
     ("time_ms", "Time", "s", 1e3),
@@ -66,7 +68,8 @@ fn device_times(language: Language, waits: &Waits) -> Vec<Block> {
         .chain(waits.io.iter().map(|io| (head(io.kind), "")))
         .collect();
     let mut table = table(language, "io times", &heads);
-    let mut ends_us: Vec<f64> = waits.io.iter().flat_map(|io| &io.buckets).map(|(end_us, _)| *end_us).collect();
+    let mut ends_us: Vec<f64> =
+        waits.io.iter().flat_map(|io| &io.buckets).map(|(end_us, _)| *end_us).collect();
     ends_us.sort_by(f64::total_cmp);
     ends_us.dedup();
     for end_us in ends_us {
@@ -74,15 +77,26 @@ fn device_times(language: Language, waits: &Waits) -> Vec<Block> {
             let bucket = io.buckets.iter().find(|bucket| bucket.0 == end_us);
             bucket.map_or(Cell::Empty, |(_, ios)| whole(*ios))
         };
-        let end = language.say("up to {end}", &[("end", &shown_us(language, end_us, Digits::Decimals(0)))]);
-        table.rows.push(std::iter::once(Cell::text(end)).chain(waits.io.iter().map(count)).collect());
+        let end = language
+            .say("up to {end}", &[("end", &shown_us(language, end_us, Digits::Decimals(0)))]);
+        table
+            .rows
+            .push(std::iter::once(Cell::text(end)).chain(waits.io.iter().map(count)).collect());
     }
     table.rows.push(
-        std::iter::once(Cell::text(language.phrase("All"))).chain(waits.io.iter().map(|io| whole(io.ios))).collect(),
+        std::iter::once(Cell::text(language.phrase("All")))
+            .chain(waits.io.iter().map(|io| whole(io.ios)))
+            .collect(),
     );
-    let mean =
-        |io: &IoTimes| io.mean_us.map_or(Cell::Empty, |us| Cell::text(shown_us(language, us, Digits::Significant(3))));
-    table.rows.push(std::iter::once(Cell::text(language.phrase("Mean"))).chain(waits.io.iter().map(mean)).collect());
+    let mean = |io: &IoTimes| {
+        io.mean_us
+            .map_or(Cell::Empty, |us| Cell::text(shown_us(language, us, Digits::Significant(3))))
+    };
+    table.rows.push(
+        std::iter::once(Cell::text(language.phrase("Mean")))
+            .chain(waits.io.iter().map(mean))
+            .collect(),
+    );
     table.remarks.push(how_timed(language, waits));
     vec![Block::Table(table)]
 }
@@ -95,7 +109,10 @@ fn how_timed(language: Language, waits: &Waits) -> String {
     let number = |value: f64| language.number(value, Digits::Significant(3));
     let text = "I/Os of the device, whoever asked for them. Each counts with the mean service time of its slice, not with its own: slices \
                 are {period} ms of the window, joined until they hold {least} ms of service time. Without so much in all: none.";
-    language.say(text, &[("period", &number(1e3 * waits.period_s)), ("least", &IoTimes::LEAST_MS.to_string())])
+    language.say(
+        text,
+        &[("period", &number(1e3 * waits.period_s)), ("least", &IoTimes::LEAST_MS.to_string())],
+    )
 }
 
 /// A time in the unit that suits it.
@@ -120,7 +137,11 @@ fn device(result: &TestResult) -> Option<ProfileRow> {
     ];
     let mut row = ProfileRow { name: "the device".into(), values: Default::default() };
     for (column, counter, scale) in counters {
-        result.counters.get(counter).into_iter().for_each(|value| row.values.set(column, value * scale));
+        result
+            .counters
+            .get(counter)
+            .into_iter()
+            .for_each(|value| row.values.set(column, value * scale));
     }
     (!row.values.0.is_empty()).then_some(row)
 }
@@ -130,16 +151,21 @@ fn of_profile(language: Language, name: &str, head: &str, profile: &Profile) -> 
     let has = |key: &str| profile.rows.iter().any(|row| row.values.get(key).is_some());
     let columns: Vec<_> = COLUMNS.iter().filter(|(key, ..)| has(key)).collect();
     let heads = columns.iter().map(|(_, title, unit, _)| Column::new(*title, unit, 0));
-    let mut table = Table::new(language, name, std::iter::once(Column::new(head, "", 0)).chain(heads));
+    let mut table =
+        Table::new(language, name, std::iter::once(Column::new(head, "", 0)).chain(heads));
     for row in &profile.rows {
-        let figures = columns
-            .iter()
-            .map(|(key, _, _, scale)| row.values.get(key).map_or(Cell::Empty, |value| Cell::plain(value / scale)));
-        table.rows.push(std::iter::once(Cell::text(language.phrase(&row.name))).chain(figures).collect());
+        let figures = columns.iter().map(|(key, _, _, scale)| {
+            row.values.get(key).map_or(Cell::Empty, |value| Cell::plain(value / scale))
+        });
+        table
+            .rows
+            .push(std::iter::once(Cell::text(language.phrase(&row.name))).chain(figures).collect());
     }
     if profile.left_out > 0 {
         let count = profile.left_out.to_string();
-        table.remarks.push(language.say("{count} more lines with less are left out", &[("count", &count)]));
+        table
+            .remarks
+            .push(language.say("{count} more lines with less are left out", &[("count", &count)]));
     }
     let table = (!table.rows.is_empty()).then_some(Block::Table(table));
     why.into_iter().chain(table).collect()

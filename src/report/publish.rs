@@ -1,15 +1,18 @@
-//! The page of runs for publication: platforms are called A, B, C; what would name them is removed, and listed.
+//! The page of runs for publication: platforms are called A, B, C; what would name them is removed,
+//! and listed.
 
 use super::document::{Block, Cell, Column, Document, Section, Table};
 use super::picture::{Part, Picture};
 use super::{Input, Report, RunTests, page};
-use crate::model::{Disclosure, Explained, Reason, ReasonCode, RunRecord, Sentence, Test, TestResult};
+use crate::model::{
+    Disclosure, Explained, Reason, ReasonCode, RunRecord, Sentence, Test, TestResult,
+};
 
 /// `report publish`.
 pub struct PublishReport;
 
-/// Facts that say how large and how fast a platform is and how it is set, but not whose or which it is. What is not named here is
-/// removed: a new fact is not published by accident.
+/// Facts that say how large and how fast a platform is and how it is set, but not whose or which it
+/// is. What is not named here is removed: a new fact is not published by accident.
 const KEPT: &[(&str, &[&str])] = &[
     (
         "hardware",
@@ -26,13 +29,24 @@ const KEPT: &[(&str, &[&str])] = &[
             "memory_gb",
         ],
     ),
-    ("os", &["distribution", "mitigations", "transparent_huge_pages", "huge_pages", "swappiness", "clock_source"]),
+    (
+        "os",
+        &[
+            "distribution",
+            "mitigations",
+            "transparent_huge_pages",
+            "huge_pages",
+            "swappiness",
+            "clock_source",
+        ],
+    ),
     ("storage", &["rotational", "scheduler", "write_cache", "read_ahead_kb", "file_system"]),
     ("database", &["engine", "version", "tls", "nodes"]),
     ("dbdyno", &["version", "build", "target"]),
     ("data", &["size_gb"]),
 ];
-/// Of these every fact is kept that is a number, with its unit, or one of these words: any other may be a name.
+/// Of these every fact is kept that is a number, with its unit, or one of these words: any other
+/// may be a name.
 const SETTINGS: &str = "settings";
 const WORDS: [&str; 7] = ["on", "off", "yes", "no", "true", "false", "none"];
 /// A longer number is none.
@@ -59,15 +73,22 @@ impl Report for PublishReport {
     }
 
     fn build(&self, input: &Input) -> Document {
-        let (runs, removed): (Vec<RunTests>, Vec<Vec<String>>) =
-            input.runs.iter().enumerate().map(|(number, data)| anonymous(data, &letter(number))).unzip();
+        let (runs, removed): (Vec<RunTests>, Vec<Vec<String>>) = input
+            .runs
+            .iter()
+            .enumerate()
+            .map(|(number, data)| anonymous(data, &letter(number)))
+            .unzip();
         let (prices, calibrations, command) = (Vec::new(), Vec::new(), String::new());
         // A reference would name itself.
         let bare = Input { runs, prices, calibrations, command, reference: None, ..input.clone() };
         let mut document = page::Page.build(&bare);
         let list = list(input, &removed);
-        let part =
-            Part { title: list.title.clone(), pictures: vec![Picture::Blocks(list.blocks.clone())], ..Part::default() };
+        let part = Part {
+            title: list.title.clone(),
+            pictures: vec![Picture::Blocks(list.blocks.clone())],
+            ..Part::default()
+        };
         document.page.iter_mut().for_each(|page| page.parts.push(part.clone()));
         document.sections.push(list);
         document
@@ -91,7 +112,9 @@ fn anonymous(data: &RunTests, letter: &str) -> (RunTests, Vec<String>) {
         ("labels of the run", !run.labels.is_empty()),
         ("source of the publication", run.provenance.is_some()),
     ];
-    removed.extend(own.into_iter().filter(|(_, is_there)| *is_there).map(|(name, _)| name.to_string()));
+    removed.extend(
+        own.into_iter().filter(|(_, is_there)| *is_there).map(|(name, _)| name.to_string()),
+    );
     let kept_run = RunRecord {
         name: Some(letter.into()),
         target: letter.into(),
@@ -115,7 +138,10 @@ pub fn without_names(disclosure: &Disclosure) -> Disclosure {
 /// The facts that are kept, and the names of the others.
 fn kept(disclosure: &Disclosure) -> (Disclosure, Vec<String>) {
     let (mut kept, mut removed) = (Disclosure::default(), Vec::new());
-    let facts = disclosure.0.iter().flat_map(|(section, facts)| facts.iter().map(move |fact| (section, fact)));
+    let facts = disclosure
+        .0
+        .iter()
+        .flat_map(|(section, facts)| facts.iter().map(move |fact| (section, fact)));
     for (section, (name, value)) in facts {
         match is_kept(section, name, value) {
             true => kept.set(section, name.as_str(), value.as_str()),
@@ -135,11 +161,17 @@ fn is_kept(section: &str, name: &str, value: &str) -> bool {
 /// `128MB`, `-1`, `0.9`, `on`; neither an address nor a word.
 fn is_plain(value: &str) -> bool {
     let digits = value.trim_start_matches('-');
-    let unit = digits.trim_start_matches(|character: char| character.is_ascii_digit() || character == '.');
-    let is_unit =
-        ["", "B", "kB", "8kB", "K", "MB", "M", "GB", "G", "TB", "us", "ms", "s", "min", "h", "d", "%"].contains(&unit);
-    let is_number = digits.starts_with(|first: char| first.is_ascii_digit()) && digits.matches('.').count() <= 1;
-    WORDS.contains(&value.to_ascii_lowercase().as_str()) || is_number && is_unit && value.len() <= LONGEST
+    let unit =
+        digits.trim_start_matches(|character: char| character.is_ascii_digit() || character == '.');
+    let is_unit = [
+        "", "B", "kB", "8kB", "K", "MB", "M", "GB", "G", "TB", "us", "ms", "s", "min", "h", "d",
+        "%",
+    ]
+    .contains(&unit);
+    let is_number = digits.starts_with(|first: char| first.is_ascii_digit())
+        && digits.matches('.').count() <= 1;
+    WORDS.contains(&value.to_ascii_lowercase().as_str())
+        || is_number && is_unit && value.len() <= LONGEST
 }
 
 /// The test without texts of servers: messages, log lines, statements of others.
@@ -154,39 +186,55 @@ fn without_words(test: &Test, removed: &mut Vec<String>) -> Test {
         ("why something could not be seen", forget_why(&mut bare)),
         ("names of load machines", forget_machines(&mut bare)),
     ];
-    removed.extend(words.into_iter().filter(|(_, is_there)| *is_there).map(|(name, _)| name.to_string()));
+    removed.extend(
+        words.into_iter().filter(|(_, is_there)| *is_there).map(|(name, _)| name.to_string()),
+    );
     bare.into()
 }
 
 /// Load machines are numbered instead; true if there were some.
 fn forget_machines(test: &mut TestResult) -> bool {
-    (1..).zip(&mut test.workers).for_each(|(number, worker)| worker.name = format!("worker {number}"));
+    (1..)
+        .zip(&mut test.workers)
+        .for_each(|(number, worker)| worker.name = format!("worker {number}"));
     !test.workers.is_empty()
 }
 
 /// A failure is told without the server's words; true if there was one.
 fn silence(reasons: &mut [Reason]) -> bool {
     let mut found = false;
-    for reason in
-        reasons.iter_mut().filter(|reason| [ReasonCode::Failed, ReasonCode::WorkerLost].contains(&reason.code))
+    for reason in reasons
+        .iter_mut()
+        .filter(|reason| [ReasonCode::Failed, ReasonCode::WorkerLost].contains(&reason.code))
     {
-        *reason = Reason::new(reason.status, reason.code.clone(), Sentence::new("the test ended in an error"));
+        *reason = Reason::new(
+            reason.status,
+            reason.code.clone(),
+            Sentence::new("the test ended in an error"),
+        );
         found = true;
     }
     found
 }
 
-/// Servers and systems say in words of their own, with names and paths, why sessions cannot be seen or an experiment broke; true if one
-/// did.
+/// Servers and systems say in words of their own, with names and paths, why sessions cannot be seen
+/// or an experiment broke; true if one did.
 fn forget_why(test: &mut TestResult) -> bool {
-    let of_waits = test.waits.as_mut().map(|waits| std::mem::take(&mut waits.missing)).unwrap_or_default();
+    let of_waits =
+        test.waits.as_mut().map(|waits| std::mem::take(&mut waits.missing)).unwrap_or_default();
     let broke = test.explained.as_mut().is_some_and(forget_why_it_broke);
     !of_waits.is_empty() || broke
 }
 
 fn forget_why_it_broke(explained: &mut Explained) -> bool {
-    let why = explained.missing.as_mut().map(|why| *why = Sentence::new("for a reason that is not published"));
-    explained.further.iter_mut().fold(why.is_some(), |broke, other| forget_why_it_broke(other) | broke)
+    let why = explained
+        .missing
+        .as_mut()
+        .map(|why| *why = Sentence::new("for a reason that is not published"));
+    explained
+        .further
+        .iter_mut()
+        .fold(why.is_some(), |broke, other| forget_why_it_broke(other) | broke)
 }
 
 fn list(input: &Input, removed: &[Vec<String>]) -> Section {
@@ -194,7 +242,11 @@ fn list(input: &Input, removed: &[Vec<String>]) -> Section {
     let columns = [Column::new("Platform", "", 0), Column::new("Removed", "", 0)];
     let mut table = Table::new(language, "removed", columns);
     for (number, names) in removed.iter().enumerate() {
-        table.rows.extend(names.iter().map(|name| vec![Cell::text(letter(number)), Cell::text(language.phrase(name))]));
+        table.rows.extend(
+            names
+                .iter()
+                .map(|name| vec![Cell::text(letter(number)), Cell::text(language.phrase(name))]),
+        );
     }
     if !input.prices.is_empty() {
         table.rows.push(vec![Cell::Empty, Cell::text(language.phrase("prices"))]);
@@ -213,7 +265,9 @@ mod tests {
         for plain in ["128MB", "-1", "0.9", "on", "OFF", "80%", "30s"] {
             assert!(is_plain(plain), "{plain}");
         }
-        for name in ["/var/lib/x", "db.example", "10.0.0.1", "a b", "me@host", "acme", "1acme", "x:1", ""] {
+        for name in
+            ["/var/lib/x", "db.example", "10.0.0.1", "a b", "me@host", "acme", "1acme", "x:1", ""]
+        {
             assert!(!is_plain(name), "{name}");
         }
     }
@@ -221,9 +275,12 @@ mod tests {
     #[test]
     fn words_of_servers_and_systems_are_gone_and_said_to_be() {
         let mut test = crate::analysis::fixture::result();
-        test.waits = Some(Waits { missing: vec!["denied to secret@host".into()], ..Waits::default() });
+        test.waits =
+            Some(Waits { missing: vec!["denied to secret@host".into()], ..Waits::default() });
         let (mut removed, mut none) = (Vec::new(), Vec::new());
-        let Test::Measured(bare) = without_words(&test.clone().into(), &mut removed) else { panic!() };
+        let Test::Measured(bare) = without_words(&test.clone().into(), &mut removed) else {
+            panic!()
+        };
         assert_eq!(
             (bare.waits.unwrap().missing, removed),
             (Vec::new(), vec!["why something could not be seen".to_string()])

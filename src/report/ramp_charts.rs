@@ -1,4 +1,5 @@
-//! Ramp charts: throughput and service time over the numbers of jobs, a curve per run and choice of parameters.
+//! Ramp charts: throughput and service time over the numbers of jobs, a curve per run and choice of
+//! parameters.
 
 use super::document::{Axis, Block, Chart, Digits, Document, Point, Role, Scale, Section, Series};
 use super::ramps::{Identity, RampRow, identities, rows};
@@ -16,7 +17,8 @@ const MOST_CURVES: usize = 8;
 const LEAST_EXPLAINED: f64 = 0.8;
 /// Points of a fitted curve.
 const FITTED_POINTS: u32 = 32;
-const BAND: &str = "Grey: the noise of this platform, within which an equal run is expected (calibration).";
+const BAND: &str =
+    "Grey: the noise of this platform, within which an equal run is expected (calibration).";
 const DIGITS: Digits = Digits::Significant(4);
 
 /// `report ramp`.
@@ -48,10 +50,17 @@ impl Report for RampReport {
 /// A section with the charts of every group that has a ramp.
 pub fn sections(input: &Input) -> Vec<Section> {
     let section = |(id, title): (&str, &str)| Section {
-        title: input.language.say("Ramps: {group}", &[("group", &kpm::heading(input.language, id, title))]),
+        title: input
+            .language
+            .say("Ramps: {group}", &[("group", &kpm::heading(input.language, id, title))]),
         blocks: charts(input, id),
     };
-    input.used_groups().into_iter().map(section).filter(|section| !section.blocks.is_empty()).collect()
+    input
+        .used_groups()
+        .into_iter()
+        .map(section)
+        .filter(|section| !section.blocks.is_empty())
+        .collect()
 }
 
 /// One curve to be: a ramp with at least two numbers of jobs.
@@ -60,7 +69,8 @@ struct Ramp<'a> {
     identity: Identity,
     tests: &'a [&'a Test],
     figures: Vec<Figure<'a>>,
-    /// Half width of the band in which an equal run is expected, as a fraction of each figure; where the platform is calibrated.
+    /// Half width of the band in which an equal run is expected, as a fraction of each figure;
+    /// where the platform is calibrated.
     noise: Vec<Option<f64>>,
 }
 
@@ -98,17 +108,22 @@ fn is_ramp(tests: &[&Test]) -> bool {
 /// Throughput and service time of these rows.
 fn pair(input: &Input, rows: &[RampRow<'_>]) -> Vec<Chart> {
     let ramps = ramps(input, rows);
-    let Some(unit) = ramps.first().and_then(|ramp| ramp.figures.first()).map(|figure| figure.unit.to_string()) else {
+    let Some(unit) =
+        ramps.first().and_then(|ramp| ramp.figures.first()).map(|figure| figure.unit.to_string())
+    else {
         return Vec::new();
     };
     let subject = match rows {
         [row] => row.label.clone(),
         _ => first(&rows[0]).map(|test| test.workload().to_string()).unwrap_or_default(),
     };
-    [Some(throughput(input.language, &subject, unit, &ramps)), service_time(input.language, &subject, &ramps)]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        Some(throughput(input.language, &subject, unit, &ramps)),
+        service_time(input.language, &subject, &ramps),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 fn ramps<'a>(input: &Input, rows: &'a [RampRow<'a>]) -> Vec<Ramp<'a>> {
@@ -149,13 +164,17 @@ fn jobs_axis(language: Language) -> Axis {
 }
 
 fn throughput(language: Language, subject: &str, unit: String, ramps: &[Ramp<'_>]) -> Chart {
-    let laws: Vec<(&Ramp<'_>, Fit)> = ramps.iter().filter_map(|ramp| Some((ramp, fit(ramp)?))).collect();
+    let laws: Vec<(&Ramp<'_>, Fit)> =
+        ramps.iter().filter_map(|ramp| Some((ramp, fit(ramp)?))).collect();
     let (laws, poor): (Vec<_>, Vec<_>) = laws.into_iter().partition(|(_, fit)| explains(fit));
     let measured = ramps.iter().map(|ramp| measured_throughput(language, ramp));
     let fitted = laws.iter().filter_map(|(ramp, fit)| fitted(ramp, &fit.law));
     let bands: Vec<Series> = ramps.iter().filter_map(|ramp| noise_band(language, ramp)).collect();
-    let words = laws.iter().map(|(ramp, fit)| law_told(language, fit, &subject_of(language, ramp, ramps)));
-    let poor = poor.iter().map(|(ramp, fit)| not_fitted(language, fit, &subject_of(language, ramp, ramps)));
+    let words =
+        laws.iter().map(|(ramp, fit)| law_told(language, fit, &subject_of(language, ramp, ramps)));
+    let poor = poor
+        .iter()
+        .map(|(ramp, fit)| not_fitted(language, fit, &subject_of(language, ramp, ramps)));
     let band = (!bands.is_empty()).then(|| language.phrase(BAND));
     let caption: Vec<String> = words.chain(poor).chain(band).collect();
     Chart {
@@ -177,8 +196,9 @@ fn measured_throughput(language: Language, ramp: &Ramp<'_>) -> Series {
             y: figure.value,
             low: half.map(|half| figure.value - half),
             high: half.map(|half| figure.value + half),
-            label: service_ms(figure.test)
-                .map(|ms| language.say("service time {ms} ms", &[("ms", &language.number(ms, DIGITS))])),
+            label: service_ms(figure.test).map(|ms| {
+                language.say("service time {ms} ms", &[("ms", &language.number(ms, DIGITS))])
+            }),
             verdict: Some(figure.status()),
         })
     };
@@ -202,7 +222,8 @@ fn fit(ramp: &Ramp<'_>) -> Option<Fit> {
 /// The fitted law over the measured numbers of jobs, in the unit of the figures.
 fn fitted(ramp: &Ramp<'_>, law: &Law) -> Option<Series> {
     let (first, last) = (ramp.figures.first()?, ramp.figures.last()?);
-    // The law is fitted to ops, or to whatever a publication prints; the figures decide about the unit.
+    // The law is fitted to ops, or to whatever a publication prints; the figures decide about the
+    // unit.
     let points = ramp::points(&ramp.figures).into_iter();
     let ratios: Vec<f64> = points.map(|(jobs, value)| value / law.throughput(jobs)).collect();
     let scale = median(&ratios).filter(|scale| scale.is_finite())?;
@@ -218,7 +239,11 @@ fn fitted(ramp: &Ramp<'_>, law: &Law) -> Option<Series> {
 
 /// What a sentence about the law of a ramp begins with.
 fn subject_of(language: Language, ramp: &Ramp<'_>, ramps: &[Ramp<'_>]) -> String {
-    if ramps.len() > 1 { ramp.name.clone() } else { language.phrase("Universal Scalability Law (USL)") }
+    if ramps.len() > 1 {
+        ramp.name.clone()
+    } else {
+        language.phrase("Universal Scalability Law (USL)")
+    }
 }
 
 /// A law that explains less than this is none: throughput goes up and down for another reason.
@@ -227,20 +252,32 @@ fn explains(fit: &Fit) -> bool {
 }
 
 fn not_fitted(language: Language, fit: &Fit, subject: &str) -> String {
-    let share = fit.r_squared.map(|share| language.number(100.0 * share.max(0.0), Digits::Decimals(0)));
     let share =
-        share.map_or_else(|| language.phrase("nothing"), |share| language.say("{percent} %", &[("percent", &share)]));
-    language
-        .say("{subject}: not drawn, it explains {share} of the variance.", &[("subject", subject), ("share", &share)])
+        fit.r_squared.map(|share| language.number(100.0 * share.max(0.0), Digits::Decimals(0)));
+    let share = share.map_or_else(
+        || language.phrase("nothing"),
+        |share| language.say("{percent} %", &[("percent", &share)]),
+    );
+    language.say(
+        "{subject}: not drawn, it explains {share} of the variance.",
+        &[("subject", subject), ("share", &share)],
+    )
 }
 
 /// `USL: contention 1.2 %, crosstalk 0.01 %, peak at 23 jobs, R² 0.990.`
 fn law_told(language: Language, fit: &Fit, subject: &str) -> String {
     let percent = |fraction: f64| language.number(fraction * 100.0, Digits::Significant(2));
-    let explained =
-        fit.r_squared.map_or_else(String::new, |share| format!(", R² {}", language.number(share, Digits::Decimals(3))));
+    let explained = fit.r_squared.map_or_else(String::new, |share| {
+        format!(", R² {}", language.number(share, Digits::Decimals(3)))
+    });
     let (alpha, beta, peak) = (percent(fit.law.alpha), percent(fit.law.beta), peak(language, fit));
-    let values = [("subject", subject), ("alpha", &alpha), ("beta", &beta), ("peak", &peak), ("explained", &explained)];
+    let values = [
+        ("subject", subject),
+        ("alpha", &alpha),
+        ("beta", &beta),
+        ("peak", &peak),
+        ("explained", &explained),
+    ];
     language.say("{subject}: contention {alpha} %, crosstalk {beta} %, {peak}{explained}.", &values)
 }
 
@@ -252,14 +289,18 @@ fn peak(language: Language, fit: &Fit) -> String {
             let values = [("jobs", &*jobs(peak, Digits::Decimals(0)))];
             language.say("peak beyond what was measured (at {jobs} jobs, a forecast)", &values)
         }
-        Some(peak) => language.say("peak at {jobs} jobs", &[("jobs", &*jobs(peak, Digits::Significant(2)))]),
+        Some(peak) => {
+            language.say("peak at {jobs} jobs", &[("jobs", &*jobs(peak, Digits::Significant(2)))])
+        }
         None => language.phrase("no peak"),
     }
 }
 
-/// None where no test of the ramps has a service time: publications print it for some workloads only.
+/// None where no test of the ramps has a service time: publications print it for some workloads
+/// only.
 fn service_time(language: Language, subject: &str, ramps: &[Ramp<'_>]) -> Option<Chart> {
-    let times = ramps.iter().flat_map(|ramp| &ramp.figures).filter_map(|figure| service_ms(figure.test));
+    let times =
+        ramps.iter().flat_map(|ramp| &ramp.figures).filter_map(|figure| service_ms(figure.test));
     let (unit, factor) = if times.fold(0.0, f64::max) < 1.0 { ("us", 1000.0) } else { ("ms", 1.0) };
     let measured = ramps.iter().map(|ramp| measured_service(language, ramp, factor));
     let series: Vec<Series> = measured.filter(|series| !series.points.is_empty()).collect();
@@ -268,7 +309,11 @@ fn service_time(language: Language, subject: &str, ramps: &[Ramp<'_>]) -> Option
         language,
         title: language.say("{subject}: service time", &[("subject", subject)]),
         x: jobs_axis(language),
-        y: Axis { name: language.phrase("Service time, mean"), unit: Some(unit.into()), scale: Scale::Linear },
+        y: Axis {
+            name: language.phrase("Service time, mean"),
+            unit: Some(unit.into()),
+            scale: Scale::Linear,
+        },
         series,
         caption: String::new(),
     })
@@ -296,21 +341,28 @@ mod tests {
     use crate::model::TestResult;
     use crate::report::RunTests;
 
-    /// A ramp of a run on one load of the data, on a platform where loads differ by 10 % at one job.
+    /// A ramp of a run on one load of the data, on a platform where loads differ by 10 % at one
+    /// job.
     fn input() -> Input {
-        let load = |load: u32, value: f64| TestResult { load, server_start: load, ..at(1, value) }.into();
+        let load =
+            |load: u32, value: f64| TestResult { load, server_start: load, ..at(1, value) }.into();
         let windows = [90.0, 100.0, 110.0]
             .into_iter()
             .zip(1..)
             .flat_map(|(value, number)| [load(number, value), load(number, value)]);
-        let calibration = RunTests { run: crate::model::RunRecord { id: 7, ..run("noise") }, tests: windows.collect() };
-        let ramp = RunTests { run: run("a"), tests: vec![at(1, 1000.0).into(), at(2, 1900.0).into()] };
+        let calibration = RunTests {
+            run: crate::model::RunRecord { id: 7, ..run("noise") },
+            tests: windows.collect(),
+        };
+        let ramp =
+            RunTests { run: run("a"), tests: vec![at(1, 1000.0).into(), at(2, 1900.0).into()] };
         Input { runs: vec![ramp], calibrations: vec![calibration], ..Input::default() }
     }
 
     fn bands(input: &Input) -> Vec<Series> {
         let charts = charts(input, "SRV").into_iter();
-        let series = charts.flat_map(|block| if let Block::Chart(chart) = block { chart.series } else { vec![] });
+        let series = charts
+            .flat_map(|block| if let Block::Chart(chart) = block { chart.series } else { vec![] });
         series.filter(|series| series.role == Role::Noise).collect()
     }
 
@@ -319,10 +371,14 @@ mod tests {
         let bands = bands(&input());
         assert_eq!(bands.len(), 1, "of the throughput, at the number of jobs that was calibrated");
         let [point] = bands[0].points.as_slice() else { panic!("{bands:?}") };
-        // Loads of mean 100 with a standard deviation of 10: t(0.975, 2) = 4.302653 times 10 %, of a further one around the
-        // median of three sqrt(1 + 0.4399).
+        // Loads of mean 100 with a standard deviation of 10: t(0.975, 2) = 4.302653 times 10 %, of
+        // a further one around the median of three sqrt(1 + 0.4399).
         let half = 1000.0 * 0.430_265_3 * 1.439_9f64.sqrt();
-        assert!((point.high.unwrap() - 1000.0 - half).abs() < 0.02 && (point.x, point.y) == (1.0, 1000.0), "{point:?}");
+        assert!(
+            (point.high.unwrap() - 1000.0 - half).abs() < 0.02
+                && (point.x, point.y) == (1.0, 1000.0),
+            "{point:?}"
+        );
     }
 
     #[test]

@@ -1,5 +1,6 @@
-//! Tests that belong together: the ramps of one workload, side by side over several runs; and what tells the curves of
-//! several runs apart: a colour per platform, a style of line per variant of it.
+//! Tests that belong together: the ramps of one workload, side by side over several runs; and what
+//! tells the curves of several runs apart: a colour per platform, a style of line per variant of
+//! it.
 
 use std::collections::BTreeMap;
 
@@ -23,12 +24,13 @@ pub fn rows<'a>(input: &'a Input, group: &str) -> Vec<RampRow<'a>> {
     as_rows(input, &ramps(input, group))
 }
 
-/// The rows of a group whose figures are compared: what runs measured with different drives stands in one row where no
-/// run has both.
+/// The rows of a group whose figures are compared: what runs measured with different drives stands
+/// in one row where no run has both.
 pub fn compared<'a>(input: &'a Input, group: &str) -> Vec<RampRow<'a>> {
     let mut merged: Vec<Vec<Placed<'a>>> = Vec::new();
     for ramp in ramps(input, group) {
-        let is_apart = |row: &&mut Vec<Placed<'a>>| is_same_work(row, &ramp) && !have_common_run(row, &ramp);
+        let is_apart =
+            |row: &&mut Vec<Placed<'a>>| is_same_work(row, &ramp) && !have_common_run(row, &ramp);
         match merged.iter_mut().find(is_apart) {
             Some(row) => row.extend(ramp),
             None => merged.push(ramp),
@@ -59,7 +61,10 @@ fn as_rows<'a>(input: &Input, ramps: &[Vec<Placed<'a>>]) -> Vec<RampRow<'a>> {
     let row = |ramp: &Vec<Placed<'a>>| {
         let tests: Vec<&Test> = ramp.iter().map(|(_, test)| *test).collect();
         let of = |run| ramp.iter().filter(|found| found.0 == run).map(|found| found.1).collect();
-        RampRow { label: ramp::label(&tests, &firsts), runs: (0..input.runs.len()).map(of).collect() }
+        RampRow {
+            label: ramp::label(&tests, &firsts),
+            runs: (0..input.runs.len()).map(of).collect(),
+        }
     };
     ramps.iter().map(row).collect()
 }
@@ -91,7 +96,9 @@ fn system(run: &RunRecord) -> String {
     let host = run.labels.get("host").map_or("", String::as_str);
     match facts {
         [None, None] => format!("run {}", run.id),
-        [system, cpu] => format!("{}|{}|{host}", system.unwrap_or_default(), cpu.unwrap_or_default()),
+        [system, cpu] => {
+            format!("{}|{}|{host}", system.unwrap_or_default(), cpu.unwrap_or_default())
+        }
     }
 }
 
@@ -112,7 +119,8 @@ mod tests {
     #[test]
     fn equal_systems_share_a_platform() {
         let found = numbered(["a", "b", "a", "c", "a"].into_iter().map(String::from));
-        let pairs: Vec<_> = found.iter().map(|identity| (identity.platform, identity.variant)).collect();
+        let pairs: Vec<_> =
+            found.iter().map(|identity| (identity.platform, identity.variant)).collect();
         assert_eq!(pairs, [(0, 0), (1, 0), (0, 1), (2, 0), (0, 2)]);
     }
 }

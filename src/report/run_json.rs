@@ -1,4 +1,5 @@
-//! The document of `run --format json`: one run with its tests. `docs/schema/run.schema.json` is its schema.
+//! The document of `run --format json`: one run with its tests. `docs/schema/run.schema.json` is
+//! its schema.
 
 use std::collections::BTreeMap;
 
@@ -11,9 +12,9 @@ use super::{Document, Input, Report, open_loop};
 use crate::analysis::limiter::{Limiter, experiment, limiters};
 use crate::analysis::{derive, unsteady};
 use crate::model::{
-    self, Better, Counters, DeviceSync, Disclosure, Drive, Durability, Kpm, Lasting, LatencySummary, LoadResult,
-    OwnLoop, PartFigures, Precision, Profile, Provenance, Published, RunKind, RunRecord, RunStatus, Sentence,
-    SeriesPoint, ServerLog, Status, Verdict, Waits,
+    self, Better, Counters, DeviceSync, Disclosure, Drive, Durability, Kpm, Lasting,
+    LatencySummary, LoadResult, OwnLoop, PartFigures, Precision, Profile, Provenance, Published,
+    RunKind, RunRecord, RunStatus, Sentence, SeriesPoint, ServerLog, Status, Verdict, Waits,
 };
 
 /// Version of the structure; raised whenever a field changes its meaning or goes.
@@ -98,7 +99,8 @@ struct Run<'a> {
     tests: Vec<Test<'a>>,
 }
 
-/// What only a measured test has is 0 or empty in a published one: so says version 1 of the structure.
+/// What only a measured test has is 0 or empty in a published one: so says version 1 of the
+/// structure.
 #[derive(Serialize)]
 struct Test<'a> {
     seq: u32,
@@ -199,7 +201,8 @@ struct BesideIt<'a> {
 
 impl<'a> BesideIt<'a> {
     fn of(beside: &'a model::Beside) -> Self {
-        let model::PartFigures { workload, params, jobs, tally, ops_per_s, latency, .. } = &beside.part;
+        let model::PartFigures { workload, params, jobs, tally, ops_per_s, latency, .. } =
+            &beside.part;
         BesideIt {
             workload,
             params,
@@ -224,7 +227,8 @@ impl<'a> Test<'a> {
         let (result, printed) = (test.measured(), test.published());
         let open = result.and_then(|result| result.open.as_ref());
         let window = result.map(|result| result.window.clone()).unwrap_or_default();
-        let elapsed_s = result.map(|result| result.window_s).or(printed.and_then(|printed| printed.elapsed_s));
+        let elapsed_s =
+            result.map(|result| result.window_s).or(printed.and_then(|printed| printed.elapsed_s));
         Test {
             seq: test.seq(),
             workload: test.workload(),
@@ -266,7 +270,9 @@ impl<'a> Test<'a> {
             counters: result.map(|result| result.counters.clone()).unwrap_or_default(),
             node_figures: result.map_or(&[], |result| &result.node_figures),
             driver: result.and_then(|result| result.driver),
-            workers: result.map(|result| result.workers.iter().map(Worker::of).collect()).unwrap_or_default(),
+            workers: result
+                .map(|result| result.workers.iter().map(Worker::of).collect())
+                .unwrap_or_default(),
             parts: test.parts().iter().map(|part| Part::of(test, part)).collect(),
             series: test.series().iter().map(Second::of).collect(),
             verdict: test.verdict(),
@@ -297,9 +303,26 @@ struct Worker<'a> {
 
 impl<'a> Worker<'a> {
     fn of(worker: &'a model::WorkerFigures) -> Self {
-        let model::WorkerFigures { name, jobs, ops, clock_offset_s, round_trip_s, late_s, driver, .. } = worker;
+        let model::WorkerFigures {
+            name,
+            jobs,
+            ops,
+            clock_offset_s,
+            round_trip_s,
+            late_s,
+            driver,
+            ..
+        } = worker;
         let (clock_offset_s, round_trip_s, late_s) = (*clock_offset_s, *round_trip_s, *late_s);
-        Worker { name, jobs: *jobs, ops: *ops, clock_offset_s, round_trip_s, late_s, driver: *driver }
+        Worker {
+            name,
+            jobs: *jobs,
+            ops: *ops,
+            clock_offset_s,
+            round_trip_s,
+            late_s,
+            driver: *driver,
+        }
     }
 }
 
@@ -329,7 +352,16 @@ struct Tried<'a> {
 impl<'a> Tried<'a> {
     fn of(explained: &'a model::Explained) -> Self {
         let model::Explained {
-            forecast, bound, forecast_low, forecast_high, ratio, low, high, outcome, left_out, ..
+            forecast,
+            bound,
+            forecast_low,
+            forecast_high,
+            ratio,
+            low,
+            high,
+            outcome,
+            left_out,
+            ..
         } = *explained;
         Tried {
             cause: &explained.cause,
@@ -379,7 +411,8 @@ fn limits(result: &model::TestResult) -> Vec<Limit> {
     limiters(result).iter().map(limit).collect()
 }
 
-/// The rate and its unit: the KPM if it is one, else the second metric, else ops per second; absent if it is not known.
+/// The rate and its unit: the KPM if it is one, else the second metric, else ops per second; absent
+/// if it is not known.
 fn throughput(test: &model::Test) -> (Option<f64>, &str) {
     if test.kpm().better == Better::Higher {
         return (test.kpm_value(), &test.kpm().unit);

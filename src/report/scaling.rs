@@ -1,8 +1,10 @@
-//! The scaling report: best and sufficient number of jobs, knee, the Universal Scalability Law with intervals, and how
-//! much of the best throughput every step uses, beside CPU busy.
+//! The scaling report: best and sufficient number of jobs, knee, the Universal Scalability Law with
+//! intervals, and how much of the best throughput every step uses, beside CPU busy.
 
 use super::columns::RATE;
-use super::document::{Axis, Block, Cell, Chart, Column, Digits, Document, Point, Role, Scale, Section, Series, Table};
+use super::document::{
+    Axis, Block, Cell, Chart, Column, Digits, Document, Point, Role, Scale, Section, Series, Table,
+};
 use super::{Input, Language, Report, RunTests};
 use crate::analysis::interval::supports;
 use crate::analysis::limiter::{begins_at, limiters};
@@ -39,7 +41,8 @@ impl Report for ScalingReport {
     }
 }
 
-/// The tables of every run: the laws, and how much every step uses; the page draws the curves by itself.
+/// The tables of every run: the laws, and how much every step uses; the page draws the curves by
+/// itself.
 pub fn tables(input: &Input) -> Vec<Section> {
     each_run(input, false)
 }
@@ -50,7 +53,11 @@ fn each_run(input: &Input, curves: bool) -> Vec<Section> {
     let runs = input.runs.iter().zip(&names).enumerate();
     let of_run = |(platform, (data, name)): (usize, (&RunTests, &String))| {
         let titled = if several { format!("{name}: ") } else { String::new() };
-        sections(input.language, data, &titled, platform).into_iter().take(if curves { 2 } else { 1 })
+        sections(input.language, data, &titled, platform).into_iter().take(if curves {
+            2
+        } else {
+            1
+        })
     };
     runs.flat_map(of_run).collect()
 }
@@ -65,22 +72,27 @@ fn sections(language: Language, data: &RunTests, titled: &str, platform: usize) 
     let table_name = |text: &str| format!("{titled}{}", language.phrase(text));
     if found.is_empty() {
         let nothing = "No workload was run at several numbers of jobs with a rate as its KPM.";
-        return vec![Section { title: title("Scaling"), blocks: vec![Block::Paragraph(language.phrase(nothing))] }];
+        return vec![Section {
+            title: title("Scaling"),
+            blocks: vec![Block::Paragraph(language.phrase(nothing))],
+        }];
     }
     let mut blocks = vec![Block::Paragraph(language.phrase(HOW_TO_READ))];
     blocks.extend(hidden_saturation(&data.tests).into_iter().map(|hidden| {
         let busy = language.number(hidden.cpu_busy_pct, Digits::Decimals(0));
         let used = language.number(100.0 * hidden.utilisation, Digits::Decimals(1));
         let jobs = language.jobs(Some(hidden.jobs));
-        let values = [("label", hidden.label.as_str()), ("busy", &busy), ("jobs", &jobs), ("used", &used)];
-        let sentence = "{label}: at {busy} % CPU busy ({jobs}) {used} % of the best throughput is used.";
+        let values =
+            [("label", hidden.label.as_str()), ("busy", &busy), ("jobs", &jobs), ("used", &used)];
+        let sentence =
+            "{label}: at {busy} % CPU busy ({jobs}) {used} % of the best throughput is used.";
         Block::Paragraph(language.say(sentence, &values))
     }));
     blocks.push(Block::Table(laws(language, &table_name("laws"), &found)));
     blocks.push(Block::Table(steps(language, &table_name("steps"), &found)));
-    let charts = found
-        .iter()
-        .map(|(label, scaling)| Block::Chart(chart(language, &format!("{titled}{label}"), label, scaling, platform)));
+    let charts = found.iter().map(|(label, scaling)| {
+        Block::Chart(chart(language, &format!("{titled}{label}"), label, scaling, platform))
+    });
     let curves = Section { title: title("Curves"), blocks: charts.collect() };
     vec![Section { title: title("Scaling"), blocks }, curves]
 }
@@ -109,7 +121,11 @@ fn laws(language: Language, name: &str, found: &[(String, Scaling<'_>)]) -> Tabl
         let cells = law_cells(&mut table, label, scaling);
         table.rows.push(cells);
         table.remarks.extend(
-            scaling.fit.as_ref().and_then(peak_remark).map(|text| format!("{label}: {}", language.phrase(text))),
+            scaling
+                .fit
+                .as_ref()
+                .and_then(peak_remark)
+                .map(|text| format!("{label}: {}", language.phrase(text))),
         );
     }
     table
@@ -119,7 +135,8 @@ fn peak_remark(fit: &Fit) -> Option<&'static str> {
     if fit.law.never_grows() {
         return Some("throughput does not grow beyond the first job");
     }
-    fit.peak_is_forecast.then_some("the peak lies beyond the jobs that were run: a forecast, not a finding")
+    fit.peak_is_forecast
+        .then_some("the peak lies beyond the jobs that were run: a forecast, not a finding")
 }
 
 fn law_cells(table: &mut Table, label: &str, scaling: &Scaling<'_>) -> Vec<Cell> {
@@ -147,7 +164,11 @@ fn law_cells(table: &mut Table, label: &str, scaling: &Scaling<'_>) -> Vec<Cell>
     add(of(|fit| fit.law.knee_jobs()), NONE, Digits::Decimals(1));
     add(of(|fit| fit.law.peak_jobs()), NONE, Digits::Decimals(1));
     let never_grows = fit.is_some_and(|fit| fit.law.never_grows());
-    add(of(|fit| fit.peak_half_width), if never_grows { AT_THE_EDGE } else { NONE }, Digits::Decimals(1));
+    add(
+        of(|fit| fit.peak_half_width),
+        if never_grows { AT_THE_EDGE } else { NONE },
+        Digits::Decimals(1),
+    );
     add(of(|fit| Some(fit.law.gamma)), NO_FIT, RATE);
     add(of(|fit| fit.half_widths[0]), HELD, Digits::Significant(2));
     add(of(|fit| Some(fit.law.alpha)), NO_FIT, Digits::Significant(3));
@@ -185,7 +206,8 @@ fn steps(language: Language, name: &str, found: &[(String, Scaling<'_>)]) -> Tab
             let busy = busy.unwrap_or_else(|| table.unknown("CPU busy is not known here"));
             let single = scaling.single.map_or(status, |single| single.status());
             let efficiency = step.efficiency.map(|value| percent(100.0 * value, single));
-            let efficiency = efficiency.unwrap_or_else(|| table.unknown("no test with one job did anything"));
+            let efficiency =
+                efficiency.unwrap_or_else(|| table.unknown("no test with one job did anything"));
             table.rows.push(vec![
                 Cell::text(label),
                 Cell::count(step.jobs),
@@ -206,21 +228,31 @@ fn steps(language: Language, name: &str, found: &[(String, Scaling<'_>)]) -> Tab
 fn step_limit(language: Language, test: &Test) -> Cell {
     match test.measured().map(limiters) {
         None => Cell::Empty,
-        Some(found) => Cell::text(language.phrase(found.first().map_or("not found", |first| first.cause.code()))),
+        Some(found) => Cell::text(
+            language.phrase(found.first().map_or("not found", |first| first.cause.code())),
+        ),
     }
 }
 
 /// Where the limit of the most jobs begins; nothing if one of the steps that say so is not sound.
 fn limit_remark(language: Language, label: &str, scaling: &Scaling<'_>) -> Option<String> {
     let sound = scaling.steps.iter().filter(|step| step.figure.status() != Status::Invalid);
-    let steps: Vec<_> = sound.filter_map(|step| Some((step.jobs, limiters(step.figure.test.measured()?)))).collect();
+    let steps: Vec<_> = sound
+        .filter_map(|step| Some((step.jobs, limiters(step.figure.test.measured()?))))
+        .collect();
     let cause = steps.last()?.1.first()?.cause;
     let jobs = language.jobs(begins_at(&steps, cause));
     let begins = language.say("first from {jobs} on", &[("jobs", &jobs)]);
     Some(format!("{label}: {}: {begins}", language.phrase(cause.code())))
 }
 
-fn chart(language: Language, name: &str, label: &str, scaling: &Scaling<'_>, platform: usize) -> Chart {
+fn chart(
+    language: Language,
+    name: &str,
+    label: &str,
+    scaling: &Scaling<'_>,
+    platform: usize,
+) -> Chart {
     let axis = |name: &str, unit: Option<&str>, scale| Axis {
         name: language.phrase(name),
         unit: unit.map(String::from),
@@ -233,7 +265,8 @@ fn chart(language: Language, name: &str, label: &str, scaling: &Scaling<'_>, pla
             y: value,
             low: step.figure.half_width().map(|fraction| value * (1.0 - fraction)),
             high: step.figure.half_width().map(|fraction| value * (1.0 + fraction)),
-            label: supports(status.max(scaling.best.status())).then(|| used(language, step.utilisation)),
+            label: supports(status.max(scaling.best.status()))
+                .then(|| used(language, step.utilisation)),
             verdict: Some(status),
         }
     });

@@ -1,5 +1,5 @@
-//! The colours of heatmaps: one hue, for every kind of colour vision, from almost white at 0 to blue at the best; and the
-//! colour of text that can be read on them.
+//! The colours of heatmaps: one hue, for every kind of colour vision, from almost white at 0 to
+//! blue at the best; and the colour of text that can be read on them.
 
 /// Red, green and blue, as sent to a screen (sRGB).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,7 +105,8 @@ mod tests {
     #[test]
     fn the_nearest_colours_of_a_small_terminal() {
         assert_eq!((BLACK.indexed().0, WHITE.indexed().0), (16, 231));
-        // 255 255 255 and 95 135 215 are the nearest of the cube: 16 + 36 * 5 + 6 * 5 + 5 and 16 + 36 + 6 * 2 + 4.
+        // 255 255 255 and 95 135 215 are the nearest of the cube: 16 + 36 * 5 + 6 * 5 + 5 and 16 +
+        // 36 + 6 * 2 + 4.
         assert_eq!(ground(0.0).indexed(), (231, Rgb(255, 255, 255)));
         assert_eq!(ground(1.0).indexed(), (68, Rgb(95, 135, 215)));
     }

@@ -1,4 +1,5 @@
-//! Where the spread of repeated tests comes from: a section of the KPM report, and of the datasheet if there is more to tell.
+//! Where the spread of repeated tests comes from: a section of the KPM report, and of the datasheet
+//! if there is more to tell.
 
 use super::document::{Block, Cell, Column, Digits, Table};
 use super::{Language, RunTests};
@@ -13,7 +14,8 @@ const ALIKE: &str = "the seconds of the window are too few or resemble one anoth
 const INDICATIVE: &str = "indicative: fewer than three repetitions";
 const TWO_DIGITS: Digits = Digits::Significant(2);
 
-/// True if the parts say more than the interval beside each figure: the server was started or the data were loaded anew.
+/// True if the parts say more than the interval beside each figure: the server was started or the
+/// data were loaded anew.
 pub(super) fn tells_more(data: &RunTests) -> bool {
     data.tests.iter().filter_map(Test::measured).any(|test| test.server_start > 1 || test.load > 1)
 }
@@ -29,12 +31,14 @@ pub(super) fn blocks(language: Language, data: &RunTests) -> Option<Vec<Block>> 
             table.rows.push(row);
         }
     }
-    (!table.rows.is_empty()).then(|| vec![Block::Paragraph(language.phrase(ABOUT)), Block::Table(table)])
+    (!table.rows.is_empty())
+        .then(|| vec![Block::Paragraph(language.phrase(ABOUT)), Block::Table(table)])
 }
 
 fn columns() -> Vec<Column> {
     let levels = Level::ALL.map(|level| Column::new(level.name(), "%", 2));
-    let first = [("Workload", 0), ("Jobs", 0), ("Times", 3)].map(|(name, priority)| Column::new(name, "", priority));
+    let first = [("Workload", 0), ("Jobs", 0), ("Times", 3)]
+        .map(|(name, priority)| Column::new(name, "", priority));
     let last = [Column::new("largest part", "", 1), Column::new("a further test +-", "%", 0)];
     first.into_iter().chain(levels).chain(last).collect()
 }
@@ -49,7 +53,11 @@ fn spreads<'a>(tests: &[&'a Test]) -> Vec<(&'a Test, usize, Spread)> {
 }
 
 fn row(table: &mut Table, label: &str, test: &Test, times: usize, found: &Spread) -> Vec<Cell> {
-    let mut row = vec![Cell::text(label), Cell::count(test.jobs().unwrap_or_default()), Cell::count(times as u32)];
+    let mut row = vec![
+        Cell::text(label),
+        Cell::count(test.jobs().unwrap_or_default()),
+        Cell::count(times as u32),
+    ];
     let why = |level| if level == Level::Within { ALIKE } else { NOT_REPEATED };
     for (level, part) in Level::ALL.into_iter().zip(found.parts) {
         row.push(percent(table, part, why(level)));

@@ -1,4 +1,5 @@
-//! Row and column stores: figures of the same work on the same rows, in one table with their ratio. A section of the KPM report.
+//! Row and column stores: figures of the same work on the same rows, in one table with their ratio.
+//! A section of the KPM report.
 
 use std::collections::BTreeMap;
 
@@ -28,10 +29,13 @@ impl<'a> Stored<'a> {
         self.test.status() < Status::Invalid && self.figure().is_some()
     }
 
-    /// The KPM and its value; the second metric where the KPM is what was read: a column store reads less for the same rows.
+    /// The KPM and its value; the second metric where the KPM is what was read: a column store
+    /// reads less for the same rows.
     fn figure(&self) -> Option<(&'a Kpm, f64)> {
         match self.test.kpm().value {
-            KpmValue::Counter(_) | KpmValue::CounterBlocks(_) => self.test.second().zip(self.test.second_value()),
+            KpmValue::Counter(_) | KpmValue::CounterBlocks(_) => {
+                self.test.second().zip(self.test.second_value())
+            }
             _ => Some(self.test.kpm()).zip(self.test.kpm_value()),
         }
     }
@@ -40,7 +44,8 @@ impl<'a> Stored<'a> {
     fn work(&self) -> (&'a str, Option<u32>, &'a str, BTreeMap<&'a str, &'a str>, Option<&'a str>) {
         let params = self.test.params().iter().filter(|(name, _)| *name != params::STORE);
         let params = params.map(|(name, value)| (name.as_str(), value.as_str())).collect();
-        let (jobs, unit) = (self.test.jobs(), self.figure().map_or("", |(kpm, _)| kpm.unit.as_str()));
+        let (jobs, unit) =
+            (self.test.jobs(), self.figure().map_or("", |(kpm, _)| kpm.unit.as_str()));
         (self.test.workload(), jobs, unit, params, self.run.data_set_id.as_deref())
     }
 }
@@ -54,8 +59,8 @@ pub(super) fn section(input: &Input) -> Option<Section> {
     let of = |store| accepted.iter().filter(move |test| test.store() == Some(store));
     let pairs = of("row").flat_map(|rows| of("column").map(move |columns| (rows, columns)));
     let mut table = Table::new(language, "stores", columns());
-    for (rows, columns) in
-        pairs.filter(|(rows, columns)| rows.run.data_set_id.is_some() && rows.work() == columns.work())
+    for (rows, columns) in pairs
+        .filter(|(rows, columns)| rows.run.data_set_id.is_some() && rows.work() == columns.work())
     {
         let row = row(&mut table, rows, columns);
         table.rows.extend(row);
@@ -66,14 +71,18 @@ pub(super) fn section(input: &Input) -> Option<Section> {
     let mut about = language.phrase(ABOUT);
     if !refused.is_empty() {
         let count = refused.len().to_string();
-        about = format!("{about} {}", language.say("Invalid tests are left out: {count}.", &[("count", &count)]));
+        about = format!(
+            "{about} {}",
+            language.say("Invalid tests are left out: {count}.", &[("count", &count)])
+        );
     }
     Some(Section::new(language, TITLE, vec![Block::Paragraph(about), Block::Table(table)]))
 }
 
 fn stored<'a>(input: &'a Input, platforms: &'a [String]) -> Vec<Stored<'a>> {
     let of_run = |(data, platform): (&'a super::RunTests, &'a String)| {
-        let tests: Vec<&Test> = data.tests.iter().filter(|test| test.params().contains_key(params::STORE)).collect();
+        let tests: Vec<&Test> =
+            data.tests.iter().filter(|test| test.params().contains_key(params::STORE)).collect();
         let stored = |test| Stored { platform, run: &data.run, test };
         ramp::repeated(&tests).into_iter().map(|repeated| stored(repeated.test)).collect::<Vec<_>>()
     };
@@ -138,7 +147,9 @@ mod tests {
     fn ratios(runs: Vec<RunTests>) -> Option<Vec<Cell>> {
         let input = Input { runs, ..Input::default() };
         let blocks = section(&input)?.blocks;
-        let table = blocks.iter().find_map(|block| if let Block::Table(table) = block { Some(table) } else { None })?;
+        let table = blocks
+            .iter()
+            .find_map(|block| if let Block::Table(table) = block { Some(table) } else { None })?;
         Some(table.rows.iter().filter_map(|row| row.last().cloned()).collect())
     }
 
@@ -157,8 +168,14 @@ mod tests {
                 measured("two", "column", 8.0, Status::Valid, better),
             ]
         };
-        assert_eq!(ratios(both(Better::Higher)).unwrap().iter().map(number).collect::<Vec<_>>(), [4.0]);
-        assert_eq!(ratios(both(Better::Lower)).unwrap().iter().map(number).collect::<Vec<_>>(), [0.25]);
+        assert_eq!(
+            ratios(both(Better::Higher)).unwrap().iter().map(number).collect::<Vec<_>>(),
+            [4.0]
+        );
+        assert_eq!(
+            ratios(both(Better::Lower)).unwrap().iter().map(number).collect::<Vec<_>>(),
+            [0.25]
+        );
     }
 
     #[test]

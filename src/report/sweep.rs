@@ -1,9 +1,11 @@
-//! Which caches serve random reads of a growing active set, of runs of `sweep`; and published figures over the size of the
-//! database in the same form.
+//! Which caches serve random reads of a growing active set, of runs of `sweep`; and published
+//! figures over the size of the database in the same form.
 
 use serde_json::json;
 
-use super::document::{Axis, Block, Cell, Chart, Column, Digits, Document, Point, Scale, Section, Series, Table};
+use super::document::{
+    Axis, Block, Cell, Chart, Column, Digits, Document, Point, Scale, Section, Series, Table,
+};
 use super::format::json;
 use super::study::conditions;
 use super::{Input, Language, Report};
@@ -18,9 +20,9 @@ pub const SCHEMA_VERSION: u32 = 1;
 const HOW_TO_READ: &str = "Random rows of the first part of a table are read, and the part grows. What a cache of c MB costs to \
 pass is fitted to the service times of each block: base + rise x (1 - c / active MB) beyond c. Shown are medians over the \
 blocks with their 95 % intervals. The tier of a plateau is what the counters say.";
-const TIMES: &str =
-    "Published service times over the size of the database: jobs / throughput where no time is printed.";
-const NO_TESTS: &str = "No test of these runs reads a part of a table that grows: 'dbdyno sweep' measures that.";
+const TIMES: &str = "Published service times over the size of the database: jobs / throughput where no time is printed.";
+const NO_TESTS: &str =
+    "No test of these runs reads a part of a table that grows: 'dbdyno sweep' measures that.";
 const FIGURE: Digits = Digits::Significant(3);
 
 /// The sweep report.
@@ -43,26 +45,37 @@ impl Report for SweepReport {
         let language = input.language;
         let names = input.platforms();
         let curves: Vec<Vec<Curve>> = input.runs.iter().map(|data| sweep(&data.tests)).collect();
-        let own = curves.iter().zip(&names).enumerate().filter(|(_, (curves, _))| !curves.is_empty());
-        let mut sections: Vec<Section> = own.map(|(at, (curves, name))| section(language, at, name, curves)).collect();
+        let own =
+            curves.iter().zip(&names).enumerate().filter(|(_, (curves, _))| !curves.is_empty());
+        let mut sections: Vec<Section> =
+            own.map(|(at, (curves, name))| section(language, at, name, curves)).collect();
         let printed = published(input.runs.iter().map(|data| (&data.run, data.tests.as_slice())));
         sections.extend(printed_sections(language, &printed));
         if sections.is_empty() {
-            sections.push(Section::new(language, "Sweep", vec![Block::Paragraph(language.phrase(NO_TESTS))]));
+            sections.push(Section::new(
+                language,
+                "Sweep",
+                vec![Block::Paragraph(language.phrase(NO_TESTS))],
+            ));
         }
         let runs = input.runs.iter().zip(&curves).filter(|(_, curves)| !curves.is_empty());
-        let studies = runs.map(|(data, curves)| json!({ "run": data.run.id, "curves": json::value(curves) }));
+        let studies =
+            runs.map(|(data, curves)| json!({ "run": data.run.id, "curves": json::value(curves) }));
         let data = json!({
             "schema_version": SCHEMA_VERSION,
             "studies": studies.collect::<Vec<_>>(),
             "published": json::value(&printed),
         });
-        Document { data: Some(data), ..Document::new(language, "Service time over active data", sections) }
+        Document {
+            data: Some(data),
+            ..Document::new(language, "Service time over active data", sections)
+        }
     }
 }
 
 fn section(language: Language, at: usize, name: &str, curves: &[Curve]) -> Section {
-    let drawn = Some(chart(language, at, curves)).filter(|chart| chart.series.iter().any(|one| !one.points.is_empty()));
+    let drawn = Some(chart(language, at, curves))
+        .filter(|chart| chart.series.iter().any(|one| !one.points.is_empty()));
     let mut blocks = vec![Block::Paragraph(language.phrase(HOW_TO_READ))];
     blocks.extend(drawn.map(Block::Drawing));
     for curve in curves {
@@ -78,8 +91,11 @@ fn section(language: Language, at: usize, name: &str, curves: &[Curve]) -> Secti
 }
 
 fn label(language: Language, curve: &Curve) -> String {
-    let evicted =
-        if curve.evicted { "past the operating system's cache" } else { "through the operating system's cache" };
+    let evicted = if curve.evicted {
+        "past the operating system's cache"
+    } else {
+        "through the operating system's cache"
+    };
     format!("{}, {}: {}", curve.workload, language.jobs(Some(curve.jobs)), language.phrase(evicted))
 }
 
@@ -95,8 +111,16 @@ fn chart(language: Language, at: usize, curves: &[Curve]) -> Chart {
         name: format!("sweep {at}"),
         language,
         title: language.phrase("Service time over active data"),
-        x: Axis { name: language.phrase("Active data"), unit: Some("MB".into()), scale: Scale::Log2 },
-        y: Axis { name: language.phrase("Service time"), unit: Some("us".into()), scale: Scale::Log10 },
+        x: Axis {
+            name: language.phrase("Active data"),
+            unit: Some("MB".into()),
+            scale: Scale::Log2,
+        },
+        y: Axis {
+            name: language.phrase("Service time"),
+            unit: Some("us".into()),
+            scale: Scale::Log10,
+        },
         series: curves.iter().enumerate().map(series).collect(),
         caption: String::new(),
     }
@@ -104,7 +128,13 @@ fn chart(language: Language, at: usize, curves: &[Curve]) -> Chart {
 
 fn point(step: &Step) -> Option<Point> {
     let us = step.us?;
-    let point = Point { x: step.active_mb, y: us.value, low: Some(us.low), high: Some(us.high), ..Point::default() };
+    let point = Point {
+        x: step.active_mb,
+        y: us.value,
+        low: Some(us.low),
+        high: Some(us.high),
+        ..Point::default()
+    };
     Some(Point { verdict: Some(step.verdict), ..point })
 }
 
@@ -126,7 +156,11 @@ fn plateaus(language: Language, at: usize, curve: &Curve) -> Table {
         Column::new("high", "MB", 1),
         Column::new("by counters", "MB", 0),
     ];
-    let mut table = Table::new(language, format!("plateaus {at} {} {} {kind}", curve.workload, curve.jobs), columns);
+    let mut table = Table::new(
+        language,
+        format!("plateaus {at} {} {} {kind}", curve.workload, curve.jobs),
+        columns,
+    );
     let verdict = curve.steps.iter().map(|step| step.verdict).max().unwrap_or(Status::Invalid);
     for plateau in &curve.plateaus {
         let row = plateau_cells(&mut table, plateau, verdict);
@@ -141,7 +175,8 @@ fn plateau_cells(table: &mut Table, plateau: &Plateau, verdict: Status) -> Vec<C
     let tier = table.language.phrase(plateau.tier.name());
     let us = ends(table, plateau.us.as_ref(), "fewer than 6 whole blocks", verdict);
     let mb = ends(table, plateau.up_to_mb.as_ref(), "no end was reached", verdict);
-    let counted = plateau.counted_mb.map(|known| known.value).ok_or_else(|| "the counters show none".into());
+    let counted =
+        plateau.counted_mb.map(|known| known.value).ok_or_else(|| "the counters show none".into());
     let counted = table.figure(counted, FIGURE, verdict);
     [Cell::text(tier)].into_iter().chain(us).chain(mb).chain([counted]).collect()
 }
@@ -158,7 +193,11 @@ fn steps(language: Language, at: usize, curve: &Curve) -> Table {
         Column::new("Blocks", "", 3),
         Column::new("Verdict", "", 2),
     ];
-    let mut table = Table::new(language, format!("steps {at} {} {} {kind}", curve.workload, curve.jobs), columns);
+    let mut table = Table::new(
+        language,
+        format!("steps {at} {} {} {kind}", curve.workload, curve.jobs),
+        columns,
+    );
     for step in &curve.steps {
         let row = step_cells(&mut table, step);
         table.rows.push(row);
@@ -171,8 +210,9 @@ fn steps(language: Language, at: usize, curve: &Curve) -> Table {
 
 fn step_cells(table: &mut Table, step: &Step) -> Vec<Cell> {
     let end = |of: fn(&Known) -> f64| step.us.as_ref().map(of).ok_or_else(|| too_few(step.blocks));
-    let [us, low, high] = [end(|known| known.value), end(|known| known.low), end(|known| known.high)]
-        .map(|value| table.figure(value, FIGURE, step.verdict));
+    let [us, low, high] =
+        [end(|known| known.value), end(|known| known.low), end(|known| known.high)]
+            .map(|value| table.figure(value, FIGURE, step.verdict));
     let unknown = |what: &'static str| move || Sentence::new(what);
     let misses = table.unjudged(step.misses_per_op.ok_or_else(unknown("the counter is not known")));
     let device = step
@@ -181,15 +221,25 @@ fn step_cells(table: &mut Table, step: &Step) -> Vec<Cell> {
         .ok_or_else(unknown("nothing was read, or the counter is not known"));
     let device = table.unjudged(device);
     let mb = Cell::Number { value: step.active_mb, digits: FIGURE, verdict: None };
-    vec![mb, us, low, high, misses, device, Cell::count(step.blocks as u32), Cell::Verdict(step.verdict)]
+    vec![
+        mb,
+        us,
+        low,
+        high,
+        misses,
+        device,
+        Cell::count(step.blocks as u32),
+        Cell::Verdict(step.verdict),
+    ]
 }
 
 /// One chart and one table for each workload that is printed at several sizes.
 fn printed_sections(language: Language, printed: &[PublishedCurve]) -> Vec<Section> {
     let mut groups: Vec<Vec<&PublishedCurve>> = Vec::new();
     for curve in printed {
-        match groups.iter_mut().find(|group| group[0].workload == curve.workload && group[0].platform == curve.platform)
-        {
+        match groups.iter_mut().find(|group| {
+            group[0].workload == curve.workload && group[0].platform == curve.platform
+        }) {
             Some(group) => group.push(curve),
             None => groups.push(vec![curve]),
         }
@@ -218,7 +268,11 @@ fn printed_chart(language: Language, at: usize, group: &[&PublishedCurve]) -> Ch
     let series = |(platform, curve): (usize, &&PublishedCurve)| Series {
         name: printed_label(language, curve),
         platform,
-        points: curve.points.iter().map(|(gb, us)| Point { x: *gb, y: *us, ..Point::default() }).collect(),
+        points: curve
+            .points
+            .iter()
+            .map(|(gb, us)| Point { x: *gb, y: *us, ..Point::default() })
+            .collect(),
         ..Series::default()
     };
     Chart {
@@ -226,21 +280,31 @@ fn printed_chart(language: Language, at: usize, group: &[&PublishedCurve]) -> Ch
         language,
         title: language.phrase("Service time over the size of the database"),
         x: Axis { name: language.phrase("Database"), unit: Some("GB".into()), scale: Scale::Log2 },
-        y: Axis { name: language.phrase("Service time"), unit: Some("us".into()), scale: Scale::Log10 },
+        y: Axis {
+            name: language.phrase("Service time"),
+            unit: Some("us".into()),
+            scale: Scale::Log10,
+        },
         series: group.iter().enumerate().map(series).collect(),
         caption: String::new(),
     }
 }
 
 fn printed_table(language: Language, at: usize, group: &[&PublishedCurve]) -> Table {
-    let columns =
-        [Column::new("Series", "", 0), Column::new("Database", "GB", 0), Column::new("Service time", "us", 0)];
+    let columns = [
+        Column::new("Series", "", 0),
+        Column::new("Database", "GB", 0),
+        Column::new("Service time", "us", 0),
+    ];
     let mut table = Table::new(language, format!("published times {at}"), columns);
     for curve in group {
         let name = printed_label(language, curve);
-        table
-            .rows
-            .extend(curve.points.iter().map(|(gb, us)| vec![Cell::text(&name), Cell::plain(*gb), Cell::plain(*us)]));
+        table.rows.extend(
+            curve
+                .points
+                .iter()
+                .map(|(gb, us)| vec![Cell::text(&name), Cell::plain(*gb), Cell::plain(*us)]),
+        );
     }
     table
 }

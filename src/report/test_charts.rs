@@ -38,7 +38,8 @@ impl<'a> Curve<'a> {
     }
 }
 
-/// Service time that one op in N exceeds, N = 2 is the median, N = 100 the 99th percentile; none without samples.
+/// Service time that one op in N exceeds, N = 2 is the median, N = 100 the 99th percentile; none
+/// without samples.
 pub fn distribution(language: Language, subject: &str, curves: &[Curve<'_>]) -> Option<Chart> {
     let series: Vec<Series> = curves
         .iter()
@@ -49,10 +50,19 @@ pub fn distribution(language: Language, subject: &str, curves: &[Curve<'_>]) -> 
         name: format!("{subject} distribution"),
         language,
         title: language.say("{subject}: distribution of service time", &[("subject", subject)]),
-        x: Axis { name: language.phrase("One op in N takes longer, N"), unit: None, scale: Scale::Log10 },
-        y: Axis { name: language.phrase("Service time"), unit: Some("us".into()), scale: Scale::Log10 },
+        x: Axis {
+            name: language.phrase("One op in N takes longer, N"),
+            unit: None,
+            scale: Scale::Log10,
+        },
+        y: Axis {
+            name: language.phrase("Service time"),
+            unit: Some("us".into()),
+            scale: Scale::Log10,
+        },
         series,
-        caption: language.phrase("N = 2 is the median, 10 the 90th, 100 the 99th percentile, 1000 the 99.9th."),
+        caption: language
+            .phrase("N = 2 is the median, 10 the 90th, 100 the 99th percentile, 1000 the 99.9th."),
     })
 }
 
@@ -61,11 +71,14 @@ fn quantiles(test: &Test) -> Vec<Point> {
     if histogram.is_empty() {
         return Vec::new();
     }
-    let steps = (0..=PER_DECADE * DECADES).map(|step| 10_f64.powf(f64::from(step) / f64::from(PER_DECADE)));
+    let steps =
+        (0..=PER_DECADE * DECADES).map(|step| 10_f64.powf(f64::from(step) / f64::from(PER_DECADE)));
     // Between the first step and the median there is little to see.
     let steps = steps.filter(|n| *n >= 1.9).chain([2.0]).collect::<Vec<_>>();
-    let mut steps: Vec<f64> =
-        steps.into_iter().filter(|n| enough_samples(test.latency().samples, 1.0 - 1.0 / n)).collect();
+    let mut steps: Vec<f64> = steps
+        .into_iter()
+        .filter(|n| enough_samples(test.latency().samples, 1.0 - 1.0 / n))
+        .collect();
     steps.sort_by(f64::total_cmp);
     let point = |n: f64| Point {
         x: n,
@@ -90,18 +103,40 @@ const OPS: Track = Track {
     unit: "ops/s",
     value: |point| (point.interval_s > 0.0).then(|| point.ops / point.interval_s),
 };
-const SESSIONS: Track =
-    Track { title: "sessions by class of event", axis: "Sessions at work or waiting", unit: "", value: |_| None };
-const P50: Track = Track { title: "p50", axis: "Service time", unit: "us", value: |point| point.p50_us };
-const P99: Track = Track { title: "p99", axis: "Service time", unit: "us", value: |point| point.p99_us };
-const BUSY: Track =
-    Track { title: "CPU busy", axis: "CPU time", unit: "%", value: |point| cpu::busy_pct(&point.metrics).ok() };
-const USER: Track =
-    Track { title: "CPU user", axis: "CPU time", unit: "%", value: |point| cpu_share(point, "os_cpu_user_s") };
-const SYSTEM: Track =
-    Track { title: "CPU sys", axis: "CPU time", unit: "%", value: |point| cpu_share(point, "os_cpu_sys_s") };
-const IOWAIT: Track =
-    Track { title: "CPU iow", axis: "CPU time", unit: "%", value: |point| cpu_share(point, "os_cpu_iowait_s") };
+const SESSIONS: Track = Track {
+    title: "sessions by class of event",
+    axis: "Sessions at work or waiting",
+    unit: "",
+    value: |_| None,
+};
+const P50: Track =
+    Track { title: "p50", axis: "Service time", unit: "us", value: |point| point.p50_us };
+const P99: Track =
+    Track { title: "p99", axis: "Service time", unit: "us", value: |point| point.p99_us };
+const BUSY: Track = Track {
+    title: "CPU busy",
+    axis: "CPU time",
+    unit: "%",
+    value: |point| cpu::busy_pct(&point.metrics).ok(),
+};
+const USER: Track = Track {
+    title: "CPU user",
+    axis: "CPU time",
+    unit: "%",
+    value: |point| cpu_share(point, "os_cpu_user_s"),
+};
+const SYSTEM: Track = Track {
+    title: "CPU sys",
+    axis: "CPU time",
+    unit: "%",
+    value: |point| cpu_share(point, "os_cpu_sys_s"),
+};
+const IOWAIT: Track = Track {
+    title: "CPU iow",
+    axis: "CPU time",
+    unit: "%",
+    value: |point| cpu_share(point, "os_cpu_iowait_s"),
+};
 const SPEED: Track = Track {
     title: "CPU speed",
     axis: "CPU time",
@@ -110,13 +145,25 @@ const SPEED: Track = Track {
 };
 
 /// What a log-structured tree writes into its files: from memory, and again by merges.
-const FLUSHED: Track =
-    Track { title: "flushed", axis: "Written", unit: "MB/s", value: |point| mb_per_s(point, "lsm_flushed_bytes") };
-const MERGED: Track =
-    Track { title: "merged", axis: "Written", unit: "MB/s", value: |point| mb_per_s(point, "lsm_merge_written_bytes") };
+const FLUSHED: Track = Track {
+    title: "flushed",
+    axis: "Written",
+    unit: "MB/s",
+    value: |point| mb_per_s(point, "lsm_flushed_bytes"),
+};
+const MERGED: Track = Track {
+    title: "merged",
+    axis: "Written",
+    unit: "MB/s",
+    value: |point| mb_per_s(point, "lsm_merge_written_bytes"),
+};
 
 fn mb_per_s(point: &SeriesPoint, bytes: &str) -> Option<f64> {
-    point.metrics.get(bytes).filter(|_| point.interval_s > 0.0).map(|bytes| bytes / 1e6 / point.interval_s)
+    point
+        .metrics
+        .get(bytes)
+        .filter(|_| point.interval_s > 0.0)
+        .map(|bytes| bytes / 1e6 / point.interval_s)
 }
 
 fn cpu_share(point: &SeriesPoint, name: &str) -> Option<f64> {
@@ -129,7 +176,8 @@ pub fn seconds(language: Language, subject: &str, curves: &[Curve<'_>]) -> Optio
     chart(language, subject, &OPS, OPS.title, series.collect())
 }
 
-/// Everything that one test recorded second by second: throughput, percentiles of service time, CPU, what a log-structured tree wrote.
+/// Everything that one test recorded second by second: throughput, percentiles of service time,
+/// CPU, what a log-structured tree wrote.
 pub fn tracks(language: Language, subject: &str, test: &Test) -> Vec<Chart> {
     let several = |title: &str, tracks: &[&Track]| {
         let series = tracks.iter().enumerate().map(|(number, track)| Series {
@@ -151,7 +199,8 @@ pub fn tracks(language: Language, subject: &str, test: &Test) -> Vec<Chart> {
 
 /// How many sessions of jobs were at each class of event, second by second; none without samples.
 pub fn session_classes(language: Language, subject: &str, test: &Test) -> Option<Chart> {
-    let classes: BTreeSet<&String> = test.series().iter().flat_map(|point| point.sessions.keys()).collect();
+    let classes: BTreeSet<&String> =
+        test.series().iter().flat_map(|point| point.sessions.keys()).collect();
     let sampled = || test.series().iter().filter(|point| !point.sessions.is_empty());
     let series = classes.into_iter().enumerate().map(|(number, class)| Series {
         name: class.clone(),
@@ -178,13 +227,23 @@ fn points(language: Language, test: &Test, track: &Track) -> Vec<Point> {
     test.series().iter().filter_map(point).collect()
 }
 
-fn chart(language: Language, subject: &str, track: &Track, title: &str, series: Vec<Series>) -> Option<Chart> {
+fn chart(
+    language: Language,
+    subject: &str,
+    track: &Track,
+    title: &str,
+    series: Vec<Series>,
+) -> Option<Chart> {
     let series: Vec<Series> = series.into_iter().filter(|series| series.points.len() > 1).collect();
     (!series.is_empty()).then(|| Chart {
         name: format!("{subject} {title}"),
         language,
         title: format!("{subject}: {}", language.phrase(title)),
-        x: Axis { name: language.phrase("Time since the start"), unit: Some("s".into()), scale: Scale::Linear },
+        x: Axis {
+            name: language.phrase("Time since the start"),
+            unit: Some("s".into()),
+            scale: Scale::Linear,
+        },
         y: Axis {
             name: language.phrase(track.axis),
             unit: (!track.unit.is_empty()).then(|| track.unit.into()),

@@ -10,7 +10,10 @@ use super::{Input, Language, Report, Subject, about, platform, profiles, test_wa
 use super::{lasting, machines, nodes};
 use crate::analysis::claims::{self, Checked, Outcome};
 use crate::analysis::{derive, interval};
-use crate::model::{Claim, Drive, Kpm, LatencySummary, Moment, RunRecord, Sentence, Status, Test, TestResult, params};
+use crate::model::{
+    Claim, Drive, Kpm, LatencySummary, Moment, RunRecord, Sentence, Status, Test, TestResult,
+    params,
+};
 
 /// `report test`.
 pub struct TestPage;
@@ -37,8 +40,14 @@ impl Report for TestPage {
         sections.push(about::method(input));
         let title = match input.tests().next().filter(|_| !several) {
             Some((run, test)) => {
-                let (run, seq, jobs) = (run.id.to_string(), test.seq().to_string(), language.jobs(test.jobs()));
-                let values = [("run", run.as_str()), ("test", &seq), ("workload", test.workload()), ("jobs", &jobs)];
+                let (run, seq, jobs) =
+                    (run.id.to_string(), test.seq().to_string(), language.jobs(test.jobs()));
+                let values = [
+                    ("run", run.as_str()),
+                    ("test", &seq),
+                    ("workload", test.workload()),
+                    ("jobs", &jobs),
+                ];
                 language.say("Run {run} test {test}: {workload} at {jobs}", &values)
             }
             None => language.phrase("Tests"),
@@ -62,16 +71,26 @@ fn page(language: Language, run: &RunRecord, test: &Test, several: bool) -> Vec<
     charts.extend(distribution(language, &subject, &Curve::by_jobs(language, &[test])));
     let part = |title: &str, blocks: Vec<Block>| {
         let title = language.phrase(title);
-        let named = language.say("Test {test}: {title}", &[("test", &test.seq().to_string()), ("title", &title)]);
+        let named = language
+            .say("Test {test}: {title}", &[("test", &test.seq().to_string()), ("title", &title)]);
         Section { title: if several { named } else { title }, blocks }
     };
     let table = |table: Table| vec![Block::Table(table)];
     let measured = |blocks: &dyn Fn(Language, &TestResult) -> Vec<Block>| {
-        test.measured().filter(|_| !test.is_empty()).map(|result| blocks(language, result)).unwrap_or_default()
+        test.measured()
+            .filter(|_| !test.is_empty())
+            .map(|result| blocks(language, result))
+            .unwrap_or_default()
     };
     let classes = session_classes(language, &subject, test).map(Block::Chart);
     let sections = [
-        part("Test", vec![Block::Facts(facts(language, run, test)), Block::Table(figures(language, run, test))]),
+        part(
+            "Test",
+            vec![
+                Block::Facts(facts(language, run, test)),
+                Block::Table(figures(language, run, test)),
+            ],
+        ),
         part("Verdict", table(reasons(language, test))),
         part("Limiter", measured(&test_waits::limits)),
         part("Load profile", measured(&test_waits::load)),
@@ -93,7 +112,8 @@ fn page(language: Language, run: &RunRecord, test: &Test, several: bool) -> Vec<
         part("What ran", code(language, run, test)),
     ];
     let has_content = |section: &Section| {
-        let is_full = |block: &Block| !matches!(block, Block::Table(table) if table.rows.is_empty());
+        let is_full =
+            |block: &Block| !matches!(block, Block::Table(table) if table.rows.is_empty());
         section.blocks.iter().any(is_full)
     };
     sections.into_iter().filter(has_content).collect()
@@ -106,12 +126,22 @@ fn facts(language: Language, run: &RunRecord, test: &Test) -> Vec<(String, Strin
         ("Asked as", test.asked_as().unwrap_or_default().to_string()),
         ("Parameters", params::assignments(test.params(), ", ")),
         ("Drive", test.drive().name().into()),
-        ("Jobs", language.count("on_nodes", test.nodes() as usize, &[("jobs", &language.jobs(test.jobs()))])),
+        (
+            "Jobs",
+            language.count(
+                "on_nodes",
+                test.nodes() as usize,
+                &[("jobs", &language.jobs(test.jobs()))],
+            ),
+        ),
         ("Target", run.target.clone()),
         ("Started", started.map(|start| language.date(start)).unwrap_or_default()),
         ("Definition", definition(language, test)),
         ("Durability", durability(language, run, test).unwrap_or_default()),
-        ("First error", test.measured().and_then(|test| test.first_error.clone()).unwrap_or_default()),
+        (
+            "First error",
+            test.measured().and_then(|test| test.first_error.clone()).unwrap_or_default(),
+        ),
     ];
     facts.retain(|(_, value)| !value.is_empty());
     facts.into_iter().map(|(name, value)| (language.phrase(name), value)).collect()
@@ -132,12 +162,16 @@ fn durability(language: Language, run: &RunRecord, test: &Test) -> Option<String
 
 fn definition(language: Language, test: &Test) -> String {
     let values = [("revision", test.revision().to_string()), ("hash", test.hash().to_string())];
-    language.say("revision {revision}, hash {hash}", &values.each_ref().map(|(name, value)| (*name, value.as_str())))
+    language.say(
+        "revision {revision}, hash {hash}",
+        &values.each_ref().map(|(name, value)| (*name, value.as_str())),
+    )
 }
 
 fn new(language: Language, name: &str, heads: &[(&str, &str)]) -> Table {
-    let column =
-        |(position, &(name, unit)): (usize, &(&str, &str))| Column::new(name, unit, u8::from(position > 2) * 3);
+    let column = |(position, &(name, unit)): (usize, &(&str, &str))| {
+        Column::new(name, unit, u8::from(position > 2) * 3)
+    };
     Table::new(language, name, heads.iter().enumerate().map(column))
 }
 
@@ -151,7 +185,8 @@ fn figures(language: Language, run: &RunRecord, test: &Test) -> Table {
     };
     add(language.phrase("KPM"), kpm(test), &test.kpm().unit);
     if let Some(Kpm { unit, .. }) = test.second() {
-        let value = test.second_value().ok_or_else(|| "the counter of the KPM is not known here".into());
+        let value =
+            test.second_value().ok_or_else(|| "the counter of the KPM is not known here".into());
         add(language.phrase("Second metric"), value, unit);
     }
     let interval = interval::of_test(test).ok().map(|interval| 100.0 * interval.fraction);
@@ -171,7 +206,8 @@ fn figures(language: Language, run: &RunRecord, test: &Test) -> Table {
     for (name, us) in own_tail(run, test) {
         add(language.say("Our own loop {which}", &[("which", name)]), Ok(us), "us");
     }
-    let response = test.measured().and_then(|result| result.open.as_ref()).map(|open| &open.response);
+    let response =
+        test.measured().and_then(|result| result.open.as_ref()).map(|open| &open.response);
     for (name, us) in response.map(percentiles).into_iter().flatten() {
         let which = language.phrase(name);
         let value = us.ok_or_else(|| no_percentile(test).into());
@@ -202,14 +238,22 @@ fn reasons(language: Language, test: &Test) -> Table {
     let mut table = new(language, "verdict", &[("Verdict", ""), ("Reason", ""), ("Text", "")]);
     if test.verdict().reasons.is_empty() {
         let text = "contract and cross-check held, nothing lowers the verdict";
-        table.rows.push(vec![Cell::Verdict(test.status()), Cell::Empty, Cell::text(language.phrase(text))]);
+        table.rows.push(vec![
+            Cell::Verdict(test.status()),
+            Cell::Empty,
+            Cell::text(language.phrase(text)),
+        ]);
     }
     for reason in &test.verdict().reasons {
         let status = match reason.status {
             Status::Valid => Cell::text(language.phrase("note")),
             status => Cell::Verdict(status),
         };
-        table.rows.push(vec![status, Cell::text(reason.code.as_str()), Cell::text(language.reason(reason))]);
+        table.rows.push(vec![
+            status,
+            Cell::text(reason.code.as_str()),
+            Cell::text(language.reason(reason)),
+        ]);
     }
     table
 }
@@ -219,7 +263,11 @@ fn metrics(language: Language, test: &Test) -> Table {
     let mut table = new(language, "metrics", &[("Metric", ""), ("Value", ""), ("Unit", "")]);
     for figure in derive(test).0 {
         let cell = table.figure(figure.value, RATE, test.status());
-        table.rows.push(vec![Cell::text(language.phrase(figure.title)), cell, Cell::text(figure.unit)]);
+        table.rows.push(vec![
+            Cell::text(language.phrase(figure.title)),
+            cell,
+            Cell::text(figure.unit),
+        ]);
     }
     table
 }
@@ -227,7 +275,9 @@ fn metrics(language: Language, test: &Test) -> Table {
 /// The selection of the plan that the test belongs to.
 fn selection<'a>(run: &'a RunRecord, test: &Test) -> Option<&'a Value> {
     let selections = run.plan["selections"].as_array()?;
-    let is_it = |selection: &&Value| selection["hash"] == test.hash() && selection["workload"] == test.workload();
+    let is_it = |selection: &&Value| {
+        selection["hash"] == test.hash() && selection["workload"] == test.workload()
+    };
     selections.iter().find(is_it)
 }
 
@@ -236,7 +286,8 @@ fn claims(language: Language, run: &RunRecord, test: &Test) -> Vec<Block> {
         let claims = selection(run, test)?.get(list)?;
         serde_json::from_value::<Vec<Claim>>(claims.clone()).ok()
     };
-    let (Some(result), Some(contract), Some(crosscheck)) = (test.measured(), stored("contract"), stored("crosscheck"))
+    let (Some(result), Some(contract), Some(crosscheck)) =
+        (test.measured(), stored("contract"), stored("crosscheck"))
     else {
         let text = "This run's plan holds no claims; the verdict says what did not hold.";
         return vec![Block::Paragraph(language.phrase(text))];
@@ -253,7 +304,9 @@ fn claims(language: Language, run: &RunRecord, test: &Test) -> Vec<Block> {
         }
     }
     match table.rows.is_empty() {
-        true => vec![Block::Paragraph(language.phrase("This workload claims nothing about counters on this engine."))],
+        true => vec![Block::Paragraph(
+            language.phrase("This workload claims nothing about counters on this engine."),
+        )],
         false => vec![Block::Table(table)],
     }
 }
@@ -276,12 +329,26 @@ fn claim_row(kind: &str, checked: Checked, table: &mut Table) -> Vec<Cell> {
 }
 
 fn parts(language: Language, run: &RunRecord, test: &Test) -> Vec<Block> {
-    let line = Line { run, test, times: 1, known: interval::of_test(test), derived: derive(test), language };
+    let line = Line {
+        run,
+        test,
+        times: 1,
+        known: interval::of_test(test),
+        derived: derive(test),
+        language,
+    };
     parts_table(language, "parts", &[line]).into_iter().map(Block::Table).collect()
 }
 
 fn job_figures(language: Language, test: &Test) -> Table {
-    let heads = [("Job", ""), ("Ops", ""), ("Rate", "ops/s"), ("Units", ""), ("Errors", ""), ("Elapsed", "s")];
+    let heads = [
+        ("Job", ""),
+        ("Ops", ""),
+        ("Rate", "ops/s"),
+        ("Units", ""),
+        ("Errors", ""),
+        ("Elapsed", "s"),
+    ];
     let mut table = new(language, "jobs", &heads);
     for job in test.job_figures() {
         let whole = |value: f64| Cell::Number { value, digits: Digits::Decimals(0), verdict: None };
@@ -289,22 +356,35 @@ fn job_figures(language: Language, test: &Test) -> Table {
         let units = table.unjudged(Ok(job.units));
         let elapsed = table.unjudged(Ok(job.elapsed_s));
         let errors = whole(job.tally.error_count() as f64);
-        table.rows.push(vec![Cell::count(job.job), whole(job.tally.ops as f64), rate, units, errors, elapsed]);
+        table.rows.push(vec![
+            Cell::count(job.job),
+            whole(job.tally.ops as f64),
+            rate,
+            units,
+            errors,
+            elapsed,
+        ]);
     }
     table
 }
 
 /// Differences of every counter over the whole test and over the window.
 fn counters(language: Language, test: &Test) -> Table {
-    let mut table = new(language, "counters", &[("Counter", ""), ("Whole test", ""), ("Window", "")]);
+    let mut table =
+        new(language, "counters", &[("Counter", ""), ("Whole test", ""), ("Window", "")]);
     let Some(test) = test.measured() else { return table };
-    let mut names: Vec<&String> = test.counters.0.keys().chain(test.window_counters.0.keys()).collect();
+    let mut names: Vec<&String> =
+        test.counters.0.keys().chain(test.window_counters.0.keys()).collect();
     names.sort();
     names.dedup();
     for name in names {
-        let cell = |table: &mut Table, value: Option<f64>| table.unjudged(value.ok_or_else(|| "not read then".into()));
-        let (whole, window) =
-            (cell(&mut table, test.counters.get(name)), cell(&mut table, test.window_counters.get(name)));
+        let cell = |table: &mut Table, value: Option<f64>| {
+            table.unjudged(value.ok_or_else(|| "not read then".into()))
+        };
+        let (whole, window) = (
+            cell(&mut table, test.counters.get(name)),
+            cell(&mut table, test.window_counters.get(name)),
+        );
         table.rows.push(vec![Cell::text(name), whole, window]);
     }
     table
@@ -312,7 +392,11 @@ fn counters(language: Language, test: &Test) -> Table {
 
 /// When all probes were read, and what that cost.
 fn snapshots(language: Language, test: &Test) -> Table {
-    let mut table = new(language, "snapshots", &[("Moment", ""), ("At", "s"), ("Cost", "ms"), ("Counters", "")]);
+    let mut table = new(
+        language,
+        "snapshots",
+        &[("Moment", ""), ("At", "s"), ("Cost", "ms"), ("Counters", "")],
+    );
     for snapshot in test.snapshots() {
         let moment = match snapshot.moment {
             Moment::Begin => "begin",
@@ -332,9 +416,13 @@ fn snapshots(language: Language, test: &Test) -> Table {
 fn code(language: Language, run: &RunRecord, test: &Test) -> Vec<Block> {
     let pieces = selection(run, test).and_then(|selection| selection["sql"].as_array());
     let text = |piece: &Value, name: &str| piece[name].as_str().unwrap_or_default().to_string();
-    let block = |piece: &Value| Block::Code(Code { caption: text(piece, "caption"), text: text(piece, "sql") });
+    let block = |piece: &Value| {
+        Block::Code(Code { caption: text(piece, "caption"), text: text(piece, "sql") })
+    };
     match pieces {
         Some(pieces) => pieces.iter().map(block).collect(),
-        None => vec![Block::Paragraph(language.phrase("This run's plan holds no SQL of this test."))],
+        None => {
+            vec![Block::Paragraph(language.phrase("This run's plan holds no SQL of this test."))]
+        }
     }
 }

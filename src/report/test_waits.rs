@@ -1,5 +1,6 @@
-//! What the sessions of a test did and what the database did for it, in the order of the reports that database administrators
-//! know: load profile, time model, top events, statements, input and output, log.
+//! What the sessions of a test did and what the database did for it, in the order of the reports
+//! that database administrators know: load profile, time model, top events, statements, input and
+//! output, log.
 
 use super::Language;
 use super::columns::RATE;
@@ -35,8 +36,11 @@ fn gain_cell(language: Language, gain: f64, bound: Bound) -> Cell {
 /// What the test did per second and per transaction.
 pub fn load(language: Language, result: &TestResult) -> Vec<Block> {
     let per = if result.window.commits > 0 { "Per transaction" } else { "Per op" };
-    let mut table =
-        table(language, "load profile", &[("Load profile", ""), ("Unit", ""), ("Per second", ""), (per, "")]);
+    let mut table = table(
+        language,
+        "load profile",
+        &[("Load profile", ""), ("Unit", ""), ("Per second", ""), (per, "")],
+    );
     for LoadLine { title, unit, per_s, per_transaction } in load_profile(result) {
         let (per_s, per_transaction) = (table.unjudged(per_s), table.unjudged(per_transaction));
         table.rows.push(vec![
@@ -52,16 +56,29 @@ pub fn load(language: Language, result: &TestResult) -> Vec<Block> {
 /// The causes that limit the test, each with the next experiment and what it should bring.
 pub fn limits(language: Language, result: &TestResult) -> Vec<Block> {
     let found = limiters(result);
-    let said = result.explained.iter().flat_map(|explained| std::iter::once(explained).chain(&explained.further));
+    let said = result
+        .explained
+        .iter()
+        .flat_map(|explained| std::iter::once(explained).chain(&explained.further));
     let tried = said.map(|explained| {
-        Block::Paragraph(format!("{} {}.", language.phrase("Tried:"), language.sentence(&told(explained))))
+        Block::Paragraph(format!(
+            "{} {}.",
+            language.phrase("Tried:"),
+            language.sentence(&told(explained))
+        ))
     });
     if found.is_empty() {
-        let none = "No cause takes a tenth of the jobs' time, as far as it can be measured: not found.";
+        let none =
+            "No cause takes a tenth of the jobs' time, as far as it can be measured: not found.";
         return vec![Block::Paragraph(language.phrase(none))];
     }
-    let heads =
-        [("Limit", ""), ("Share of the time", "%"), ("Evidence", ""), ("Next experiment", ""), ("Expected gain", "%")];
+    let heads = [
+        ("Limit", ""),
+        ("Share of the time", "%"),
+        ("Evidence", ""),
+        ("Next experiment", ""),
+        ("Expected gain", "%"),
+    ];
     let mut table = table(language, "limiter", &heads);
     for limiter in &found {
         let next = experiment(result, limiter);
@@ -94,8 +111,9 @@ pub fn times(language: Language, result: &TestResult) -> Vec<Block> {
         Block::Table(table)
     });
     let processors = time_model::of_processors(result);
-    let processors = (!processors.is_empty())
-        .then(|| Block::Table(parts(language, "time of processors", "Time of the processors", &processors)));
+    let processors = (!processors.is_empty()).then(|| {
+        Block::Table(parts(language, "time of processors", "Time of the processors", &processors))
+    });
     let none = sampled.is_none().then(|| Block::Paragraph(not_sampled(language, result)));
     jobs.into_iter().chain(none).chain(processors).collect()
 }
@@ -134,13 +152,17 @@ pub fn events(language: Language, result: &TestResult) -> Vec<Block> {
         Some(_) => {
             "Time on processors and waiting for one is the kernel's account of each session; the waits that samples saw share the rest."
         }
-        None => "Time on processors is an estimate, too: the kernel's account of the sessions cannot be had here.",
+        None => {
+            "Time on processors is an estimate, too: the kernel's account of the sessions cannot be had here."
+        }
     };
     jobs.remarks = vec![how_sampled(language, waits), language.phrase(exact)];
     jobs.remarks.extend(waits.missing.iter().map(|line| language.phrase(line)));
-    let server = event_table(language, "events of the server", &of_server, (waits, result.window_s));
+    let server =
+        event_table(language, "events of the server", &of_server, (waits, result.window_s));
     let is_full = |table: &Table| !table.rows.is_empty();
-    let heading = (is_full(&server)).then(|| Block::Paragraph(language.phrase("The server's own processes:")));
+    let heading = (is_full(&server))
+        .then(|| Block::Paragraph(language.phrase("The server's own processes:")));
     let server = Some(server).filter(is_full).map(Block::Table);
     std::iter::once(Block::Table(jobs)).chain(heading).chain(server).collect()
 }
@@ -148,18 +170,38 @@ pub fn events(language: Language, result: &TestResult) -> Vec<Block> {
 fn how_sampled(language: Language, waits: &Waits) -> String {
     let number = |value: f64| language.number(value, Digits::Significant(3));
     let of_a_processor = |seconds: f64| number(100.0 * seconds / waits.cost.elapsed_s);
-    let (own, server) =
-        (of_a_processor(waits.cost.own_cpu_s), waits.cost.server_cpu_s.map_or("-".into(), of_a_processor));
-    let (samples, due, period) = (waits.samples.to_string(), waits.due.to_string(), number(1e3 * waits.period_s));
-    let values =
-        [("samples", samples.as_str()), ("due", &due), ("period", &period), ("own", &own), ("server", &server)];
+    let (own, server) = (
+        of_a_processor(waits.cost.own_cpu_s),
+        waits.cost.server_cpu_s.map_or("-".into(), of_a_processor),
+    );
+    let (samples, due, period) =
+        (waits.samples.to_string(), waits.due.to_string(), number(1e3 * waits.period_s));
+    let values = [
+        ("samples", samples.as_str()),
+        ("due", &due),
+        ("period", &period),
+        ("own", &own),
+        ("server", &server),
+    ];
     let text = "Estimates by sampling: {samples} samples (due: {due}, every {period} ms), each of which stands for an equal part of \
                 the window. Cost: {own} % of a processor here, {server} % in the database.";
     language.say(text, &values)
 }
 
-fn event_table(language: Language, name: &str, counts: &[&EventCount], (waits, window_s): (&Waits, f64)) -> Table {
-    let heads = [("Event", ""), ("Class", ""), ("Activity", ""), ("Time", "s"), ("Sessions", ""), ("Share", "%")];
+fn event_table(
+    language: Language,
+    name: &str,
+    counts: &[&EventCount],
+    (waits, window_s): (&Waits, f64),
+) -> Table {
+    let heads = [
+        ("Event", ""),
+        ("Class", ""),
+        ("Activity", ""),
+        ("Time", "s"),
+        ("Sessions", ""),
+        ("Share", "%"),
+    ];
     let mut table = table(language, name, &heads);
     let figures = |weight: f64, share: f64| {
         let seconds = Cell::plain(waits.seconds(weight, window_s));
@@ -169,12 +211,19 @@ fn event_table(language: Language, name: &str, counts: &[&EventCount], (waits, w
         let event = &count.event;
         let texts = [&event.name, &event.class].map(Cell::text);
         let activity = Cell::text(language.phrase(event.activity.name()));
-        table.rows.push(texts.into_iter().chain([activity]).chain(figures(waits.weight(count), count.share)).collect());
+        table.rows.push(
+            texts
+                .into_iter()
+                .chain([activity])
+                .chain(figures(waits.weight(count), count.share))
+                .collect(),
+        );
     }
     let others = &counts[counts.len().min(TOP)..];
     if !others.is_empty() {
-        let (weight, share) =
-            others.iter().fold((0.0, 0.0), |(all, share), one| (all + waits.weight(one), share + one.share));
+        let (weight, share) = others
+            .iter()
+            .fold((0.0, 0.0), |(all, share), one| (all + waits.weight(one), share + one.share));
         let texts = [Cell::text(language.phrase("others")), Cell::Empty, Cell::Empty];
         table.rows.push(texts.into_iter().chain(figures(weight, share)).collect());
     }
@@ -190,7 +239,9 @@ pub fn log(language: Language, result: &TestResult) -> Vec<Block> {
     });
     let text = match (&log.missing, log.lines.is_empty()) {
         (Some(why), _) => Block::Paragraph(language.phrase(why)),
-        (None, true) => Block::Paragraph(language.phrase("The server logged nothing during the test.")),
+        (None, true) => {
+            Block::Paragraph(language.phrase("The server logged nothing during the test."))
+        }
         (None, false) => {
             let more = language.say("{count} more lines", &[("count", &log.left_out.to_string())]);
             let rest = (log.left_out > 0).then_some(more);
@@ -209,13 +260,20 @@ pub fn log(language: Language, result: &TestResult) -> Vec<Block> {
 fn kept_there(language: Language, kept: &RepositorySnapshots) -> String {
     let shown = |number: &Option<String>| number.clone().unwrap_or_else(|| "-".into());
     let (begin, end) = (shown(&kept.begin), shown(&kept.end));
-    let pairs = [("repository", kept.repository.as_str()), ("begin", begin.as_str()), ("end", end.as_str())];
-    let text =
-        language.say("Snapshots of the repository {repository}: {begin} before the test, {end} after it", &pairs);
+    let pairs = [
+        ("repository", kept.repository.as_str()),
+        ("begin", begin.as_str()),
+        ("end", end.as_str()),
+    ];
+    let text = language.say(
+        "Snapshots of the repository {repository}: {begin} before the test, {end} after it",
+        &pairs,
+    );
     kept.missing.as_ref().map_or(text.clone(), |why| format!("{text} ({why})"))
 }
 
-/// Two tests beside one another: who they are, load, time, events, with the second in terms of the first.
+/// Two tests beside one another: who they are, load, time, events, with the second in terms of the
+/// first.
 pub fn beside(language: Language, tests: Pair<'_>) -> Vec<Block> {
     let identity = identity(language, tests);
     let [a, b] = tests.map(|(_, _, result)| load_profile(result));
@@ -223,10 +281,13 @@ pub fn beside(language: Language, tests: Pair<'_>) -> Vec<Block> {
     for line in &a {
         let other = b.iter().find(|other| (other.title, other.unit) == (line.title, line.unit));
         let values = [line.per_s.clone().ok(), other.and_then(|other| other.per_s.clone().ok())];
-        let name = format!("{} {}", language.phrase(line.title), language.phrase(line.unit)).trim_end().to_string();
+        let name = format!("{} {}", language.phrase(line.title), language.phrase(line.unit))
+            .trim_end()
+            .to_string();
         push_pair(&mut load, name, values, |a, b| (a != 0.0).then(|| b / a));
     }
-    let mut time = pair_table(language, "time models", "Share of the jobs' time, %", tests, "Difference");
+    let mut time =
+        pair_table(language, "time models", "Share of the jobs' time, %", tests, "Difference");
     let [a, b] = tests.map(|(_, _, result)| {
         result.waits.as_ref().map(|waits| time_model::of_jobs(result, waits)).unwrap_or_default()
     });
@@ -235,14 +296,25 @@ pub fn beside(language: Language, tests: Pair<'_>) -> Vec<Block> {
         &named(&a, |part| (language.phrase(part.title), part.share)),
         &named(&b, |part| (language.phrase(part.title), part.share)),
     );
-    let mut events =
-        pair_table(language, "events beside", "Share of the time at work or waiting, %", tests, "Difference");
+    let mut events = pair_table(
+        language,
+        "events beside",
+        "Share of the time at work or waiting, %",
+        tests,
+        "Difference",
+    );
     let [a, b] = tests.map(|(_, _, result)| {
         let counts = result.waits.iter().flat_map(Waits::of_jobs).take(TOP);
-        counts.map(|count| (format!("{}: {}", count.event.class, count.event.name), count.share)).collect::<Vec<_>>()
+        counts
+            .map(|count| (format!("{}: {}", count.event.class, count.event.name), count.share))
+            .collect::<Vec<_>>()
     });
     push_shares(&mut events, &a, &b);
-    [identity, load, time, events].into_iter().filter(|table| !table.rows.is_empty()).map(Block::Table).collect()
+    [identity, load, time, events]
+        .into_iter()
+        .filter(|table| !table.rows.is_empty())
+        .map(Block::Table)
+        .collect()
 }
 
 fn named<T>(items: &[T], pair: impl Fn(&T) -> (String, f64)) -> Vec<(String, f64)> {
@@ -256,14 +328,22 @@ fn label(tests: Pair<'_>, which: usize) -> String {
 
 fn identity(language: Language, tests: Pair<'_>) -> Table {
     let heads = [language.phrase("Test"), label(tests, 0), label(tests, 1)];
-    let mut table = Table::new(language, "tests beside", heads.into_iter().map(|head| Column::new(head, "", 0)));
+    let mut table = Table::new(
+        language,
+        "tests beside",
+        heads.into_iter().map(|head| Column::new(head, "", 0)),
+    );
     let mut text = |name: &str, of: &dyn Fn(&Test) -> Cell| {
         table.rows.push(vec![Cell::text(language.phrase(name)), of(tests[0].1), of(tests[1].1)]);
     };
     text("Workload", &|test| Cell::text(test.workload()));
     text("Jobs", &|test| Cell::count_if_known(test.jobs()));
     text("KPM", &|test| {
-        test.kpm_value().map_or(Cell::Empty, |value| Cell::Number { value, digits: RATE, verdict: Some(test.status()) })
+        test.kpm_value().map_or(Cell::Empty, |value| Cell::Number {
+            value,
+            digits: RATE,
+            verdict: Some(test.status()),
+        })
     });
     text("Unit", &|test| Cell::text(test.kpm().unit.as_str()));
     text("Verdict", &|test| Cell::Verdict(test.status()));
@@ -275,7 +355,12 @@ fn pair_table(language: Language, name: &str, head: &str, tests: Pair<'_>, last:
     Table::new(language, name, heads.into_iter().map(|head| Column::new(head, "", 0)))
 }
 
-fn push_pair(table: &mut Table, name: String, [a, b]: [Option<f64>; 2], last: impl Fn(f64, f64) -> Option<f64>) {
+fn push_pair(
+    table: &mut Table,
+    name: String,
+    [a, b]: [Option<f64>; 2],
+    last: impl Fn(f64, f64) -> Option<f64>,
+) {
     if a.is_none() && b.is_none() {
         return;
     }

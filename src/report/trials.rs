@@ -3,7 +3,9 @@
 use serde::Serialize;
 
 use super::columns::RATE;
-use super::document::{Block, Cell, Checks, Column, Digits, Document, Outcome as Check, Section, Table};
+use super::document::{
+    Block, Cell, Checks, Column, Digits, Document, Outcome as Check, Section, Table,
+};
 use super::format::json;
 use super::{Input, Language, Report, Subject, compare};
 use crate::analysis::compare::{Difference, Side, differences};
@@ -52,8 +54,13 @@ impl Report for TrialsReport {
     fn build(&self, input: &Input) -> Document {
         let names = input.platforms();
         let sides = input.runs.iter().zip(&names);
-        let sides =
-            sides.map(|(data, name)| Side { name, run: &data.run, tests: &data.tests, price: None, noise: None });
+        let sides = sides.map(|(data, name)| Side {
+            name,
+            run: &data.run,
+            tests: &data.tests,
+            price: None,
+            noise: None,
+        });
         let sides: Vec<Side<'_>> = sides.collect();
         let [base, other] = sides.as_slice() else { return Document::default() };
         let margin = base.run.plan["margin"].as_f64().unwrap_or(MARGIN);
@@ -75,7 +82,13 @@ impl Report for TrialsReport {
 pub fn rows_of(input: &Input) -> Vec<Row> {
     let [base, other] = input.runs.as_slice() else { return Vec::new() };
     let plan = &base.run.plan;
-    rows(&base.tests, &other.tests, plan["margin"].as_f64().unwrap_or(MARGIN), Method::of_plan(plan)).1
+    rows(
+        &base.tests,
+        &other.tests,
+        plan["margin"].as_f64().unwrap_or(MARGIN),
+        Method::of_plan(plan),
+    )
+    .1
 }
 
 /// All that is said.
@@ -100,7 +113,11 @@ impl Found<'_> {
         let figures = vec![Block::Paragraph(how), Block::Table(self.table(language))];
         let sections = [
             Section::new(language, "Figures", figures),
-            Section::new(language, "What differs", compare::differences(&self.differences, language, "differences")),
+            Section::new(
+                language,
+                "What differs",
+                compare::differences(&self.differences, language, "differences"),
+            ),
             Section::new(language, "How it was measured", vec![Block::Facts(self.facts(language))]),
         ];
         Document {
@@ -119,22 +136,25 @@ impl Found<'_> {
             let count = self.rows.iter().filter(|row| row.outcome == outcome).count();
             format!("{count} {}", self.said(language, outcome))
         };
-        let all = [Outcome::Better, Outcome::Worse, Outcome::Equal, Outcome::Undecided].map(said).join(", ");
+        let all = [Outcome::Better, Outcome::Worse, Outcome::Equal, Outcome::Undecided]
+            .map(said)
+            .join(", ");
         language.say("Figures of B: {counts}.", &[("counts", &all)])
     }
 
     fn said(&self, language: Language, outcome: Outcome) -> String {
         match outcome {
-            Outcome::Equal => {
-                language.sentence(&Sentence::new("equal within {margin%}").with("margin", self.rule.margin))
-            }
+            Outcome::Equal => language.sentence(
+                &Sentence::new("equal within {margin%}").with("margin", self.rule.margin),
+            ),
             other => language.phrase(other.name()),
         }
     }
 
     /// The outcome of a row, with what an open one needs.
     fn outcome(&self, language: Language, row: &Row) -> String {
-        let minutes = |min: f64| Sentence::new("undecided: about {min} more min").with("min", min.ceil());
+        let minutes =
+            |min: f64| Sentence::new("undecided: about {min} more min").with("min", min.ceil());
         match (row.outcome, row.more_min) {
             (Outcome::Undecided, Some(min)) => language.sentence(&minutes(min)),
             (outcome, _) => self.said(language, outcome),
@@ -156,8 +176,11 @@ impl Found<'_> {
             ("left out", 3),
             ("Verdict", 2),
         ];
-        let mut table =
-            Table::new(language, "figures", columns.map(|(name, priority)| Column::new(name, "", priority)));
+        let mut table = Table::new(
+            language,
+            "figures",
+            columns.map(|(name, priority)| Column::new(name, "", priority)),
+        );
         for row in &self.rows {
             let cells = self.cells(row, &mut table);
             table.rows.push(cells);
@@ -169,8 +192,13 @@ impl Found<'_> {
     fn cells(&self, row: &Row, table: &mut Table) -> Vec<Cell> {
         let language = table.language;
         let unused = || Sentence::new("no trial can be used");
-        let too_few =
-            || Sentence::count(self.rule.fewest_blocks(), "one block is needed", "at least {count} blocks are needed");
+        let too_few = || {
+            Sentence::count(
+                self.rule.fewest_blocks(),
+                "one block is needed",
+                "at least {count} blocks are needed",
+            )
+        };
         let mut figure = |value: Option<f64>, digits, why: &dyn Fn() -> Sentence| {
             table.figure(value.ok_or_else(why), digits, row.verdict)
         };
@@ -198,10 +226,12 @@ impl Found<'_> {
 
     fn facts(&self, language: Language) -> Vec<(String, String)> {
         let run = |side: &Side<'_>| {
-            let set = side.run.labels.get(SETTINGS).map(|set| format!(", {set}")).unwrap_or_default();
+            let set =
+                side.run.labels.get(SETTINGS).map(|set| format!(", {set}")).unwrap_or_default();
             format!("{}: {}{set}", side.run.id, side.run.target)
         };
-        let level = Sentence::new("{level%} each, 95 % together").with("level", 1.0 - self.rule.alpha());
+        let level =
+            Sentence::new("{level%} each, 95 % together").with("level", 1.0 - self.rule.alpha());
         let seed = self.base.run.seed.map_or_else(String::new, |seed| seed.to_string());
         let margin = Sentence::new("{margin%}").with("margin", self.rule.margin);
         let facts = [

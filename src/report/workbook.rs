@@ -35,7 +35,8 @@ impl Report for FullWorkbook {
     }
 }
 
-/// Rows of the table; the rest is in the results file ('runs export'). A workbook of this size opens in seconds.
+/// Rows of the table; the rest is in the results file ('runs export'). A workbook of this size
+/// opens in seconds.
 const MOST_ROWS: usize = 20_000;
 
 /// Name, unit, priority (see `Column`).
@@ -58,7 +59,11 @@ fn series(input: &Input) -> Option<Section> {
     let column = |&(name, unit, priority): &(&str, &str, u8)| Column::new(name, unit, priority);
     let language = input.language;
     let mut table = Table::new(language, "series", COLUMNS.iter().map(column));
-    let points = || input.tests().flat_map(|(run, test)| test.series().iter().map(move |point| (run, test, point)));
+    let points = || {
+        input
+            .tests()
+            .flat_map(|(run, test)| test.series().iter().map(move |point| (run, test, point)))
+    };
     for (run, test, point) in points().take(MOST_ROWS) {
         let row = row(&mut table, run, test, point);
         table.rows.push(row);
@@ -67,7 +72,8 @@ fn series(input: &Input) -> Option<Section> {
     if left_out > 0 {
         table.remarks.push(language.count("rows_left_out", left_out, &[]));
     }
-    (!table.rows.is_empty()).then(|| Section::new(language, "Raw series", vec![Block::Table(table)]))
+    (!table.rows.is_empty())
+        .then(|| Section::new(language, "Raw series", vec![Block::Table(table)]))
 }
 
 fn row(table: &mut Table, run: &RunRecord, test: &Test, point: &SeriesPoint) -> Vec<Cell> {
@@ -78,7 +84,9 @@ fn row(table: &mut Table, run: &RunRecord, test: &Test, point: &SeriesPoint) -> 
         None => table.unknown("too few timed ops in this second"),
     };
     let (p50, p99) = (percentile(point.p50_us), percentile(point.p99_us));
-    let rate = |count: f64| if point.interval_s > 0.0 { judged(count / point.interval_s) } else { Cell::Empty };
+    let rate = |count: f64| {
+        if point.interval_s > 0.0 { judged(count / point.interval_s) } else { Cell::Empty }
+    };
     vec![
         Cell::text(run.id.to_string()),
         Cell::count(test.seq()),

@@ -8,8 +8,8 @@ use super::samples::Samples;
 use super::sessions::SessionLog;
 use crate::engine::Deal;
 use crate::model::{
-    Background, Beside, Counters, DriverFigures, Facts, JobFigures, LatencySummary, Moment, Offer, OpenLoop,
-    PartFigures, PartPlan, Precision, SeriesPoint, Snapshot, Tally, TestResult, TestSpec,
+    Background, Beside, Counters, DriverFigures, Facts, JobFigures, LatencySummary, Moment, Offer,
+    OpenLoop, PartFigures, PartPlan, Precision, SeriesPoint, Snapshot, Tally, TestResult, TestSpec,
 };
 use crate::stats::LatencyHistogram;
 use crate::stats::batch_means::mean_interval;
@@ -59,12 +59,17 @@ pub struct Raw {
 /// If an expression of the workload (`work`) cannot be evaluated.
 pub fn assemble(spec: &TestSpec<'_>, mut raw: Raw) -> Result<TestResult, String> {
     let selection = spec.selection;
-    let units_per_op =
-        selection.parts.iter().map(|part| part_units(part, &raw.facts)).collect::<Result<Vec<_>, _>>()?;
+    let units_per_op = selection
+        .parts
+        .iter()
+        .map(|part| part_units(part, &raw.facts))
+        .collect::<Result<Vec<_>, _>>()?;
     let jobs = job_figures(&raw.jobs, &units_per_op);
     let node_figures = nodes::node_figures(&mut raw, &jobs);
     let window = merged(jobs.iter().map(|job| &job.tally));
-    let per_s = |count: &dyn Fn(&JobFigures) -> f64| -> f64 { jobs.iter().map(|job| rate(count(job), job)).sum() };
+    let per_s = |count: &dyn Fn(&JobFigures) -> f64| -> f64 {
+        jobs.iter().map(|job| rate(count(job), job)).sum()
+    };
     let (open_s, close_s) = window_edges(&raw);
     let counters = whole_test_counters(&raw);
     let mut series = series(&raw, &units_per_op, open_s, close_s);
@@ -85,7 +90,13 @@ pub fn assemble(spec: &TestSpec<'_>, mut raw: Raw) -> Result<TestResult, String>
         precision,
         latency: latency_of(raw.jobs.iter().map(|(_, log)| log), &window),
         open: spec.offer.map(|offer| open_loop(offer, &raw.jobs)),
-        latency_stride: raw.jobs.iter().filter_map(|(_, log)| log.slices.last()).map(|s| s.stride).max().unwrap_or(1),
+        latency_stride: raw
+            .jobs
+            .iter()
+            .filter_map(|(_, log)| log.slices.last())
+            .map(|s| s.stride)
+            .max()
+            .unwrap_or(1),
         parts: part_figures(&selection.parts, &raw.jobs, &jobs),
         series,
         window_counters: difference(&raw.snapshots, Moment::WindowOpen, Moment::WindowClose),
@@ -107,7 +118,11 @@ pub fn assemble(spec: &TestSpec<'_>, mut raw: Raw) -> Result<TestResult, String>
 /// What ran beside the test: its figures in the window, and whether it was there all the time.
 fn beside(background: &Background, raw: &Raw) -> Result<Beside, String> {
     let selection = &background.selection;
-    let units = selection.parts.iter().map(|part| part_units(part, &raw.facts)).collect::<Result<Vec<_>, _>>()?;
+    let units = selection
+        .parts
+        .iter()
+        .map(|part| part_units(part, &raw.facts))
+        .collect::<Result<Vec<_>, _>>()?;
     let jobs = job_figures(&raw.background, &units);
     let tally = merged(jobs.iter().map(|job| &job.tally));
     let latency = latency_of(raw.background.iter().map(|(_, log)| log), &tally);
@@ -115,7 +130,9 @@ fn beside(background: &Background, raw: &Raw) -> Result<Beside, String> {
     // Without a warm-up threads start a moment after the gate opened.
     let moment_s = UNCOVERED * (close_s - open_s);
     let is_there = |log: &JobLog| match (log.slices.first(), log.slices.last()) {
-        (Some(first), Some(last)) => first.start_s <= open_s + moment_s && last.end_s + moment_s >= close_s,
+        (Some(first), Some(last)) => {
+            first.start_s <= open_s + moment_s && last.end_s + moment_s >= close_s
+        }
         _ => false,
     };
     Ok(Beside {
@@ -156,7 +173,8 @@ fn total_tally(jobs: &[(usize, JobLog)]) -> Tally {
     total
 }
 
-/// Each job's own figures: the slices that count, over the job's own time from the first's start to the last's end.
+/// Each job's own figures: the slices that count, over the job's own time from the first's start to
+/// the last's end.
 fn job_figures(jobs: &[(usize, JobLog)], units_per_op: &[f64]) -> Vec<JobFigures> {
     let figures = |(index, (part, log)): (usize, &(usize, JobLog))| {
         let slices: Vec<&SliceLog> = log.slices.iter().filter(|slice| slice.counts).collect();
@@ -212,27 +230,33 @@ fn open_loop(offer: Offer, jobs: &[(usize, JobLog)]) -> OpenLoop {
     OpenLoop { offer, due, response: summary(&response, response.len()) }
 }
 
-/// Ops of a job that were done in its slices that count, failed ones included, and those that waited at the end.
+/// Ops of a job that were done in its slices that count, failed ones included, and those that
+/// waited at the end.
 fn due_in_window(slices: &[SliceLog]) -> f64 {
     let inside: Vec<&SliceLog> = slices.iter().filter(|slice| slice.counts).collect();
     let done: u64 = inside.iter().map(|slice| slice.tally.ops + slice.tally.error_count()).sum();
     done as f64 + inside.last().and_then(|last| last.behind).unwrap_or(0.0)
 }
 
-/// The jobs' samples together, each job's in proportion to its ops. Jobs of about the same sampling (all jobs of a
-/// simple workload) are merged as they are; in a mix one sample may stand for one op and another for fifty.
+/// The jobs' samples together, each job's in proportion to its ops. Jobs of about the same sampling
+/// (all jobs of a simple workload) are merged as they are; in a mix one sample may stand for one op
+/// and another for fifty.
 fn weighted(jobs: &[&JobLog]) -> LatencyHistogram {
     let ops_per_sample = |log: &JobLog| {
-        let ops: u64 = log.slices.iter().filter(|slice| slice.counts).map(|slice| slice.tally.ops).sum();
+        let ops: u64 =
+            log.slices.iter().filter(|slice| slice.counts).map(|slice| slice.tally.ops).sum();
         (!log.times.service.is_empty()).then(|| ops as f64 / log.times.service.len() as f64)
     };
     let weights: Vec<f64> = jobs.iter().filter_map(|log| ops_per_sample(log)).collect();
-    let (least, most) = weights.iter().fold((f64::INFINITY, 0.0f64), |(low, high), w| (low.min(*w), high.max(*w)));
+    let (least, most) =
+        weights.iter().fold((f64::INFINITY, 0.0f64), |(low, high), w| (low.min(*w), high.max(*w)));
     let alike = most <= ALIKE * least;
     let mut all = LatencyHistogram::new();
     for log in jobs {
         match ops_per_sample(log) {
-            Some(weight) if !alike => all.merge(&times(&log.times.service, weight.round().max(1.0) as u64)),
+            Some(weight) if !alike => {
+                all.merge(&times(&log.times.service, weight.round().max(1.0) as u64))
+            }
             _ => all.merge(&log.times.service),
         }
     }
@@ -240,7 +264,8 @@ fn weighted(jobs: &[&JobLog]) -> LatencyHistogram {
 }
 
 fn times(histogram: &LatencyHistogram, weight: u64) -> LatencyHistogram {
-    let buckets: Vec<_> = histogram.buckets().into_iter().map(|(ns, count)| (ns, count * weight)).collect();
+    let buckets: Vec<_> =
+        histogram.buckets().into_iter().map(|(ns, count)| (ns, count * weight)).collect();
     LatencyHistogram::from_buckets(&buckets)
 }
 
@@ -248,9 +273,14 @@ fn us(ns: f64) -> f64 {
     ns / 1000.0
 }
 
-/// Half width of the 95 % confidence interval of the ops per second, from the seconds inside the window; where the window
-/// ended when it was narrow enough, from the points by which that was decided.
-fn ci_fraction(series: &[SeriesPoint], points: &[f64], precision: Option<Precision>) -> Option<f64> {
+/// Half width of the 95 % confidence interval of the ops per second, from the seconds inside the
+/// window; where the window ended when it was narrow enough, from the points by which that was
+/// decided.
+fn ci_fraction(
+    series: &[SeriesPoint],
+    points: &[f64],
+    precision: Option<Precision>,
+) -> Option<f64> {
     if let Some(precision) = precision {
         return known_mean(points, precision.fraction())?.fraction();
     }
@@ -259,7 +289,11 @@ fn ci_fraction(series: &[SeriesPoint], points: &[f64], precision: Option<Precisi
     mean_interval(&ops_per_s)?.fraction()
 }
 
-fn part_figures(parts: &[PartPlan], jobs: &[(usize, JobLog)], figures: &[JobFigures]) -> Vec<PartFigures> {
+fn part_figures(
+    parts: &[PartPlan],
+    jobs: &[(usize, JobLog)],
+    figures: &[JobFigures],
+) -> Vec<PartFigures> {
     let one = |(index, part): (usize, &PartPlan)| {
         let own: Vec<&JobFigures> = figures.iter().filter(|job| job.part == index).collect();
         let tally = merged(own.iter().map(|job| &job.tally));
@@ -286,7 +320,8 @@ fn difference(snapshots: &[Snapshot], from: Moment, to: Moment) -> Counters {
     }
 }
 
-/// Counters over the whole test: the probes' differences and what the job sessions counted themselves.
+/// Counters over the whole test: the probes' differences and what the job sessions counted
+/// themselves.
 fn whole_test_counters(raw: &Raw) -> Counters {
     let mut counters = difference(&raw.snapshots, Moment::Begin, Moment::End);
     for (_, log) in &raw.jobs {
@@ -297,7 +332,9 @@ fn whole_test_counters(raw: &Raw) -> Counters {
 
 /// When the window opened and closed: by the snapshots; for fixed work from the gate to the end.
 fn window_edges(raw: &Raw) -> (f64, f64) {
-    let at = |moment| raw.snapshots.iter().find(|snapshot| snapshot.moment == moment).map(|snapshot| snapshot.t_s);
+    let at = |moment| {
+        raw.snapshots.iter().find(|snapshot| snapshot.moment == moment).map(|snapshot| snapshot.t_s)
+    };
     (at(Moment::WindowOpen).unwrap_or(0.0), at(Moment::WindowClose).unwrap_or(raw.total_s))
 }
 
@@ -329,8 +366,8 @@ fn series(raw: &Raw, units_per_op: &[f64], open_s: f64, close_s: f64) -> Vec<Ser
     points
 }
 
-/// The longest op of the seconds that a point covers: more than one if the probes had to wait. The last one has those of ops that ended
-/// after it, too: no reading follows the end of fixed work.
+/// The longest op of the seconds that a point covers: more than one if the probes had to wait. The
+/// last one has those of ops that ended after it, too: no reading follows the end of fixed work.
 fn longest_us(seconds: &[Second], point: &SeriesPoint, is_last: bool) -> Option<f64> {
     let [from, to] = [point.t_s - point.interval_s, point.t_s].map(|at_s| at_s.round() as usize);
     let to = if is_last { seconds.len() } else { to.max(from + 1).min(seconds.len()) };
@@ -361,8 +398,8 @@ pub fn test_facts(data_set: &Facts, jobs: u32) -> BTreeMap<String, f64> {
     facts
 }
 
-/// A simple workload's own facts (the rows of the table that it chose) beside those of the data set; parameters are
-/// kept apart.
+/// A simple workload's own facts (the rows of the table that it chose) beside those of the data
+/// set; parameters are kept apart.
 fn with_own_facts(mut facts: Facts, parts: &[PartPlan]) -> Facts {
     if let [part] = parts {
         let own = part.facts.iter().filter(|(name, _)| !part.params.contains_key(*name));
@@ -388,12 +425,19 @@ mod tests {
     #[test]
     fn a_jobs_rate_is_over_its_own_time_and_the_warm_up_does_not_count() {
         let jobs = [
-            job(vec![slice(0.0, 1.0, 999, false), slice(1.0, 2.0, 100, true), slice(2.0, 3.0, 140, true)]),
+            job(vec![
+                slice(0.0, 1.0, 999, false),
+                slice(1.0, 2.0, 100, true),
+                slice(2.0, 3.0, 140, true),
+            ]),
             // One long op: begun inside the window, ended after it.
             job(vec![slice(0.0, 1.5, 1, false), slice(1.5, 4.0, 1, true)]),
         ];
         let figures = job_figures(&jobs, &[3.0]);
-        assert_eq!((figures[0].tally.ops, figures[0].elapsed_s, figures[0].units), (240, 2.0, 720.0));
+        assert_eq!(
+            (figures[0].tally.ops, figures[0].elapsed_s, figures[0].units),
+            (240, 2.0, 720.0)
+        );
         assert_eq!((figures[1].tally.ops, figures[1].elapsed_s), (1, 2.5));
         assert_eq!(rate(figures[0].units, &figures[0]), 360.0);
     }
@@ -403,7 +447,8 @@ mod tests {
         let second = |max_us| Second { max_us: Some(max_us), ..Second::default() };
         let seconds = [second(5.0), second(7.0), second(9.0)];
         let longest = |from_s: f64, to_s: f64, is_last| {
-            let point = SeriesPoint { t_s: to_s, interval_s: to_s - from_s, ..SeriesPoint::default() };
+            let point =
+                SeriesPoint { t_s: to_s, interval_s: to_s - from_s, ..SeriesPoint::default() };
             longest_us(&seconds, &point, is_last)
         };
         assert_eq!(longest(0.0, 1.0, false), Some(5.0));
@@ -415,9 +460,12 @@ mod tests {
 
     #[test]
     fn what_runs_beside_must_be_there_for_the_whole_window() {
-        use crate::model::{Better, Drive, JobCode, Kpm, KpmValue, Loop, Ramp, Selection, Window, Workload};
+        use crate::model::{
+            Better, Drive, JobCode, Kpm, KpmValue, Loop, Ramp, Selection, Window, Workload,
+        };
         let code = JobCode::Bulk { table: "t".into(), batch: 1 };
-        let kpm = Kpm { value: KpmValue::Ops, unit: "ops/s".into(), better: Better::Higher, scale: 1.0 };
+        let kpm =
+            Kpm { value: KpmValue::Ops, unit: "ops/s".into(), better: Better::Higher, scale: 1.0 };
         let selection = Selection {
             workload: Workload::bare("BESIDE", "beside", kpm),
             asked_as: None,
@@ -438,12 +486,20 @@ mod tests {
         let background = Background { selection, jobs: 2 };
         let found = |second: Vec<SliceLog>| {
             let first = vec![slice(0.0, 1.0, 50, false), slice(1.0, 3.1, 100, true)];
-            let raw = Raw { background: vec![job(first), job(second)], edges_s: (1.0, 3.0), ..Raw::default() };
+            let raw = Raw {
+                background: vec![job(first), job(second)],
+                edges_s: (1.0, 3.0),
+                ..Raw::default()
+            };
             let found = beside(&background, &raw).unwrap();
             (found.part.tally.ops, found.covers_window)
         };
         assert_eq!(found(vec![slice(0.0, 1.0, 5, false), slice(1.0, 3.0, 10, true)]), (110, true));
-        assert_eq!(found(vec![slice(0.0, 1.0, 5, false), slice(1.0, 2.5, 10, true)]), (110, false), "it ended early");
+        assert_eq!(
+            found(vec![slice(0.0, 1.0, 5, false), slice(1.0, 2.5, 10, true)]),
+            (110, false),
+            "it ended early"
+        );
         assert_eq!(found(vec![slice(1.5, 3.0, 10, true)]), (110, false), "it began late");
         assert_eq!(found(Vec::new()), (100, false));
     }
@@ -479,7 +535,10 @@ mod tests {
         let points = series(&raw, &[1.0], 1.0, 3.0);
         let ops: Vec<f64> = points.iter().map(|point| point.ops).collect();
         assert_eq!(ops, [50.0, 100.0, 50.0]);
-        assert_eq!(points.iter().map(|point| point.in_window).collect::<Vec<_>>(), [false, true, true]);
+        assert_eq!(
+            points.iter().map(|point| point.in_window).collect::<Vec<_>>(),
+            [false, true, true]
+        );
     }
 
     #[test]
@@ -501,12 +560,20 @@ mod tests {
 
     #[test]
     fn jobs_that_are_sampled_differently_count_by_their_ops() {
-        // 100 of 10000 ops of 10 us were timed, and all of 1000 ops of 1 ms: 10 of 11 ops take 10 us.
+        // 100 of 10000 ops of 10 us were timed, and all of 1000 ops of 1 ms: 10 of 11 ops take 10
+        // us.
         let jobs = [sampled(100, 10_000, 10_000), sampled(1000, 1_000_000, 1000)];
         let latency = latency_of(jobs.iter(), &Tally::default());
         let near = |got: Option<f64>, us: f64| (got.unwrap() / us - 1.0).abs() < 0.002;
-        assert!(near(latency.p50_us, 10.0) && near(latency.p90_us, 10.0) && near(latency.p95_us, 1000.0));
+        assert!(
+            near(latency.p50_us, 10.0)
+                && near(latency.p90_us, 10.0)
+                && near(latency.p95_us, 1000.0)
+        );
         // 1100 samples are enough for p99, not for p99.9, whatever they stand for.
-        assert_eq!((latency.samples, latency.p99_us.is_some(), latency.p999_us), (1100, true, None));
+        assert_eq!(
+            (latency.samples, latency.p99_us.is_some(), latency.p999_us),
+            (1100, true, None)
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! The coordinator of a test: opens the gate, samples once a second, cuts the window while the jobs run on.
+//! The coordinator of a test: opens the gate, samples once a second, cuts the window while the jobs
+//! run on.
 
 use std::time::{Duration, Instant};
 
@@ -13,12 +14,14 @@ use crate::stats::sequence::{POINTS_PER_S, is_hopeless, is_known, known_mean, wa
 
 /// How long jobs may take to connect and prepare, all together.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(120);
-/// How long jobs may go on that are wanted no more before their statements are cancelled: a slice takes a second.
+/// How long jobs may go on that are wanted no more before their statements are cancelled: a slice
+/// takes a second.
 const PATIENCE: Duration = Duration::from_millis(1200);
 /// How often the coordinator looks whether somebody interrupts.
 const ATTENTION: Duration = Duration::from_millis(100);
 
-/// From the moment at which an edge of the window is known to that edge, where the jobs are elsewhere.
+/// From the moment at which an edge of the window is known to that edge, where the jobs are
+/// elsewhere.
 const LEAD_S: f64 = 0.5;
 
 /// Reads all probes: cumulative counters, and what reading cost in ms.
@@ -29,9 +32,11 @@ pub type ReadProbes<'a> = dyn FnMut(Reading) -> (Counters, f64) + 'a;
 pub enum Reading {
     /// While jobs run: as the counters stand.
     AtOnce,
-    /// Before the jobs start and after they ended: all that was done before counts, also where the database is slow to tell.
+    /// Before the jobs start and after they ended: all that was done before counts, also where the
+    /// database is slow to tell.
     Settled,
-    /// After the database has done what the jobs left it to do; empty where nobody can make it do that.
+    /// After the database has done what the jobs left it to do; empty where nobody can make it do
+    /// that.
     PaidBack,
 }
 
@@ -127,8 +132,8 @@ impl<'a, 'p> Coordinator<'a, 'p> {
         (self.snapshots, self.samples)
     }
 
-    /// Conducts the jobs from the gate to their end. Returns when no job runs any more. After an interrupt, and if the
-    /// gate stays shut, `cancel` is called for what does not end by itself.
+    /// Conducts the jobs from the gate to their end. Returns when no job runs any more. After an
+    /// interrupt, and if the gate stays shut, `cancel` is called for what does not end by itself.
     pub fn conduct(&mut self, interrupt: &Interrupt, cancel: &dyn Fn()) -> Ended {
         let all_came = self.await_jobs(interrupt);
         if !all_came {
@@ -152,7 +157,8 @@ impl<'a, 'p> Coordinator<'a, 'p> {
         began
     }
 
-    /// Returns when no job runs any more. Slices end by themselves; once `hurried`, longer statements are not waited for.
+    /// Returns when no job runs any more. Slices end by themselves; once `hurried`, longer
+    /// statements are not waited for.
     fn await_end(&self, hurried: impl Fn() -> bool, cancel: &dyn Fn()) {
         let began = Instant::now();
         while !self.gate.all_ended(ATTENTION) {
@@ -162,7 +168,8 @@ impl<'a, 'p> Coordinator<'a, 'p> {
         }
     }
 
-    /// True once every job waits at the gate; false if one failed, none came in time, or somebody interrupts.
+    /// True once every job waits at the gate; false if one failed, none came in time, or somebody
+    /// interrupts.
     fn await_jobs(&self, interrupt: &Interrupt) -> bool {
         let began = Instant::now();
         while began.elapsed() < self.connect_timeout && !interrupt.is_set() {
@@ -173,7 +180,8 @@ impl<'a, 'p> Coordinator<'a, 'p> {
         false
     }
 
-    /// Samples and cuts the window until it is complete, all jobs ended, or somebody interrupts (true).
+    /// Samples and cuts the window until it is complete, all jobs ended, or somebody interrupts
+    /// (true).
     fn watch(&mut self, opened_at: Instant, interrupt: &Interrupt) -> bool {
         let mut next_tick_s = 0.0;
         loop {
@@ -196,7 +204,11 @@ impl<'a, 'p> Coordinator<'a, 'p> {
     }
 
     fn next_due_s(&self, next_tick_s: f64) -> f64 {
-        let edge_s = if self.has(Moment::WindowOpen) { self.schedule.close_s() } else { self.schedule.open_s() };
+        let edge_s = if self.has(Moment::WindowOpen) {
+            self.schedule.close_s()
+        } else {
+            self.schedule.open_s()
+        };
         edge_s.min(next_tick_s)
     }
 
@@ -209,7 +221,12 @@ impl<'a, 'p> Coordinator<'a, 'p> {
             (now_s >= self.schedule.open_s()).then_some(Moment::WindowOpen)
         };
         if let Some(moment) = edge {
-            self.snapshots.push(Snapshot { moment, t_s: now_s, counters: counters.clone(), cost_ms });
+            self.snapshots.push(Snapshot {
+                moment,
+                t_s: now_s,
+                counters: counters.clone(),
+                cost_ms,
+            });
         }
         let opened = edge == Some(Moment::WindowOpen) && self.stage == Stage::Measuring;
         if now_s < next_tick_s && !opened {
@@ -221,7 +238,8 @@ impl<'a, 'p> Coordinator<'a, 'p> {
         self.schedule.next_sample_s(now_s)
     }
 
-    /// After the window closed: jobs with long ops finish the one that began inside it. True if interrupted.
+    /// After the window closed: jobs with long ops finish the one that began inside it. True if
+    /// interrupted.
     fn await_satisfied(&self, interrupt: &Interrupt) -> bool {
         while !self.gate.all_satisfied(ATTENTION) {
             if interrupt.is_set() {
@@ -255,13 +273,19 @@ impl<'a, 'p> Coordinator<'a, 'p> {
     fn is_warm(&self, now_s: f64) -> bool {
         let points = self.log.points(0.0, now_s);
         let overdue = now_s >= self.schedule.open_s();
-        overdue || points.len() as f64 >= self.schedule.window().warmup_s * POINTS_PER_S as f64 && warmed_up(&points)
+        overdue
+            || points.len() as f64 >= self.schedule.window().warmup_s * POINTS_PER_S as f64
+                && warmed_up(&points)
     }
 
     /// The figure is known, or cannot be in time.
     fn is_decided(&self, precision: f64) -> bool {
         let points = self.log.points(self.schedule.open_s(), self.schedule.close_s());
-        let most = self.schedule.window().duration_s().map_or(usize::MAX, |s| (s * POINTS_PER_S as f64) as usize);
+        let most = self
+            .schedule
+            .window()
+            .duration_s()
+            .map_or(usize::MAX, |s| (s * POINTS_PER_S as f64) as usize);
         known_mean(&points, precision).is_some_and(|interval| is_known(&interval, precision))
             || is_hopeless(&points, precision, most)
     }

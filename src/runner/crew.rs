@@ -78,8 +78,8 @@ pub(super) fn lock(workers: &Mutex<dyn Workers>) -> MutexGuard<'_, dyn Workers +
     workers.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Stands for the workers at a gate of as many jobs, until all have ended: gives what they did. What they tell meanwhile goes into
-/// the log, and moved edges of the window to them.
+/// Stands for the workers at a gate of as many jobs, until all have ended: gives what they did.
+/// What they tell meanwhile goes into the log, and moved edges of the window to them.
 ///
 /// # Errors
 /// Those of the workers; then the gate counts all of them as ended.
@@ -111,7 +111,11 @@ struct Liaison<'a> {
 }
 
 impl Liaison<'_> {
-    fn follow(&mut self, workers: &Mutex<dyn Workers>, shares: &[Share]) -> Result<Vec<ShareLog>, EngineError> {
+    fn follow(
+        &mut self,
+        workers: &Mutex<dyn Workers>,
+        shares: &[Share],
+    ) -> Result<Vec<ShareLog>, EngineError> {
         lock(workers).give(shares)?;
         while self.seen.iter().any(|stage| *stage != Stage::Done) {
             std::thread::sleep(LOOK);
@@ -128,7 +132,9 @@ impl Liaison<'_> {
                 self.edges_s = edges_s;
             }
             let now = lock(workers).look()?;
-            now.iter().zip(1..).for_each(|(come, worker)| self.log.take_points(worker, &come.points));
+            now.iter()
+                .zip(1..)
+                .for_each(|(come, worker)| self.log.take_points(worker, &come.points));
             now.iter().enumerate().for_each(|(at, come)| self.advance(at, come.stage));
         }
         lock(workers).collect()
@@ -149,8 +155,8 @@ impl Liaison<'_> {
     }
 }
 
-/// Puts what the workers did together as if it had been one driver: nothing is averaged. Seconds count
-/// from the common start.
+/// Puts what the workers did together as if it had been one driver: nothing is averaged. Seconds
+/// count from the common start.
 pub(super) fn merge(logs: Vec<ShareLog>, raw: &mut Raw, spec: &TestSpec<'_>) -> Vec<WorkerFigures> {
     let figures = logs.iter().map(figures).collect();
     let (mut jobs, mut beside, mut seconds) = (Vec::new(), Vec::new(), Vec::<Times>::new());
@@ -165,7 +171,8 @@ pub(super) fn merge(logs: Vec<ShareLog>, raw: &mut Raw, spec: &TestSpec<'_>) -> 
         beside.extend(shifted(log.beside, log.late_s));
     }
     let crews = Crew::all(spec);
-    let of_crew = |at: usize, jobs| crews.get(at).map(|crew| in_order(jobs, crew)).unwrap_or_default();
+    let of_crew =
+        |at: usize, jobs| crews.get(at).map(|crew| in_order(jobs, crew)).unwrap_or_default();
     (raw.jobs, raw.background) = (of_crew(0, jobs), of_crew(1, beside));
     raw.seconds = seconds.iter().map(Second::from).collect();
     raw.points = points_of(raw.jobs.iter().map(|(_, job)| job), raw.edges_s.0, raw.edges_s.1);
@@ -175,9 +182,9 @@ pub(super) fn merge(logs: Vec<ShareLog>, raw: &mut Raw, spec: &TestSpec<'_>) -> 
 /// The same with slices that are so much later.
 fn shifted(jobs: Vec<(u32, JobLog)>, by_s: f64) -> impl Iterator<Item = (u32, JobLog)> {
     jobs.into_iter().map(move |(job, mut log)| {
-        log.slices
-            .iter_mut()
-            .for_each(|slice| (slice.start_s, slice.end_s) = (slice.start_s + by_s, slice.end_s + by_s));
+        log.slices.iter_mut().for_each(|slice| {
+            (slice.start_s, slice.end_s) = (slice.start_s + by_s, slice.end_s + by_s)
+        });
         (job, log)
     })
 }

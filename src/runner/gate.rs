@@ -20,8 +20,8 @@ struct State {
 pub struct Gate {
     jobs: u32,
     state: Mutex<State>,
-    /// For jobs that wait: it has opened, or the test is off. What one of them does wakes none of the others: of a thousand, each
-    /// would be woken a thousand times.
+    /// For jobs that wait: it has opened, or the test is off. What one of them does wakes none of
+    /// the others: of a thousand, each would be woken a thousand times.
     opened: Condvar,
     /// For whoever watches the jobs.
     changed: Condvar,
@@ -56,7 +56,9 @@ impl Gate {
     }
 
     fn wait_open(&self) -> MutexGuard<'_, State> {
-        let state = self.opened.wait_while(self.lock(), |state| state.opened_at.is_none() && !state.stopped);
+        let state = self
+            .opened
+            .wait_while(self.lock(), |state| state.opened_at.is_none() && !state.stopped);
         state.unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
@@ -109,10 +111,12 @@ impl Gate {
         self.update(|state| state.waiting += 1);
     }
 
-    /// Waits at most `timeout` until every job stands at the gate (true) or one has ended before it (false).
+    /// Waits at most `timeout` until every job stands at the gate (true) or one has ended before it
+    /// (false).
     pub fn all_waiting(&self, timeout: Duration) -> Option<bool> {
         let jobs = self.jobs;
-        self.wait(timeout, |state| state.ended > 0 || state.waiting == jobs).map(|state| state.ended == 0)
+        self.wait(timeout, |state| state.ended > 0 || state.waiting == jobs)
+            .map(|state| state.ended == 0)
     }
 
     /// Waits at most `timeout` until every job has ended or is satisfied.
@@ -127,7 +131,11 @@ impl Gate {
         self.wait(timeout, |state| state.ended >= jobs).is_some()
     }
 
-    fn wait(&self, timeout: Duration, done: impl Fn(&State) -> bool) -> Option<MutexGuard<'_, State>> {
+    fn wait(
+        &self,
+        timeout: Duration,
+        done: impl Fn(&State) -> bool,
+    ) -> Option<MutexGuard<'_, State>> {
         let (state, _) = self
             .changed
             .wait_timeout_while(self.lock(), timeout, |state| !done(state))

@@ -16,7 +16,8 @@ use crate::stats::summary::Quantiles;
 const OPEN_SECONDS: usize = 3;
 /// Jobs tell of their slices, of a second each, at different times.
 const LOOK_BACK_S: f64 = 4.0;
-/// Who tells somebody else of points tells of so many, of which some may be known: those of a minute.
+/// Who tells somebody else of points tells of so many, of which some may be known: those of a
+/// minute.
 const LAST_POINTS: usize = 60 * POINTS_PER_S;
 /// A slice that ends so little before a point does ends with it.
 const EDGE_S: f64 = 1e-3;
@@ -85,7 +86,8 @@ impl Times {
     }
 }
 
-/// What a second's ops took: its histograms are dropped when it is over, but for somebody who merges them.
+/// What a second's ops took: its histograms are dropped when it is over, but for somebody who
+/// merges them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Second {
     pub p50_us: Option<f64>,
@@ -113,7 +115,11 @@ pub struct Points {
 }
 
 /// Ops of all jobs per point from `open_s` to `close_s`, by their slices.
-pub fn points_of<'a>(jobs: impl Iterator<Item = &'a JobLog>, open_s: f64, close_s: f64) -> Vec<f64> {
+pub fn points_of<'a>(
+    jobs: impl Iterator<Item = &'a JobLog>,
+    open_s: f64,
+    close_s: f64,
+) -> Vec<f64> {
     let mut points = Vec::new();
     for slice in jobs.flat_map(|job| &job.slices) {
         spread(&mut points, slice.start_s, slice.end_s, slice.tally.ops as f64);
@@ -166,8 +172,8 @@ impl SecondsLog {
         shared.kept.unwrap_or_default()
     }
 
-    /// Adds a slice of `job` (from 1) that just ended: its times to the second in which its last half second began, its ops
-    /// to the points, spread evenly over its time.
+    /// Adds a slice of `job` (from 1) that just ended: its times to the second in which its last
+    /// half second began, its ops to the points, spread evenly over its time.
     pub fn add(&self, job: u32, (start_s, end_s): (f64, f64), report: &SliceReport<'_>) {
         let second = (end_s - ((end_s - start_s) / 2.0).min(0.5)).max(0.0) as usize;
         let mut shared = self.lock();
@@ -182,7 +188,8 @@ impl SecondsLog {
     pub fn points(&self, open_s: f64, close_s: f64) -> Vec<f64> {
         let shared = self.lock();
         let told_s = shared.ends_s.iter().copied().fold(close_s, f64::min) + EDGE_S;
-        let [from, to] = [open_s + EDGE_S, told_s].map(|at_s| (at_s * POINTS_PER_S as f64) as usize);
+        let [from, to] =
+            [open_s + EDGE_S, told_s].map(|at_s| (at_s * POINTS_PER_S as f64) as usize);
         shared.points.get(from..to.min(shared.points.len())).unwrap_or_default().to_vec()
     }
 
@@ -195,7 +202,8 @@ impl SecondsLog {
         Points { from, ops: shared.points.get(from..to).unwrap_or_default().to_vec() }
     }
 
-    /// Takes over what somebody elsewhere tells, who counts as `job` (from 1): points that are known count once.
+    /// Takes over what somebody elsewhere tells, who counts as `job` (from 1): points that are
+    /// known count once.
     pub fn take_points(&self, job: u32, points: &Points) {
         let mut shared = self.lock();
         let Some(end_s) = shared.ends_s.get(job as usize - 1).copied() else { return };
@@ -210,7 +218,8 @@ impl SecondsLog {
         shared.ends_s[job as usize - 1] = end_s.max(end as f64 / POINTS_PER_S as f64);
     }
 
-    /// What the jobs do at `now_s`: ops of the last second of which every job has told, times of the last that is over.
+    /// What the jobs do at `now_s`: ops of the last second of which every job has told, times of
+    /// the last that is over.
     pub fn now(&self, now_s: f64) -> Now {
         let points = self.points((now_s - LOOK_BACK_S).max(0.0), now_s);
         let last = points.len().checked_sub(POINTS_PER_S).map(|from| points[from..].iter().sum());
@@ -273,7 +282,11 @@ mod tests {
         let log = SecondsLog::new(2);
         let add = |job, start_s, end_s, ops| {
             let tally = Tally { ops, ..Tally::default() };
-            log.add(job, (start_s, end_s), &SliceReport::new(tally, end_s - start_s, &LatencyHistogram::new()));
+            log.add(
+                job,
+                (start_s, end_s),
+                &SliceReport::new(tally, end_s - start_s, &LatencyHistogram::new()),
+            );
         };
         add(1, 0.0, 1.0, 40);
         assert_eq!(log.points(0.0, 9.0).len(), 0);
@@ -313,7 +326,8 @@ mod tests {
             behind: None,
         };
         let job = |slices| JobLog { slices, ..JobLog::default() };
-        let jobs = [job(vec![slice(0.0, 0.5, 20), slice(0.5, 1.0, 40)]), job(vec![slice(0.25, 1.25, 4)])];
+        let jobs =
+            [job(vec![slice(0.0, 0.5, 20), slice(0.5, 1.0, 40)]), job(vec![slice(0.25, 1.25, 4)])];
         assert_eq!(points_of(jobs.iter(), 0.25, 1.0), [11.0, 21.0, 21.0]);
     }
 }

@@ -12,7 +12,8 @@ const LAG: &str = "replication_lag_s";
 /// The counters of each node at a moment.
 type OfNodes = BTreeMap<String, Counters>;
 
-/// The figures of the nodes that jobs were dealt to, and of those that are missing. The nodes' own counters leave the snapshots.
+/// The figures of the nodes that jobs were dealt to, and of those that are missing. The nodes' own
+/// counters leave the snapshots.
 pub(super) fn node_figures(raw: &mut Raw, jobs: &[JobFigures]) -> Vec<NodeFigures> {
     let read: Vec<(Moment, OfNodes)> = raw.snapshots.iter_mut().map(taken).collect();
     let answered = |of: &OfNodes, name: &String| of.get(name).is_some_and(is_of_server);
@@ -20,15 +21,19 @@ pub(super) fn node_figures(raw: &mut Raw, jobs: &[JobFigures]) -> Vec<NodeFigure
     let is_lost = |name: &String| read.iter().any(|(_, of)| is_read(of) && !answered(of, name));
     let known: BTreeSet<&String> = read.iter().flat_map(|(_, nodes)| nodes.keys()).collect();
     // Without jobs, but read with the others.
-    let others =
-        known.iter().copied().filter(|name| !raw.deal.nodes.contains(*name) && !raw.deal.missing.contains(*name));
+    let others = known
+        .iter()
+        .copied()
+        .filter(|name| !raw.deal.nodes.contains(*name) && !raw.deal.missing.contains(*name));
     let idle: Vec<String> = others.filter(|name| is_lost(name)).cloned().collect();
     if !idle.is_empty() || raw.deal.nodes.iter().any(is_lost) {
         forget_sums(&mut raw.snapshots, &read);
     }
     let at = |moment| read.iter().find(|(at, _)| *at == moment).map(|(_, nodes)| nodes);
     let counted = |name: &str, from, to| match (at(from), at(to)) {
-        (Some(from), Some(to)) => from.get(name).zip(to.get(name)).map(|(from, to)| to.since(from)).unwrap_or_default(),
+        (Some(from), Some(to)) => {
+            from.get(name).zip(to.get(name)).map(|(from, to)| to.since(from)).unwrap_or_default()
+        }
         _ => Counters::default(),
     };
     let present = raw.deal.nodes.iter().chain(&idle).map(|name| NodeFigures {
@@ -42,7 +47,11 @@ pub(super) fn node_figures(raw: &mut Raw, jobs: &[JobFigures]) -> Vec<NodeFigure
         ..of_jobs(name, &raw.deal, jobs)
     });
     let missing = raw.deal.missing.iter();
-    let missing = missing.map(|name| NodeFigures { name: name.clone(), missing: true, ..NodeFigures::default() });
+    let missing = missing.map(|name| NodeFigures {
+        name: name.clone(),
+        missing: true,
+        ..NodeFigures::default()
+    });
     present.chain(missing).collect()
 }
 
@@ -53,8 +62,12 @@ fn is_of_server(counters: &Counters) -> bool {
 
 /// A sum over fewer nodes at the end than at the begin says nothing.
 fn forget_sums(snapshots: &mut [Snapshot], read: &[(Moment, OfNodes)]) {
-    let is_of_nodes = |name: &str| read.iter().flat_map(|(_, nodes)| nodes.values()).any(|own| own.get(name).is_some());
-    snapshots.iter_mut().for_each(|snapshot| snapshot.counters.0.retain(|name, _| !is_of_nodes(name)));
+    let is_of_nodes = |name: &str| {
+        read.iter().flat_map(|(_, nodes)| nodes.values()).any(|own| own.get(name).is_some())
+    };
+    snapshots
+        .iter_mut()
+        .for_each(|snapshot| snapshot.counters.0.retain(|name, _| !is_of_nodes(name)));
 }
 
 fn taken(snapshot: &mut Snapshot) -> (Moment, OfNodes) {
@@ -64,7 +77,9 @@ fn taken(snapshot: &mut Snapshot) -> (Moment, OfNodes) {
 /// What the jobs of a node did.
 fn of_jobs(name: &str, deal: &Deal, jobs: &[JobFigures]) -> NodeFigures {
     let own = || jobs.iter().filter(|job| deal.node(job.job) == Some(name));
-    let per_s = |job: &JobFigures| if job.elapsed_s > 0.0 { job.tally.ops as f64 / job.elapsed_s } else { 0.0 };
+    let per_s = |job: &JobFigures| {
+        if job.elapsed_s > 0.0 { job.tally.ops as f64 / job.elapsed_s } else { 0.0 }
+    };
     NodeFigures {
         name: name.to_owned(),
         jobs: own().count() as u32,
@@ -89,14 +104,18 @@ mod tests {
         };
         let figures = |end: &[&str]| {
             let deal = Deal { nodes: vec!["n1".into()], missing: Vec::new() };
-            let snapshots = vec![snapshot(Moment::Begin, &["n1", "n2"]), snapshot(Moment::End, end)];
+            let snapshots =
+                vec![snapshot(Moment::Begin, &["n1", "n2"]), snapshot(Moment::End, end)];
             let mut raw = Raw { deal, snapshots, ..Raw::default() };
             let nodes = node_figures(&mut raw, &[]);
             let told: Vec<_> = nodes.iter().map(|node| (node.name.clone(), node.lost)).collect();
             (told, raw.snapshots[1].counters.get("commits"))
         };
         assert_eq!(figures(&["n1", "n2"]), (vec![("n1".to_owned(), false)], Some(2.0)));
-        assert_eq!(figures(&["n1"]), (vec![("n1".to_owned(), false), ("n2".to_owned(), true)], None));
+        assert_eq!(
+            figures(&["n1"]),
+            (vec![("n1".to_owned(), false), ("n2".to_owned(), true)], None)
+        );
     }
 
     #[test]
@@ -105,22 +124,36 @@ mod tests {
         let snapshot = |moment, commits: [f64; 2]| {
             let mut counters = Counters([("commits".to_owned(), commits[0] + commits[1])].into());
             for (name, commits) in ["n1", "n2"].into_iter().zip(commits) {
-                counters.set_node(name, &Counters([("commits".to_owned(), commits), (LAG.to_owned(), 0.5)].into()));
+                counters.set_node(
+                    name,
+                    &Counters([("commits".to_owned(), commits), (LAG.to_owned(), 0.5)].into()),
+                );
             }
             Snapshot { moment, t_s: 0.0, counters, cost_ms: 0.0 }
         };
         let moments = [Moment::Begin, Moment::WindowOpen, Moment::WindowClose, Moment::End];
         let commits = [[10.0, 20.0], [12.0, 21.0], [16.0, 24.0], [17.0, 25.0]];
-        let snapshots = moments.into_iter().zip(commits).map(|(moment, commits)| snapshot(moment, commits)).collect();
+        let snapshots = moments
+            .into_iter()
+            .zip(commits)
+            .map(|(moment, commits)| snapshot(moment, commits))
+            .collect();
         let mut raw = Raw { deal, snapshots, ..Raw::default() };
         let job = |job, ops| {
             let tally = Tally { ops, ..Tally::default() };
             JobFigures { job, part: 0, tally, units: 0.0, elapsed_s: 2.0 }
         };
         let nodes = node_figures(&mut raw, &[job(1, 4), job(2, 6), job(3, 8)]);
-        let of = |at: usize| (nodes[at].name.as_str(), nodes[at].jobs, nodes[at].ops, nodes[at].ops_per_s);
-        assert_eq!([of(0), of(1), of(2)], [("n1", 2, 12, 6.0), ("n2", 1, 6, 3.0), ("n3", 0, 0, 0.0)]);
-        let commits = |at: usize| (nodes[at].counters.get("commits"), nodes[at].window_counters.get("commits"));
+        let of = |at: usize| {
+            (nodes[at].name.as_str(), nodes[at].jobs, nodes[at].ops, nodes[at].ops_per_s)
+        };
+        assert_eq!(
+            [of(0), of(1), of(2)],
+            [("n1", 2, 12, 6.0), ("n2", 1, 6, 3.0), ("n3", 0, 0, 0.0)]
+        );
+        let commits = |at: usize| {
+            (nodes[at].counters.get("commits"), nodes[at].window_counters.get("commits"))
+        };
         assert_eq!([commits(0), commits(1)], [(Some(7.0), Some(4.0)), (Some(5.0), Some(3.0))]);
         assert!(nodes[2].missing && nodes[0].lag_s == Some(0.5));
         assert_eq!(raw.snapshots[0].counters.0.len(), 1, "only those of all together are left");

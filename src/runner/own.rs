@@ -1,4 +1,5 @@
-//! What our own process takes to run a test: how long until its jobs are ready, memory for their sessions, processor time.
+//! What our own process takes to run a test: how long until its jobs are ready, memory for their
+//! sessions, processor time.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -42,13 +43,19 @@ impl Meter {
 
     /// All jobs wait at their gate.
     pub(super) fn ready(&mut self) {
-        self.ready = Some(Ready { at: Instant::now(), cpu_s: cpu_s(), memory_bytes: resident_bytes() });
+        self.ready =
+            Some(Ready { at: Instant::now(), cpu_s: cpu_s(), memory_bytes: resident_bytes() });
     }
 
     /// What it took until now; none if the jobs were never ready.
     pub(super) fn figures(&self) -> Option<DriverFigures> {
         let ready = self.ready.as_ref()?;
-        let came = || Some(ready.memory_bytes?.saturating_sub(self.before_bytes?) as f64 / f64::from(self.jobs?));
+        let came = || {
+            Some(
+                ready.memory_bytes?.saturating_sub(self.before_bytes?) as f64
+                    / f64::from(self.jobs?),
+            )
+        };
         Some(DriverFigures {
             connect_s: ready.at.duration_since(self.began).as_secs_f64(),
             memory_bytes_per_session: came(),
@@ -57,7 +64,8 @@ impl Meter {
     }
 }
 
-/// Resident bytes before the first jobs of this process, unless there were more jobs since than now.
+/// Resident bytes before the first jobs of this process, unless there were more jobs since than
+/// now.
 fn before(jobs: u32) -> Option<u64> {
     let now = resident_bytes()?;
     let mut before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);

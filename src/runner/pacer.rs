@@ -76,9 +76,11 @@ impl<'a> JobPacer<'a> {
         }
     }
 
-    /// Tells the gate once the window's slices are complete: past its close with at least one slice inside.
+    /// Tells the gate once the window's slices are complete: past its close with at least one slice
+    /// inside.
     fn note_satisfied(&mut self) {
-        let complete = self.started_s + 1e-3 >= self.schedule.close_s() && self.log.slices.iter().any(|s| s.counts);
+        let complete = self.started_s + 1e-3 >= self.schedule.close_s()
+            && self.log.slices.iter().any(|s| s.counts);
         if complete && !self.satisfied {
             self.satisfied = true;
             self.gate.satisfied();
@@ -127,7 +129,14 @@ impl Pacer for JobPacer<'_> {
         self.seconds.add(self.job, (start_s, end_s), report);
         let next_stride = stride(tally.ops, report.elapsed_s, self.drive);
         let behind = report.open.map(|open| open.behind);
-        self.log.slices.push(SliceLog { start_s, end_s, tally, stride: self.stride, counts, behind });
+        self.log.slices.push(SliceLog {
+            start_s,
+            end_s,
+            tally,
+            stride: self.stride,
+            counts,
+            behind,
+        });
         self.stride = if behind.is_some() { 1 } else { next_stride };
         self.started_s = end_s;
     }
@@ -139,7 +148,11 @@ impl Pacer for JobPacer<'_> {
         *self.log.pending_errors.entry(error.class.name().to_string()).or_insert(0) += 1;
         self.log.first_error.get_or_insert_with(|| error.message.clone());
         self.errors_in_a_row += 1;
-        if error.class.retriable() && self.errors_in_a_row < HOPELESS { AfterError::GoOn } else { AfterError::Stop }
+        if error.class.retriable() && self.errors_in_a_row < HOPELESS {
+            AfterError::GoOn
+        } else {
+            AfterError::Stop
+        }
     }
 
     fn session_counters(&mut self, counters: Counters) {

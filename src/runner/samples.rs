@@ -1,4 +1,5 @@
-//! The counters of every second of a test: numbers only, so that an hour of them takes little memory.
+//! The counters of every second of a test: numbers only, so that an hour of them takes little
+//! memory.
 
 use crate::model::Counters;
 
@@ -20,16 +21,19 @@ struct Reading {
 impl Samples {
     /// Adds cumulative counters that were read `t_s` seconds after the gate.
     pub fn push(&mut self, t_s: f64, counters: &Counters) {
-        let mut values: Vec<f64> = self.names.iter().map(|name| counters.get(name).unwrap_or(f64::NAN)).collect();
+        let mut values: Vec<f64> =
+            self.names.iter().map(|name| counters.get(name).unwrap_or(f64::NAN)).collect();
         let is_new = |name: &String| !self.names.contains(name) && !Counters::is_of_node(name);
-        for (name, value) in counters.0.iter().filter(|(name, _)| is_new(name)).collect::<Vec<_>>() {
+        for (name, value) in counters.0.iter().filter(|(name, _)| is_new(name)).collect::<Vec<_>>()
+        {
             self.names.push(name.clone());
             values.push(*value);
         }
         self.readings.push(Reading { t_s, values: values.into() });
     }
 
-    /// Each interval between two readings: from, to, and by how much the counters grew that both have.
+    /// Each interval between two readings: from, to, and by how much the counters grew that both
+    /// have.
     pub fn intervals(&self) -> impl Iterator<Item = (f64, f64, Counters)> + '_ {
         self.readings.windows(2).map(|pair| {
             let [before, after] = [&pair[0], &pair[1]].map(|reading| self.counters(reading));
@@ -61,7 +65,10 @@ mod tests {
         ];
         let mut samples = Samples::default();
         read.iter().for_each(|(t_s, counters)| samples.push(*t_s, counters));
-        let by_hand: Vec<_> = read.windows(2).map(|pair| (pair[0].0, pair[1].0, pair[1].1.since(&pair[0].1))).collect();
+        let by_hand: Vec<_> = read
+            .windows(2)
+            .map(|pair| (pair[0].0, pair[1].0, pair[1].1.since(&pair[0].1)))
+            .collect();
         assert_eq!(samples.intervals().collect::<Vec<_>>(), by_hand);
     }
 }

@@ -14,8 +14,8 @@ const SHORTEST_S: f64 = 0.02;
 /// Ops that take this long are all timed.
 const SLOW_OP_S: f64 = 100e-6;
 
-/// When the window opens and closes, in seconds since the gate. Where it ends when the figure is known the coordinator moves
-/// the edges while the jobs run.
+/// When the window opens and closes, in seconds since the gate. Where it ends when the figure is
+/// known the coordinator moves the edges while the jobs run.
 #[derive(Debug)]
 pub struct Schedule {
     open_s: Seconds,
@@ -26,7 +26,8 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// The schedule of a window. The close is infinite for fixed work; edges that can be moved begin at the latest.
+    /// The schedule of a window. The close is infinite for fixed work; edges that can be moved
+    /// begin at the latest.
     pub fn new(window: &Window) -> Self {
         let step_s = if window.precision().is_some() { 1.0 / POINTS_PER_S as f64 } else { 1.0 };
         let open_s = match window.end {
@@ -35,7 +36,12 @@ impl Schedule {
             End::Ops(_) => 0.0,
         };
         let close_s = window.duration_s().map_or(f64::INFINITY, |duration_s| open_s + duration_s);
-        Schedule { open_s: Seconds::new(open_s), close_s: Seconds::new(close_s), step_s, window: *window }
+        Schedule {
+            open_s: Seconds::new(open_s),
+            close_s: Seconds::new(close_s),
+            step_s,
+            window: *window,
+        }
     }
 
     /// When the window opens.
@@ -81,8 +87,8 @@ impl Schedule {
         start_s >= self.open_s() - 1e-6
     }
 
-    /// Length of the slice that begins at `now_s`: up to the next step, the opening or the close of the window, so that
-    /// all jobs' slices end together.
+    /// Length of the slice that begins at `now_s`: up to the next step, the opening or the close of
+    /// the window, so that all jobs' slices end together.
     pub fn slice_s(&self, now_s: f64, first: bool) -> f64 {
         let (open_s, close_s) = (self.open_s(), self.close_s());
         if first && open_s > 2.0 * PROBE_SLICE_S {
@@ -100,7 +106,8 @@ impl Schedule {
         (((now_s + SHORTEST_S) / self.step_s).floor() + 1.0) * self.step_s
     }
 
-    /// When to sample next: at whole seconds since the gate, but of a window whose opening was moved since then.
+    /// When to sample next: at whole seconds since the gate, but of a window whose opening was
+    /// moved since then.
     pub fn next_sample_s(&self, now_s: f64) -> f64 {
         let moved = self.window.precision().is_some() && now_s >= self.open_s();
         let from_s = if moved { self.open_s() } else { 0.0 };
@@ -126,9 +133,10 @@ impl Seconds {
     }
 }
 
-/// Every how many ops one is timed, from the ops per second seen so far: every op from 100 us up; else so many samples
-/// a second that p99.9 has its 10,000 in a window of ten seconds. A sample inside a database is a few statements of its
-/// procedural language, about 1.4 us in PL/pgSQL, so there it is not more than that; in our own loop it is 0.1 us.
+/// Every how many ops one is timed, from the ops per second seen so far: every op from 100 us up;
+/// else so many samples a second that p99.9 has its 10,000 in a window of ten seconds. A sample
+/// inside a database is a few statements of its procedural language, about 1.4 us in PL/pgSQL, so
+/// there it is not more than that; in our own loop it is 0.1 us.
 pub fn stride(ops: u64, elapsed_s: f64, drive: Drive) -> u32 {
     if ops == 0 || elapsed_s / ops as f64 >= SLOW_OP_S {
         return 1;
@@ -150,7 +158,9 @@ mod tests {
 
     #[test]
     fn slices_end_at_seconds_and_at_the_edges_of_the_window() {
-        let near = |got: f64, expected: f64| assert!((got - expected).abs() < 1e-9, "{got} is not {expected}");
+        let near = |got: f64, expected: f64| {
+            assert!((got - expected).abs() < 1e-9, "{got} is not {expected}")
+        };
         near(schedule().slice_s(0.0, true), 0.1);
         near(schedule().slice_s(0.1, false), 0.9);
         near(schedule().slice_s(1.0, false), 0.5);
@@ -169,9 +179,15 @@ mod tests {
     fn edges_move_to_where_slices_end() {
         let end = End::Known { precision: "2%".parse().unwrap(), most_s: 60.0 };
         let schedule = Schedule::new(&Window { warmup_s: 1.0, end });
-        assert_eq!((schedule.open_s(), schedule.close_s(), schedule.slice_s(1.0, false)), (20.0, 80.0, 0.25));
+        assert_eq!(
+            (schedule.open_s(), schedule.close_s(), schedule.slice_s(1.0, false)),
+            (20.0, 80.0, 0.25)
+        );
         schedule.open_after(1.1);
-        assert_eq!((schedule.open_s(), schedule.close_s(), schedule.next_sample_s(1.26)), (1.25, 61.25, 2.25));
+        assert_eq!(
+            (schedule.open_s(), schedule.close_s(), schedule.next_sample_s(1.26)),
+            (1.25, 61.25, 2.25)
+        );
         schedule.close_after(6.24);
         assert_eq!((schedule.close_s(), schedule.slice_s(6.5, false)), (6.5, TAIL_SLICE_S));
         schedule.close_after(6.6);

@@ -1,7 +1,8 @@
-//! Samples of what the sessions of a test do, several times a second, on a thread and a session of their own.
+//! Samples of what the sessions of a test do, several times a second, on a thread and a session of
+//! their own.
 //!
-//! Samples follow an absolute schedule: one that comes late is a sample like any other, and those that were due meanwhile are
-//! not made up for.
+//! Samples follow an absolute schedule: one that comes late is a sample like any other, and those
+//! that were due meanwhile are not made up for.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -12,8 +13,8 @@ use rustix::thread::ClockId;
 use super::gate::Gate;
 use crate::engine::JobSessions;
 use crate::model::{
-    Activity, Event, EventCount, IoCount, IoKind, IoTimes, ProcessorTime, SamplerCost, Seen, SeriesPoint, ThreadTime,
-    Waits,
+    Activity, Event, EventCount, IoCount, IoKind, IoTimes, ProcessorTime, SamplerCost, Seen,
+    SeriesPoint, ThreadTime, Waits,
 };
 
 /// Of more jobs samples are taken in proportion more seldom: each has more sessions in it.
@@ -30,7 +31,8 @@ pub trait SessionSource: Send {
     /// # Errors
     /// Why nothing can be seen any more, as one line.
     fn look(&mut self, jobs: &JobSessions) -> Result<Vec<Seen>, String>;
-    /// What the kernel has counted so far of sessions of the last look; empty where that is not known.
+    /// What the kernel has counted so far of sessions of the last look; empty where that is not
+    /// known.
     fn times(&mut self) -> Vec<ThreadTime>;
     /// Processor time that its session has used in the server, if it can be read.
     fn server_cpu_s(&self) -> Option<f64>;
@@ -72,14 +74,19 @@ struct Sample {
     times_s: f64,
 }
 
-/// Samples from the opening of `gate` until `ended` is closed; `jobs` gives the numbers of the sessions that count.
+/// Samples from the opening of `gate` until `ended` is closed; `jobs` gives the numbers of the
+/// sessions that count.
 pub fn sample(
     source: &mut dyn SessionSource,
     gate: &Gate,
     jobs: &dyn Fn() -> JobSessions,
     ended: &Receiver<()>,
 ) -> SessionLog {
-    let mut log = SessionLog { period_s: source.period_s(), missing: source.missing(), ..SessionLog::default() };
+    let mut log = SessionLog {
+        period_s: source.period_s(),
+        missing: source.missing(),
+        ..SessionLog::default()
+    };
     let Some(opened_at) = gate.opening() else { return log };
     let jobs = jobs();
     log.period_s *= (jobs.len() as f64 / MANY_JOBS).max(1.0);
@@ -91,7 +98,8 @@ pub fn sample(
         match source.look(&jobs) {
             Ok(seen) => {
                 let sample = note(opened_at, began, seen, &mut log.events, &mut known);
-                let io = if log.io_missing.is_none() { source.device() } else { Ok(IoCounts::new()) };
+                let io =
+                    if log.io_missing.is_none() { source.device() } else { Ok(IoCounts::new()) };
                 let io = io.unwrap_or_else(|why| {
                     log.io_missing = Some(why);
                     IoCounts::new()
@@ -136,7 +144,8 @@ fn note(
     events: &mut Vec<Event>,
     known: &mut HashMap<Event, usize>,
 ) -> Sample {
-    let mut sample = Sample { t_s: at.duration_since(opened_at).as_secs_f64(), ..Sample::default() };
+    let mut sample =
+        Sample { t_s: at.duration_since(opened_at).as_secs_f64(), ..Sample::default() };
     let mut counts: BTreeMap<usize, u32> = BTreeMap::new();
     for seen in seen {
         match seen {
@@ -163,7 +172,8 @@ impl SessionLog {
         let inside: Vec<&Sample> = self.between(open_s, close_s).collect();
         let idle = inside.iter().map(|sample| u64::from(sample.idle)).sum();
         let events = self.counts(&inside);
-        let of_jobs = events.iter().filter(|count| !count.event.background).map(|count| count.samples);
+        let of_jobs =
+            events.iter().filter(|count| !count.event.background).map(|count| count.samples);
         let sessions = idle + of_jobs.sum::<u64>();
         let waits = Waits {
             period_s: self.period_s,
@@ -199,7 +209,10 @@ impl SessionLog {
     pub fn spread(&self, points: &mut [SeriesPoint]) {
         for point in points {
             let from_s = point.t_s - point.interval_s;
-            let Some(waits) = self.waits(from_s, point.t_s).filter(|waits| waits.samples > 0) else { continue };
+            let Some(waits) = self.waits(from_s, point.t_s).filter(|waits| waits.samples > 0)
+            else {
+                continue;
+            };
             for count in waits.of_jobs() {
                 *point.sessions.entry(count.event.class.clone()).or_insert(0.0) +=
                     waits.weight(count) / waits.samples as f64;
@@ -208,7 +221,8 @@ impl SessionLog {
     }
 }
 
-/// What the kernel counted of the sessions that were seen; none if that is less than half of their time.
+/// What the kernel counted of the sessions that were seen; none if that is less than half of their
+/// time.
 fn counted(samples: &[&Sample], sessions: u64, window_s: f64) -> Option<ProcessorTime> {
     let readings = samples.iter().map(|sample| (sample.times_s, sample.times.as_slice()));
     let seen_s = sessions as f64 / samples.len().max(1) as f64 * window_s.min(span_s(samples));
@@ -221,15 +235,27 @@ fn span_s(samples: &[&Sample]) -> f64 {
 
 /// With the shares of the events, and work among them also if no sample met it.
 fn shared(mut waits: Waits) -> Waits {
-    if waits.processors.is_some() && !waits.of_jobs().any(|count| count.event.activity == Activity::Cpu) {
-        let event = Event { class: "CPU".into(), name: "CPU".into(), activity: Activity::Cpu, background: false };
+    if waits.processors.is_some()
+        && !waits.of_jobs().any(|count| count.event.activity == Activity::Cpu)
+    {
+        let event = Event {
+            class: "CPU".into(),
+            name: "CPU".into(),
+            activity: Activity::Cpu,
+            background: false,
+        };
         waits.events.push(EventCount { event, samples: 0, share: 0.0 });
     }
     let mut weighed: Vec<(f64, EventCount)> =
         waits.events.iter().map(|count| (waits.weight(count), count.clone())).collect();
-    weighed.sort_by(|(a, one), (b, other)| b.total_cmp(a).then_with(|| one.event.cmp(&other.event)));
+    weighed
+        .sort_by(|(a, one), (b, other)| b.total_cmp(a).then_with(|| one.event.cmp(&other.event)));
     let all = |background: bool| -> f64 {
-        weighed.iter().filter(|(_, count)| count.event.background == background).map(|(weight, _)| weight).sum()
+        weighed
+            .iter()
+            .filter(|(_, count)| count.event.background == background)
+            .map(|(weight, _)| weight)
+            .sum()
     };
     let (of_jobs, of_server) = (all(false), all(true));
     let with_share = |(weight, count): (f64, EventCount)| {
@@ -242,9 +268,11 @@ fn shared(mut waits: Waits) -> Waits {
 
 /// Service times of each kind of I/O between the first of these samples and the last.
 fn io_times(samples: &[&Sample]) -> Vec<IoTimes> {
-    let kinds = samples.first().map(|sample| sample.io.iter().map(|(kind, _)| *kind).collect::<Vec<_>>());
+    let kinds =
+        samples.first().map(|sample| sample.io.iter().map(|(kind, _)| *kind).collect::<Vec<_>>());
     let of = |kind: IoKind| {
-        let counts = samples.iter().flat_map(|sample| &sample.io).filter(|(other, _)| *other == kind);
+        let counts =
+            samples.iter().flat_map(|sample| &sample.io).filter(|(other, _)| *other == kind);
         IoTimes::of(kind, &counts.map(|(_, count)| *count).collect::<Vec<_>>())
     };
     kinds.into_iter().flatten().map(of).collect()
@@ -286,7 +314,8 @@ mod tests {
         }
     }
 
-    /// Three looks at two sessions: at IO and idle, at IO and LWLock, both at IO; the checkpointer works in the second.
+    /// Three looks at two sessions: at IO and idle, at IO and LWLock, both at IO; the checkpointer
+    /// works in the second.
     fn log() -> SessionLog {
         let looks = vec![
             vec![event("IO", false), Seen::Idle],
@@ -296,27 +325,44 @@ mod tests {
         let gate = Gate::new(1);
         gate.open();
         let (_test, ended) = std::sync::mpsc::channel();
-        sample(&mut Listed(looks.into_iter()), &gate, &|| JobSessions::from([(String::new(), vec![7])]), &ended)
+        sample(
+            &mut Listed(looks.into_iter()),
+            &gate,
+            &|| JobSessions::from([(String::new(), vec![7])]),
+            &ended,
+        )
     }
 
     #[test]
     fn what_was_seen_is_counted_until_the_source_fails() {
         let waits = log().waits(0.0, f64::INFINITY).unwrap();
-        let counts: Vec<_> = waits.events.iter().map(|count| (count.event.class.as_str(), count.samples)).collect();
+        let counts: Vec<_> =
+            waits.events.iter().map(|count| (count.event.class.as_str(), count.samples)).collect();
         assert_eq!(counts, [("IO", 4), ("IO", 1), ("LWLock", 1)]);
-        assert_eq!((waits.samples, waits.sessions, waits.idle, waits.events[0].share), (3, 6, 1, 0.8));
+        assert_eq!(
+            (waits.samples, waits.sessions, waits.idle, waits.events[0].share),
+            (3, 6, 1, 0.8)
+        );
         assert_eq!(waits.missing, ["half", "gone"]);
-        assert_eq!((waits.io[0].ios, waits.io[0].buckets.as_slice()), (2, [(20_000.0, 2)].as_slice()));
+        assert_eq!(
+            (waits.io[0].ios, waits.io[0].buckets.as_slice()),
+            (2, [(20_000.0, 2)].as_slice())
+        );
         assert!(waits.cost.own_cpu_s > 0.0 && waits.cost.server_cpu_s.is_none());
     }
 
     #[test]
     fn a_point_of_the_series_has_the_mean_of_its_samples() {
-        let (log, mut points) = (log(), vec![SeriesPoint { t_s: 1e6, interval_s: 1e6, ..SeriesPoint::default() }]);
+        let (log, mut points) =
+            (log(), vec![SeriesPoint { t_s: 1e6, interval_s: 1e6, ..SeriesPoint::default() }]);
         log.spread(&mut points);
         let expected = [("IO", 4.0 / 3.0), ("LWLock", 1.0 / 3.0)];
-        let found: Vec<_> = points[0].sessions.iter().map(|(class, mean)| (class.as_str(), *mean)).collect();
-        assert!(found.iter().zip(expected).all(|(a, b)| a.0 == b.0 && (a.1 - b.1).abs() < 1e-9), "{found:?}");
+        let found: Vec<_> =
+            points[0].sessions.iter().map(|(class, mean)| (class.as_str(), *mean)).collect();
+        assert!(
+            found.iter().zip(expected).all(|(a, b)| a.0 == b.0 && (a.1 - b.1).abs() < 1e-9),
+            "{found:?}"
+        );
     }
 
     #[test]

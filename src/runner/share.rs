@@ -1,7 +1,8 @@
-//! The share that a load machine runs of a test: what it is told, how it runs it, what it tells of it.
+//! The share that a load machine runs of a test: what it is told, how it runs it, what it tells of
+//! it.
 //!
-//! Jobs keep the numbers that they would have in one driver (worker w of n has jobs w, w + n, ...), and so their keys. Slices
-//! count from the moment at which all begin together.
+//! Jobs keep the numbers that they would have in one driver (worker w of n has jobs w, w + n, ...),
+//! and so their keys. Slices count from the moment at which all begin together.
 
 use std::time::{Duration, Instant};
 
@@ -79,11 +80,13 @@ impl Share {
     ) -> Result<Vec<Share>, EngineError> {
         if spec.jobs < workers {
             let what = format!("{} jobs for {workers} workers", spec.jobs);
-            return Err(EngineError::new(ErrorClass::Usage, what).advised("give --jobs as many, or fewer --workers"));
+            return Err(EngineError::new(ErrorClass::Usage, what)
+                .advised("give --jobs as many, or fewer --workers"));
         }
         let crews = Crew::all(spec);
-        let crew =
-            |at: usize, worker| crews.get(at).map(|crew| ShareCrew::of(crew, (worker, workers), spec, context.seed));
+        let crew = |at: usize, worker| {
+            crews.get(at).map(|crew| ShareCrew::of(crew, (worker, workers), spec, context.seed))
+        };
         let share = |worker| {
             Some(Share {
                 own: crew(0, worker)?,
@@ -109,7 +112,12 @@ impl Share {
 }
 
 impl ShareCrew {
-    fn of(crew: &Crew<'_>, (worker, workers): (u32, u32), spec: &TestSpec<'_>, seed: u64) -> ShareCrew {
+    fn of(
+        crew: &Crew<'_>,
+        (worker, workers): (u32, u32),
+        spec: &TestSpec<'_>,
+        seed: u64,
+    ) -> ShareCrew {
         let parts = crew.selection.parts.iter().map(|part| SharePart {
             code: part.code.clone(),
             session: part.session.clone(),
@@ -179,7 +187,8 @@ pub struct Told {
 
 /// Whom a share's jobs wait for.
 pub trait Foreman: Sync {
-    /// All jobs wait at their gate, in these sessions of the database: gives the common start; none if the test is off.
+    /// All jobs wait at their gate, in these sessions of the database: gives the common start; none
+    /// if the test is off.
     fn start(&self, sessions: &[u32]) -> Option<Instant>;
     /// All jobs have what the window needs.
     fn satisfied(&self);
@@ -190,16 +199,24 @@ pub trait Foreman: Sync {
 /// Runs a share.
 ///
 /// # Errors
-/// Of the first job that failed; the jobs did not come to their gate in time, or the test was called off.
-pub fn run_share(database: &dyn Database, share: &Share, foreman: &dyn Foreman) -> Result<ShareLog, EngineError> {
+/// Of the first job that failed; the jobs did not come to their gate in time, or the test was
+/// called off.
+pub fn run_share(
+    database: &dyn Database,
+    share: &Share,
+    foreman: &dyn Foreman,
+) -> Result<ShareLog, EngineError> {
     let (schedule, gate) = (Schedule::new(&share.window), Gate::new(share.size()));
     let crews: Vec<&ShareCrew> = std::iter::once(&share.own).chain(&share.beside).collect();
-    let logs: Vec<SecondsLog> = crews.iter().map(|crew| SecondsLog::keeping(crew.jobs.len() as u32)).collect();
+    let logs: Vec<SecondsLog> =
+        crews.iter().map(|crew| SecondsLog::keeping(crew.jobs.len() as u32)).collect();
     let mut meter = Meter::start(share.size());
     let (late_s, driver, mut jobs) = std::thread::scope(|scope| {
         let (schedule, gate) = (&schedule, &gate);
-        let each =
-            crews.iter().zip(&logs).flat_map(|(crew, log)| crew.jobs.iter().zip(1..).map(move |job| (crew, log, job)));
+        let each = crews
+            .iter()
+            .zip(&logs)
+            .flat_map(|(crew, log)| crew.jobs.iter().zip(1..).map(move |job| (crew, log, job)));
         let threads: Vec<_> = each
             .map(|(crew, log, (job, at))| {
                 scope.spawn(move || {
@@ -211,13 +228,15 @@ pub fn run_share(database: &dyn Database, share: &Share, foreman: &dyn Foreman) 
             .collect();
         let late_s = conduct(database, share, foreman, (gate, schedule, &logs[0]), &mut meter);
         let driver = meter.figures();
-        let jobs = threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| (0, panicked())));
+        let jobs =
+            threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| (0, panicked())));
         (late_s, driver, jobs.collect::<Vec<_>>())
     });
     if let Some(failure) = jobs.iter().find_map(|(_, log)| log.failure.clone()) {
         return Err(failure);
     }
-    let late_s = late_s.ok_or_else(|| EngineError::new(ErrorClass::Cancelled, "the test was called off"))?;
+    let late_s =
+        late_s.ok_or_else(|| EngineError::new(ErrorClass::Cancelled, "the test was called off"))?;
     let beside = jobs.split_off(share.own.jobs.len());
     let seconds = logs.into_iter().next().map(SecondsLog::into_times).unwrap_or_default();
     Ok(ShareLog { late_s, driver, jobs, beside, seconds, ..ShareLog::default() })
@@ -234,7 +253,8 @@ fn run_job(
     facts.extend(crew.part(job).facts.clone());
     let result = database.run_job(&crew.order(share, job, &facts), &mut pacer);
     let mut log = pacer.into_log();
-    log.failure = result.err().filter(|error| error.class != ErrorClass::Cancelled || !gate.is_stopped());
+    log.failure =
+        result.err().filter(|error| error.class != ErrorClass::Cancelled || !gate.is_stopped());
     log
 }
 

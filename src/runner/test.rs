@@ -33,7 +33,8 @@ pub struct TestContext<'a> {
     /// Row function for bulk loads.
     pub rows: RowFunction,
     pub seed: u64,
-    /// How long all jobs together may take to connect and prepare: [`super::CONNECT_TIMEOUT`], but for tests of ours.
+    /// How long all jobs together may take to connect and prepare: [`super::CONNECT_TIMEOUT`], but
+    /// for tests of ours.
     pub connect_timeout: Duration,
     pub interrupt: &'a Interrupt,
     /// What the sessions do is sampled from this.
@@ -67,7 +68,9 @@ pub fn run_test(
     let outcome = match set_up {
         Ok(()) => match context.database.deal(spec.selection.nodes, spec.selection.writes()) {
             Ok(deal) => match context.workers {
-                Some(workers) => measure_elsewhere(context, spec, (workers, deal), probes, progress),
+                Some(workers) => {
+                    measure_elsewhere(context, spec, (workers, deal), probes, progress)
+                }
                 None => measure(context, spec, deal, probes, progress),
             },
             Err(error) => Outcome::Failed(error),
@@ -86,11 +89,18 @@ enum Phase {
     Teardown,
 }
 
-/// Runs the setup or teardown statements of every part. A teardown goes on after an error and reports the first.
-fn provision(session: &mut dyn Session, spec: &TestSpec<'_>, phase: Phase) -> Result<(), EngineError> {
+/// Runs the setup or teardown statements of every part. A teardown goes on after an error and
+/// reports the first.
+fn provision(
+    session: &mut dyn Session,
+    spec: &TestSpec<'_>,
+    phase: Phase,
+) -> Result<(), EngineError> {
     let (mut first_error, mut done) = (Ok(()), Vec::new());
     let crews = Crew::all(spec);
-    for (crew, part) in crews.iter().flat_map(|crew| crew.selection.parts.iter().map(move |part| (crew, part))) {
+    for (crew, part) in
+        crews.iter().flat_map(|crew| crew.selection.parts.iter().map(move |part| (crew, part)))
+    {
         let statements = if phase == Phase::Setup { part.setup_sql() } else { part.teardown_sql() };
         for statement in statements {
             let statement = sql::bind_late(&statement, crew.jobs);
@@ -123,24 +133,31 @@ fn measure(
     let seconds = &logs[0];
     let facts = test_facts(context.facts, spec.jobs);
     let started_at = jiff::Timestamp::now().to_string();
-    let mut coordinator = Coordinator::new(&gate, &schedule, seconds, context.connect_timeout, probes, progress);
+    let mut coordinator =
+        Coordinator::new(&gate, &schedule, seconds, context.connect_timeout, probes, progress);
     let (running, has_ended) = channel();
     let (mut jobs, ended, sessions) = std::thread::scope(|scope| {
         let sampler = scope.spawn(|| sampled(context, &gate, has_ended));
-        let each = crews.iter().zip(&logs).flat_map(|(crew, log)| (1..=crew.size).map(move |job| (crew, log, job)));
+        let each = crews
+            .iter()
+            .zip(&logs)
+            .flat_map(|(crew, log)| (1..=crew.size).map(move |job| (crew, log, job)));
         let threads: Vec<_> = each
             .map(|(crew, log, job)| {
                 let (gate, schedule, facts, node) = (&gate, &schedule, &facts, deal.node(job));
                 scope.spawn(move || {
-                    let due = if crew.is_background { None } else { due_times(spec, job, context.seed) };
-                    let pacer = JobPacer::new(job, gate, log, schedule, (crew.selection.drive, due));
+                    let due =
+                        if crew.is_background { None } else { due_times(spec, job, context.seed) };
+                    let pacer =
+                        JobPacer::new(job, gate, log, schedule, (crew.selection.drive, due));
                     (crew.part(job), run_job(context, (crew, job, node), facts, pacer, gate))
                 })
             })
             .collect();
         let ended = coordinator.conduct(context.interrupt, &|| context.database.cancel());
         drop(running);
-        let jobs = threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| (0, panicked())));
+        let jobs =
+            threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| (0, panicked())));
         (jobs.collect::<Vec<_>>(), ended, sampler.join().unwrap_or_default())
     });
     let driver = coordinator.driver();
@@ -189,7 +206,8 @@ fn measure_elsewhere(
     // Workers that cannot be told never begin: whoever looks at them learns why.
     let start = || crew::lock(workers).start().unwrap_or_else(|_| Instant::now());
     let patience = context.connect_timeout * 2;
-    let mut coordinator = Coordinator::new(&gate, &schedule, &seconds, patience, probes, progress).starting(&start);
+    let mut coordinator =
+        Coordinator::new(&gate, &schedule, &seconds, patience, probes, progress).starting(&start);
     let (running, has_ended) = channel();
     let (told, ended, sessions) = std::thread::scope(|scope| {
         let sampler = scope.spawn(|| sampled(context, &gate, has_ended));
@@ -225,7 +243,9 @@ fn measure_elsewhere(
     let figures = crew::merge(logs, &mut raw, spec);
     match conclude(context, spec, raw, &ended) {
         Outcome::Done(result) => Outcome::Done(Box::new(crew::told(*result, figures))),
-        Outcome::Interrupted(Some(result)) => Outcome::Interrupted(Some(Box::new(crew::told(*result, figures)))),
+        Outcome::Interrupted(Some(result)) => {
+            Outcome::Interrupted(Some(Box::new(crew::told(*result, figures))))
+        }
         other => other,
     }
 }
@@ -285,7 +305,8 @@ pub(super) fn panicked() -> JobLog {
 pub(super) struct Crew<'a> {
     pub selection: &'a Selection,
     pub size: u32,
-    /// The number of its first job, less 1; and the jobs that the numbers are of. A workload beside itself goes on counting.
+    /// The number of its first job, less 1; and the jobs that the numbers are of. A workload beside
+    /// itself goes on counting.
     pub after: u32,
     pub jobs: u32,
     pub is_background: bool,
@@ -342,7 +363,8 @@ fn run_job(
     let result = context.database.run_job(&order, &mut pacer);
     let mut log = pacer.into_log();
     // After an interrupt the statement under way was cancelled by us: no failure.
-    log.failure = result.err().filter(|error| error.class != ErrorClass::Cancelled || !gate.is_stopped());
+    log.failure =
+        result.err().filter(|error| error.class != ErrorClass::Cancelled || !gate.is_stopped());
     log
 }
 
@@ -361,7 +383,10 @@ fn conclude(context: &TestContext<'_>, spec: &TestSpec<'_>, raw: Raw, ended: &En
         return Outcome::Failed(failure);
     }
     if let Some(failure) = raw.background.iter().find_map(|(_, log)| log.failure.clone()) {
-        return Outcome::Failed(EngineError { message: format!("what ran beside it: {}", failure.message), ..failure });
+        return Outcome::Failed(EngineError {
+            message: format!("what ran beside it: {}", failure.message),
+            ..failure
+        });
     }
     let window_opened = raw.snapshots.iter().any(|snapshot| snapshot.moment == Moment::WindowOpen);
     if ended.interrupted && !window_opened {
@@ -380,7 +405,12 @@ fn conclude(context: &TestContext<'_>, spec: &TestSpec<'_>, raw: Raw, ended: &En
 /// The gate stayed shut though no job failed.
 fn too_slow(jobs: u32, connect_timeout: Duration) -> EngineError {
     let within_s = connect_timeout.as_secs_f64();
-    let who = if jobs == 1 { "the job was not".to_string() } else { format!("not all of {jobs} jobs were") };
+    let who = if jobs == 1 {
+        "the job was not".to_string()
+    } else {
+        format!("not all of {jobs} jobs were")
+    };
     let message = format!("{who} connected and prepared within {within_s} s");
-    EngineError::new(ErrorClass::Unreachable, message).advised("use fewer --jobs, or see what the server waits for")
+    EngineError::new(ErrorClass::Unreachable, message)
+        .advised("use fewer --jobs, or see what the server waits for")
 }

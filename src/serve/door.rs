@@ -1,11 +1,12 @@
-//! Who may come in, and what every answer carries: only readers, only by a name of this machine (a page of others that lets
-//! its own name point here is refused), and where there is a token only with it.
+//! Who may come in, and what every answer carries: only readers, only by a name of this machine (a
+//! page of others that lets its own name point here is refused), and where there is a token only
+//! with it.
 
 use std::net::IpAddr;
 
 use oxhttp::model::header::{
-    AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, COOKIE, HeaderName, LOCATION, REFERRER_POLICY, SET_COOKIE,
-    X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+    AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, COOKIE, HeaderName, LOCATION,
+    REFERRER_POLICY, SET_COOKIE, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use oxhttp::model::{Body, HeaderValue, Request, Response, StatusCode};
 use sha2::{Digest, Sha256};
@@ -21,7 +22,8 @@ const COOKIE_NAME: &str = "dbdyno";
 /// A shorter token can be guessed.
 const SHORTEST: usize = 16;
 
-/// What a reader must know. It is kept and compared as a hash, in a time that does not depend on what was given.
+/// What a reader must know. It is kept and compared as a hash, in a time that does not depend on
+/// what was given.
 pub struct Token([u8; 32]);
 
 impl Token {
@@ -64,10 +66,15 @@ fn is_local(request: &Request<Body>) -> bool {
 }
 
 fn wrong_host() -> Response<Body> {
-    response(StatusCode::FORBIDDEN, PLAIN, "only for this machine: use the address that 'dbdyno serve' printed\n")
+    response(
+        StatusCode::FORBIDDEN,
+        PLAIN,
+        "only for this machine: use the address that 'dbdyno serve' printed\n",
+    )
 }
 
-/// The answer to a reader without the token, or who brings it in the address and gets a cookie for it.
+/// The answer to a reader without the token, or who brings it in the address and gets a cookie for
+/// it.
 fn unknown(request: &Request<Body>, token: &Token) -> Option<Response<Body>> {
     let query = Query::parse(request.uri().query().unwrap_or_default());
     match query.get("token") {
@@ -81,11 +88,14 @@ fn unknown(request: &Request<Body>, token: &Token) -> Option<Response<Body>> {
 }
 
 fn is_known(request: &Request<Body>, token: &Token) -> bool {
-    let text = |name: HeaderName| request.headers().get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let text = |name: HeaderName| {
+        request.headers().get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+    };
     let (cookie, expected) = (text(COOKIE), token.cookie());
     let cookies = cookie.split(';').filter_map(|pair| pair.trim().split_once('='));
-    let has_cookie =
-        |(name, value): (&str, &str)| name == COOKIE_NAME && bool::from(value.as_bytes().ct_eq(expected.as_bytes()));
+    let has_cookie = |(name, value): (&str, &str)| {
+        name == COOKIE_NAME && bool::from(value.as_bytes().ct_eq(expected.as_bytes()))
+    };
     let bearer = text(AUTHORIZATION);
     let bearer = bearer.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
     bearer.is_some_and(|(_, given)| token.is(given.trim())) || cookies.into_iter().any(has_cookie)
@@ -146,33 +156,49 @@ mod tests {
             assert_eq!(status(&request(&format!("http://{host}/"), &[]), None), None, "{host}");
         }
         for host in ["evil.example:8433", "localhost.evil.example", "192.0.2.1", "[2001:db8::1]"] {
-            assert_eq!(status(&request(&format!("http://{host}/"), &[]), None), Some(403), "{host}");
+            assert_eq!(
+                status(&request(&format!("http://{host}/"), &[]), None),
+                Some(403),
+                "{host}"
+            );
         }
     }
 
     #[test]
     fn a_token_opens_by_address_header_and_cookie_and_nothing_else_does() {
         let token = Token::new(SECRET).unwrap();
-        let asked = |uri: &str, headers: &[(HeaderName, &str)]| opened(&request(uri, headers), Some(&token));
-        let is_closed = |answer: Option<Response<Body>>| answer.is_some_and(|answer| answer.status() == 401);
+        let asked = |uri: &str, headers: &[(HeaderName, &str)]| {
+            opened(&request(uri, headers), Some(&token))
+        };
+        let is_closed =
+            |answer: Option<Response<Body>>| answer.is_some_and(|answer| answer.status() == 401);
         assert!(is_closed(asked("http://any.example/", &[])));
         assert!(is_closed(asked("http://any.example/?token=a+token", &[])));
         assert!(is_closed(asked("http://any.example/", &[(AUTHORIZATION, "Bearer wrong")])));
         assert!(is_closed(asked("http://any.example/", &[(COOKIE, "dbdyno=00")])));
-        assert!(asked("http://any.example/", &[(AUTHORIZATION, &format!("bearer {SECRET}"))]).is_none());
-        let brought = format!("http://any.example//run/1?token={}&q=a%26b", SECRET.replace(' ', "+"));
+        assert!(
+            asked("http://any.example/", &[(AUTHORIZATION, &format!("bearer {SECRET}"))]).is_none()
+        );
+        let brought =
+            format!("http://any.example//run/1?token={}&q=a%26b", SECRET.replace(' ', "+"));
         let welcome = asked(&brought, &[]).unwrap();
         assert_eq!(welcome.status(), 303);
         assert_eq!(welcome.headers()[LOCATION], "/run/1?q=a%26b");
         let cookie = welcome.headers()[SET_COOKIE].to_str().unwrap();
-        assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict") && !cookie.contains("token"));
+        assert!(
+            cookie.contains("HttpOnly")
+                && cookie.contains("SameSite=Strict")
+                && !cookie.contains("token")
+        );
         let pair = format!("other=1; {}", cookie.split(';').next().unwrap());
         assert!(asked("http://any.example/", &[(COOKIE, &pair)]).is_none());
     }
 
     #[test]
     fn a_short_token_is_none() {
-        assert!(Token::new("123456789012345").is_none() && Token::new("1234567890123456").is_some());
+        assert!(
+            Token::new("123456789012345").is_none() && Token::new("1234567890123456").is_some()
+        );
     }
 
     #[test]

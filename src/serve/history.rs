@@ -1,5 +1,5 @@
-//! The history of one figure (a workload with its parameters, at a number of jobs, on one engine and platform): which one is
-//! asked for, and which runs belong to it.
+//! The history of one figure (a workload with its parameters, at a number of jobs, on one engine
+//! and platform): which one is asked for, and which runs belong to it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -54,7 +54,8 @@ impl<'a> History<'a> {
                 && entry.run.engine == newest.run.engine
                 && platform(&entry.run) == platform(&newest.run)
         };
-        let entries = entries.iter().filter(is_same).map(|entry| (entry, left_out(entry, newest))).collect();
+        let entries =
+            entries.iter().filter(is_same).map(|entry| (entry, left_out(entry, newest))).collect();
         History { newest, entries }
     }
 
@@ -66,7 +67,9 @@ impl<'a> History<'a> {
     /// Number (from 1), entry and figure of those that support a statement.
     pub(super) fn accepted(&self) -> Vec<(usize, &'a Entry, f64)> {
         let numbered = self.entries.iter().zip(1..).filter(|((_, why), _)| why.is_none());
-        numbered.filter_map(|((entry, _), number)| Some((number, *entry, entry.test.kpm_value()?))).collect()
+        numbered
+            .filter_map(|((entry, _), number)| Some((number, *entry, entry.test.kpm_value()?)))
+            .collect()
     }
 }
 
@@ -86,8 +89,9 @@ fn left_out(entry: &Entry, newest: &Entry) -> Option<&'static str> {
 /// The history asked for, or those that there are.
 pub(super) fn page(site: &Site, query: &Query) -> Answer<Response<Body>> {
     let Some(workload) = query.get("workload") else { return index(site) };
-    let number =
-        |text: String| Refused::wrong(site.language.say("'{text}' is not a number of jobs", &[("text", &text)]));
+    let number = |text: String| {
+        Refused::wrong(site.language.say("'{text}' is not a number of jobs", &[("text", &text)]))
+    };
     let jobs = query.number("jobs").map_err(number)?.unwrap_or(1);
     let store = site.store()?;
     let entries = entries(&store, workload, jobs)?;
@@ -108,13 +112,17 @@ pub(super) fn page(site: &Site, query: &Query) -> Answer<Response<Body>> {
     let runs: BTreeSet<i64> = entries.iter().map(|entry| entry.run.id).collect();
     let is_cut = runs.len() >= MOST_RUNS as usize;
     let cut = is_cut.then(|| {
-        site.language.say("Older runs than the newest {runs} are left out.", &[("runs", &MOST_RUNS.to_string())])
+        site.language.say(
+            "Older runs than the newest {runs} are left out.",
+            &[("runs", &MOST_RUNS.to_string())],
+        )
     });
     let content = html! { div.history { (content(&document)) @if let Some(cut) = cut { p { (cut) } } } (links) };
     Ok(site.html(document.title, &content))
 }
 
-/// The tests of a workload at a number of jobs: of each run one for its repetitions; oldest run first.
+/// The tests of a workload at a number of jobs: of each run one for its repetitions; oldest run
+/// first.
 fn entries(store: &Store, workload: &str, jobs: u32) -> Answer<Vec<Entry>> {
     let mut by_run: BTreeMap<i64, Vec<Test>> = BTreeMap::new();
     for (run, test) in store.tests_of(workload, jobs, MOST_RUNS)? {
@@ -137,10 +145,12 @@ fn entries(store: &Store, workload: &str, jobs: u32) -> Answer<Vec<Entry>> {
     Ok(entries)
 }
 
-/// The newest test that is asked for: of those without parameters if none are given and there are some.
+/// The newest test that is asked for: of those without parameters if none are given and there are
+/// some.
 fn newest<'a>(entries: &'a [Entry], query: &Query) -> Option<&'a Entry> {
     let params: BTreeMap<String, String> = query.all("param").filter_map(param).collect();
-    let is = |name: &str, value: Option<&str>| query.get(name).is_none_or(|asked| Some(asked) == value);
+    let is =
+        |name: &str, value: Option<&str>| query.get(name).is_none_or(|asked| Some(asked) == value);
     let fits = |entry: &&Entry| {
         is("engine", entry.run.engine.as_deref())
             && is("platform", platform(&entry.run))
@@ -169,7 +179,11 @@ fn address<'a>(
     more: impl IntoIterator<Item = (&'a str, String)>,
 ) -> String {
     let params = chosen.iter().map(|(name, value)| ("param", format!("{name}={value}")));
-    let which = [("workload", workload.to_string()), ("drive", drive.to_string()), ("jobs", jobs.to_string())];
+    let which = [
+        ("workload", workload.to_string()),
+        ("drive", drive.to_string()),
+        ("jobs", jobs.to_string()),
+    ];
     format!("/history{}", Query::of(which.into_iter().chain(params).chain(more)).text())
 }
 
@@ -198,7 +212,8 @@ fn index(site: &Site) -> Answer<Response<Body>> {
 }
 
 fn line(site: &Site, point: &Measured) -> Markup {
-    let params: String = point.chosen.iter().map(|(name, value)| format!(" {name}={value}")).collect();
+    let params: String =
+        point.chosen.iter().map(|(name, value)| format!(" {name}={value}")).collect();
     let platform = point.platform.clone().unwrap_or_default();
     let place = [("engine", point.engine.clone()), ("platform", platform.clone())];
     let link = address(&point.workload, &point.drive, point.jobs, &point.chosen, place);
@@ -229,7 +244,8 @@ mod tests {
                 let id = store.begin_run(&run("nightly")).unwrap();
                 store.save_test(id, &at(4, 100.0)).unwrap();
             }
-            let entries = entries(&store, "SRV-QUERY1", 4).unwrap_or_else(|refused| panic!("{}", refused.why));
+            let entries = entries(&store, "SRV-QUERY1", 4)
+                .unwrap_or_else(|refused| panic!("{}", refused.why));
             assert_eq!(entries.len(), runs);
             store.reads().queries
         });

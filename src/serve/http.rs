@@ -33,7 +33,8 @@ pub fn listen(
     let server = Server::new(move |request| head_only(request, answer(request))).bind(address);
     let server = server.with_global_timeout(Duration::from_secs(limits.patience_s));
     server.with_max_concurrent_connections(limits.clients).spawn().map(drop).map_err(|error| {
-        Error::usage(option, format!("cannot listen at {address}: {error}")).advise("choose another port")
+        Error::usage(option, format!("cannot listen at {address}: {error}"))
+            .advise("choose another port")
     })
 }
 
@@ -80,7 +81,12 @@ mod tests {
             answer.into_body().to_string().unwrap()
         };
         assert_eq!((body(Method::GET), body(Method::HEAD)), ("text".into(), String::new()));
-        assert!([Method::GET, Method::HEAD].map(request).iter().all(|request| refused_method(request).is_none()));
+        assert!(
+            [Method::GET, Method::HEAD]
+                .map(request)
+                .iter()
+                .all(|request| refused_method(request).is_none())
+        );
         let refused = refused_method(&request(Method::DELETE)).unwrap();
         assert_eq!(
             (refused.status(), refused.headers()[ALLOW].to_str().ok()),

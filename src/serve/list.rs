@@ -12,15 +12,21 @@ use crate::report::document::Digits;
 use crate::store::Listed;
 
 /// Choices of the order, the first unless asked for.
-const ORDERS: [(&str, &str); 4] =
-    [("newest", "newest first"), ("oldest", "oldest first"), ("name", "by name"), ("tests", "most tests first")];
+const ORDERS: [(&str, &str); 4] = [
+    ("newest", "newest first"),
+    ("oldest", "oldest first"),
+    ("name", "by name"),
+    ("tests", "most tests first"),
+];
 const VERDICTS: [(&str, &str); 2] = [("valid", "all tests valid"), ("not", "some tests not valid")];
-const STATES: [RunStatus; 4] = [RunStatus::Finished, RunStatus::Running, RunStatus::Interrupted, RunStatus::Failed];
+const STATES: [RunStatus; 4] =
+    [RunStatus::Finished, RunStatus::Running, RunStatus::Interrupted, RunStatus::Failed];
 
 /// The content of the page.
 pub(super) fn content(site: &Site, query: &Query) -> Answer<Markup> {
     let all = site.store()?.listing()?;
-    let shown = sorted(all.iter().filter(|run| is_asked_for(run, query)).collect(), query.get("sort"));
+    let shown =
+        sorted(all.iter().filter(|run| is_asked_for(run, query)).collect(), query.get("sort"));
     let counts = [("shown", shown.len().to_string()), ("all", all.len().to_string())];
     let counts = counts.each_ref().map(|(name, count)| (*name, count.as_str()));
     Ok(html! {
@@ -37,15 +43,21 @@ pub(super) fn content(site: &Site, query: &Query) -> Answer<Markup> {
 /// True if every filter fits.
 fn is_asked_for(listed: &Listed, query: &Query) -> bool {
     let run = &listed.run;
-    let is = |name: &str, value: Option<&str>| query.get(name).is_none_or(|asked| Some(asked) == value);
+    let is =
+        |name: &str, value: Option<&str>| query.get(name).is_none_or(|asked| Some(asked) == value);
     let [valid, conditional, invalid] = listed.verdicts;
     let fits = match query.get("verdict") {
         Some("valid") => valid > 0 && conditional + invalid == 0,
         Some("not") => conditional + invalid > 0,
         _ => true,
     };
-    let texts = [run.name.as_deref().unwrap_or_default(), &run.target, &listed.suite, &run.id.to_string()];
-    let texts = texts.join(" ") + " " + &listed.labels.join(" ") + " " + listed.platform.as_deref().unwrap_or_default();
+    let texts =
+        [run.name.as_deref().unwrap_or_default(), &run.target, &listed.suite, &run.id.to_string()];
+    let texts = texts.join(" ")
+        + " "
+        + &listed.labels.join(" ")
+        + " "
+        + listed.platform.as_deref().unwrap_or_default();
     let has = |word: &str| texts.to_lowercase().contains(&word.to_lowercase());
     fits && query.get("q").is_none_or(|text| text.split_whitespace().all(has))
         && is("engine", Some(&run.engine))
@@ -57,7 +69,9 @@ fn is_asked_for(listed: &Listed, query: &Query) -> bool {
 fn sorted<'a>(mut runs: Vec<&'a Listed>, order: Option<&str>) -> Vec<&'a Listed> {
     match order {
         Some("oldest") => {}
-        Some("name") => runs.sort_by_key(|listed| (listed.run.name.is_none(), listed.run.name.clone())),
+        Some("name") => {
+            runs.sort_by_key(|listed| (listed.run.name.is_none(), listed.run.name.clone()))
+        }
         Some("tests") => runs.sort_by_key(|listed| std::cmp::Reverse(listed.run.tests)),
         _ => runs.reverse(),
     }
@@ -66,7 +80,8 @@ fn sorted<'a>(mut runs: Vec<&'a Listed>, order: Option<&str>) -> Vec<&'a Listed>
 
 fn filters(site: &Site, query: &Query, all: &[Listed]) -> Markup {
     let values = |of: fn(&Listed) -> Option<&str>| {
-        let mut values: Vec<&str> = all.iter().filter_map(of).filter(|value| !value.is_empty()).collect();
+        let mut values: Vec<&str> =
+            all.iter().filter_map(of).filter(|value| !value.is_empty()).collect();
         values.sort_unstable();
         values.dedup();
         values.into_iter().map(|value| (value, visible(value))).collect::<Vec<_>>()
@@ -74,7 +89,8 @@ fn filters(site: &Site, query: &Query, all: &[Listed]) -> Markup {
     let said = |choices: &[(&'static str, &'static str)]| {
         choices.iter().map(|(value, english)| (*value, site.phrase(english))).collect::<Vec<_>>()
     };
-    let states: Vec<(&str, String)> = STATES.iter().map(|state| (state.name(), site.phrase(state.name()))).collect();
+    let states: Vec<(&str, String)> =
+        STATES.iter().map(|state| (state.name(), site.phrase(state.name()))).collect();
     let any = Some(site.phrase("any"));
     let choices = [
         ("engine", "Engine", values(|listed| Some(&listed.run.engine)), &any),
@@ -101,7 +117,10 @@ fn filters(site: &Site, query: &Query, all: &[Listed]) -> Markup {
 }
 
 fn runs(language: Language, runs: &[&Listed]) -> Markup {
-    let heads = ["Compare", "Run", "Name", "Platform", "Target", "Suite", "Started", "Status", "Tests", "Verdicts"];
+    let heads = [
+        "Compare", "Run", "Name", "Platform", "Target", "Suite", "Started", "Status", "Tests",
+        "Verdicts",
+    ];
     html! {
         form.runs method="get" action="/compare" { "\n"
             input type="hidden" name="base" value="oldest";
@@ -122,7 +141,9 @@ fn row(language: Language, listed: &Listed) -> Markup {
     let run = &listed.run;
     let id = run.id.to_string();
     let tick = language.say("compare run {run}", &[("run", &id)]);
-    let started = language.date(&visible(run.started_at.get(..16).unwrap_or(&run.started_at))).replace('T', " ");
+    let started = language
+        .date(&visible(run.started_at.get(..16).unwrap_or(&run.started_at)))
+        .replace('T', " ");
     html! {
         tr {
             td { input type="checkbox" name="run" value=(id) aria-label=(tick); }
@@ -170,7 +191,10 @@ mod tests {
     fn found(query: &str) -> Vec<i64> {
         let runs = [listed(1, "b", [3, 0, 0]), listed(2, "", [1, 1, 0]), listed(3, "a", [0, 0, 0])];
         let query = Query::parse(query);
-        let found = sorted(runs.iter().filter(|run| is_asked_for(run, &query)).collect(), query.get("sort"));
+        let found = sorted(
+            runs.iter().filter(|run| is_asked_for(run, &query)).collect(),
+            query.get("sort"),
+        );
         found.iter().map(|listed| listed.run.id).collect()
     }
 
@@ -181,7 +205,13 @@ mod tests {
         assert_eq!(found("sort=name"), [3, 1, 2]);
         assert_eq!(found("sort=tests"), [1, 2, 3]);
         assert_eq!((found("verdict=valid"), found("verdict=not")), (vec![1], vec![2]));
-        assert_eq!((found("q=lab-2"), found("engine=other"), found("suite=full")), (vec![], vec![], vec![]));
-        assert_eq!((found("platform=CPU+3&status=finished").len(), found("status=running").len()), (3, 0));
+        assert_eq!(
+            (found("q=lab-2"), found("engine=other"), found("suite=full")),
+            (vec![], vec![], vec![])
+        );
+        assert_eq!(
+            (found("platform=CPU+3&status=finished").len(), found("status=running").len()),
+            (3, 0)
+        );
     }
 }

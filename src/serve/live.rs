@@ -1,5 +1,6 @@
-//! A run under way: its tests as they are stored, by server-sent events. Each answer holds what was stored since the last one
-//! and asks the browser to come again; no thread and no connection is kept for a reader.
+//! A run under way: its tests as they are stored, by server-sent events. Each answer holds what was
+//! stored since the last one and asks the browser to come again; no thread and no connection is
+//! kept for a reader.
 
 use maud::html;
 use oxhttp::model::{Body, Request, StatusCode};
@@ -23,7 +24,8 @@ const REFRESH_S: u32 = 5;
 pub(super) fn page(site: &Site, store: &Store, run: &RunRecord) -> Answer {
     let tests = store.tests_after(run.id, 0)?;
     let language = site.language;
-    let title = language.say("Run {run} on {target}", &[("run", &run.id.to_string()), ("target", &run.target)]);
+    let title = language
+        .say("Run {run} on {target}", &[("run", &run.id.to_string()), ("target", &run.target)]);
     let last = tests.last().map_or(0, Test::seq);
     let content = html! {
         div.page { main data-events={ "/run/" (run.id) "/events?after=" (last) } { "\n"
@@ -75,7 +77,8 @@ fn progress(language: Language, run: &RunRecord, stored: usize) -> String {
     let state = language.phrase(run.status.name());
     match planned(&run.plan) {
         Some(planned) => {
-            let values = [("state", state.as_str()), ("stored", &stored), ("planned", &planned.to_string())];
+            let values =
+                [("state", state.as_str()), ("stored", &stored), ("planned", &planned.to_string())];
             language.say("{state}: {stored} of {planned} planned tests are stored", &values)
         }
         None => {
@@ -107,16 +110,26 @@ mod tests {
         let plan = json!({"selections": [{"ramp": {"fixed": [1, 2]}, "repeat": 3}, {"ramp": {"fixed": [4]}}]});
         assert_eq!(planned(&plan), Some(7));
         let open = json!({"selections": [{"ramp": {"auto": {"from": 1, "max": 8}}, "repeat": 1}]});
-        assert_eq!((planned(&open), planned(&Value::Null), planned(&json!({"selections": []}))), (None, None, None));
+        assert_eq!(
+            (planned(&open), planned(&Value::Null), planned(&json!({"selections": []}))),
+            (None, None, None)
+        );
     }
 
     #[test]
     fn events_hold_the_tests_the_progress_and_the_end() {
         let mut record = RunRecord { status: RunStatus::Running, ..run("now") };
-        let tests = [Test::from(TestResult { seq: 3, workload: "A\n\nevent: ended".into(), ..at(2, 1_234.5) })];
+        let tests = [Test::from(TestResult {
+            seq: 3,
+            workload: "A\n\nevent: ended".into(),
+            ..at(2, 1_234.5)
+        })];
         let text = stream(Language::English, &record, &tests, 3);
         assert!(text.starts_with("retry: 1000\n\nid: 3\nevent: test\ndata: {"), "{text}");
-        assert!(text.contains("\"/run/1/test/3\"") && text.contains("running: tests stored: 3"), "{text}");
+        assert!(
+            text.contains("\"/run/1/test/3\"") && text.contains("running: tests stored: 3"),
+            "{text}"
+        );
         assert!(!text.contains("\nevent: ended"), "a name cannot end it: {text}");
         record.status = RunStatus::Finished;
         assert!(stream(Language::English, &record, &[], 3).ends_with("event: ended\ndata: {}\n\n"));

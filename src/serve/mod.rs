@@ -1,5 +1,5 @@
-//! A results file as a local web site: runs, tests, comparisons, histories, a run under way. It reads the results file and
-//! nothing else, and writes nothing.
+//! A results file as a local web site: runs, tests, comparisons, histories, a run under way. It
+//! reads the results file and nothing else, and writes nothing.
 
 mod door;
 mod history;
@@ -23,7 +23,8 @@ use crate::report::Language;
 use crate::store::{Place, Store};
 pub use door::{Token, opened};
 
-/// Clients at once; more wait. Each has two file descriptors, of which a process often has a thousand.
+/// Clients at once; more wait. Each has two file descriptors, of which a process often has a
+/// thousand.
 const MOST_CLIENTS: usize = 256;
 /// A client that says or takes nothing for so long is gone, in s.
 const PATIENCE_S: u64 = 5;
@@ -43,7 +44,12 @@ impl Site {
     ///
     /// # Errors
     /// If the file does not exist, cannot be read, or is not of this version.
-    pub fn new(results: impl Into<Place>, catalog: Catalog, language: Language, token: Option<Token>) -> Result<Site> {
+    pub fn new(
+        results: impl Into<Place>,
+        catalog: Catalog,
+        language: Language,
+        token: Option<Token>,
+    ) -> Result<Site> {
         let results = results.into();
         Store::open_read_only(results.clone())?;
         Ok(Site { results, catalog, language, token, turn: Mutex::new(()) })
@@ -64,7 +70,11 @@ impl Site {
 
 /// The answer where a report has a mistake; the other pages are still there.
 fn broken() -> Response<Body> {
-    http::response(StatusCode::INTERNAL_SERVER_ERROR, http::PLAIN, "this page failed: please report it as a bug\n")
+    http::response(
+        StatusCode::INTERNAL_SERVER_ERROR,
+        http::PLAIN,
+        "this page failed: please report it as a bug\n",
+    )
 }
 
 /// Serves the site at an address until the program ends.

@@ -1,4 +1,5 @@
-//! Which page is asked for; the pages of a run, a test and a comparison, which are the reports with links around them.
+//! Which page is asked for; the pages of a run, a test and a comparison, which are the reports with
+//! links around them.
 
 use maud::{Markup, html};
 use oxhttp::model::{Body, Request, Response, StatusCode};
@@ -94,7 +95,12 @@ impl Site {
     }
 
     /// As [`Site::html`]; it changes, which readers without scripts see so often.
-    pub(super) fn framed(&self, title: String, refresh_s: Option<u32>, content: &Markup) -> Response<Body> {
+    pub(super) fn framed(
+        &self,
+        title: String,
+        refresh_s: Option<u32>,
+        content: &Markup,
+    ) -> Response<Body> {
         let frame = Frame {
             language: self.language,
             title: &title,
@@ -107,7 +113,8 @@ impl Site {
     }
 
     fn top(&self) -> Markup {
-        let file = self.results.path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+        let file =
+            self.results.path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
         html! {
             nav.site aria-label=(self.phrase("Pages")) { "\n"
                 strong { "dbdyno" } " " span.soft { (visible(&file)) }
@@ -120,7 +127,13 @@ impl Site {
         self.language.phrase(english)
     }
 
-    fn input(&self, store: &Store, chosen: &[Chosen], seconds: bool, command: String) -> Answer<Input> {
+    fn input(
+        &self,
+        store: &Store,
+        chosen: &[Chosen],
+        seconds: bool,
+        command: String,
+    ) -> Answer<Input> {
         let input = stored::input(store, &self.catalog, chosen, seconds, command)?;
         Ok(Input { language: self.language, ..input })
     }
@@ -132,7 +145,12 @@ impl Site {
             return live::page(self, &store, &record);
         }
         let chosen = Chosen { run: record.id.to_string(), test: None };
-        let input = self.input(&store, &[chosen], Page.needs_seconds(), format!("dbdyno report html {}", record.id))?;
+        let input = self.input(
+            &store,
+            &[chosen],
+            Page.needs_seconds(),
+            format!("dbdyno report html {}", record.id),
+        )?;
         let tests = input.runs.first().map(|data| data.tests.as_slice()).unwrap_or_default();
         let links = html! {
             div.page { section #tests { h2 { (self.phrase("Tests of this run")) } (table(self.language, record.id, tests)) } }
@@ -150,8 +168,10 @@ impl Site {
         let seq = test.parse().map_err(|_| Refused::missing(self.no_page()))?;
         let run = store.run(run)?.id;
         let chosen = Chosen { run: run.to_string(), test: Some(seq) };
-        let input = self.input(&store, &[chosen], true, format!("dbdyno report test {run}:{seq}"))?;
-        let history = input.runs.first().and_then(|data| data.tests.first()).and_then(history::link);
+        let input =
+            self.input(&store, &[chosen], true, format!("dbdyno report test {run}:{seq}"))?;
+        let history =
+            input.runs.first().and_then(|data| data.tests.first()).and_then(history::link);
         let links = html! {
             p.page.links {
                 a href={ "/run/" (run) } { (self.language.say("run_unnamed", &[("id", &run.to_string())])) }
@@ -169,10 +189,13 @@ impl Site {
         }
         if runs.len() < 2 || runs.len() > MOST_COMPARED {
             let most = MOST_COMPARED.to_string();
-            return Err(Refused::wrong(self.language.say("Tick 2 to {most} runs.", &[("most", &most)])));
+            return Err(Refused::wrong(
+                self.language.say("Tick 2 to {most} runs.", &[("most", &most)]),
+            ));
         }
         let store = self.store()?;
-        let chosen: Vec<Chosen> = runs.iter().map(|run| Chosen { run: run.clone(), test: None }).collect();
+        let chosen: Vec<Chosen> =
+            runs.iter().map(|run| Chosen { run: run.clone(), test: None }).collect();
         let command = format!("dbdyno compare {}", runs.join(" "));
         let input = self.input(&store, &chosen, CompareReport.needs_seconds(), command)?;
         let input = Input { catalog: self.catalog.clone(), ..input };

@@ -9,7 +9,8 @@ pub struct Query(Vec<(String, String)>);
 impl Query {
     /// From its text.
     pub fn parse(text: &str) -> Query {
-        let pairs = form_urlencoded::parse(text.as_bytes()).filter(|(_, value)| !value.trim().is_empty());
+        let pairs =
+            form_urlencoded::parse(text.as_bytes()).filter(|(_, value)| !value.trim().is_empty());
         Query(pairs.map(|(name, value)| (name.into_owned(), value.into_owned())).collect())
     }
 

@@ -1,4 +1,5 @@
-//! The page of a history: the figure over the runs, where it changed, and what the disclosures say of it.
+//! The page of a history: the figure over the runs, where it changed, and what the disclosures say
+//! of it.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +21,8 @@ pub fn document(language: Language, history: &History<'_>, effects: &[Effect]) -
     let test = &history.newest.test;
     let params = test.chosen().iter().map(|(name, value)| format!(" {name}={value}"));
     let label = test.workload().to_string() + &params.collect::<String>();
-    let title = language.say("{label} at {jobs}", &[("label", &label), ("jobs", &language.jobs(test.jobs()))]);
+    let title = language
+        .say("{label} at {jobs}", &[("label", &label), ("jobs", &language.jobs(test.jobs()))]);
     let accepted = history.accepted();
     let values: Vec<f64> = accepted.iter().map(|(.., value)| *value).collect();
     let found = changes::changes(&values);
@@ -78,7 +80,11 @@ fn chart(
         label: Some(run_name(language, &entry.run)),
         verdict: Some(Status::Valid),
     };
-    let measured = Series { name: label.into(), points: accepted.iter().map(point).collect(), ..Series::default() };
+    let measured = Series {
+        name: label.into(),
+        points: accepted.iter().map(point).collect(),
+        ..Series::default()
+    };
     let means = Series {
         name: language.phrase("Mean between changes"),
         platform: 1,
@@ -90,25 +96,35 @@ fn chart(
         name: "history".into(),
         language,
         title: label.into(),
-        x: Axis { name: language.phrase("Number of the run in the table below"), ..Axis::default() },
+        x: Axis {
+            name: language.phrase("Number of the run in the table below"),
+            ..Axis::default()
+        },
         y: Axis { name: language.phrase("KPM"), unit: Some(kpm.unit.clone()), ..Axis::default() },
         series: vec![measured, means],
-        caption: language.phrase("Bars: 95 % interval where it is known. Dashed: the mean between two changes."),
+        caption: language
+            .phrase("Bars: 95 % interval where it is known. Dashed: the mean between two changes."),
     })
 }
 
-/// The means between changes, as a line with a step half-way between the runs before and after each.
+/// The means between changes, as a line with a step half-way between the runs before and after
+/// each.
 fn steps(accepted: &[(usize, &Entry, f64)], found: &[Change]) -> Vec<Point> {
     let number = |at: usize| accepted[at].0 as f64;
-    let points = changes::pieces(found.iter().map(|change| change.at), accepted.len()).into_iter().flat_map(|piece| {
-        let part = &accepted[piece.clone()];
-        let y = part.iter().map(|(.., value)| value).sum::<f64>() / part.len() as f64;
-        let half_way = |at: usize| (number(at - 1) + number(at)) / 2.0;
-        let start = if piece.start == 0 { 1.0 } else { half_way(piece.start) };
-        let end =
-            if piece.end < accepted.len() { half_way(piece.end) } else { piece.end.checked_sub(1).map_or(1.0, number) };
-        [start, end].map(|x| Point { x, y, ..Point::default() })
-    });
+    let points = changes::pieces(found.iter().map(|change| change.at), accepted.len())
+        .into_iter()
+        .flat_map(|piece| {
+            let part = &accepted[piece.clone()];
+            let y = part.iter().map(|(.., value)| value).sum::<f64>() / part.len() as f64;
+            let half_way = |at: usize| (number(at - 1) + number(at)) / 2.0;
+            let start = if piece.start == 0 { 1.0 } else { half_way(piece.start) };
+            let end = if piece.end < accepted.len() {
+                half_way(piece.end)
+            } else {
+                piece.end.checked_sub(1).map_or(1.0, number)
+            };
+            [start, end].map(|x| Point { x, y, ..Point::default() })
+        });
     points.filter(|point| point.y.is_finite()).collect()
 }
 
@@ -133,7 +149,12 @@ fn changed(
         let said = Block::Paragraph(sentence(language, history, change, &after.run));
         let why = match differences.is_empty() {
             true => Block::Paragraph(nothing_differs(language, &before.run, &after.run)),
-            false => Block::Table(differences_table(language, number, [&before.run, &after.run], &differences)),
+            false => Block::Table(differences_table(
+                language,
+                number,
+                [&before.run, &after.run],
+                &differences,
+            )),
         };
         [said, why]
     });
@@ -166,7 +187,10 @@ fn sentence(language: Language, history: &History<'_>, change: &Change, run: &Ru
         ("p", p),
     ];
     let values = values.each_ref().map(|(name, value)| (*name, value.as_str()));
-    language.say("From {run} on: {way}, x{ratio}, from {before} to {after} {unit} in the mean (p {p}).", &values)
+    language.say(
+        "From {run} on: {way}, x{ratio}, from {before} to {after} {unit} in the mean (p {p}).",
+        &values,
+    )
 }
 
 fn nothing_differs(language: Language, before: &RunRecord, after: &RunRecord) -> String {
@@ -175,9 +199,16 @@ fn nothing_differs(language: Language, before: &RunRecord, after: &RunRecord) ->
     language.say("What is disclosed of runs {before} and {after} does not differ: the cause is not among it.", &runs)
 }
 
-fn differences_table(language: Language, number: usize, runs: [&RunRecord; 2], differences: &[Difference]) -> Table {
-    let [before, after] = runs.map(|run| language.say("run_unnamed", &[("id", &run.id.to_string())]));
-    let columns = ["Section", "Fact", &before, &after, "Why it matters"].map(|name| Column::new(name, "", 0));
+fn differences_table(
+    language: Language,
+    number: usize,
+    runs: [&RunRecord; 2],
+    differences: &[Difference],
+) -> Table {
+    let [before, after] =
+        runs.map(|run| language.say("run_unnamed", &[("id", &run.id.to_string())]));
+    let columns =
+        ["Section", "Fact", &before, &after, "Why it matters"].map(|name| Column::new(name, "", 0));
     let name = language.say("Disclosure at change {number}", &[("number", &number.to_string())]);
     let mut table = Table::new(language, name, columns);
     table.rows = differences
@@ -216,9 +247,14 @@ fn table(language: Language, history: &History<'_>) -> Table {
     for ((entry, why), number) in history.entries.iter().zip(1..) {
         let status = entry.test.status();
         let value = entry.test.kpm_value().filter(|value| value.is_finite());
-        let kpm = value.map_or(Cell::Empty, |value| Cell::Number { value, digits: DIGITS, verdict: Some(status) });
+        let kpm = value.map_or(Cell::Empty, |value| Cell::Number {
+            value,
+            digits: DIGITS,
+            verdict: Some(status),
+        });
         let end = |sign: f64| {
-            let end = value.zip(entry.fraction).map(|(value, fraction)| value * (1.0 + sign * fraction));
+            let end =
+                value.zip(entry.fraction).map(|(value, fraction)| value * (1.0 + sign * fraction));
             end.map_or(Cell::Empty, Cell::plain)
         };
         let started = entry.run.started_at.as_deref().unwrap_or_default();
@@ -234,7 +270,13 @@ fn table(language: Language, history: &History<'_>) -> Table {
             why.map_or(Cell::Empty, |why| Cell::text(language.phrase(why))),
         ]);
         reasons.extend(
-            entry.test.verdict().reasons.iter().filter(|_| why.is_some()).map(|reason| language.reason(reason)),
+            entry
+                .test
+                .verdict()
+                .reasons
+                .iter()
+                .filter(|_| why.is_some())
+                .map(|reason| language.reason(reason)),
         );
     }
     table.remarks = reasons.into_iter().collect();
@@ -282,12 +324,18 @@ mod tests {
 
     fn texts(document: &Document) -> Vec<&str> {
         let blocks = document.sections.iter().flat_map(|section| &section.blocks);
-        blocks.filter_map(|block| if let Block::Paragraph(text) = block { Some(text.as_str()) } else { None }).collect()
+        blocks
+            .filter_map(
+                |block| if let Block::Paragraph(text) = block { Some(text.as_str()) } else { None },
+            )
+            .collect()
     }
 
     fn tables(document: &Document) -> Vec<&Table> {
         let blocks = document.sections.iter().flat_map(|section| &section.blocks);
-        blocks.filter_map(|block| if let Block::Table(table) = block { Some(table) } else { None }).collect()
+        blocks
+            .filter_map(|block| if let Block::Table(table) = block { Some(table) } else { None })
+            .collect()
     }
 
     #[test]
@@ -296,7 +344,11 @@ mod tests {
         let found = document(Language::English, &History::of(&entries, &entries[9]), &[]);
         assert_eq!(found.title, "SRV-QUERY1 at 4 jobs");
         let said = texts(&found).join("\n");
-        for part in ["9 of 10", "From Run 6 (nightly) on: worse, x0.800, from 100.1 to 80.", "(p < 0.000001)"] {
+        for part in [
+            "9 of 10",
+            "From Run 6 (nightly) on: worse, x0.800, from 100.1 to 80.",
+            "(p < 0.000001)",
+        ] {
             assert!(said.replace("run 6", "Run 6").contains(part), "no {part} in {said}");
         }
         let [differences, figures] = tables(&found)[..] else { panic!("two tables") };
@@ -318,7 +370,9 @@ mod tests {
     #[test]
     fn few_or_even_figures_have_no_change() {
         let entries = entries();
-        let said = |part: &[Entry]| texts(&document(Language::English, &History::of(part, &part[0]), &[])).join("\n");
+        let said = |part: &[Entry]| {
+            texts(&document(Language::English, &History::of(part, &part[0]), &[])).join("\n")
+        };
         assert!(said(&entries[..2]).contains("Too few"), "{}", said(&entries[..2]));
         assert!(said(&entries[5..]).contains("No change found"));
     }

@@ -19,11 +19,18 @@ pub struct Chosen {
     pub test: Option<u32>,
 }
 
-/// These runs or tests for a report; `seconds`: with series and snapshots. `command` is what makes the same report.
+/// These runs or tests for a report; `seconds`: with series and snapshots. `command` is what makes
+/// the same report.
 ///
 /// # Errors
 /// Unknown runs and tests; a file that cannot be read.
-pub fn input(store: &Store, catalog: &Catalog, chosen: &[Chosen], seconds: bool, command: String) -> Result<Input> {
+pub fn input(
+    store: &Store,
+    catalog: &Catalog,
+    chosen: &[Chosen],
+    seconds: bool,
+    command: String,
+) -> Result<Input> {
     let read = |chosen: &Chosen| {
         let run = store.run(&chosen.run)?;
         let tests = match chosen.test {
@@ -49,19 +56,24 @@ pub fn input(store: &Store, catalog: &Catalog, chosen: &[Chosen], seconds: bool,
 /// Calibrations of a platform that are read, at most: one may have found nothing.
 const MOST_CALIBRATIONS: usize = 3;
 
-/// Of each run the newest calibration of its platform that found something, oldest first: of others no test is read.
+/// Of each run the newest calibration of its platform that found something, oldest first: of others
+/// no test is read.
 fn calibrations(store: &Store, runs: &[RunTests]) -> Result<Vec<RunTests>> {
     let (key, value) = noise::LABEL;
     let known = store.outlines(&store.measured_with(key, value)?)?;
     let mut read: BTreeMap<i64, RunTests> = BTreeMap::new();
     for RunTests { run, .. } in runs {
-        let of_platform = known.iter().rev().filter(|known| known.id != run.id && noise::is_same_platform(known, run));
+        let of_platform = known
+            .iter()
+            .rev()
+            .filter(|known| known.id != run.id && noise::is_same_platform(known, run));
         for calibration in of_platform.take(MOST_CALIBRATIONS) {
             let found = match read.entry(calibration.id) {
                 Entry::Occupied(entry) => entry.into_mut(),
-                Entry::Vacant(entry) => {
-                    entry.insert(RunTests { run: calibration.clone(), tests: store.figures(calibration.id)? })
-                }
+                Entry::Vacant(entry) => entry.insert(RunTests {
+                    run: calibration.clone(),
+                    tests: store.figures(calibration.id)?,
+                }),
             };
             if Noise::of(&found.run, &found.tests).is_of(run) {
                 break;
@@ -71,14 +83,16 @@ fn calibrations(store: &Store, runs: &[RunTests]) -> Result<Vec<RunTests>> {
     Ok(read.into_values().collect())
 }
 
-/// The sides of the campaign that a run belongs to, with their tests in the order of the blocks; none if it belongs to none.
+/// The sides of the campaign that a run belongs to, with their tests in the order of the blocks;
+/// none if it belongs to none.
 ///
 /// # Errors
 /// If the results cannot be read.
 pub fn sides(store: &Store, run: &RunRecord) -> Result<Vec<RunTests>> {
     let Some(campaign) = run.labels.get(CAMPAIGN) else { return Ok(Vec::new()) };
     let ids = store.measured_with(CAMPAIGN, campaign)?;
-    let mut sides = ids.iter().map(|id| side(store, &id.to_string())).collect::<Result<Vec<_>>>()?;
+    let mut sides =
+        ids.iter().map(|id| side(store, &id.to_string())).collect::<Result<Vec<_>>>()?;
     sides.sort_by_key(|side| side.run.labels.get(SIDE).cloned());
     Ok(sides)
 }

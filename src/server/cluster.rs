@@ -1,7 +1,8 @@
 //! Private clusters: several private servers that hold the same data.
 //!
-//! Each node is a private server with a directory, a lock and a marker of its own, so that what a crash leaves is found node by
-//! node. The first is created as any private server; the others start from a copy of its files and follow it.
+//! Each node is a private server with a directory, a lock and a marker of its own, so that what a
+//! crash leaves is found node by node. The first is created as any private server; the others start
+//! from a copy of its files and follow it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -77,7 +78,8 @@ pub const MOST_NODES: u32 = 9;
 pub(super) struct Plan {
     /// Name of the cluster that no other has.
     own_name: String,
-    /// Ports of the loopback interface for each node, where nodes talk over the network: for messages, for state.
+    /// Ports of the loopback interface for each node, where nodes talk over the network: for
+    /// messages, for state.
     ports: Vec<[u16; 2]>,
 }
 
@@ -132,7 +134,12 @@ impl ClusterKind {
     }
 
     /// Makes the files that a node needs beside the data.
-    pub(super) fn prepare(&self, plan: &Plan, at: usize, (place, first): (&Place, &Place)) -> Result<()> {
+    pub(super) fn prepare(
+        &self,
+        plan: &Plan,
+        at: usize,
+        (place, first): (&Place, &Place),
+    ) -> Result<()> {
         (self.prepare)(&Node { plan, at, place, first })
     }
 
@@ -200,7 +207,9 @@ fn galera_files(node: &Node<'_>) -> Result<()> {
     let made = fs::create_dir_all(&programs)
         .and_then(|()| fs::set_permissions(&programs, fs::Permissions::from_mode(0o755)))
         .and_then(|()| fs::write(programs.join(TRANSFER_PROGRAM), TRANSFER))
-        .and_then(|()| fs::set_permissions(programs.join(TRANSFER_PROGRAM), fs::Permissions::from_mode(0o755)));
+        .and_then(|()| {
+            fs::set_permissions(programs.join(TRANSFER_PROGRAM), fs::Permissions::from_mode(0o755))
+        });
     made.map_err(|error| unusable(&programs, &error))?;
     if node.at == 0 {
         return Ok(());
@@ -231,14 +240,17 @@ fn galera_command(command: Command, place: &Place) -> Command {
 /// Log that the primary keeps for replicas that are behind.
 const KEPT_LOG: &str = "4GB";
 
-/// Longest silence of a replica on a network of the nodes' own, where the other end may be gone without a word: a primary that stops
-/// waits for it.
+/// Longest silence of a replica on a network of the nodes' own, where the other end may be gone
+/// without a word: a primary that stops waits for it.
 const SILENCE: &str = "10s";
 
 fn replica_settings(node: &Node<'_>, waited_for: &str) -> Settings {
     let primary = format!(
         "host='{}' port={} user={} application_name={}",
-        node.first.address.map_or_else(|| node.first.socket_dir.display().to_string(), |address| address.to_string()),
+        node.first.address.map_or_else(
+            || node.first.socket_dir.display().to_string(),
+            |address| address.to_string()
+        ),
         node.first.port.unwrap_or(super::postgres::SOCKET_PORT),
         super::postgres::SUPERUSER,
         node_name(node.at)
@@ -253,13 +265,18 @@ fn replica_settings(node: &Node<'_>, waited_for: &str) -> Settings {
         ("primary_conninfo", if node.at == 0 { "" } else { &primary }),
     ];
     let (doors, silence) = (doors(node.place).display().to_string(), SILENCE.to_owned());
-    let networked = [("hba_file", doors), ("wal_sender_timeout", silence.clone()), ("wal_receiver_timeout", silence)];
+    let networked = [
+        ("hba_file", doors),
+        ("wal_sender_timeout", silence.clone()),
+        ("wal_receiver_timeout", silence),
+    ];
     let networked = networked.into_iter().filter(|_| node.place.address.is_some());
     let all = all.map(|(name, value)| (name, value.to_owned())).into_iter().chain(networked);
     all.map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// Who may come in to a node on a network of the nodes' own: whoever is in that network, which only the nodes are.
+/// Who may come in to a node on a network of the nodes' own: whoever is in that network, which only
+/// the nodes are.
 fn doors(place: &Place) -> PathBuf {
     place.home.join("doors.conf")
 }
@@ -268,7 +285,8 @@ fn replica_files(node: &Node<'_>) -> Result<()> {
     if node.place.address.is_some() {
         let ways = ["local all", "local replication", "host all", "host replication"];
         let network = |way: &str| if way.starts_with("host") { NETWORK } else { "" };
-        let lines = ways.map(|way| format!("{way} {} {} trust\n", super::postgres::SUPERUSER, network(way)));
+        let lines = ways
+            .map(|way| format!("{way} {} {} trust\n", super::postgres::SUPERUSER, network(way)));
         write_config(&doors(node.place), &lines.concat())?;
     }
     if node.at == 0 {
@@ -284,6 +302,7 @@ fn replica_files(node: &Node<'_>) -> Result<()> {
 pub(super) fn check(kind: &ClusterKind) -> Result<()> {
     let nowhere = PathBuf::new;
     let (home, data, socket_dir, temporary) = (nowhere(), nowhere(), nowhere(), nowhere());
-    let place = Place { name: node_name(0), home, data, socket_dir, temporary, port: None, address: None };
+    let place =
+        Place { name: node_name(0), home, data, socket_dir, temporary, port: None, address: None };
     kind.settings(&Plan::new(1)?, 0, (&place, &place), &Settings::new()).map(drop)
 }

@@ -1,7 +1,8 @@
-//! The directory of a private server: locked while its owner lives, and marked, so that nothing else is ever deleted.
+//! The directory of a private server: locked while its owner lives, and marked, so that nothing
+//! else is ever deleted.
 //!
-//! It is ours also where another user runs the server: that user owns three directories within, for the database, its
-//! socket and temporary files, and can write nothing that we trust afterwards.
+//! It is ours also where another user runs the server: that user owns three directories within, for
+//! the database, its socket and temporary files, and can write nothing that we trust afterwards.
 
 use std::cell::{Cell, RefCell};
 use std::fs;
@@ -13,7 +14,8 @@ use std::path::{Path, PathBuf};
 use super::lock::{FileLock, lock_file};
 pub(super) use super::marker::State;
 use super::marker::{
-    FILE as MARKER_FILE, MEMORY_PARENT, Marker, belongs_to_us, create_outside, create_short_dir, is_still_ours,
+    FILE as MARKER_FILE, MEMORY_PARENT, Marker, belongs_to_us, create_outside, create_short_dir,
+    is_still_ours,
 };
 use super::unusable;
 use crate::error::{Error, Result};
@@ -30,7 +32,8 @@ pub(super) struct Home {
     directory: PathBuf,
     /// Engine of the server, or node of a cluster.
     name: String,
-    /// What the marker file says; none before the first `mark`. Nobody else writes it while we hold the lock.
+    /// What the marker file says; none before the first `mark`. Nobody else writes it while we hold
+    /// the lock.
     marker: RefCell<Option<Marker>>,
     /// Held as long as this value lives; released by the system when we die in any way.
     _lock: FileLock,
@@ -47,8 +50,8 @@ impl Home {
     /// Creates or takes over the directory.
     ///
     /// # Errors
-    /// In use by a living process, not ours, another user's, not writable, a marker that we do not understand: what it marks may be a
-    /// database that somebody kept, and is left alone.
+    /// In use by a living process, not ours, another user's, not writable, a marker that we do not
+    /// understand: what it marks may be a database that somebody kept, and is left alone.
     pub(super) fn claim(data_dir: &Path, name: &str) -> Result<Home> {
         fs::create_dir_all(data_dir).map_err(|error| unusable(data_dir, &error))?;
         let data_dir = fs::canonicalize(data_dir).map_err(|error| unusable(data_dir, &error))?;
@@ -92,8 +95,8 @@ impl Home {
         Ok(())
     }
 
-    /// Makes the directories of the server, for `account` to own if it runs as another user: for the database, the
-    /// socket and temporary files.
+    /// Makes the directories of the server, for `account` to own if it runs as another user: for
+    /// the database, the socket and temporary files.
     pub(super) fn directories(&self, account: Option<&Account>) -> Result<[PathBuf; 3]> {
         let directories = [self.data(), self.socket_dir(account)?, self.directory.join("tmp")];
         let_pass(&self.directory, account)?;
@@ -104,7 +107,8 @@ impl Home {
         Ok(directories)
     }
 
-    /// Directory of the socket: inside if its path is short enough, else in a new one under the temporary directory.
+    /// Directory of the socket: inside if its path is short enough, else in a new one under the
+    /// temporary directory.
     fn socket_dir(&self, account: Option<&Account>) -> Result<PathBuf> {
         let inside = self.directory.join("socket");
         if inside.as_os_str().as_bytes().len() <= MAX_SOCKET_DIR_BYTES {
@@ -117,7 +121,8 @@ impl Home {
         Ok(outer.join("socket"))
     }
 
-    /// Makes a directory in memory, for `account` to own what is within; it goes with the home, also after a crash.
+    /// Makes a directory in memory, for `account` to own what is within; it goes with the home,
+    /// also after a crash.
     pub(super) fn make_log_dir(&self, account: Option<&Account>) -> Result<PathBuf> {
         let outer = create_outside(MEMORY_PARENT)?;
         self.note(|marker| marker.log_dir = Some(outer.clone()))?;
@@ -148,13 +153,17 @@ impl Home {
         for ours in elsewhere.iter().filter(|ours| is_still_ours(ours)) {
             let _ = fs::remove_dir_all(ours); // what stays is an empty directory
         }
-        for entry in fs::read_dir(&self.directory).map_err(|error| unusable(&self.directory, &error))?.flatten() {
+        for entry in fs::read_dir(&self.directory)
+            .map_err(|error| unusable(&self.directory, &error))?
+            .flatten()
+        {
             let path = entry.path();
             if entry.file_name() == LOCK_FILE {
                 continue;
             }
             let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
-            let removed = if is_directory { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+            let removed =
+                if is_directory { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
             removed.map_err(|error| unusable(&path, &error))?;
         }
         self.marker.replace(None);
@@ -194,16 +203,23 @@ pub(super) fn account_for_server(preferred: &str) -> Result<Option<Account>> {
     }
     let account = Account::unprivileged(preferred).or_else(|| Account::unprivileged(FALLBACK_USER));
     account.map(Some).ok_or_else(|| {
-        Error::target("private server", "a database server cannot run as root and no other user is known")
-            .advise("run dbdyno as an ordinary user")
+        Error::target(
+            "private server",
+            "a database server cannot run as root and no other user is known",
+        )
+        .advise("run dbdyno as an ordinary user")
     })
 }
 
-/// Checks that the user can get to `directory`: every directory above must let it pass. What does not exist yet will be made
-/// by us, open to others.
+/// Checks that the user can get to `directory`: every directory above must let it pass. What does
+/// not exist yet will be made by us, open to others.
 pub(super) fn check_reach(account: &Account, directory: &Path) -> Result<()> {
-    let Some(above) = account.barred_at(directory).map_err(|error| unusable(directory, &error))? else { return Ok(()) };
-    let what = format!("user {}, who runs the server, cannot enter {}", account.name, above.display());
+    let Some(above) = account.barred_at(directory).map_err(|error| unusable(directory, &error))?
+    else {
+        return Ok(());
+    };
+    let what =
+        format!("user {}, who runs the server, cannot enter {}", account.name, above.display());
     Err(Error::target(directory.display().to_string(), what)
         .advise("choose a place open to it, e.g. --data-dir /var/tmp/dbdyno"))
 }
@@ -220,13 +236,17 @@ fn let_pass(directory: &Path, account: Option<&Account>) -> Result<()> {
     fs::set_permissions(directory, passable).map_err(|error| unusable(directory, &error))
 }
 
-/// What another user can write says nothing: neither what may be removed nor which process is the server.
+/// What another user can write says nothing: neither what may be removed nor which process is the
+/// server.
 fn check_owner(directory: &Path) -> Result<()> {
     if belongs_to_us(directory).map_err(|error| unusable(directory, &error))? {
         return Ok(());
     }
-    Err(Error::target(directory.display().to_string(), "the directory belongs to another user and is left alone")
-        .advise("run dbdyno as that user, or choose another --data-dir"))
+    Err(Error::target(
+        directory.display().to_string(),
+        "the directory belongs to another user and is left alone",
+    )
+    .advise("run dbdyno as that user, or choose another --data-dir"))
 }
 
 /// A directory with content but without our files is somebody else's.
@@ -236,8 +256,11 @@ fn check_ours(directory: &Path) -> Result<()> {
     if has_ours || entries.next().is_none() {
         return Ok(());
     }
-    Err(Error::target(directory.display().to_string(), "the directory was not made by dbdyno and is left alone")
-        .advise("choose another --data-dir"))
+    Err(Error::target(
+        directory.display().to_string(),
+        "the directory was not made by dbdyno and is left alone",
+    )
+    .advise("choose another --data-dir"))
 }
 
 /// A directory that only its owner may enter, unless it is there already.
@@ -261,7 +284,8 @@ pub(super) fn write_config(path: &Path, text: &str) -> Result<()> {
 
 fn lock(directory: &Path) -> Result<FileLock> {
     let path = directory.join(LOCK_FILE);
-    let locked = lock_file(&path, || make_private(directory)).map_err(|error| unusable(&path, &error))?;
+    let locked =
+        lock_file(&path, || make_private(directory)).map_err(|error| unusable(&path, &error))?;
     locked.ok_or_else(|| in_use(directory))
 }
 
@@ -283,7 +307,10 @@ mod tests {
         let first = Home::claim(dir.path(), "postgres").unwrap();
         first.mark(State::Running).unwrap();
         let second = Home::claim(dir.path(), "postgres").err().unwrap();
-        assert!(second.what.contains(&format!("in use by dbdyno process {}", std::process::id())), "{second}");
+        assert!(
+            second.what.contains(&format!("in use by dbdyno process {}", std::process::id())),
+            "{second}"
+        );
         drop(first);
         assert_eq!(Home::claim(dir.path(), "postgres").unwrap().state(), Some(State::Running));
     }
@@ -294,7 +321,9 @@ mod tests {
         let home = Home::path(dir.path(), "postgres");
         fs::create_dir(&home).unwrap();
         fs::write(home.join("precious"), "x").unwrap();
-        assert!(Home::claim(dir.path(), "postgres").err().unwrap().what.contains("not made by dbdyno"));
+        assert!(
+            Home::claim(dir.path(), "postgres").err().unwrap().what.contains("not made by dbdyno")
+        );
         assert!(home.join("precious").exists());
     }
 

@@ -1,9 +1,10 @@
-//! A network of the nodes' own: each node of a private cluster in a network namespace, and between them a switch of ours that
-//! holds every packet for a given time and can cut a node off.
+//! A network of the nodes' own: each node of a private cluster in a network namespace, and between
+//! them a switch of ours that holds every packet for a given time and can cut a node off.
 //!
-//! A namespace has no name: it lives as long as a process or a handle in it, and its interface as long as the switch has it open. So
-//! a crash leaves nothing but the servers, which are found as always. The way to a node from here is its Unix socket, which knows
-//! no namespaces: it is neither delayed nor cut.
+//! A namespace has no name: it lives as long as a process or a handle in it, and its interface as
+//! long as the switch has it open. So a crash leaves nothing but the servers, which are found as
+//! always. The way to a node from here is its Unix socket, which knows no namespaces: it is neither
+//! delayed nor cut.
 
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
@@ -22,12 +23,14 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::thread::{
-    LinkNameSpaceType, UnshareFlags, move_into_link_name_space, set_current_timer_slack, unshare_unsafe,
+    LinkNameSpaceType, UnshareFlags, move_into_link_name_space, set_current_timer_slack,
+    unshare_unsafe,
 };
 
 use crate::error::{Error, Result};
 
-/// The addresses of all nodes: of the range for benchmarks (RFC 2544), known within their namespaces only.
+/// The addresses of all nodes: of the range for benchmarks (RFC 2544), known within their
+/// namespaces only.
 pub(super) const NETWORK: &str = "198.18.0.0/24";
 /// Name of the interface in each namespace.
 const DEVICE: &str = "dbdyno0";
@@ -47,7 +50,8 @@ pub struct Links {
     pub delay_s: f64,
     /// Who holds the packets, in a few words.
     pub held_by: &'static str,
-    /// From the first node to another and back, the median before the servers start, in s; none with one node.
+    /// From the first node to another and back, the median before the servers start, in s; none
+    /// with one node.
     pub round_trip_s: Option<f64>,
 }
 
@@ -68,8 +72,11 @@ impl Network {
     /// This process may not make one; `ip` is not installed.
     pub(super) fn make(nodes: usize, delay: Duration) -> Result<Network> {
         Network::try_make(nodes, delay).map_err(|error| {
-            Error::target("--link-delay", format!("no network of the nodes' own can be made ({error})"))
-                .advise("run dbdyno as root where iproute2 is installed, or leave --link-delay out")
+            Error::target(
+                "--link-delay",
+                format!("no network of the nodes' own can be made ({error})"),
+            )
+            .advise("run dbdyno as root where iproute2 is installed, or leave --link-delay out")
         })
     }
 
@@ -79,7 +86,8 @@ impl Network {
         let switch = Arc::new(Switch::new(devices));
         let (bell, ear) = UnixStream::pair()?;
         let own = Arc::clone(&switch);
-        let thread = thread::Builder::new().name("dbdyno-links".into()).spawn(move || own.pass_on(&ear))?;
+        let thread =
+            thread::Builder::new().name("dbdyno-links".into()).spawn(move || own.pass_on(&ear))?;
         let links = Links { delay_s: delay.as_secs_f64(), held_by: "nobody", round_trip_s: None };
         let mut network = Network { nodes, switch, bell: Some(bell), thread: Some(thread), links };
         network.hold(delay)?;
@@ -107,7 +115,10 @@ impl Network {
     fn round_trip_s(&self) -> io::Result<Option<f64>> {
         let Some((first, others)) = self.nodes.split_first() else { return Ok(None) };
         let timeout = TRIP_TIMEOUT + Duration::from_secs_f64(4.0 * self.links.delay_s);
-        let trips = others.iter().flat_map(|other| [other; TRIPS]).map(|other| first.trip_s(other, timeout));
+        let trips = others
+            .iter()
+            .flat_map(|other| [other; TRIPS])
+            .map(|other| first.trip_s(other, timeout));
         let mut trips = trips.collect::<io::Result<Vec<f64>>>()?;
         trips.sort_by(f64::total_cmp);
         Ok(trips.get(trips.len() / 2).copied())
@@ -126,10 +137,19 @@ impl Network {
     ///
     /// # Errors
     /// Those of `work`; it cannot be entered.
-    pub(super) fn within<T: Send>(&self, at: usize, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+    pub(super) fn within<T: Send>(
+        &self,
+        at: usize,
+        work: impl FnOnce() -> Result<T> + Send,
+    ) -> Result<T> {
         let enter = || {
-            let entered = move_into_link_name_space(self.nodes[at].handle.as_fd(), Some(LinkNameSpaceType::Network));
-            entered.map_err(|error| Error::target("--link-delay", format!("the node's network is closed ({error})")))
+            let entered = move_into_link_name_space(
+                self.nodes[at].handle.as_fd(),
+                Some(LinkNameSpaceType::Network),
+            );
+            entered.map_err(|error| {
+                Error::target("--link-delay", format!("the node's network is closed ({error})"))
+            })
         };
         // A thread of its own: which namespace it is in goes with it.
         thread::scope(|scope| scope.spawn(|| enter().and_then(|()| work())).join())
@@ -182,14 +202,17 @@ impl Namespace {
 
     /// Calls `tc` within; true if it did what it should.
     fn shape(&self, arguments: &[&str]) -> bool {
-        let enter = || move_into_link_name_space(self.handle.as_fd(), Some(LinkNameSpaceType::Network));
+        let enter =
+            || move_into_link_name_space(self.handle.as_fd(), Some(LinkNameSpaceType::Network));
         let work = || enter().map_err(io::Error::from).and_then(|()| call("tc", arguments));
         thread::scope(|scope| scope.spawn(work).join()).is_ok_and(|called| called.is_ok())
     }
 
     fn let_kernel_hold(&self, delay: Duration) -> bool {
         let delay = format!("{}us", delay.as_micros());
-        self.shape(&["qdisc", "add", "dev", DEVICE, "root", "netem", "delay", &delay, "limit", "100000"])
+        self.shape(&[
+            "qdisc", "add", "dev", DEVICE, "root", "netem", "delay", &delay, "limit", "100000",
+        ])
     }
 
     fn let_kernel_pass(&self) {
@@ -212,7 +235,11 @@ impl Namespace {
 
 /// Makes an interface in the namespace of this thread whose packets are read and written here.
 fn open_device() -> io::Result<File> {
-    let device = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open("/dev/net/tun")?;
+    let device = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .custom_flags(libc::O_NONBLOCK)
+        .open("/dev/net/tun")?;
     // SAFETY: all of it are numbers.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
     let name = request.ifr_name.iter_mut().zip(DEVICE.bytes());
@@ -228,7 +255,8 @@ fn open_device() -> io::Result<File> {
 /// Calls a program to its end.
 fn call(program: &str, arguments: &[&str]) -> io::Result<()> {
     let output = Command::new(program).args(arguments).output();
-    let output = output.map_err(|error| io::Error::new(error.kind(), format!("{program}: {error}")))?;
+    let output =
+        output.map_err(|error| io::Error::new(error.kind(), format!("{program}: {error}")))?;
     if output.status.success() {
         return Ok(());
     }
@@ -272,7 +300,10 @@ impl Switch {
     /// Waits for a packet, or until one is due; false at the end.
     fn wait(&self, ear: &UnixStream, next: Option<&Packet>) -> bool {
         let left = next.map(|packet| packet.due.saturating_duration_since(Instant::now()));
-        let left = left.map(|left| Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() });
+        let left = left.map(|left| Timespec {
+            tv_sec: left.as_secs() as i64,
+            tv_nsec: left.subsec_nanos().into(),
+        });
         let mut watched: Vec<PollFd<'_>> =
             self.devices.iter().map(|device| PollFd::new(device, PollFlags::IN)).collect();
         watched.push(PollFd::new(ear, PollFlags::IN));
@@ -289,8 +320,11 @@ impl Switch {
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 Err(_) => return,
             };
-            let Some(to) = receiver(&buffer[..length]).filter(|to| *to < self.devices.len()) else { continue };
-            let packet = Packet { due: Instant::now() + hold, from, to, bytes: buffer[..length].to_vec() };
+            let Some(to) = receiver(&buffer[..length]).filter(|to| *to < self.devices.len()) else {
+                continue;
+            };
+            let packet =
+                Packet { due: Instant::now() + hold, from, to, bytes: buffer[..length].to_vec() };
             held.extend(Some(packet).filter(|packet| self.is_joined(packet)));
         }
     }
@@ -324,7 +358,10 @@ mod tests {
     /// None where this process may not make one.
     fn network(delay: Duration) -> Option<Network> {
         let made = Network::make(3, delay);
-        assert!(made.is_ok() || std::env::var_os("DBDYNO_TEST_MUST_LINK").is_none(), "no network can be made");
+        assert!(
+            made.is_ok() || std::env::var_os("DBDYNO_TEST_MUST_LINK").is_none(),
+            "no network can be made"
+        );
         made.ok()
     }
 
@@ -343,7 +380,11 @@ mod tests {
     #[test]
     fn a_process_of_a_node_reaches_the_others_and_nobody_here_does() {
         let Some(network) = network(Duration::ZERO) else { return };
-        let bound = |at| UdpSocket::bind((at, 0)).map(drop).map_err(|error| Error::target("it", error.to_string()));
+        let bound = |at| {
+            UdpSocket::bind((at, 0))
+                .map(drop)
+                .map_err(|error| Error::target("it", error.to_string()))
+        };
         network.within(2, || bound(Network::address(2))).unwrap();
         assert!(network.within(1, || bound(Network::address(2))).is_err());
         assert!(bound(Network::address(2)).is_err());

@@ -1,4 +1,5 @@
-//! A file that one process at a time holds locked; the system releases it when that process dies in any way.
+//! A file that one process at a time holds locked; the system releases it when that process dies in
+//! any way.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
@@ -17,22 +18,32 @@ impl FileLock {
 }
 
 impl Drop for FileLock {
-    /// Closing the file would not do: a child that another thread is just starting has a copy of it until its exec.
+    /// Closing the file would not do: a child that another thread is just starting has a copy of it
+    /// until its exec.
     fn drop(&mut self) {
         // Nobody is left to tell; the system releases the lock with the last copy at the latest.
         let _ = self.0.unlock();
     }
 }
 
-/// Locks the file that stands at `path` now, made if it is missing in a directory that `make_directory` makes if it is
-/// missing. None if somebody else holds it.
+/// Locks the file that stands at `path` now, made if it is missing in a directory that
+/// `make_directory` makes if it is missing. None if somebody else holds it.
 ///
 /// # Errors
 /// If the directory or the file cannot be made.
-pub fn lock_file(path: &Path, make_directory: impl Fn() -> io::Result<()>) -> io::Result<Option<FileLock>> {
+pub fn lock_file(
+    path: &Path,
+    make_directory: impl Fn() -> io::Result<()>,
+) -> io::Result<Option<FileLock>> {
     loop {
         make_directory()?;
-        let file = match OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path) {
+        let file = match OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .mode(0o600)
+            .open(path)
+        {
             // The last owner has removed the directory in the meantime.
             Err(error) if error.kind() == ErrorKind::NotFound => continue,
             opened => opened?,
@@ -43,7 +54,8 @@ pub fn lock_file(path: &Path, make_directory: impl Fn() -> io::Result<()>) -> io
             Ok(()) => {}
         }
         // The last owner may have removed the file between opening and locking.
-        let same = fs::metadata(path).is_ok_and(|now| file.metadata().is_ok_and(|held| held.ino() == now.ino()));
+        let same = fs::metadata(path)
+            .is_ok_and(|now| file.metadata().is_ok_and(|held| held.ino() == now.ino()));
         if same {
             return Ok(Some(FileLock(file)));
         }

@@ -30,7 +30,8 @@ const OLDEST: [u32; 2] = [10, 6];
 const SERVER: &str = "mariadbd";
 const INSTALLER: &str = "mariadb-install-db";
 const CLIENT: &str = "mariadb";
-/// The plugin of MyRocks, loaded where it is installed; its settings in a profile begin with `loose_`, for servers without it.
+/// The plugin of MyRocks, loaded where it is installed; its settings in a profile begin with
+/// `loose_`, for servers without it.
 const ROCKSDB: &str = "ha_rocksdb";
 /// Owner of everything in the private server.
 const USER: &str = "dbdyno";
@@ -62,7 +63,10 @@ impl ServerKind for MariaDbServer {
     fn find(&self, server_bin: Option<&Path>) -> Result<Binaries> {
         if let Some(dir) = server_bin {
             return look_into(dir).ok_or_else(|| {
-                let what = format!("{} has no {SERVER} and {INSTALLER} that run", excerpt(&dir.to_string_lossy()));
+                let what = format!(
+                    "{} has no {SERVER} and {INSTALLER} that run",
+                    excerpt(&dir.to_string_lossy())
+                );
                 Error::usage("--server-bin", what)
             });
         }
@@ -73,9 +77,12 @@ impl ServerKind for MariaDbServer {
         let installed = newest(BIN_DIRS.iter().flat_map(|pattern| expand(pattern)).collect());
         // What was fetched serves only where nothing is installed.
         let found = installed.or_else(|| newest(fetched_dirs(self.engine())));
-        found.filter(|binaries| Version::parse(&binaries.version) >= Version(OLDEST.to_vec())).ok_or_else(|| {
-            Error::target("mariadb", "no MariaDB server 10.6 or newer is installed").advise(self.how_to_install())
-        })
+        found
+            .filter(|binaries| Version::parse(&binaries.version) >= Version(OLDEST.to_vec()))
+            .ok_or_else(|| {
+                Error::target("mariadb", "no MariaDB server 10.6 or newer is installed")
+                    .advise(self.how_to_install())
+            })
     }
     fn artifact(&self) -> Option<Artifact> {
         Some(Artifact {
@@ -91,15 +98,22 @@ impl ServerKind for MariaDbServer {
     }
 
     fn create(&self, binaries: &Binaries, place: &Place) -> Command {
-        let mut command = Command::new(installer(&binaries.dir).unwrap_or_else(|| INSTALLER.into()));
+        let mut command =
+            Command::new(installer(&binaries.dir).unwrap_or_else(|| INSTALLER.into()));
         command.arg("--no-defaults").arg(format!("--datadir={}", place.data.display()));
-        // A starting server removes what it takes for leftovers of its own from the temporary directory.
+        // A starting server removes what it takes for leftovers of its own from the temporary
+        // directory.
         command.arg(format!("--tmpdir={}", place.temporary.display()));
         if let Some(base) = base_of(&binaries.dir) {
             command.arg(format!("--basedir={}", base.display()));
         }
-        // Accounts of its own making are of no use to anyone but the system's user of that name, by the socket.
-        command.args(["--auth-root-authentication-method=socket", "--skip-test-db", "--skip-name-resolve"]);
+        // Accounts of its own making are of no use to anyone but the system's user of that name, by
+        // the socket.
+        command.args([
+            "--auth-root-authentication-method=socket",
+            "--skip-test-db",
+            "--skip-name-resolve",
+        ]);
         command
     }
 
@@ -127,8 +141,12 @@ impl ServerKind for MariaDbServer {
     }
 
     fn url(&self, place: &Place) -> String {
-        // Our user has no password: none must be sent, also if the environment holds one for another server.
-        format!("mariadb://{USER}@/?socket={}&auth=none", percent_encode(&socket(place).display().to_string()))
+        // Our user has no password: none must be sent, also if the environment holds one for
+        // another server.
+        format!(
+            "mariadb://{USER}@/?socket={}&auth=none",
+            percent_encode(&socket(place).display().to_string())
+        )
     }
 
     fn cluster_url(&self, places: &[&Place]) -> String {
@@ -140,7 +158,11 @@ impl ServerKind for MariaDbServer {
     fn connect_hint(&self, binaries: &Binaries, place: &Place) -> String {
         let client = binaries.program(CLIENT);
         let client = if client.exists() { client } else { PathBuf::from(CLIENT) };
-        format!("{} --no-defaults --socket={} --user={USER}", client.display(), socket(place).display())
+        format!(
+            "{} --no-defaults --socket={} --user={USER}",
+            client.display(),
+            socket(place).display()
+        )
     }
 
     fn log_files(&self) -> &'static [&'static str] {
@@ -149,7 +171,8 @@ impl ServerKind for MariaDbServer {
     }
 
     fn created_by(&self, place: &Place) -> Option<String> {
-        let text = VERSION_FILES.iter().find_map(|name| fs::read_to_string(place.data.join(name)).ok())?;
+        let text =
+            VERSION_FILES.iter().find_map(|name| fs::read_to_string(place.data.join(name)).ok())?;
         major_of(&text)
     }
 }
@@ -169,9 +192,15 @@ fn major_of(version: &str) -> Option<String> {
 /// The programs in `dir`, if it is a server's.
 fn look_into(dir: &Path) -> Option<Binaries> {
     installer(dir)?;
-    // "/usr/sbin/mariadbd  Ver 10.11.6-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)"
+    // "/usr/sbin/mariadbd  Ver 10.11.6-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian
+    // 12)"
     let text = output_of(&dir.join(SERVER), "--version")?;
-    let version = text.split_once("Ver ")?.1.split_whitespace().next().filter(|word| word.contains("MariaDB"))?;
+    let version = text
+        .split_once("Ver ")?
+        .1
+        .split_whitespace()
+        .next()
+        .filter(|word| word.contains("MariaDB"))?;
     let version = Version::parse(version).to_string();
     Some(Binaries { dir: dir.to_path_buf(), major: major_of(&version)?, version })
 }
@@ -182,7 +211,8 @@ fn installer(dir: &Path) -> Option<PathBuf> {
     near.into_iter().find(|path| path.exists())
 }
 
-/// Directory of an installation that is not the system's: an archive unpacked somewhere has its messages beside it.
+/// Directory of an installation that is not the system's: an archive unpacked somewhere has its
+/// messages beside it.
 fn base_of(dir: &Path) -> Option<PathBuf> {
     let base = dir.parent()?;
     (base != Path::new("/usr") && base.join("share").is_dir()).then(|| base.to_path_buf())
@@ -201,7 +231,9 @@ fn plugin_dir(binaries: &Binaries) -> Option<PathBuf> {
 
 /// The directory in the server's list of its settings: `plugin-dir     /usr/lib/mysql/plugin/`.
 fn plugin_dir_of(help: &str) -> Option<PathBuf> {
-    help.lines().find_map(|line| line.strip_prefix("plugin-dir ")).map(|dir| PathBuf::from(dir.trim()))
+    help.lines()
+        .find_map(|line| line.strip_prefix("plugin-dir "))
+        .map(|dir| PathBuf::from(dir.trim()))
 }
 
 /// Run at every start. Our user can only come over the socket, whose directory lets only us in.
@@ -240,8 +272,13 @@ fn config_text(place: &Place, settings: &BTreeMap<String, String>) -> Result<Str
     refuse_ours(settings, &ours)?;
     let profile = settings.iter().map(|(name, value)| (name.as_str(), value.clone()));
     for (name, value) in profile.chain(ours) {
-        if !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-') || value.contains(['\n', '"']) {
-            return Err(Error::usage("profile", format!("{name} cannot be set in {CONFIG_FILE}", name = quote(name))));
+        if !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+            || value.contains(['\n', '"'])
+        {
+            return Err(Error::usage(
+                "profile",
+                format!("{name} cannot be set in {CONFIG_FILE}", name = quote(name)),
+            ));
         }
         // Writing into a String cannot fail.
         let _ = writeln!(text, "{name} = \"{}\"", value.replace('\\', "\\\\"));
@@ -269,13 +306,19 @@ mod tests {
     fn our_settings_are_not_changed_and_nothing_listens_without_a_port() {
         let profile = BTreeMap::from([("sort_buffer_size".into(), "2M".into())]);
         let text = config_text(&place(None), &profile).unwrap();
-        assert!(text.contains("sort_buffer_size = \"2M\"\n") && text.contains("skip_networking = \"on\"\n"));
+        assert!(
+            text.contains("sort_buffer_size = \"2M\"\n")
+                && text.contains("skip_networking = \"on\"\n")
+        );
         let refused =
-            config_text(&place(None), &BTreeMap::from([("skip-networking".into(), "off".into())])).unwrap_err();
+            config_text(&place(None), &BTreeMap::from([("skip-networking".into(), "off".into())]))
+                .unwrap_err();
         assert!(refused.to_string().contains("chosen by dbdyno"), "{refused}");
         let text = config_text(&place(Some(6000)), &BTreeMap::new()).unwrap();
         assert!(text.contains("port = \"6000\"\n") && !text.contains("skip_networking"));
-        assert!(config_text(&place(None), &BTreeMap::from([("a b".into(), String::new())])).is_err());
+        assert!(
+            config_text(&place(None), &BTreeMap::from([("a b".into(), String::new())])).is_err()
+        );
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! The marker of a private server's directory: that it is ours, whose it is, whether it is kept, and where its socket is if its
-//! path would be too long within.
+//! The marker of a private server's directory: that it is ours, whose it is, whether it is kept,
+//! and where its socket is if its path would be too long within.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
@@ -14,8 +14,8 @@ use crate::error::{Error, Result};
 /// The marker's file within the directory.
 pub(super) const FILE: &str = "dbdyno.json";
 const FORMAT: u32 = 1;
-/// A directory of ours outside: for a socket where paths are short, for a log where file systems in memory are; and the begin of its
-/// name; so many random letters follow.
+/// A directory of ours outside: for a socket where paths are short, for a log where file systems in
+/// memory are; and the begin of its name; so many random letters follow.
 const SHORT_PARENT: &str = "/tmp";
 pub(super) const MEMORY_PARENT: &str = "/dev/shm";
 const SHORT_PREFIX: &str = "dbdyno-";
@@ -38,7 +38,8 @@ pub(super) struct Marker {
     engine: String,
     pub state: State,
     pub owner_pid: u32,
-    /// Directory under /tmp with that of the socket within, if the socket is outside: removed with the rest.
+    /// Directory under /tmp with that of the socket within, if the socket is outside: removed with
+    /// the rest.
     pub socket_dir: Option<PathBuf>,
     /// Directory in memory with the log, while it is there: removed with the rest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -55,8 +56,16 @@ impl Marker {
     /// A marker of a directory that this process owns now, with what `known` said.
     pub(super) fn of_us(engine: &str, known: Option<Marker>) -> Marker {
         let state = known.as_ref().map_or(State::Running, |known| known.state);
-        let (socket_dir, log_dir) = known.map_or((None, None), |known| (known.socket_dir, known.log_dir));
-        Marker { format: FORMAT, engine: engine.into(), state, owner_pid: std::process::id(), socket_dir, log_dir }
+        let (socket_dir, log_dir) =
+            known.map_or((None, None), |known| (known.socket_dir, known.log_dir));
+        Marker {
+            format: FORMAT,
+            engine: engine.into(),
+            state,
+            owner_pid: std::process::id(),
+            socket_dir,
+            log_dir,
+        }
     }
 
     /// Directories of ours outside the home.
@@ -64,7 +73,8 @@ impl Marker {
         self.socket_dir.iter().chain(&self.log_dir)
     }
 
-    /// The marker; none if there is none. One that we do not understand is not a missing one: what has none is deleted.
+    /// The marker; none if there is none. One that we do not understand is not a missing one: what
+    /// has none is deleted.
     ///
     /// # Errors
     /// Unreadable, no marker at all, one of another version.
@@ -108,7 +118,8 @@ fn parse(text: &[u8]) -> std::result::Result<Marker, String> {
 
 fn not_understood(directory: &Path, why: &str) -> Error {
     let what = format!("its marker {FILE} cannot be read ({why}), so the directory is left alone");
-    Error::target(directory.display().to_string(), what).advise("remove it by hand, or choose another --data-dir")
+    Error::target(directory.display().to_string(), what)
+        .advise("remove it by hand, or choose another --data-dir")
 }
 
 /// A new directory with a short path.
@@ -119,23 +130,31 @@ pub(super) fn create_short_dir() -> Result<PathBuf> {
 /// A new directory, ours alone. It must be new: one that another user prepared is not private.
 pub(super) fn create_outside(parent: &str) -> Result<PathBuf> {
     let mut builder = tempfile::Builder::new();
-    builder.prefix(SHORT_PREFIX).rand_bytes(SHORT_LETTERS).permissions(fs::Permissions::from_mode(0o700));
+    builder
+        .prefix(SHORT_PREFIX)
+        .rand_bytes(SHORT_LETTERS)
+        .permissions(fs::Permissions::from_mode(0o700));
     let made = builder.tempdir_in(parent).map_err(|error| unusable(Path::new(parent), &error))?;
     Ok(made.keep())
 }
 
-/// True if it may be a directory of ours outside by its name: nothing else may be used or removed as such a directory.
+/// True if it may be a directory of ours outside by its name: nothing else may be used or removed
+/// as such a directory.
 fn has_short_name(path: &Path) -> bool {
     let letters = path.file_name().and_then(|name| name.to_str()?.strip_prefix(SHORT_PREFIX));
-    let is_ours =
-        |letters: &str| letters.len() == SHORT_LETTERS && letters.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    let is_there = [SHORT_PARENT, MEMORY_PARENT].iter().any(|parent| path.parent() == Some(Path::new(parent)));
+    let is_ours = |letters: &str| {
+        letters.len() == SHORT_LETTERS && letters.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    };
+    let is_there =
+        [SHORT_PARENT, MEMORY_PARENT].iter().any(|parent| path.parent() == Some(Path::new(parent)));
     is_there && letters.is_some_and(is_ours)
 }
 
-/// True if it is still there and nobody else made one of that name meanwhile: who restarts a host empties /tmp.
+/// True if it is still there and nobody else made one of that name meanwhile: who restarts a host
+/// empties /tmp.
 pub(super) fn is_still_ours(path: &Path) -> bool {
-    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir()) && belongs_to_us(path).unwrap_or(false)
+    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir())
+        && belongs_to_us(path).unwrap_or(false)
 }
 
 /// True if this user made `path`, and what it leads to if it is a link.
@@ -152,7 +171,8 @@ mod tests {
     #[test]
     fn what_a_marker_marks_that_is_not_understood_is_left_alone() {
         let newer = r#"{"format": 2, "state": "asleep"}"#;
-        for (marker, word) in [("", "EOF"), ("{\"format\": 1, \"engi", "EOF"), (newer, "format 2")] {
+        for (marker, word) in [("", "EOF"), ("{\"format\": 1, \"engi", "EOF"), (newer, "format 2")]
+        {
             let dir = tempfile::tempdir().unwrap();
             let home = Home::path(dir.path(), "postgres");
             fs::create_dir(&home).unwrap();
@@ -174,8 +194,16 @@ mod tests {
         std::os::unix::fs::symlink(std::env::temp_dir(), &made).unwrap();
         assert!(!is_still_ours(&made), "a link leads elsewhere");
         fs::remove_file(&made).unwrap();
-        let others = ["", "/dbdyno-", "/dbdyno-1", "/dbdyno-0123456789abcdef/..", "/x/dbdyno-0123456789abcdef"];
-        for other in others.map(|end| format!("/tmp{end}")).iter().map(String::as_str).chain(["/etc"]) {
+        let others = [
+            "",
+            "/dbdyno-",
+            "/dbdyno-1",
+            "/dbdyno-0123456789abcdef/..",
+            "/x/dbdyno-0123456789abcdef",
+        ];
+        for other in
+            others.map(|end| format!("/tmp{end}")).iter().map(String::as_str).chain(["/etc"])
+        {
             assert!(!has_short_name(Path::new(other)), "{other}");
         }
     }

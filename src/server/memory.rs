@@ -1,5 +1,6 @@
-//! The log of a private server on a file system in memory, for a while: its files move there between a stop and a start, with links
-//! in their old places, and back again. Only of a database that nobody keeps: a crash of the machine takes the log with it.
+//! The log of a private server on a file system in memory, for a while: its files move there
+//! between a stop and a start, with links in their old places, and back again. Only of a database
+//! that nobody keeps: a crash of the machine takes the log with it.
 
 use std::fs;
 use std::io;
@@ -33,13 +34,20 @@ pub fn memory_place(room_bytes: u64) -> std::result::Result<&'static Path, Sente
 ///
 /// # Errors
 /// No such place, or no room there.
-pub(super) fn put(home: &Home, files: &[&str], room_bytes: u64, account: Option<&Account>) -> Result<()> {
+pub(super) fn put(
+    home: &Home,
+    files: &[&str],
+    room_bytes: u64,
+    account: Option<&Account>,
+) -> Result<()> {
     let said = |why: Sentence| crate::error::Error::target(MEMORY_PARENT, why.to_string());
     memory_place(room_bytes).map_err(said)?;
     let (data, log_dir) = (home.data(), home.make_log_dir(account)?);
     for name in files.iter().filter(|name| data.join(name).exists()) {
         let (from, to) = (data.join(name), log_dir.join(name));
-        let moved = copy(&from, &to, account).and_then(|()| remove(&from)).and_then(|()| symlink(&to, &from));
+        let moved = copy(&from, &to, account)
+            .and_then(|()| remove(&from))
+            .and_then(|()| symlink(&to, &from));
         moved.map_err(|error| unusable(&from, &error))?;
         account.map_or(Ok(()), |account| give(&from, account))?;
     }
@@ -78,7 +86,9 @@ fn copy(from: &Path, to: &Path, account: Option<&Account>) -> io::Result<()> {
     } else {
         fs::copy(from, to)?;
     }
-    account.map_or(Ok(()), |account| std::os::unix::fs::lchown(to, Some(account.uid), Some(account.gid)))
+    account.map_or(Ok(()), |account| {
+        std::os::unix::fs::lchown(to, Some(account.uid), Some(account.gid))
+    })
 }
 
 fn remove(path: &Path) -> io::Result<()> {
@@ -133,6 +143,11 @@ mod tests {
         assert_eq!(next.log_dir(), Some(place.clone()));
         next.empty().unwrap();
         assert!(!place.parent().unwrap().exists());
-        assert!(memory_place(u64::MAX).unwrap_err().to_string().starts_with("/dev/shm has no room for "));
+        assert!(
+            memory_place(u64::MAX)
+                .unwrap_err()
+                .to_string()
+                .starts_with("/dev/shm has no room for ")
+        );
     }
 }

@@ -1,8 +1,10 @@
-//! Private servers: create, configure, start, stop and remove a database server of our own under a data directory.
+//! Private servers: create, configure, start, stop and remove a database server of our own under a
+//! data directory.
 //!
-//! What is the same for every engine stands here and in `home` (directory, lock, marker, which user runs it) and `process`
-//! (start, stop, orphans); what differs is a [`ServerKind`]. The directory is locked as
-//! long as we live, so that after a crash the next start knows an orphan from a server in use.
+//! What is the same for every engine stands here and in `home` (directory, lock, marker, which user
+//! runs it) and `process` (start, stop, orphans); what differs is a [`ServerKind`]. The directory
+//! is locked as long as we live, so that after a crash the next start knows an orphan from a server
+//! in use.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -55,7 +57,8 @@ const KINDS: &[&dyn ServerKind] = &[&postgres::PostgresServer, &mariadb::MariaDb
 trait ServerKind: Sync {
     /// Name of the engine in its registry.
     fn engine(&self) -> &'static str;
-    /// Names of the programs that work on a data directory, the server and what creates it, to recognise their processes.
+    /// Names of the programs that work on a data directory, the server and what creates it, to
+    /// recognise their processes.
     fn programs(&self) -> &'static [&'static str];
     /// User to run it as if we are root.
     fn account(&self) -> &'static str;
@@ -149,11 +152,12 @@ pub struct PrivateServer {
     failed: Option<How>,
 }
 
-/// Starts a private server of `engine`. What a dead run left in the same place is stopped and removed first; a
-/// server that was kept is used again, with these settings.
+/// Starts a private server of `engine`. What a dead run left in the same place is stopped and
+/// removed first; a server that was kept is used again, with these settings.
 ///
 /// # Errors
-/// No programs found, port or directory in use, directory not usable, the server does not start (with the last lines of its log).
+/// No programs found, port or directory in use, directory not usable, the server does not start
+/// (with the last lines of its log).
 pub fn start(engine: &str, options: &StartOptions) -> Result<PrivateServer> {
     if let Some(spec) = &options.cluster {
         return start_cluster(spec, options);
@@ -164,20 +168,27 @@ pub fn start(engine: &str, options: &StartOptions) -> Result<PrivateServer> {
 }
 
 /// A server of `kind` that has its directories, and nothing in them that it does not want.
-fn claimed(kind: &'static dyn ServerKind, home: &str, name: &str, options: &StartOptions) -> Result<PrivateServer> {
+fn claimed(
+    kind: &'static dyn ServerKind,
+    home: &str,
+    name: &str,
+    options: &StartOptions,
+) -> Result<PrivateServer> {
     let binaries = kind.find(options.server_bin.as_deref())?;
     let home = Home::claim(&options.data_dir, home)?;
     retire(kind, &home)?;
     let account = account_for_server(kind.account())?;
-    let place = check_port(options.port).and_then(|()| make_place(&home, name, options, account.as_ref()));
+    let place =
+        check_port(options.port).and_then(|()| make_place(&home, name, options, account.as_ref()));
     let place = place.inspect_err(|_| home.abandon())?;
     let none = (None, Vec::new(), None, None);
     let (cluster, peers, network, failed) = none;
     Ok(PrivateServer { kind, binaries, place, home, daemon: None, cluster, peers, network, failed })
 }
 
-/// Removes the private server of `engine`, or the cluster of that name, under `data_dir`, kept or left by a dead run: stops it if it runs and removes
-/// its directory. Returns the directory if there was one.
+/// Removes the private server of `engine`, or the cluster of that name, under `data_dir`, kept or
+/// left by a dead run: stops it if it runs and removes its directory. Returns the directory if
+/// there was one.
 ///
 /// # Errors
 /// A server that is in use by a living run.
@@ -188,7 +199,11 @@ pub fn remove(engine: &str, data_dir: &Path) -> Result<Option<PathBuf>> {
     }
 }
 
-fn remove_home(kind: &'static dyn ServerKind, name: &str, data_dir: &Path) -> Result<Option<PathBuf>> {
+fn remove_home(
+    kind: &'static dyn ServerKind,
+    name: &str,
+    data_dir: &Path,
+) -> Result<Option<PathBuf>> {
     if !Home::path(data_dir, name).exists() {
         return Ok(None);
     }
@@ -198,15 +213,19 @@ fn remove_home(kind: &'static dyn ServerKind, name: &str, data_dir: &Path) -> Re
     Ok(Some(home.directory().to_path_buf()))
 }
 
-/// True if there is a private server of `engine`, or a node of the cluster of that name, under `data_dir`, running or not.
+/// True if there is a private server of `engine`, or a node of the cluster of that name, under
+/// `data_dir`, running or not.
 pub fn is_there(engine: &str, data_dir: &Path) -> bool {
     match find_cluster(engine) {
-        Some(cluster) => (0..MOST_NODES as usize).any(|at| Home::path(data_dir, &cluster.home_of(at)).exists()),
+        Some(cluster) => {
+            (0..MOST_NODES as usize).any(|at| Home::path(data_dir, &cluster.home_of(at)).exists())
+        }
         None => Home::path(data_dir, engine).exists(),
     }
 }
 
-/// Checks what [`start`] would need, without creating anything: programs, port, directory. Returns product and version.
+/// Checks what [`start`] would need, without creating anything: programs, port, directory. Returns
+/// product and version.
 ///
 /// # Errors
 /// As [`start`].
@@ -223,9 +242,15 @@ pub fn preflight(engine: &str, options: &StartOptions) -> Result<String> {
     Ok(format!("{} nodes of {product}", spec.nodes))
 }
 
-/// The settings of a profile for a private server that takes so many sessions of ours; as they are where there is none.
-pub fn with_sessions(engine: &str, settings: &BTreeMap<String, String>, sessions: u32) -> BTreeMap<String, String> {
-    let raised = |kind: &dyn ServerKind| fit::raised_sessions(settings, kind.session_settings(), sessions);
+/// The settings of a profile for a private server that takes so many sessions of ours; as they are
+/// where there is none.
+pub fn with_sessions(
+    engine: &str,
+    settings: &BTreeMap<String, String>,
+    sessions: u32,
+) -> BTreeMap<String, String> {
+    let raised =
+        |kind: &dyn ServerKind| fit::raised_sessions(settings, kind.session_settings(), sessions);
     find_kind(engine).map_or_else(|_| settings.clone(), raised)
 }
 
@@ -255,16 +280,20 @@ fn host_of(path: &Path) -> String {
 
 /// A version after the name of the engine's product.
 fn product(kind: &dyn ServerKind, version: &str) -> String {
-    let product = crate::engine::find(kind.engine()).map_or(kind.engine(), |engine| engine.capabilities().product);
+    let product = crate::engine::find(kind.engine())
+        .map_or(kind.engine(), |engine| engine.capabilities().product);
     format!("{product} {version}")
 }
 
 fn find_kind(engine: &str) -> Result<&'static dyn ServerKind> {
     let found = KINDS.iter().copied().find(|kind| kind.engine() == engine);
-    found.ok_or_else(|| Error::usage(engine, "this engine has no private server").advise("give the URL of one"))
+    found.ok_or_else(|| {
+        Error::usage(engine, "this engine has no private server").advise("give the URL of one")
+    })
 }
 
-/// Brings a claimed home into a state to start from: no server runs; what is there is either kept or gone.
+/// Brings a claimed home into a state to start from: no server runs; what is there is either kept
+/// or gone.
 fn retire(kind: &dyn ServerKind, home: &Home) -> Result<()> {
     stop_orphans(kind, home)?;
     match home.state() {
@@ -273,17 +302,23 @@ fn retire(kind: &dyn ServerKind, home: &Home) -> Result<()> {
     }
 }
 
-/// Ends what a dead run left at work in a claimed home: its server, or what was creating the database.
+/// Ends what a dead run left at work in a claimed home: its server, or what was creating the
+/// database.
 fn stop_orphans(kind: &dyn ServerKind, home: &Home) -> Result<()> {
     process::stop(kind.signals(), || process::at_work(kind.programs(), &home.data()))
 }
 
 /// Refuses settings that a server of ours needs as they are.
 fn refuse_ours(settings: &BTreeMap<String, String>, ours: &[(&str, String)]) -> Result<()> {
-    let is_ours = |name: &&String| ours.iter().any(|(own, _)| *own == name.to_ascii_lowercase().replace('-', "_"));
+    let is_ours = |name: &&String| {
+        ours.iter().any(|(own, _)| *own == name.to_ascii_lowercase().replace('-', "_"))
+    };
     settings.keys().find(is_ours).map_or(Ok(()), |name| {
-        Err(Error::usage("--set", format!("{} of a private server is chosen by dbdyno", quote(name)))
-            .advise("leave it out, or give the URL of a server of your own"))
+        Err(Error::usage(
+            "--set",
+            format!("{} of a private server is chosen by dbdyno", quote(name)),
+        )
+        .advise("leave it out, or give the URL of a server of your own"))
     })
 }
 
@@ -303,22 +338,40 @@ fn check_port(port: Option<u16>) -> Result<()> {
 }
 
 /// The directories of the server.
-fn make_place(home: &Home, name: &str, options: &StartOptions, account: Option<&Account>) -> Result<Place> {
+fn make_place(
+    home: &Home,
+    name: &str,
+    options: &StartOptions,
+    account: Option<&Account>,
+) -> Result<Place> {
     let directory = home.directory().to_path_buf();
     account.map_or(Ok(()), |account| check_reach(account, &directory))?;
     let [data, socket_dir, temporary] = home.directories(account)?;
-    Ok(Place { name: name.into(), data, home: directory, socket_dir, temporary, port: options.port, address: None })
+    Ok(Place {
+        name: name.into(),
+        data,
+        home: directory,
+        socket_dir,
+        temporary,
+        port: options.port,
+        address: None,
+    })
 }
 
 impl PrivateServer {
     fn launch(&mut self, options: &StartOptions, account: Option<&Account>) -> Result<()> {
-        // A kept database stays marked as kept while it is used again: no failure and no kill may cost it.
+        // A kept database stays marked as kept while it is used again: no failure and no kill may
+        // cost it.
         let state = self.home.state().unwrap_or(State::Running);
         self.home.mark(state)?;
         if state == State::Kept {
             self.check_version()?;
         } else {
-            process::run_to_end(self.kind.create(&self.binaries, &self.place), &self.place.home, account)?;
+            process::run_to_end(
+                self.kind.create(&self.binaries, &self.place),
+                &self.place.home,
+                account,
+            )?;
         }
         self.kind.configure(&self.place, &options.settings)?;
         // It inherits our limit of open files, and not every server raises its own.
@@ -362,7 +415,9 @@ impl PrivateServer {
         self.stop()?;
         let account = account_for_server(self.kind.account())?;
         memory::fetch(&self.home, account.as_ref())?;
-        let put = |room_bytes| memory::put(&self.home, self.kind.log_files(), room_bytes, account.as_ref());
+        let put = |room_bytes| {
+            memory::put(&self.home, self.kind.log_files(), room_bytes, account.as_ref())
+        };
         setup.log_in_memory.map_or(Ok(()), put)?;
         self.kind.configure(&self.place, &setup.settings)?;
         self.spawn(account.as_ref())
@@ -374,9 +429,15 @@ impl PrivateServer {
             None => Ok(()),
             Some(version) => Err(Error::target(
                 self.place.data.display().to_string(),
-                format!("the kept database is of version {version}, the server is of {}", self.binaries.major),
+                format!(
+                    "the kept database is of version {version}, the server is of {}",
+                    self.binaries.major
+                ),
             )
-            .advise(format!("remove it with 'dbdyno clean {}', or choose another --data-dir", self.kind.engine()))),
+            .advise(format!(
+                "remove it with 'dbdyno clean {}', or choose another --data-dir",
+                self.kind.engine()
+            ))),
         }
     }
 
@@ -387,7 +448,9 @@ impl PrivateServer {
         loop {
             match self.try_connect() {
                 Ok(()) => return Ok(()),
-                Err(error) if error.class == ErrorClass::Unreachable || error.class == ErrorClass::Lost => {}
+                Err(error)
+                    if error.class == ErrorClass::Unreachable
+                        || error.class == ErrorClass::Lost => {}
                 Err(error) => return Err(error.at(place)),
             }
             let ended = self.daemon.as_mut().is_none_or(Daemon::has_ended);
@@ -404,7 +467,8 @@ impl PrivateServer {
     }
 
     fn try_connect_to(&self, url: String) -> std::result::Result<(), crate::engine::EngineError> {
-        let unknown = || crate::engine::EngineError::new(ErrorClass::Other, "the engine is not compiled in");
+        let unknown =
+            || crate::engine::EngineError::new(ErrorClass::Other, "the engine is not compiled in");
         let engine = crate::engine::find(self.kind.engine()).ok_or_else(unknown)?;
         let target = Target::Existing { engine: self.kind.engine().into(), url: url.clone() };
         let access = if self.cluster.is_some() { Access::Follow } else { Access::Inspect };
@@ -418,7 +482,8 @@ impl PrivateServer {
         if self.peers.is_empty() {
             return self.kind.url(&self.place);
         }
-        let places: Vec<&Place> = std::iter::once(self).chain(&self.peers).map(|node| &node.place).collect();
+        let places: Vec<&Place> =
+            std::iter::once(self).chain(&self.peers).map(|node| &node.place).collect();
         self.kind.cluster_url(&places)
     }
     /// A command line by which a user can connect.
@@ -459,7 +524,8 @@ impl PrivateServer {
         self.daemon.as_ref().map(Daemon::pid)
     }
 
-    /// How the server ended and what it said last, if it ended by itself; waits a moment for its end.
+    /// How the server ended and what it said last, if it ended by itself; waits a moment for its
+    /// end.
     pub fn last_words(&mut self) -> Option<String> {
         if let Some(words) = self.peers.iter_mut().find_map(PrivateServer::last_words) {
             return Some(words);
@@ -469,7 +535,8 @@ impl PrivateServer {
         Some(format!("the server's process has ended ({end}), its log ends with: {said}"))
     }
 
-    /// Marks the server as kept while it is still in use, so that not even our death by a signal costs the database.
+    /// Marks the server as kept while it is still in use, so that not even our death by a signal
+    /// costs the database.
     ///
     /// # Errors
     /// If that cannot be noted in the directory.

@@ -1,4 +1,5 @@
-//! The nodes of a private cluster: started one after the other, joined by a network of their own if that is asked for.
+//! The nodes of a private cluster: started one after the other, joined by a network of their own if
+//! that is asked for.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,14 +8,17 @@ use std::time::Instant;
 use super::cluster::{self, ClusterKind, MOST_NODES, find_cluster};
 use super::home::{State, account_for_server};
 use super::link::{Links, Network};
-use super::{Place, PrivateServer, READY_POLL, READY_TIMEOUT, StartOptions, claimed, find_kind, process, remove_home};
+use super::{
+    Place, PrivateServer, READY_POLL, READY_TIMEOUT, StartOptions, claimed, find_kind, process,
+    remove_home,
+};
 use crate::error::{Error, Result, quote};
 use crate::fit;
 use crate::host::{Account, allow_files};
 use crate::model::ClusterSpec;
 
-/// Starts a private cluster: its first node, then the others one by one on copies of it. Nodes that a larger cluster of a dead
-/// run left are removed.
+/// Starts a private cluster: its first node, then the others one by one on copies of it. Nodes that
+/// a larger cluster of a dead run left are removed.
 pub(super) fn start_cluster(spec: &ClusterSpec, options: &StartOptions) -> Result<PrivateServer> {
     let cluster = known_cluster(&spec.name)?;
     let kind = find_kind(cluster.engine)?;
@@ -46,11 +50,18 @@ pub(super) fn start_cluster(spec: &ClusterSpec, options: &StartOptions) -> Resul
 }
 
 pub(super) fn known_cluster(name: &str) -> Result<&'static ClusterKind> {
-    find_cluster(name).ok_or_else(|| Error::usage("TARGET", format!("there is no private cluster {}", quote(name))))
+    find_cluster(name).ok_or_else(|| {
+        Error::usage("TARGET", format!("there is no private cluster {}", quote(name)))
+    })
 }
 
-/// Removes the nodes of a cluster from the number `from` (from 0) on that are not in use. Returns the directories.
-pub(super) fn remove_nodes(cluster: &ClusterKind, from: usize, data_dir: &Path) -> Result<Vec<PathBuf>> {
+/// Removes the nodes of a cluster from the number `from` (from 0) on that are not in use. Returns
+/// the directories.
+pub(super) fn remove_nodes(
+    cluster: &ClusterKind,
+    from: usize,
+    data_dir: &Path,
+) -> Result<Vec<PathBuf>> {
     let mut removed = Vec::new();
     for at in from..MOST_NODES as usize {
         removed.extend(remove_home(find_kind(cluster.engine)?, &cluster.home_of(at), data_dir)?);
@@ -67,7 +78,11 @@ impl PrivateServer {
         account: Option<&Account>,
     ) -> Result<()> {
         self.home.mark(State::Running)?;
-        process::run_to_end(self.kind.create(&self.binaries, &self.place), &self.place.home, account)?;
+        process::run_to_end(
+            self.kind.create(&self.binaries, &self.place),
+            &self.place.home,
+            account,
+        )?;
         self.configure_node(plan, 0, &self.place, options)?;
         // Its files know then how it is configured: a copy that can do less would not follow it.
         self.spawn(account)?;
@@ -84,14 +99,25 @@ impl PrivateServer {
         account: Option<&Account>,
     ) -> Result<()> {
         self.home.mark(State::Running)?;
-        process::run_to_end(cluster::copying(&first.place, &self.place), &self.place.home, account)?;
+        process::run_to_end(
+            cluster::copying(&first.place, &self.place),
+            &self.place.home,
+            account,
+        )?;
         self.configure_node(plan, at, &first.place, options)
     }
 
-    fn configure_node(&self, plan: &cluster::Plan, at: usize, first: &Place, options: &StartOptions) -> Result<()> {
+    fn configure_node(
+        &self,
+        plan: &cluster::Plan,
+        at: usize,
+        first: &Place,
+        options: &StartOptions,
+    ) -> Result<()> {
         let Some(cluster) = self.cluster else { return Ok(()) };
         let places = (&self.place, first);
-        self.kind.configure(&self.place, &cluster.settings(plan, at, places, &options.settings)?)?;
+        self.kind
+            .configure(&self.place, &cluster.settings(plan, at, places, &options.settings)?)?;
         allow_files(fit::files_of_server(&options.settings, self.kind.session_settings()));
         cluster.prepare(plan, at, places)
     }
@@ -102,7 +128,10 @@ impl PrivateServer {
         while let Err(error) = self.try_connect_to(self.url()) {
             let ended = self.peers.last_mut().and_then(PrivateServer::last_words);
             if ended.is_some() || Instant::now() > deadline {
-                let place = self.peers.last().map_or_else(String::new, |peer| peer.place.data.display().to_string());
+                let place = self
+                    .peers
+                    .last()
+                    .map_or_else(String::new, |peer| peer.place.data.display().to_string());
                 return Err(Error::target(
                     place,
                     format!("the node did not join ({})", ended.unwrap_or(error.message)),
@@ -118,15 +147,17 @@ impl PrivateServer {
         self.network.as_ref().map(|(network, _)| network.links())
     }
 
-    /// Cuts a node (from 0) off from the others, or joins it again. What comes from here still reaches it.
+    /// Cuts a node (from 0) off from the others, or joins it again. What comes from here still
+    /// reaches it.
     ///
     /// # Errors
     /// The nodes have no network of their own; there is no such node.
     pub fn cut_off(&self, at: usize, is_cut: bool) -> Result<()> {
-        let (network, _) = self.network.as_ref().filter(|_| at <= self.peers.len()).ok_or_else(|| {
-            Error::target("private cluster", "the nodes have no network of their own")
-                .advise("give --link-delay, if only 0")
-        })?;
+        let (network, _) =
+            self.network.as_ref().filter(|_| at <= self.peers.len()).ok_or_else(|| {
+                Error::target("private cluster", "the nodes have no network of their own")
+                    .advise("give --link-delay, if only 0")
+            })?;
         network.cut(at, is_cut);
         Ok(())
     }

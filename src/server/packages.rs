@@ -1,5 +1,6 @@
-//! The library of an embedded engine for a host that has none: a public package of the npm registry, fetched by the user's own
-//! npm with the user's own settings, unpacked into the cache directory.
+//! The library of an embedded engine for a host that has none: a public package of the npm
+//! registry, fetched by the user's own npm with the user's own settings, unpacked into the cache
+//! directory.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,11 +15,16 @@ use crate::host::cache_dir;
 /// Directory within a package's archive.
 const UNPACKED: &str = "package";
 
-/// Fetches the library of `version` (default: the one that we are tested with) into the cache directory.
+/// Fetches the library of `version` (default: the one that we are tested with) into the cache
+/// directory.
 ///
 /// # Errors
 /// No package for this host, no npm, what npm says, a library that cannot be used here.
-pub(super) fn fetch(engine: &str, library: &dyn RuntimeLibrary, version: Option<&str>) -> Result<Fetched> {
+pub(super) fn fetch(
+    engine: &str,
+    library: &dyn RuntimeLibrary,
+    version: Option<&str>,
+) -> Result<Fetched> {
     let package = library.package();
     let version = checked_version(version.unwrap_or(package.version))?;
     let cache = cache_dir();
@@ -28,36 +34,50 @@ pub(super) fn fetch(engine: &str, library: &dyn RuntimeLibrary, version: Option<
     }
     fs::create_dir_all(&cache).map_err(|error| unusable(&cache, &error))?;
     // What is left in it at the end is of no use and goes.
-    let partial = tempfile::Builder::new().prefix(&format!("{engine}-{version}.part-")).tempdir_in(&cache);
+    let partial =
+        tempfile::Builder::new().prefix(&format!("{engine}-{version}.part-")).tempdir_in(&cache);
     let partial = partial.map_err(|error| unusable(&cache, &error))?;
     let unpacked = unpack(&package, &version, partial.path())?;
     found(engine, library, partial.path().join(UNPACKED), false)?;
     // Another process may have been faster.
-    let moved = fs::create_dir_all(&place).and_then(|()| fs::rename(unpacked, place.join(package.file())));
+    let moved =
+        fs::create_dir_all(&place).and_then(|()| fs::rename(unpacked, place.join(package.file())));
     moved.map_err(|error| unusable(&place, &error))?;
     found(engine, library, place, false)
 }
 
 /// Loads what was fetched: it counts only if it works here.
-fn found(engine: &str, library: &dyn RuntimeLibrary, dir: PathBuf, was_there: bool) -> Result<Fetched> {
-    let version = library.version(Some(&dir)).map_err(|error| error.at("server fetch"))?.to_string();
-    let product = crate::engine::find(engine).map_or(engine, |engine| engine.capabilities().product);
+fn found(
+    engine: &str,
+    library: &dyn RuntimeLibrary,
+    dir: PathBuf,
+    was_there: bool,
+) -> Result<Fetched> {
+    let version =
+        library.version(Some(&dir)).map_err(|error| error.at("server fetch"))?.to_string();
+    let product =
+        crate::engine::find(engine).map_or(engine, |engine| engine.capabilities().product);
     Ok(Fetched { dir, product: format!("{product} {version}"), version, was_there })
 }
 
 /// Lets npm fetch the package, and unpacks it; the path of the library in it.
 fn unpack(package: &Package, version: &str, partial: &Path) -> Result<PathBuf> {
-    // Packages have a revision of their own behind the library's version: 1.5.6-r.1; the newest of them is taken.
+    // Packages have a revision of their own behind the library's version: 1.5.6-r.1; the newest of
+    // them is taken.
     let wanted = format!("{}{}@>={version}-0 <{version}", package.name, platform()?);
     let mut npm = Command::new("npm");
-    npm.args(["pack", "--loglevel=error", "--pack-destination"]).arg(partial).arg(&wanted).current_dir(partial);
+    npm.args(["pack", "--loglevel=error", "--pack-destination"])
+        .arg(partial)
+        .arg(&wanted)
+        .current_dir(partial);
     run(npm, "install the package npm")?;
     let archive = fs::read_dir(partial).ok().and_then(|entries| {
         let mut paths = entries.flatten().map(|entry| entry.path());
         paths.find(|path| path.extension().is_some_and(|ending| ending == "tgz"))
     });
     let archive = archive.ok_or_else(|| {
-        Error::target("server fetch", format!("npm has no package {wanted}")).advise("try another --version")
+        Error::target("server fetch", format!("npm has no package {wanted}"))
+            .advise("try another --version")
     })?;
     let mut tar = Command::new("tar");
     tar.arg("-xzf").arg(archive).arg("-C").arg(partial);
@@ -74,7 +94,10 @@ fn platform() -> Result<String> {
     match std::env::consts::ARCH {
         "x86_64" => Ok(format!("{system}-x64")),
         "aarch64" => Ok(format!("{system}-arm64")),
-        other => Err(Error::usage("server fetch", format!("no public library is known for {system} on {other}"))
-            .advise("name the directory of one with --server-bin")),
+        other => Err(Error::usage(
+            "server fetch",
+            format!("no public library is known for {system} on {other}"),
+        )
+        .advise("name the directory of one with --server-bin")),
     }
 }

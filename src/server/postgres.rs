@@ -65,7 +65,10 @@ impl ServerKind for PostgresServer {
             return look_into(dir).ok_or_else(|| {
                 Error::usage(
                     "--server-bin",
-                    format!("{} has no initdb and postgres that run", excerpt(&dir.to_string_lossy())),
+                    format!(
+                        "{} has no initdb and postgres that run",
+                        excerpt(&dir.to_string_lossy())
+                    ),
                 )
             });
         }
@@ -73,15 +76,24 @@ impl ServerKind for PostgresServer {
         let standard = BIN_DIRS.iter().flat_map(|pattern| expand(pattern));
         let found = configured.into_iter().chain(standard).filter_map(|dir| look_into(&dir));
         // What was fetched serves only where nothing is installed.
-        let fetched = || newest(fetched_dirs(self.engine()).iter().filter_map(|dir| look_into(dir)));
+        let fetched =
+            || newest(fetched_dirs(self.engine()).iter().filter_map(|dir| look_into(dir)));
         newest(found).or_else(fetched).ok_or_else(|| {
-            Error::target("postgres", format!("no PostgreSQL server {OLDEST_MAJOR} or newer is installed"))
-                .advise(self.how_to_install())
+            Error::target(
+                "postgres",
+                format!("no PostgreSQL server {OLDEST_MAJOR} or newer is installed"),
+            )
+            .advise(self.how_to_install())
         })
     }
     fn artifact(&self) -> Option<Artifact> {
         // Built for tests of other projects, by the version of PostgreSQL that they hold.
-        Some(Artifact { group: "io.zonky.test.postgres", names: &ARTIFACTS, version: "18.0.0", tree: None })
+        Some(Artifact {
+            group: "io.zonky.test.postgres",
+            names: &ARTIFACTS,
+            version: "18.0.0",
+            tree: None,
+        })
     }
     fn how_to_install(&self) -> &'static str {
         "install one (Debian, Ubuntu: apt install postgresql; Fedora, RHEL: dnf install postgresql-server; macOS: brew \
@@ -90,9 +102,15 @@ impl ServerKind for PostgresServer {
 
     fn create(&self, binaries: &Binaries, place: &Place) -> Command {
         let mut command = Command::new(binaries.program("initdb"));
-        command.arg("-D").arg(&place.data).args(["-U", SUPERUSER, "--encoding=UTF8", "--locale=C", "--no-sync"]);
-        // The socket's directory lets only us in; TCP is open to every local user, so it wants a password, and
-        // the superuser has none until the user sets one.
+        command.arg("-D").arg(&place.data).args([
+            "-U",
+            SUPERUSER,
+            "--encoding=UTF8",
+            "--locale=C",
+            "--no-sync",
+        ]);
+        // The socket's directory lets only us in; TCP is open to every local user, so it wants a
+        // password, and the superuser has none until the user sets one.
         command.args(["--auth-local=trust", "--auth-host=scram-sha-256"]);
         command
     }
@@ -119,11 +137,16 @@ impl ServerKind for PostgresServer {
 
     fn url(&self, place: &Place) -> String {
         let dir = percent_encode(&place.socket_dir.display().to_string());
-        format!("postgres://{SUPERUSER}@/{DATABASE}?host={dir}&port={}", place.port.unwrap_or(SOCKET_PORT))
+        format!(
+            "postgres://{SUPERUSER}@/{DATABASE}?host={dir}&port={}",
+            place.port.unwrap_or(SOCKET_PORT)
+        )
     }
 
     fn cluster_url(&self, places: &[&Place]) -> String {
-        let host = |place: &&Place| format!("{}:{}", host_of(&place.socket_dir), place.port.unwrap_or(SOCKET_PORT));
+        let host = |place: &&Place| {
+            format!("{}:{}", host_of(&place.socket_dir), place.port.unwrap_or(SOCKET_PORT))
+        };
         let hosts = places.iter().map(host).collect::<Vec<_>>().join(",");
         format!("postgres://{SUPERUSER}@{hosts}/{DATABASE}?nodes=all")
     }
@@ -161,26 +184,41 @@ fn look_into(dir: &Path) -> Option<Binaries> {
     let major = Version::parse(&version).0.first()?.to_string();
     // Some systems link only a few of the programs elsewhere: the others stand beside the real one.
     let real = fs::canonicalize(dir.join("postgres")).ok();
-    let dir = real.as_deref().and_then(Path::parent).filter(|real| real.join("initdb").exists()).unwrap_or(dir);
+    let dir = real
+        .as_deref()
+        .and_then(Path::parent)
+        .filter(|real| real.join("initdb").exists())
+        .unwrap_or(dir);
     Some(Binaries { dir: dir.to_path_buf(), version, major })
 }
 
 /// Settings of profiles that older servers do not have, with the major version that brought them.
 const SINCE: &[(&str, u32)] = &[("track_wal_io_timing", 14)];
 
-/// The settings that a server of this major version knows: an older one would not start with the others.
-fn known_settings(settings: &BTreeMap<String, String>, major: Option<&str>) -> BTreeMap<String, String> {
+/// The settings that a server of this major version knows: an older one would not start with the
+/// others.
+fn known_settings(
+    settings: &BTreeMap<String, String>,
+    major: Option<&str>,
+) -> BTreeMap<String, String> {
     let major = major.and_then(|text| text.trim().parse::<u32>().ok()).unwrap_or(u32::MAX);
-    let too_new = |name: &str| SINCE.iter().any(|(setting, since)| *setting == name && major < *since);
-    settings.iter().filter(|(name, _)| !too_new(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
+    let too_new =
+        |name: &str| SINCE.iter().any(|(setting, since)| *setting == name && major < *since);
+    settings
+        .iter()
+        .filter(|(name, _)| !too_new(name))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
 }
 
 /// What initdb found out about this host, then the profile's settings, then ours.
 fn config_text(place: &Place, settings: &BTreeMap<String, String>) -> Result<String> {
     let of_initdb = place.data.join("postgresql.conf").display().to_string();
-    let mut text = format!("# written by dbdyno at every start\ninclude '{}'\n", escape(&of_initdb));
+    let mut text =
+        format!("# written by dbdyno at every start\ninclude '{}'\n", escape(&of_initdb));
     let of_port = place.port.map(|_| Ipv4Addr::LOCALHOST);
-    let addresses: Vec<String> = place.address.into_iter().chain(of_port).map(|address| address.to_string()).collect();
+    let addresses: Vec<String> =
+        place.address.into_iter().chain(of_port).map(|address| address.to_string()).collect();
     let ours = [
         ("listen_addresses", addresses.join(",")),
         ("port", place.port.unwrap_or(SOCKET_PORT).to_string()),
@@ -193,8 +231,13 @@ fn config_text(place: &Place, settings: &BTreeMap<String, String>) -> Result<Str
     refuse_ours(settings, &ours)?;
     let profile = settings.iter().map(|(name, value)| (name.as_str(), value.clone()));
     for (name, value) in profile.chain(ours) {
-        if !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.') || value.contains('\n') {
-            return Err(Error::usage("profile", format!("{} cannot be set in postgresql.conf", quote(name))));
+        if !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.')
+            || value.contains('\n')
+        {
+            return Err(Error::usage(
+                "profile",
+                format!("{} cannot be set in postgresql.conf", quote(name)),
+            ));
         }
         // Writing into a String cannot fail.
         let _ = writeln!(text, "{name} = '{}'", escape(&value));
@@ -225,8 +268,9 @@ mod tests {
 
     #[test]
     fn a_setting_is_left_out_for_a_server_that_does_not_know_it() {
-        let settings =
-            BTreeMap::from(["track_wal_io_timing", "work_mem"].map(|name| (name.to_owned(), "on".to_owned())));
+        let settings = BTreeMap::from(
+            ["track_wal_io_timing", "work_mem"].map(|name| (name.to_owned(), "on".to_owned())),
+        );
         assert_eq!(known_settings(&settings, Some("13")).len(), 1);
         assert_eq!(known_settings(&settings, Some("15")), settings);
     }
@@ -236,10 +280,14 @@ mod tests {
         let profile = BTreeMap::from([("search_path".into(), "it's".into())]);
         let text = config_text(&place(Some(6000)), &profile).unwrap();
         assert!(text.contains("search_path = 'it''s'\n") && text.contains("port = '6000'\n"));
-        let refused = config_text(&place(Some(6000)), &BTreeMap::from([("Port".into(), "1".into())])).unwrap_err();
+        let refused =
+            config_text(&place(Some(6000)), &BTreeMap::from([("Port".into(), "1".into())]))
+                .unwrap_err();
         assert!(refused.to_string().starts_with("--set: 'Port' of a private server"), "{refused}");
         assert!(text.contains("listen_addresses = '127.0.0.1'\n"));
-        assert!(config_text(&place(None), &BTreeMap::from([("a b".into(), String::new())])).is_err());
+        assert!(
+            config_text(&place(None), &BTreeMap::from([("a b".into(), String::new())])).is_err()
+        );
     }
 
     #[test]

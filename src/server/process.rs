@@ -46,7 +46,11 @@ pub(super) struct Daemon {
 
 impl Daemon {
     /// Starts `command` with its output in the log of `home`.
-    pub(super) fn spawn(mut command: Command, home: &Path, account: Option<&Account>) -> Result<Daemon> {
+    pub(super) fn spawn(
+        mut command: Command,
+        home: &Path,
+        account: Option<&Account>,
+    ) -> Result<Daemon> {
         prepare(&mut command, home, account)?;
         command.spawn().map(|child| Daemon { child }).map_err(|error| cannot_run(&command, &error))
     }
@@ -59,7 +63,8 @@ impl Daemon {
         !matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// How the process ended, waiting a moment for it: its connections break before it is gone. None if it lives.
+    /// How the process ended, waiting a moment for it: its connections break before it is gone.
+    /// None if it lives.
     pub(super) fn end(&mut self) -> Option<ExitStatus> {
         let deadline = Instant::now() + END_TIMEOUT;
         loop {
@@ -83,7 +88,11 @@ impl Daemon {
 }
 
 /// Runs `command` to its end, output to the log, whose last lines are the error.
-pub(super) fn run_to_end(mut command: Command, home: &Path, account: Option<&Account>) -> Result<()> {
+pub(super) fn run_to_end(
+    mut command: Command,
+    home: &Path,
+    account: Option<&Account>,
+) -> Result<()> {
     prepare(&mut command, home, account)?;
     let status = command.status().map_err(|error| cannot_run(&command, &error))?;
     if status.success() {
@@ -93,8 +102,8 @@ pub(super) fn run_to_end(mut command: Command, home: &Path, account: Option<&Acc
     Err(Error::target(program, format!("failed: {}", last_log_lines(home))))
 }
 
-/// Output to the log, a clean environment, the right user, and a process group of its own, so that Ctrl-C in the
-/// terminal reaches only us: we stop it when we are done with it.
+/// Output to the log, a clean environment, the right user, and a process group of its own, so that
+/// Ctrl-C in the terminal reaches only us: we stop it when we are done with it.
 fn prepare(command: &mut Command, home: &Path, account: Option<&Account>) -> Result<()> {
     let path = home.join(LOG_FILE);
     let log = OpenOptions::new().create(true).append(true).mode(LOG_MODE).open(&path);
@@ -111,8 +120,11 @@ fn prepare(command: &mut Command, home: &Path, account: Option<&Account>) -> Res
 }
 
 fn cannot_run(command: &Command, error: &std::io::Error) -> Error {
-    Error::target(command.get_program().to_string_lossy().into_owned(), format!("cannot be run ({error})"))
-        .advise("name the directory of the server's programs with --server-bin")
+    Error::target(
+        command.get_program().to_string_lossy().into_owned(),
+        format!("cannot be run ({error})"),
+    )
+    .advise("name the directory of the server's programs with --server-bin")
 }
 
 /// Where the log of a server in `home` stands.
@@ -120,21 +132,25 @@ pub(super) fn log_path(home: &Path) -> std::path::PathBuf {
     home.join(LOG_FILE)
 }
 
-/// The last lines of the server's log, as one: the last alone is often only "is shut down" or "contains errors".
+/// The last lines of the server's log, as one: the last alone is often only "is shut down" or
+/// "contains errors".
 pub(super) fn last_log_lines(home: &Path) -> String {
     let text = fs::read(home.join(LOG_FILE)).unwrap_or_default();
     tail_of(&String::from_utf8_lossy(&text))
 }
 
-/// The last lines that say something; only those of errors in a log that marks them as MariaDB does.
+/// The last lines that say something; only those of errors in a log that marks them as MariaDB
+/// does.
 fn tail_of(log: &str) -> String {
-    let is_error =
-        |line: &&str| (line.contains("[ERROR]") || line.starts_with("ERROR: 1")) && !line.ends_with("Aborting");
+    let is_error = |line: &&str| {
+        (line.contains("[ERROR]") || line.starts_with("ERROR: 1")) && !line.ends_with("Aborting")
+    };
     // PostgreSQL begins the further lines of a statement with a tab.
     let of_statement = |line: &&str| line.starts_with('\t') || line.contains("STATEMENT:");
     let says_something = |line: &&str| !line.is_empty() && !line.contains("HINT:");
     let marked = log.lines().any(|line| is_error(&line));
-    let chosen = log.lines().filter(|line| if marked { is_error(line) } else { !of_statement(line) });
+    let chosen =
+        log.lines().filter(|line| if marked { is_error(line) } else { !of_statement(line) });
     let mut lines = chosen.map(without_stamp).filter(says_something).collect::<Vec<_>>();
     lines.dedup(); // each of many sessions may have said the same
     match lines.len().saturating_sub(LOG_LINES_SHOWN) {
@@ -145,12 +161,14 @@ fn tail_of(log: &str) -> String {
 
 /// A line without `2026-01-31 12:00:00.000 UTC [1234] ` in front.
 fn without_stamp(line: &str) -> &str {
-    let stamped = line.split_once("] ").filter(|(stamp, _)| stamp.starts_with(|c: char| c.is_ascii_digit()));
+    let stamped =
+        line.split_once("] ").filter(|(stamp, _)| stamp.starts_with(|c: char| c.is_ascii_digit()));
     stamped.map_or(line, |(_, text)| text).trim()
 }
 
-/// Living processes of these programs that were started to work on this data directory and no other: it is their argument,
-/// the value of one, or what initdb tells its children. Process ids alone say nothing: they are used again by others.
+/// Living processes of these programs that were started to work on this data directory and no
+/// other: it is their argument, the value of one, or what initdb tells its children. Process ids
+/// alone say nothing: they are used again by others.
 pub(super) fn at_work(programs: &[&str], data: &Path) -> Vec<u32> {
     let all = procfs::process::all_processes().into_iter().flatten().flatten();
     let left = all.filter(|process| is_at_work(process, programs, data));
@@ -160,19 +178,30 @@ pub(super) fn at_work(programs: &[&str], data: &Path) -> Vec<u32> {
 fn is_at_work(process: &Process, programs: &[&str], data: &Path) -> bool {
     // That of a process which has ended is empty.
     let arguments = process.cmdline().unwrap_or_default();
-    let is_program = arguments.iter().any(|argument| programs.iter().any(|program| argument.contains(program)));
-    let is_data =
-        |argument: &String| Path::new(argument.split_once('=').map_or(&**argument, |(_, value)| value)) == data;
-    let is_told = || process.environ().is_ok_and(|all| all.get(OsStr::new("PGDATA")).is_some_and(|told| told == data));
+    let is_program =
+        arguments.iter().any(|argument| programs.iter().any(|program| argument.contains(program)));
+    let is_data = |argument: &String| {
+        Path::new(argument.split_once('=').map_or(&**argument, |(_, value)| value)) == data
+    };
+    let is_told = || {
+        process
+            .environ()
+            .is_ok_and(|all| all.get(OsStr::new("PGDATA")).is_some_and(|told| told == data))
+    };
     is_program && (arguments.iter().any(is_data) || is_told())
 }
 
-/// Stops the processes that `living` names, as long as there are any: orderly, then hard, then by force.
+/// Stops the processes that `living` names, as long as there are any: orderly, then hard, then by
+/// force.
 ///
 /// # Errors
 /// If one does not end.
 pub(super) fn stop(signals: StopSignals, mut living: impl FnMut() -> Vec<u32>) -> Result<()> {
-    let steps = [(signals.orderly, STOP_TIMEOUT), (signals.hard, HARD_STOP_TIMEOUT), (Signal::KILL, HARD_STOP_TIMEOUT)];
+    let steps = [
+        (signals.orderly, STOP_TIMEOUT),
+        (signals.hard, HARD_STOP_TIMEOUT),
+        (Signal::KILL, HARD_STOP_TIMEOUT),
+    ];
     for (signal, timeout) in steps {
         let deadline = Instant::now() + timeout;
         let mut told = Vec::new();
@@ -203,7 +232,10 @@ mod tests {
         let log = "old\n2026-01-31 12:00:00.000 UTC [7] LOG:  invalid value for parameter \"x\"\n\
                    2026-01-31 12:00:00.000 UTC [7] HINT:  more\n2026-01-31 12:00:00.001 UTC [7] FATAL:  it has errors\n\
                    2026-01-31 12:00:00.001 UTC [7] STATEMENT:  select 1\n\tfrom t\n";
-        assert_eq!(tail_of(log), "old; LOG:  invalid value for parameter \"x\"; FATAL:  it has errors");
+        assert_eq!(
+            tail_of(log),
+            "old; LOG:  invalid value for parameter \"x\"; FATAL:  it has errors"
+        );
         let log = "2026-01-31  6:00:00 0 [Note] InnoDB: x\n2026-01-31  6:00:00 0 [ERROR] unknown variable 'y=1'\n\
                    2026-01-31  6:00:00 0 [ERROR] Aborting\nPlease check all of the above\n";
         assert_eq!(tail_of(log), "unknown variable 'y=1'");
@@ -211,7 +243,8 @@ mod tests {
         assert_eq!(tail_of(""), "it wrote no log");
     }
 
-    /// A child whose arguments are there: the kernel sets them some moments after `spawn` has returned.
+    /// A child whose arguments are there: the kernel sets them some moments after `spawn` has
+    /// returned.
     fn started(command: &mut Command) -> Child {
         let child = command.spawn().unwrap();
         let process = Process::new(child.id().try_into().unwrap()).unwrap();

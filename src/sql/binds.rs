@@ -13,8 +13,8 @@ pub struct Bound {
 
 /// Replaces every `:name` of `sql` by a placeholder of `style`.
 ///
-/// A colon is not a bind in strings, quoted identifiers, comments and dollar quotes, nor in `::` and `:=`, nor
-/// directly after a word (`a[lo:hi]`).
+/// A colon is not a bind in strings, quoted identifiers, comments and dollar quotes, nor in `::`
+/// and `:=`, nor directly after a word (`a[lo:hi]`).
 pub fn bind(sql: &str, style: Placeholder) -> Bound {
     let mut bound = Bound { sql: String::with_capacity(sql.len()), binds: Vec::new() };
     let mut copied = 0;
@@ -53,8 +53,11 @@ fn bind_spans(sql: &str) -> Vec<(usize, usize)> {
     code_ranges(sql)
         .into_iter()
         .flat_map(|range| {
-            let colons: Vec<_> = sql[range.clone()].match_indices(':').map(|(at, _)| range.start + at).collect();
-            colons.into_iter().filter_map(move |colon| Some((colon, bind_end(sql, colon, range.end)?)))
+            let colons: Vec<_> =
+                sql[range.clone()].match_indices(':').map(|(at, _)| range.start + at).collect();
+            colons
+                .into_iter()
+                .filter_map(move |colon| Some((colon, bind_end(sql, colon, range.end)?)))
         })
         .collect()
 }
@@ -96,9 +99,18 @@ mod tests {
 
     #[test]
     fn casts_assignments_and_quotes_are_no_binds() {
-        for sql in
-            ["x::int", "v := 1", "':a'", "\":a\"", "-- :a", "/* :a */ 1", "$$ :a $$", "$q$ :a $q$", "a[lo:hi]", "12:30"]
-        {
+        for sql in [
+            "x::int",
+            "v := 1",
+            "':a'",
+            "\":a\"",
+            "-- :a",
+            "/* :a */ 1",
+            "$$ :a $$",
+            "$q$ :a $q$",
+            "a[lo:hi]",
+            "12:30",
+        ] {
             assert_eq!(dollar(sql), (sql.to_string(), vec![]), "{sql}");
         }
     }

@@ -7,7 +7,8 @@ use crate::error::{Error, Result, quote};
 
 use super::template::unfit_placeholder;
 
-/// One named block: `-- name: ID.block`, attribute lines `-- key: value`, comment lines, then its text.
+/// One named block: `-- name: ID.block`, attribute lines `-- key: value`, comment lines, then its
+/// text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Block {
     pub name: String,
@@ -41,10 +42,12 @@ pub fn statement(text: &str) -> &str {
     text.trim_end_matches(|c: char| c == ';' || c.is_whitespace())
 }
 
-/// Reads a file of named blocks. The same name may come again only with another `-- from:` attribute.
+/// Reads a file of named blocks. The same name may come again only with another `-- from:`
+/// attribute.
 ///
 /// # Errors
-/// With `file:line`: text before the first block, a block without text, a name given twice, a bad name.
+/// With `file:line`: text before the first block, a block without text, a name given twice, a bad
+/// name.
 pub fn parse_blocks(file: &str, text: &str) -> Result<Vec<Block>> {
     let mut blocks: Vec<Block> = Vec::new();
     for (index, line) in text.lines().enumerate() {
@@ -72,11 +75,22 @@ fn header(line: &str) -> Option<&str> {
 fn open_block(file: &str, line: usize, name: &str) -> Result<Block> {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if name.is_empty() || !name.chars().all(allowed) {
-        return Err(Error::usage(format!("{file}:{line}"), format!("{} is not a valid block name", quote(name)))
-            .advise("use letters, digits, '-', '_' and '.'"));
+        return Err(Error::usage(
+            format!("{file}:{line}"),
+            format!("{} is not a valid block name", quote(name)),
+        )
+        .advise("use letters, digits, '-', '_' and '.'"));
     }
     let (attributes, doc, text) = Default::default();
-    Ok(Block { name: name.into(), attributes, doc, text, file: file.into(), line, text_line: line + 1 })
+    Ok(Block {
+        name: name.into(),
+        attributes,
+        doc,
+        text,
+        file: file.into(),
+        line,
+        text_line: line + 1,
+    })
 }
 
 fn add_line(block: &mut Block, number: usize, line: &str) -> Result<()> {
@@ -113,7 +127,8 @@ fn add_comment(block: &mut Block, number: usize, comment: &str) -> Result<()> {
 /// `key: value` with a one-word key in lower case; anything else is prose.
 fn attribute(comment: &str) -> Option<(&str, &str)> {
     let (key, value) = comment.split_once(": ")?;
-    let is_key = !key.is_empty() && key.chars().all(|c| c.is_ascii_lowercase() || matches!(c, '_' | '-'));
+    let is_key =
+        !key.is_empty() && key.chars().all(|c| c.is_ascii_lowercase() || matches!(c, '_' | '-'));
     is_key.then(|| (key, value.trim()))
 }
 
@@ -122,12 +137,15 @@ fn before_first(file: &str, line: usize) -> Error {
         .advise("begin the block with '-- name: ID.block'")
 }
 
-/// `{{name}}` that is cut off, or names what is not a shared block, would reach the database as it stands.
+/// `{{name}}` that is cut off, or names what is not a shared block, would reach the database as it
+/// stands.
 fn check_placeholders(block: &Block) -> Result<()> {
     match unfit_placeholder(&block.text) {
         None => Ok(()),
-        Some((at, what)) => Err(Error::usage(block.place_at(at), format!("block {}: {what}", block.name))
-            .advise("write {{name}} with a value or a shared block: letters, digits and '_'")),
+        Some((at, what)) => {
+            Err(Error::usage(block.place_at(at), format!("block {}: {what}", block.name))
+                .advise("write {{name}} with a value or a shared block: letters, digits and '_'"))
+        }
     }
 }
 
@@ -151,8 +169,8 @@ fn check_unique(blocks: &[Block]) -> Result<()> {
     Ok(())
 }
 
-/// Blocks of a folder by name: those of an engine's file lie over those of `common.sql`, both over those that several folders
-/// share.
+/// Blocks of a folder by name: those of an engine's file lie over those of `common.sql`, both over
+/// those that several folders share.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BlockSet {
     common: BTreeMap<String, Block>,
@@ -176,7 +194,8 @@ impl BlockSet {
         for block in blocks {
             let place = block.place();
             if let Some(earlier) = target.insert(block.name.clone(), block) {
-                let what = format!("block {} is already defined in {}", earlier.name, earlier.place());
+                let what =
+                    format!("block {} is already defined in {}", earlier.name, earlier.place());
                 return Err(Error::usage(place, what));
             }
         }
@@ -198,11 +217,16 @@ impl BlockSet {
 
     /// The block of this full name for `engine`.
     pub fn get(&self, engine: &str, name: &str) -> Option<&Block> {
-        let own = self.engines.get(engine).and_then(|blocks| blocks.get(name)).or_else(|| self.common.get(name));
+        let own = self
+            .engines
+            .get(engine)
+            .and_then(|blocks| blocks.get(name))
+            .or_else(|| self.common.get(name));
         own.or_else(|| self.shared.as_ref()?.get(engine, name))
     }
 
-    /// The block that `short` means within `id`: `<id>.<short>`, else `<short>` shared in the folder.
+    /// The block that `short` means within `id`: `<id>.<short>`, else `<short>` shared in the
+    /// folder.
     pub fn resolve(&self, engine: &str, id: &str, short: &str) -> Option<&Block> {
         self.get(engine, &format!("{id}.{short}")).or_else(|| self.get(engine, short))
     }
@@ -259,8 +283,14 @@ mod tests {
             let said = error(&format!("-- name: q\n{text}"));
             assert!(said.starts_with(&format!("x.sql:3: block q: {what}")), "{text}: {said}");
         }
-        for text in ["'{{1,2},{3,4}}'", "'{{a,b},{c,d}}'", "'{{a},{b}}'", "'{{\"a\"}}'", "{{small}} {{ q }}", "'{{}}'"]
-        {
+        for text in [
+            "'{{1,2},{3,4}}'",
+            "'{{a,b},{c,d}}'",
+            "'{{a},{b}}'",
+            "'{{\"a\"}}'",
+            "{{small}} {{ q }}",
+            "'{{}}'",
+        ] {
             assert!(parse_blocks("x.sql", &format!("-- name: q\nselect {text}")).is_ok(), "{text}");
         }
     }
@@ -268,30 +298,52 @@ mod tests {
     #[test]
     fn broken_files_name_the_line() {
         assert!(error("\nselect 1;").starts_with("x.sql:2: text before the first block;"));
-        assert!(error("-- name: a\n-- doc\n\n-- name: b\nx").starts_with("x.sql:1: block a is empty;"));
+        assert!(
+            error("-- name: a\n-- doc\n\n-- name: b\nx").starts_with("x.sql:1: block a is empty;")
+        );
         assert!(error("-- name: a\n ;\n").starts_with("x.sql:1: block a is empty;"));
-        assert_eq!(error("-- name: a\nx\n-- name: a\ny"), "x.sql:3: block a is already defined in line 1");
+        assert_eq!(
+            error("-- name: a\nx\n-- name: a\ny"),
+            "x.sql:3: block a is already defined in line 1"
+        );
         assert!(error("-- name: a b\nx").starts_with("x.sql:1: 'a b' is not a valid block name"));
-        assert_eq!(error("-- name: a\n-- from: 1\n-- from: 2\nx"), "x.sql:3: block a has two attributes 'from'");
+        assert_eq!(
+            error("-- name: a\n-- from: 1\n-- from: 2\nx"),
+            "x.sql:3: block a has two attributes 'from'"
+        );
     }
 
     #[test]
     fn versions_of_a_block_and_reasoned_nothing_are_allowed() {
-        assert_eq!(parse_blocks("x", "-- name: a\n-- from: 1\nx\n-- name: a\n-- from: 2\ny").unwrap().len(), 2);
-        assert_eq!(parse_blocks("x", "-- name: a\n-- nothing: one file only\n").unwrap()[0].text, "");
+        assert_eq!(
+            parse_blocks("x", "-- name: a\n-- from: 1\nx\n-- name: a\n-- from: 2\ny")
+                .unwrap()
+                .len(),
+            2
+        );
+        assert_eq!(
+            parse_blocks("x", "-- name: a\n-- nothing: one file only\n").unwrap()[0].text,
+            ""
+        );
     }
 
     #[test]
     fn the_engines_file_lies_over_the_common_one() {
         let mut set = BlockSet::default();
-        set.add("common", parse_blocks("c", "-- name: A.q\n1\n-- name: q\n2\n-- name: r\n3").unwrap()).unwrap();
+        set.add(
+            "common",
+            parse_blocks("c", "-- name: A.q\n1\n-- name: q\n2\n-- name: r\n3").unwrap(),
+        )
+        .unwrap();
         set.add("pg", parse_blocks("p", "-- name: q\n4\n-- name: A.q\n5").unwrap()).unwrap();
-        let text = |engine, id, short| set.resolve(engine, id, short).map(|block| block.text.as_str());
+        let text =
+            |engine, id, short| set.resolve(engine, id, short).map(|block| block.text.as_str());
         assert_eq!((text("pg", "A", "q"), text("lite", "A", "q")), (Some("5"), Some("1")));
         assert_eq!((text("pg", "B", "q"), text("lite", "B", "q")), (Some("4"), Some("2")));
         assert_eq!((text("pg", "B", "r"), text("pg", "B", "s")), (Some("3"), None));
         assert_eq!(set.for_engine("pg").len(), 3);
-        let versions = parse_blocks("x", "-- name: a\n-- from: 1\nx\n-- name: a\n-- from: 2\ny").unwrap();
+        let versions =
+            parse_blocks("x", "-- name: a\n-- from: 1\nx\n-- name: a\n-- from: 2\ny").unwrap();
         assert!(set.add("pg", versions).is_err());
     }
 
@@ -302,9 +354,14 @@ mod tests {
             set.add(stem, parse_blocks("x", text).unwrap()).unwrap();
             set
         };
-        let folder = set("common", "-- name: q\n1").over(&Arc::new(set("pg", "-- name: q\n2\n-- name: r\n3")));
-        let text = |engine, short| folder.resolve(engine, "A", short).map(|block| block.text.as_str());
-        assert_eq!((text("pg", "q"), text("pg", "r"), text("lite", "r")), (Some("1"), Some("3"), None));
+        let folder = set("common", "-- name: q\n1")
+            .over(&Arc::new(set("pg", "-- name: q\n2\n-- name: r\n3")));
+        let text =
+            |engine, short| folder.resolve(engine, "A", short).map(|block| block.text.as_str());
+        assert_eq!(
+            (text("pg", "q"), text("pg", "r"), text("lite", "r")),
+            (Some("1"), Some("3"), None)
+        );
         assert_eq!(folder.engines().count(), 0, "what is shared is not written for the folder");
     }
 }

@@ -1,6 +1,7 @@
 //! SQL text as the catalogue holds it: named blocks, `{{name}}` substitution, `:name` binds.
 //!
-//! Text is never split at `;`: a block is one statement (or one body), however many semicolons stand in it.
+//! Text is never split at `;`: a block is one statement (or one body), however many semicolons
+//! stand in it.
 
 mod binds;
 mod blocks;

@@ -1,11 +1,14 @@
-//! Splits SQL text into code and stretches in which nothing is a bind: strings, quoted identifiers, comments.
+//! Splits SQL text into code and stretches in which nothing is a bind: strings, quoted identifiers,
+//! comments.
 
 use std::ops::Range;
 
-/// Length of the protected stretch that starts at the beginning of `rest`, if one does; `before` is the text up to it.
+/// Length of the protected stretch that starts at the beginning of `rest`, if one does; `before` is
+/// the text up to it.
 ///
-/// Protected: `'string'` (with `''`; with backslashes after `E`), `"identifier"`, `` `identifier` ``, `-- comment`,
-/// `/* comment */` (nested), `$tag$ ... $tag$`. An unclosed one reaches to the end of the text.
+/// Protected: `'string'` (with `''`; with backslashes after `E`), `"identifier"`, `` `identifier`
+/// ``, `-- comment`, `/* comment */` (nested), `$tag$ ... $tag$`. An unclosed one reaches to the
+/// end of the text.
 fn protected_len(before: &str, rest: &str) -> Option<usize> {
     match rest.as_bytes().first()? {
         b'\'' => Some(quoted_len(rest, '\'', is_escape_prefix(before))),
@@ -58,7 +61,9 @@ fn dollar_len(rest: &str) -> Option<usize> {
     let tag_len = rest[1..].find('$')?;
     let tag = &rest[..tag_len + 2];
     let name = &tag[1..=tag_len];
-    if name.starts_with(|c: char| c.is_ascii_digit()) || !name.chars().all(|c| c.is_alphanumeric() || c == '_') {
+    if name.starts_with(|c: char| c.is_ascii_digit())
+        || !name.chars().all(|c| c.is_alphanumeric() || c == '_')
+    {
         return None;
     }
     let body = &rest[tag.len()..];

@@ -10,7 +10,8 @@ use super::scan::code_ranges;
 /// What `{{name}}` stands for.
 pub type Values = BTreeMap<String, String>;
 
-/// The placeholders of a text in order: byte range and name. `{{` without a name in it (`'{{1,2}}'`) is plain text.
+/// The placeholders of a text in order: byte range and name. `{{` without a name in it
+/// (`'{{1,2}}'`) is plain text.
 pub fn placeholders(text: &str) -> Vec<(std::ops::Range<usize>, &str)> {
     let opened = text.match_indices("{{").map(|(at, _)| at);
     opened
@@ -22,8 +23,8 @@ pub fn placeholders(text: &str) -> Vec<(std::ops::Range<usize>, &str)> {
         .collect()
 }
 
-/// The first `{{` that begins a placeholder and is none: where it is, and why. Nested braces of an array's text
-/// (`'{{a,b},{c,d}}'`) begin none.
+/// The first `{{` that begins a placeholder and is none: where it is, and why. Nested braces of an
+/// array's text (`'{{a,b},{c,d}}'`) begin none.
 pub(super) fn unfit_placeholder(text: &str) -> Option<(usize, String)> {
     text.match_indices("{{").find_map(|(at, _)| Some((at, unfit(text[at + 2..].trim_start())?)))
 }
@@ -60,7 +61,9 @@ pub fn substitute(block: &Block, values: &Values, late: &[&str]) -> Result<Strin
         .collect();
     match unknown.first() {
         None => Ok(fill(&block.text, values)),
-        Some((range, _)) => Err(unknown_names(block, range.start, &unknown.iter().map(|u| u.1).collect::<Vec<_>>())),
+        Some((range, _)) => {
+            Err(unknown_names(block, range.start, &unknown.iter().map(|u| u.1).collect::<Vec<_>>()))
+        }
     }
 }
 
@@ -68,12 +71,16 @@ fn unknown_names(block: &Block, offset: usize, names: &[&str]) -> Error {
     let mut names: Vec<_> = names.iter().map(|name| format!("{{{{{name}}}}}")).collect();
     names.sort();
     names.dedup();
-    let what = format!("block {} uses {}, which no parameter and no fact gives", block.name, names.join(", "));
+    let what = format!(
+        "block {} uses {}, which no parameter and no fact gives",
+        block.name,
+        names.join(", ")
+    );
     Error::usage(block.place_at(offset), what).advise("declare the parameter or correct the name")
 }
 
-/// Replaces what has a value, leaves the other placeholders. A value of several lines is indented as its placeholder is, where nothing else stands
-/// before that.
+/// Replaces what has a value, leaves the other placeholders. A value of several lines is indented
+/// as its placeholder is, where nothing else stands before that.
 pub fn fill(text: &str, values: &Values) -> String {
     let (mut filled, mut copied) = (String::with_capacity(text.len()), 0);
     for (range, name) in placeholders(text) {
@@ -93,7 +100,10 @@ fn indented(value: &str, lead: &str) -> String {
     }
     // A string that spans lines would change its meaning.
     let code = code_ranges(value);
-    let breaks = value.match_indices('\n').map(|(at, _)| at).filter(|at| code.iter().any(|range| range.contains(at)));
+    let breaks = value
+        .match_indices('\n')
+        .map(|(at, _)| at)
+        .filter(|at| code.iter().any(|range| range.contains(at)));
     let (mut indented, mut copied) = (String::with_capacity(value.len()), 0);
     for at in breaks {
         indented.push_str(&value[copied..=at]);
@@ -118,26 +128,39 @@ mod tests {
     }
 
     fn values() -> Values {
-        Values::from([("small".into(), "dbdyno.small".into()), ("body".into(), "x;\ny := 'a\nb';".into())])
+        Values::from([
+            ("small".into(), "dbdyno.small".into()),
+            ("body".into(), "x;\ny := 'a\nb';".into()),
+        ])
     }
 
     #[test]
     fn replaces_known_names_and_keeps_late_ones_open() {
-        let sql = substitute(&block("select * from {{small}} where j <= {{jobs}}"), &values(), &["jobs"]).unwrap();
+        let sql =
+            substitute(&block("select * from {{small}} where j <= {{jobs}}"), &values(), &["jobs"])
+                .unwrap();
         assert_eq!(sql, "select * from dbdyno.small where j <= {{jobs}}");
         assert_eq!(bind_late(&sql, 4), "select * from dbdyno.small where j <= 4");
     }
 
     #[test]
     fn unknown_names_are_listed_with_the_line_of_the_first() {
-        let error = substitute(&block("select 1\n  from {{smal}}, {{rows}}, {{smal}}"), &values(), &[]).unwrap_err();
+        let error =
+            substitute(&block("select 1\n  from {{smal}}, {{rows}}, {{smal}}"), &values(), &[])
+                .unwrap_err();
         let text = error.to_string();
-        assert!(text.starts_with("g/common.sql:3: block a uses {{rows}}, {{smal}}, which"), "{text}");
+        assert!(
+            text.starts_with("g/common.sql:3: block a uses {{rows}}, {{smal}}, which"),
+            "{text}"
+        );
     }
 
     #[test]
     fn array_literals_are_plain_text() {
-        assert_eq!(substitute(&block("select '{{1,2},{3,4}}'"), &values(), &[]).unwrap(), "select '{{1,2},{3,4}}'");
+        assert_eq!(
+            substitute(&block("select '{{1,2},{3,4}}'"), &values(), &[]).unwrap(),
+            "select '{{1,2},{3,4}}'"
+        );
     }
 
     #[test]

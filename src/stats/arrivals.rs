@@ -15,7 +15,8 @@ pub struct DueTimes {
 }
 
 impl DueTimes {
-    /// At equal distances: `per_s` ops per second of each of `jobs` jobs, those of `job` (from 1) set off by its share.
+    /// At equal distances: `per_s` ops per second of each of `jobs` jobs, those of `job` (from 1)
+    /// set off by its share.
     pub fn uniform(per_s: f64, job: u32, jobs: u32) -> DueTimes {
         let mean_ns = 1e9 / per_s;
         DueTimes { mean_ns, draws: None, next_ns: mean_ns * f64::from(job - 1) / f64::from(jobs) }
@@ -38,11 +39,13 @@ impl DueTimes {
     /// The next op is started.
     #[inline]
     pub fn advance(&mut self) {
-        let distance = self.draws.as_mut().map_or(1.0, |draws| -(draws.step() as f64 / MODULUS as f64).ln());
+        let distance =
+            self.draws.as_mut().map_or(1.0, |draws| -(draws.step() as f64 / MODULUS as f64).ln());
         self.next_ns += distance * self.mean_ns;
     }
 
-    /// Ops that are due by `now_ns` and not started: the expected number of them, since later distances are not drawn yet.
+    /// Ops that are due by `now_ns` and not started: the expected number of them, since later
+    /// distances are not drawn yet.
     pub fn behind(&self, now_ns: u64) -> f64 {
         let late_ns = now_ns as f64 - self.next_ns;
         if late_ns < 0.0 { 0.0 } else { 1.0 + late_ns / self.mean_ns }

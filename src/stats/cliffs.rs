@@ -1,7 +1,9 @@
-//! Where a quantity begins to climb: cliffs of what a growing set of active data costs, which caches of some size serve.
+//! Where a quantity begins to climb: cliffs of what a growing set of active data costs, which
+//! caches of some size serve.
 //!
-//! With keys drawn evenly from x units of data and a cache of c units that holds as much of them as it can, a share 1 - c/x of the
-//! accesses misses it once x > c. Each cache that is passed adds its own such term: y = base + sum of rise * max(0, 1 - c/x).
+//! With keys drawn evenly from x units of data and a cache of c units that holds as much of them as
+//! it can, a share 1 - c/x of the accesses misses it once x > c. Each cache that is passed adds its
+//! own such term: y = base + sum of rise * max(0, 1 - c/x).
 
 use super::least_squares::solve;
 
@@ -9,7 +11,8 @@ use super::least_squares::solve;
 const PER_STEP: usize = 6;
 /// A cliff that climbs by less than this share of the base is none.
 const LEAST_RISE: f64 = 0.1;
-/// Relative error below which one model is as good as another: more is not known of any measurement.
+/// Relative error below which one model is as good as another: more is not known of any
+/// measurement.
 const EXACT: f64 = 1e-2;
 /// Two cliffs that lie nearer to each other are one.
 const APART: f64 = 2.0;
@@ -33,8 +36,9 @@ pub struct Cliffs {
 }
 
 impl Cliffs {
-    /// With as many cliffs, at most `most`, as the Bayesian information criterion supports (G. Schwarz, 1978). `points` are in
-    /// ascending order of x, all above 0; absent with fewer than four.
+    /// With as many cliffs, at most `most`, as the Bayesian information criterion supports (G.
+    /// Schwarz, 1978). `points` are in ascending order of x, all above 0; absent with fewer than
+    /// four.
     pub fn found(points: &[(f64, f64)], most: usize) -> Option<Cliffs> {
         let fits = (0..=most).filter_map(|count| Cliffs::with(points, count));
         let score = |fit: &Cliffs| {
@@ -53,7 +57,11 @@ impl Cliffs {
         let mut best: Option<Cliffs> = None;
         for chosen in combinations(grid.len(), count) {
             let sizes: Vec<f64> = chosen.iter().map(|at| grid[*at]).collect();
-            let fit = if sizes.windows(2).all(|two| two[1] >= APART * two[0]) { fit(points, &sizes) } else { None };
+            let fit = if sizes.windows(2).all(|two| two[1] >= APART * two[0]) {
+                fit(points, &sizes)
+            } else {
+                None
+            };
             best = best.into_iter().chain(fit).min_by(|a, b| a.error.total_cmp(&b.error));
         }
         best
@@ -64,7 +72,9 @@ impl Cliffs {
 fn grid(points: &[(f64, f64)]) -> Vec<f64> {
     let between = |two: &[(f64, f64)]| {
         let (from, to) = (two[0].0.ln(), two[1].0.ln());
-        (0..PER_STEP).map(move |at| (from + (to - from) * at as f64 / PER_STEP as f64).exp()).collect::<Vec<_>>()
+        (0..PER_STEP)
+            .map(move |at| (from + (to - from) * at as f64 / PER_STEP as f64).exp())
+            .collect::<Vec<_>>()
     };
     points.windows(2).flat_map(between).collect()
 }
@@ -78,7 +88,8 @@ fn combinations(places: usize, count: usize) -> Vec<Vec<usize>> {
     }
 }
 
-/// The best base and rises for these sizes, by relative errors; absent if one of them does not climb.
+/// The best base and rises for these sizes, by relative errors; absent if one of them does not
+/// climb.
 fn fit(points: &[(f64, f64)], sizes: &[f64]) -> Option<Cliffs> {
     let term = |x: f64, size: f64| (1.0 - size / x).max(0.0);
     let row = |(x, y): &(f64, f64)| {
@@ -91,9 +102,14 @@ fn fit(points: &[(f64, f64)], sizes: &[f64]) -> Option<Cliffs> {
     let coefficients = solve(&rows, &vec![1.0; points.len()], 0.0)?.x;
     let base = coefficients[0];
     let climbs = base > 0.0 && coefficients[1..].iter().all(|rise| *rise >= LEAST_RISE * base);
-    let errors = rows.iter().map(|row| row.iter().zip(&coefficients).map(|(a, b)| a * b).sum::<f64>() - 1.0);
+    let errors =
+        rows.iter().map(|row| row.iter().zip(&coefficients).map(|(a, b)| a * b).sum::<f64>() - 1.0);
     let error = (errors.map(|error| error * error).sum::<f64>() / points.len() as f64).sqrt();
-    let cliffs = sizes.iter().zip(&coefficients[1..]).map(|(at, rise)| Cliff { at: *at, rise: *rise }).collect();
+    let cliffs = sizes
+        .iter()
+        .zip(&coefficients[1..])
+        .map(|(at, rise)| Cliff { at: *at, rise: *rise })
+        .collect();
     climbs.then_some(Cliffs { base, cliffs, error })
 }
 
@@ -105,7 +121,9 @@ mod tests {
     /// Steps of a factor of the root of two from 1 to 512, with noise of a share.
     fn points(base: f64, cliffs: &[(f64, f64)], noise: f64) -> Vec<(f64, f64)> {
         let mut keys = KeyStream::for_job(5, 1);
-        let y = |x: f64| base + cliffs.iter().map(|(at, rise)| rise * (1.0 - at / x).max(0.0)).sum::<f64>();
+        let y = |x: f64| {
+            base + cliffs.iter().map(|(at, rise)| rise * (1.0 - at / x).max(0.0)).sum::<f64>()
+        };
         let mut noisy = |y: f64| y * (1.0 + noise * (keys.key(2001) as f64 - 1001.0) / 1000.0);
         (0..=18).map(|step| 2f64.powf(f64::from(step) / 2.0)).map(|x| (x, noisy(y(x)))).collect()
     }
@@ -122,8 +140,12 @@ mod tests {
             assert!(near(one.base, 3.0, 1.05) && near(one.cliffs[0].at, 20.0, 1.15), "{one:?}");
             assert!(near(one.cliffs[0].rise, 12.0, 1.15), "{one:?}");
             let two = Cliffs::found(&points(3.0, &[(8.0, 6.0), (100.0, 150.0)], noise), 2).unwrap();
-            let found: Vec<bool> =
-                two.cliffs.iter().zip([8.0, 100.0]).map(|(cliff, at)| near(cliff.at, at, 1.2)).collect();
+            let found: Vec<bool> = two
+                .cliffs
+                .iter()
+                .zip([8.0, 100.0])
+                .map(|(cliff, at)| near(cliff.at, at, 1.2))
+                .collect();
             assert_eq!(found, [true, true], "{two:?}");
         }
     }
@@ -132,7 +154,8 @@ mod tests {
     fn what_does_not_climb_has_no_cliff() {
         let flat = Cliffs::found(&points(3.0, &[], 0.05), 2).unwrap();
         assert!(flat.cliffs.is_empty() && near(flat.base, 3.0, 1.05), "{flat:?}");
-        let falling: Vec<(f64, f64)> = points(3.0, &[], 0.0).iter().map(|(x, _)| (*x, 10.0 / x)).collect();
+        let falling: Vec<(f64, f64)> =
+            points(3.0, &[], 0.0).iter().map(|(x, _)| (*x, 10.0 / x)).collect();
         assert!(Cliffs::found(&falling, 2).unwrap().cliffs.is_empty());
         assert_eq!(Cliffs::found(&[(1.0, 1.0), (2.0, 2.0), (3.0, 3.0)], 2), None);
         assert_eq!(Cliffs::with(&points(3.0, &[], 0.0), 1), None, "nothing climbs");

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 /// Largest latency kept apart: one hour, in ns.
 const MAX_NS: u64 = 3_600_000_000_000;
 
-/// So many samples are kept one by one: a histogram takes as much memory, and as long to merge or clear, however few it holds,
-/// and each of a thousand jobs has several.
+/// So many samples are kept one by one: a histogram takes as much memory, and as long to merge or
+/// clear, however few it holds, and each of a thousand jobs has several.
 const FEW: usize = 1024;
 
 /// A histogram of service times in ns (HDR, 3 significant digits, 1 ns to 1 h).
@@ -111,7 +111,10 @@ impl LatencyHistogram {
     }
     /// Sparse form: (highest equivalent value in ns, count) of every used bucket.
     pub fn buckets(&self) -> Vec<(u64, u64)> {
-        self.whole().iter_recorded().map(|step| (step.value_iterated_to(), step.count_at_value())).collect()
+        self.whole()
+            .iter_recorded()
+            .map(|step| (step.value_iterated_to(), step.count_at_value()))
+            .collect()
     }
     /// From the sparse form.
     pub fn from_buckets(buckets: &[(u64, u64)]) -> Self {
@@ -150,7 +153,9 @@ mod tests {
         let back = LatencyHistogram::from_buckets(&low.buckets());
         for histogram in [&low, &back] {
             assert_eq!(histogram.len(), 1000);
-            for (quantile, expected_us) in [(0.5, 500.0), (0.95, 950.0), (0.99, 990.0), (1.0, 1000.0)] {
+            for (quantile, expected_us) in
+                [(0.5, 500.0), (0.95, 950.0), (0.99, 990.0), (1.0, 1000.0)]
+            {
                 let got_us = histogram.quantile_ns(quantile) as f64 / 1000.0;
                 assert!((got_us / expected_us - 1.0).abs() < 0.002, "p{quantile}: {got_us} us");
             }
@@ -166,7 +171,9 @@ mod tests {
         };
         let mut merged = of(FEW as u64);
         assert!(merged.many.is_none());
-        let figures = |samples: &LatencyHistogram| (samples.len(), samples.quantile_ns(0.9), samples.max_ns());
+        let figures = |samples: &LatencyHistogram| {
+            (samples.len(), samples.quantile_ns(0.9), samples.max_ns())
+        };
         let mut many = LatencyHistogram::up_to(1_000_000_000);
         many.merge(&merged);
         assert!(many.many.is_some());

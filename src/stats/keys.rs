@@ -1,9 +1,10 @@
-//! The key generator: a Lehmer (Park-Miller) generator, the same on every engine and in every drive.
+//! The key generator: a Lehmer (Park-Miller) generator, the same on every engine and in every
+//! drive.
 //!
-//! state' = state * 48271 mod (2^31 - 1); a key in 1..=n is 1 + (state * n >> 31). In SQL this is plain 63-bit
-//! integer arithmetic, so a routine inside a database and our own loop draw the same keys from the same seed.
-//! Source: S. K. Park, K. W. Miller, P. K. Stockmeyer, "Remarks on choosing and implementing random number
-//! generators", CACM 36 (1993), multiplier 48271.
+//! state' = state * 48271 mod (2^31 - 1); a key in 1..=n is 1 + (state * n >> 31). In SQL this is
+//! plain 63-bit integer arithmetic, so a routine inside a database and our own loop draw the same
+//! keys from the same seed. Source: S. K. Park, K. W. Miller, P. K. Stockmeyer, "Remarks on
+//! choosing and implementing random number generators", CACM 36 (1993), multiplier 48271.
 
 /// 2^31 - 1, a Mersenne prime.
 pub const MODULUS: u64 = 2_147_483_647;
@@ -55,7 +56,8 @@ mod tests {
 
     #[test]
     fn the_generator_is_the_published_minstd() {
-        // std::minstd_rand: the 10000th value from seed 1 is 399268537 (C++ standard, [rand.predef]).
+        // std::minstd_rand: the 10000th value from seed 1 is 399268537 (C++ standard,
+        // [rand.predef]).
         let mut keys = KeyStream::from_state(1);
         let last = (0..10_000).map(|_| keys.step()).last();
         assert_eq!(last, Some(399_268_537));

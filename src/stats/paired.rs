@@ -1,15 +1,18 @@
-//! Which ratio of two sides agrees with blocks that measured both in random order: an interval that may be looked at after
-//! every block.
+//! Which ratio of two sides agrees with blocks that measured both in random order: an interval that
+//! may be looked at after every block.
 //!
-//! A block gives one value, the logarithm of the ratio of both sides. Drift, neighbours and bursts make the two trials of
-//! a block differ; as chance decides which side ran first, that difference is added as often as it is subtracted. So the
-//! values lie symmetrically around the true one, whatever the noise is like: its distribution, its memory and its trend
-//! play no part. The interval holds every centre of symmetry that a bettor cannot refute: who bets against a centre that
-//! values lie above it multiplies the stake with 1 + most * tanh(slope * distance / scale / most) each time, which is fair if
-//! they lie above as often as below. A fair game multiplies the stake by 1/alpha once or ever with a probability of alpha at
-//! most (J. Ville, 1939), so the interval is right at all looks together (A. Ramdas et al., "Testing exchangeability: fork-convexity,
-//! supermartingales and e-processes", 2022; for symmetric values after V. H. de la Peña, Annals of Probability 27, 1999).
-//! The scale is that of the values before, so that it cannot favour an outcome; a burst costs one bet and no more.
+//! A block gives one value, the logarithm of the ratio of both sides. Drift, neighbours and bursts
+//! make the two trials of a block differ; as chance decides which side ran first, that difference
+//! is added as often as it is subtracted. So the values lie symmetrically around the true one,
+//! whatever the noise is like: its distribution, its memory and its trend play no part. The
+//! interval holds every centre of symmetry that a bettor cannot refute: who bets against a centre
+//! that values lie above it multiplies the stake with 1 + most * tanh(slope * distance / scale /
+//! most) each time, which is fair if they lie above as often as below. A fair game multiplies the
+//! stake by 1/alpha once or ever with a probability of alpha at most (J. Ville, 1939), so the
+//! interval is right at all looks together (A. Ramdas et al., "Testing exchangeability:
+//! fork-convexity, supermartingales and e-processes", 2022; for symmetric values after V. H. de la
+//! Peña, Annals of Probability 27, 1999). The scale is that of the values before, so that it cannot
+//! favour an outcome; a burst costs one bet and no more.
 
 use super::summary::median;
 
@@ -42,7 +45,9 @@ const FAR: f64 = 40.0;
 
 /// The fewest blocks that can refute anything.
 pub fn fewest(alpha: f64) -> usize {
-    let won = |blocks: usize| BETS.iter().map(|bet| bet.share * (1.0 + bet.most).powi(blocks as i32)).sum::<f64>();
+    let won = |blocks: usize| {
+        BETS.iter().map(|bet| bet.share * (1.0 + bet.most).powi(blocks as i32)).sum::<f64>()
+    };
     (1..).find(|blocks| won(*blocks) >= 2.0 / alpha).unwrap_or(usize::MAX)
 }
 
@@ -66,7 +71,8 @@ impl Paired {
         &self.values
     }
 
-    /// Lower and upper end of the interval of the level 1 - `alpha`; none with so few blocks that nothing can be refuted.
+    /// Lower and upper end of the interval of the level 1 - `alpha`; none with so few blocks that
+    /// nothing can be refuted.
     pub fn interval(&self, alpha: f64) -> Option<(f64, f64)> {
         let widest = self.scales.iter().copied().fold(0.0, f64::max) * FAR;
         let least = self.values.iter().copied().reduce(f64::min)? - widest;
@@ -88,7 +94,8 @@ impl Paired {
         self.log_stake(centre, -1.0) >= (2.0 / alpha).ln()
     }
 
-    /// Logarithm of the stake of who bets that values lie above the centre (`side` 1) or below it (-1).
+    /// Logarithm of the stake of who bets that values lie above the centre (`side` 1) or below it
+    /// (-1).
     fn log_stake(&self, centre: f64, side: f64) -> f64 {
         let of_bet = |bet: &Bet| {
             let won = |(value, scale): (&f64, &f64)| bet.log_win(side * (value - centre) / scale);
@@ -101,7 +108,8 @@ impl Paired {
     fn scale(&self) -> f64 {
         let newest = &self.values[self.values.len().saturating_sub(REMEMBERED)..];
         let centre = median(newest).unwrap_or_default();
-        let deviations: Vec<f64> = newest.iter().map(|value| (value - centre).abs()).chain([USUAL]).collect();
+        let deviations: Vec<f64> =
+            newest.iter().map(|value| (value - centre).abs()).chain([USUAL]).collect();
         SIGMA_OF_MAD * median(&deviations).unwrap_or(USUAL).max(f64::EPSILON)
     }
 }
@@ -141,8 +149,13 @@ mod tests {
 
     #[test]
     fn seven_blocks_are_the_fewest_that_refute_anything_and_more_figures_want_more() {
-        let blocks = |alpha: f64| (1..99).find(|count| of(&vec![0.5; *count]).interval(alpha).is_some()).unwrap();
-        assert_eq!([0.05, 0.05 / 30.0].map(|alpha| (blocks(alpha), fewest(alpha))), [(7, 7), (12, 12)]);
+        let blocks = |alpha: f64| {
+            (1..99).find(|count| of(&vec![0.5; *count]).interval(alpha).is_some()).unwrap()
+        };
+        assert_eq!(
+            [0.05, 0.05 / 30.0].map(|alpha| (blocks(alpha), fewest(alpha))),
+            [(7, 7), (12, 12)]
+        );
         let (low, high) = of(&[0.5; 8]).interval(0.05).unwrap();
         assert!(low > 0.45 && low < 0.5 && high > 0.5 && high < 0.55, "{low} {high}");
     }
@@ -151,9 +164,12 @@ mod tests {
     fn the_interval_moves_with_the_values_and_turns_with_the_sides() {
         let values: Vec<f64> = (0..20).map(|at| 0.02 * f64::from(at * 7 % 20 - 10)).collect();
         let interval = |change: &dyn Fn(f64) -> f64| {
-            of(&values.iter().map(|value| change(*value)).collect::<Vec<_>>()).interval(0.05).unwrap()
+            of(&values.iter().map(|value| change(*value)).collect::<Vec<_>>())
+                .interval(0.05)
+                .unwrap()
         };
-        let ((low, high), (up_low, up_high)) = (interval(&|value| value), interval(&|value| value + 3.0));
+        let ((low, high), (up_low, up_high)) =
+            (interval(&|value| value), interval(&|value| value + 3.0));
         assert!((up_low - low - 3.0).abs() < 1e-6 && (up_high - high - 3.0).abs() < 1e-6);
         let (turned_low, turned_high) = interval(&|value| -value);
         assert!((turned_low + high).abs() < 1e-6 && (turned_high + low).abs() < 1e-6);
@@ -162,7 +178,8 @@ mod tests {
     #[test]
     fn a_burst_widens_the_interval_little() {
         let mut values: Vec<f64> = (0..30).map(|at| 0.01 * f64::from(at % 5 - 2)).collect();
-        let width = |values: &[f64]| of(values).interval(0.05).map(|(low, high)| high - low).unwrap();
+        let width =
+            |values: &[f64]| of(values).interval(0.05).map(|(low, high)| high - low).unwrap();
         let calm = width(&values);
         values[10] = 5.0;
         assert!(width(&values) < 1.5 * calm);
@@ -173,7 +190,9 @@ mod tests {
         [1.0, -1.0].into_iter().any(|side| {
             let mut logs = BETS.each_ref().map(|bet| bet.share.ln());
             series.values.iter().zip(&series.scales).any(|(value, scale)| {
-                logs.iter_mut().zip(&BETS).for_each(|(log, bet)| *log += bet.log_win(side * value / scale));
+                logs.iter_mut()
+                    .zip(&BETS)
+                    .for_each(|(log, bet)| *log += bet.log_win(side * value / scale));
                 log_sum(&logs) >= (2.0 / alpha).ln()
             })
         })
@@ -183,12 +202,16 @@ mod tests {
     #[test]
     fn the_centre_is_refuted_ever_in_less_than_one_of_twenty_series_however_they_are_distributed() {
         let heavy = |u: f64| (1.0 / (1.0 - u)).powi(2);
-        let sizes: [&dyn Fn(f64) -> f64; 4] = [&|_| 0.01, &|u| u, &heavy, &|u| if u < 0.9 { 0.001 } else { 1.0 }];
+        let sizes: [&dyn Fn(f64) -> f64; 4] =
+            [&|_| 0.01, &|u| u, &heavy, &|u| if u < 0.9 { 0.001 } else { 1.0 }];
         for (kind, size) in sizes.iter().enumerate() {
             let mut keys = KeyStream::for_job(11, kind as u32 + 1);
             let mut series = || {
                 let sign = |heads: bool| if heads { 1.0 } else { -1.0 };
-                let mut value = || sign(keys.key(2) == 1) * size(keys.key(1 << 20) as f64 / f64::from(1 << 20) - 1e-9);
+                let mut value = || {
+                    sign(keys.key(2) == 1)
+                        * size(keys.key(1 << 20) as f64 / f64::from(1 << 20) - 1e-9)
+                };
                 of(&(0..60).map(|_| value()).collect::<Vec<_>>())
             };
             let refuted = (0..1_000).filter(|_| refutes_ever(&series(), 0.05)).count();

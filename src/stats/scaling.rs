@@ -1,8 +1,8 @@
 //! The Universal Scalability Law: throughput X(N) = gamma N / (1 + alpha (N-1) + beta N (N-1)).
 //!
-//! gamma is the throughput of one job, alpha the contention (the part that is serial), beta the crosstalk (what jobs
-//! cost one another). Fitted by nonlinear least squares. Source: N. J. Gunther, "Guerrilla Capacity Planning",
-//! Springer 2007, chapters 4 to 6.
+//! gamma is the throughput of one job, alpha the contention (the part that is serial), beta the
+//! crosstalk (what jobs cost one another). Fitted by nonlinear least squares. Source: N. J.
+//! Gunther, "Guerrilla Capacity Planning", Springer 2007, chapters 4 to 6.
 
 use super::least_squares::{Solution, solve};
 use super::summary::t95;
@@ -13,11 +13,13 @@ const MOST_STEPS: usize = 500;
 /// Damping of Levenberg-Marquardt: at first, and where no better step is to be found.
 const FIRST_DAMPING: f64 = 1e-3;
 const LAST_DAMPING: f64 = 1e12;
-/// What may be free: gamma (0) always, alpha (1), beta (2). The fewest first: more must make the squares smaller.
+/// What may be free: gamma (0) always, alpha (1), beta (2). The fewest first: more must make the
+/// squares smaller.
 const FREE: [&[usize]; 4] = [&[0], &[0, 1], &[0, 2], &[0, 1, 2]];
 /// Starts of alpha, times 1 / the largest number of jobs, and of beta, times 1 / its square.
 const STARTS: [f64; 4] = [1e-3, 0.1, 1.0, 30.0];
-/// Squares that differ by less than this part of the sum of the squares of all throughputs differ by rounding.
+/// Squares that differ by less than this part of the sum of the squares of all throughputs differ
+/// by rounding.
 const ROUNDING: f64 = 1e-14;
 
 /// The coefficients of the law.
@@ -36,11 +38,13 @@ impl Law {
     pub fn throughput(&self, n: f64) -> f64 {
         self.gamma * n / self.denominator(n)
     }
-    /// True if throughput does not grow beyond the first job: the slope at one job is 1 - alpha - beta.
+    /// True if throughput does not grow beyond the first job: the slope at one job is 1 - alpha -
+    /// beta.
     pub fn never_grows(&self) -> bool {
         self.alpha + self.beta >= 1.0
     }
-    /// Number of jobs with the largest throughput, at least one; absent if throughput grows without end (beta = 0).
+    /// Number of jobs with the largest throughput, at least one; absent if throughput grows without
+    /// end (beta = 0).
     pub fn peak_jobs(&self) -> Option<f64> {
         let inner = || (self.beta > 0.0).then(|| ((1.0 - self.alpha) / self.beta).sqrt());
         if self.never_grows() { Some(1.0) } else { inner() }
@@ -50,7 +54,8 @@ impl Law {
         let limit = (self.alpha > 0.0).then(|| self.gamma / self.alpha);
         self.peak_jobs().map(|jobs| self.throughput(jobs)).or(limit)
     }
-    /// The knee: where perfect scaling (gamma N) would reach the largest throughput. Beyond it more jobs mostly wait.
+    /// The knee: where perfect scaling (gamma N) would reach the largest throughput. Beyond it more
+    /// jobs mostly wait.
     pub fn knee_jobs(&self) -> Option<f64> {
         Some(self.largest_throughput()? / self.gamma)
     }
@@ -71,22 +76,25 @@ impl Law {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fit {
     pub law: Law,
-    /// Half widths of the 95 % intervals of gamma, alpha, beta; absent for a coefficient that is held at 0.
+    /// Half widths of the 95 % intervals of gamma, alpha, beta; absent for a coefficient that is
+    /// held at 0.
     pub half_widths: [Option<f64>; 3],
-    /// Half width of the 95 % interval of `law.peak_jobs()` (delta method); absent without a peak and for one at the first
-    /// job.
+    /// Half width of the 95 % interval of `law.peak_jobs()` (delta method); absent without a peak
+    /// and for one at the first job.
     pub peak_half_width: Option<f64>,
-    /// Share of the variance that the law explains (1 = all); absent if the throughput does not vary.
+    /// Share of the variance that the law explains (1 = all); absent if the throughput does not
+    /// vary.
     pub r_squared: Option<f64>,
     /// True if the peak lies beyond the measured numbers of jobs: a forecast, not a finding.
     pub peak_is_forecast: bool,
 }
 
-/// Fits the law to (jobs, throughput) points: the least squares of all laws with alpha, beta >= 0. Absent with fewer than
-/// four different numbers of jobs or for points that are not throughput.
+/// Fits the law to (jobs, throughput) points: the least squares of all laws with alpha, beta >= 0.
+/// Absent with fewer than four different numbers of jobs or for points that are not throughput.
 ///
-/// The least squares lie either where both coefficients are free or on an edge, where one or both are 0 (throughput
-/// that grows faster than the jobs would make one negative): each of these four is searched from several starts.
+/// The least squares lie either where both coefficients are free or on an edge, where one or both
+/// are 0 (throughput that grows faster than the jobs would make one negative): each of these four
+/// is searched from several starts.
 pub fn fit(points: &[(f64, f64)]) -> Option<Fit> {
     let mut jobs: Vec<f64> = points.iter().map(|point| point.0).collect();
     jobs.sort_by(f64::total_cmp);
@@ -101,8 +109,10 @@ pub fn fit(points: &[(f64, f64)]) -> Option<Fit> {
         starts.map(move |start| (search(points, start, free), free))
     });
     let rounding = ROUNDING * points.iter().map(|point| point.1.powi(2)).sum::<f64>();
-    let is_better = |next: &[f64; 3], best: &[f64; 3]| squares(points, next) < squares(points, best) - rounding;
-    let (p, free) = found.reduce(|best, next| if is_better(&next.0, &best.0) { next } else { best })?;
+    let is_better =
+        |next: &[f64; 3], best: &[f64; 3]| squares(points, next) < squares(points, best) - rounding;
+    let (p, free) =
+        found.reduce(|best, next| if is_better(&next.0, &best.0) { next } else { best })?;
     described(points, p, free, largest_jobs)
 }
 
@@ -113,7 +123,9 @@ fn described(points: &[(f64, f64)], p: [f64; 3], free: &[usize], largest_jobs: f
     let deviation = (squares(points, &p) / freedom).sqrt();
     let (inverse, t) = (step(points, &p, free, 0.0)?.inverse, t95(freedom)?);
     let mut half_widths = [None; 3];
-    free.iter().enumerate().for_each(|(i, &index)| half_widths[index] = Some(t * deviation * inverse[i][i].sqrt()));
+    free.iter()
+        .enumerate()
+        .for_each(|(i, &index)| half_widths[index] = Some(t * deviation * inverse[i][i].sqrt()));
     Some(Fit {
         law,
         half_widths,
@@ -130,19 +142,23 @@ fn starts(points: &[(f64, f64)], free: &[usize], largest_jobs: f64) -> Vec<[f64;
         false => vec![0.0],
     };
     let betas: Vec<f64> = tried(2, largest_jobs.powi(-2));
-    let pairs = tried(1, 1.0 / largest_jobs).into_iter().flat_map(|alpha| betas.iter().map(move |&beta| (alpha, beta)));
+    let pairs = tried(1, 1.0 / largest_jobs)
+        .into_iter()
+        .flat_map(|alpha| betas.iter().map(move |&beta| (alpha, beta)));
     pairs.map(|(alpha, beta)| [best_gamma(points, alpha, beta), alpha, beta]).collect()
 }
 
 /// The law is linear in gamma, so that of two given coefficients is known at once.
 fn best_gamma(points: &[(f64, f64)], alpha: f64, beta: f64) -> f64 {
     let shape = Law { gamma: 1.0, alpha, beta };
-    let sum = |term: fn(f64, f64) -> f64| points.iter().map(|&(n, x)| term(shape.throughput(n), x)).sum::<f64>();
+    let sum = |term: fn(f64, f64) -> f64| {
+        points.iter().map(|&(n, x)| term(shape.throughput(n), x)).sum::<f64>()
+    };
     sum(|shape, x| shape * x) / sum(|shape, _| shape * shape)
 }
 
-/// Levenberg-Marquardt from `p`: steps that make the squares smaller, damped more whenever one does not or would leave
-/// the allowed range.
+/// Levenberg-Marquardt from `p`: steps that make the squares smaller, damped more whenever one does
+/// not or would leave the allowed range.
 fn search(points: &[(f64, f64)], mut p: [f64; 3], free: &[usize]) -> [f64; 3] {
     let mut damping = FIRST_DAMPING;
     for _ in 0..MOST_STEPS {
@@ -182,12 +198,16 @@ fn spread(points: &[(f64, f64)]) -> Option<f64> {
     Some(points.iter().map(|point| (point.1 - mean).powi(2)).sum()).filter(|&sum: &f64| sum > 0.0)
 }
 
-/// Standard error of the peak per unit of residual deviation: sqrt(g' C g) with the gradient g of the peak.
+/// Standard error of the peak per unit of residual deviation: sqrt(g' C g) with the gradient g of
+/// the peak.
 fn peak_error(law: &Law, inverse: &[Vec<f64>], free: &[usize]) -> Option<f64> {
     let peak = law.peak_jobs().filter(|_| !law.never_grows())?;
     let gradient = [0.0, -1.0 / (2.0 * peak * law.beta), -peak / (2.0 * law.beta)];
     let term = |i: usize, j: usize| gradient[free[i]] * inverse[i][j] * gradient[free[j]];
-    let sum: f64 = (0..free.len()).flat_map(|i| (0..free.len()).map(move |j| (i, j))).map(|(i, j)| term(i, j)).sum();
+    let sum: f64 = (0..free.len())
+        .flat_map(|i| (0..free.len()).map(move |j| (i, j)))
+        .map(|(i, j)| term(i, j))
+        .sum();
     Some(sum.sqrt())
 }
 
@@ -201,8 +221,9 @@ mod tests {
 
     #[test]
     fn the_published_fit_of_spec_sdm91() {
-        // SPEC SDM91 on a Sun SPARCcenter 2000. Coefficients with standard errors as published with the R package
-        // `usl` (S. Moeding): alpha 0.0277285 (0.0091217), beta 0.0001044 (0.0000199), gamma 89.9952330 (14.2134894).
+        // SPEC SDM91 on a Sun SPARCcenter 2000. Coefficients with standard errors as published with
+        // the R package `usl` (S. Moeding): alpha 0.0277285 (0.0091217), beta 0.0001044
+        // (0.0000199), gamma 89.9952330 (14.2134894).
         let points = [
             (1.0, 64.9),
             (18.0, 995.9),
@@ -214,9 +235,18 @@ mod tests {
         ];
         let fit = fit(&points).unwrap();
         let errors = fit.half_widths.map(|half_width| half_width.unwrap() / t95(4.0).unwrap());
-        assert!(close(fit.law.alpha, 0.027_728_5, 1e-4) && close(errors[1], 0.009_121_7, 1e-3), "{fit:?}");
-        assert!(close(fit.law.beta, 0.000_104_4, 1e-3) && close(errors[2], 0.000_019_9, 1e-2), "{fit:?}");
-        assert!(close(fit.law.gamma, 89.995_233, 1e-4) && close(errors[0], 14.213_489_4, 1e-3), "{fit:?}");
+        assert!(
+            close(fit.law.alpha, 0.027_728_5, 1e-4) && close(errors[1], 0.009_121_7, 1e-3),
+            "{fit:?}"
+        );
+        assert!(
+            close(fit.law.beta, 0.000_104_4, 1e-3) && close(errors[2], 0.000_019_9, 1e-2),
+            "{fit:?}"
+        );
+        assert!(
+            close(fit.law.gamma, 89.995_233, 1e-4) && close(errors[0], 14.213_489_4, 1e-3),
+            "{fit:?}"
+        );
         assert!(close(fit.law.peak_jobs().unwrap(), 96.5, 1e-3) && !fit.peak_is_forecast);
         assert!(fit.peak_half_width.unwrap() > 5.0 && fit.r_squared > Some(0.97));
     }
@@ -227,7 +257,8 @@ mod tests {
         let points: Vec<_> = [1.0, 2.0, 4.0, 8.0, 16.0].map(|n| (n, law.throughput(n))).into();
         let fit = fit(&points).unwrap();
         assert!(close(fit.law.alpha, 0.04, 1e-6) && close(fit.law.beta, 0.0015, 1e-6), "{fit:?}");
-        // sqrt(0.96 / 0.0015) = 25.298; there 1 + 0.04 * 24.298 + 0.0015 * 25.298 * 24.298 = 2.8940: 8741.6 / s.
+        // sqrt(0.96 / 0.0015) = 25.298; there 1 + 0.04 * 24.298 + 0.0015 * 25.298 * 24.298 =
+        // 2.8940: 8741.6 / s.
         assert!(close(fit.law.peak_jobs().unwrap(), 25.298, 1e-4) && fit.peak_is_forecast);
         assert!(close(fit.law.knee_jobs().unwrap(), 8.7416, 1e-4), "{:?}", fit.law.knee_jobs());
     }
@@ -236,9 +267,13 @@ mod tests {
     fn pure_contention_has_a_limit_and_no_peak() {
         // Amdahl: alpha 0.1, limit gamma / alpha, knee 1 / alpha.
         let law = Law { gamma: 50.0, alpha: 0.1, beta: 0.0 };
-        assert_eq!((law.peak_jobs(), law.largest_throughput(), law.knee_jobs()), (None, Some(500.0), Some(10.0)));
-        let points: Vec<_> =
-            [1.0, 2.0, 4.0, 8.0].map(|n| (n, law.throughput(n) * if n > 7.0 { 1.02 } else { 1.0 })).into();
+        assert_eq!(
+            (law.peak_jobs(), law.largest_throughput(), law.knee_jobs()),
+            (None, Some(500.0), Some(10.0))
+        );
+        let points: Vec<_> = [1.0, 2.0, 4.0, 8.0]
+            .map(|n| (n, law.throughput(n) * if n > 7.0 { 1.02 } else { 1.0 }))
+            .into();
         let fit = fit(&points).unwrap();
         assert_eq!((fit.law.beta, fit.half_widths[2], fit.peak_half_width), (0.0, None, None));
         assert!(close(fit.law.alpha, 0.1, 0.1), "{fit:?}");
@@ -250,7 +285,11 @@ mod tests {
             let points: Vec<_> = [1.0, 2.0, 4.0, 8.0].into_iter().zip(rates).collect();
             let fit = fit(&points).unwrap();
             assert!(fit.law.never_grows() && close(fit.law.gamma, 100.0, 0.05), "{fit:?}");
-            assert_eq!((fit.law.peak_jobs(), fit.law.knee_jobs()), (Some(1.0), Some(1.0)), "{fit:?}");
+            assert_eq!(
+                (fit.law.peak_jobs(), fit.law.knee_jobs()),
+                (Some(1.0), Some(1.0)),
+                "{fit:?}"
+            );
             assert_eq!(fit.law.largest_throughput(), Some(fit.law.gamma), "{fit:?}");
             assert_eq!((fit.peak_half_width, fit.peak_is_forecast), (None, false));
         }

@@ -1,13 +1,15 @@
 //! When a mean is known: a confidence sequence, an interval that may be looked at again and again.
 //!
-//! Who looks every second and stops at the first narrow interval is too often wrong with intervals that hold 95 % each. A
-//! confidence sequence holds all of its intervals at once with 95 % (S. R. Howard et al., "Time-uniform, nonparametric,
-//! nonasymptotic confidence sequences", Annals of Statistics 49 (2021), doi 10.1214/20-AOS1991). This one is the t test with
-//! a normal mixture over the effect (H. Wang, A. Ramdas, "Anytime-valid t-tests and confidence sequences for Gaussian means
-//! with unknown variance", Sequential Analysis 44 (2025), after T. L. Lai, 1976). Its points are means of batches of a
-//! quarter of a second. Those that resemble their neighbours count for fewer: as an AR(1) series of n points is worth
-//! n (1 - phi) / (1 + phi) independent ones, with a phi that is corrected for its bias and at the upper end of its error.
-//! A significant trend widens the interval by what it moved.
+//! Who looks every second and stops at the first narrow interval is too often wrong with intervals
+//! that hold 95 % each. A confidence sequence holds all of its intervals at once with 95 % (S. R.
+//! Howard et al., "Time-uniform, nonparametric, nonasymptotic confidence sequences", Annals of
+//! Statistics 49 (2021), doi 10.1214/20-AOS1991). This one is the t test with a normal mixture over
+//! the effect (H. Wang, A. Ramdas, "Anytime-valid t-tests and confidence sequences for Gaussian
+//! means with unknown variance", Sequential Analysis 44 (2025), after T. L. Lai, 1976). Its points
+//! are means of batches of a quarter of a second. Those that resemble their neighbours count for
+//! fewer: as an AR(1) series of n points is worth n (1 - phi) / (1 + phi) independent ones, with a
+//! phi that is corrected for its bias and at the upper end of its error. A significant trend widens
+//! the interval by what it moved.
 
 use super::batch_means::Interval;
 
@@ -19,23 +21,27 @@ const FEWEST: usize = 20;
 const FEWEST_OPS: f64 = 5.0;
 /// 1 - the level of all intervals together.
 const ALPHA: f64 = 0.05;
-/// Variance of the mixture over the effect in units of that of a point: narrowest at some twenty points.
+/// Variance of the mixture over the effect in units of that of a point: narrowest at some twenty
+/// points.
 const MIXTURE: f64 = 2.0;
-/// For an interval the correlation is taken so many standard errors above its estimate (one-sided 95 %).
+/// For an interval the correlation is taken so many standard errors above its estimate (one-sided
+/// 95 %).
 const Z_CORRELATION: f64 = 1.645;
 /// Points are never more alike than this.
 const MOST_ALIKE: f64 = 0.98;
 /// A trend of so many standard errors is significant (two-sided 99 %).
 const Z_TREND: f64 = 2.576;
-/// How many times too wide the last interval must be foretold by the fewest points for a test to be given up, less 1. It
-/// falls with the square of the points, for so the forecast grows surer: 3 times after five seconds, 1.5 after ten.
+/// How many times too wide the last interval must be foretold by the fewest points for a test to be
+/// given up, less 1. It falls with the square of the points, for so the forecast grows surer: 3
+/// times after five seconds, 1.5 after ten.
 const HOPELESS: f64 = 2.0;
 /// Points that are asked whether they climb, at least: a second.
 const FEWEST_WARM: usize = POINTS_PER_S;
 
-/// The interval at the first whole second at which its half width was at most `precision` (a fraction of the mean), so that
-/// more points than it needs change nothing; before that the one of all points. The points are ops, per quarter of a second
-/// in order. Absent with fewer than five seconds or five ops, and if the points are too much alike.
+/// The interval at the first whole second at which its half width was at most `precision` (a
+/// fraction of the mean), so that more points than it needs change nothing; before that the one of
+/// all points. The points are ops, per quarter of a second in order. Absent with fewer than five
+/// seconds or five ops, and if the points are too much alike.
 pub fn known_mean(ops: &[f64], precision: f64) -> Option<Interval> {
     let mut sequence = Sequence::default();
     for (at, point) in ops.iter().enumerate() {
@@ -48,8 +54,9 @@ pub fn known_mean(ops: &[f64], precision: f64) -> Option<Interval> {
     sequence.interval()
 }
 
-/// True if after points like these, of five seconds at least, even so many as `most` are foretold to leave an interval far
-/// wider than `precision`: measuring on would only take time. Who stops then states the interval of what was measured, which holds at any time.
+/// True if after points like these, of five seconds at least, even so many as `most` are foretold
+/// to leave an interval far wider than `precision`: measuring on would only take time. Who stops
+/// then states the interval of what was measured, which holds at any time.
 pub fn is_hopeless(ops: &[f64], precision: f64, most: usize) -> bool {
     let mut sequence = Sequence::default();
     ops.iter().for_each(|point| sequence.add(*point));
@@ -61,8 +68,8 @@ pub fn is_known(interval: &Interval, precision: f64) -> bool {
     interval.fraction().is_some_and(|half| half <= precision)
 }
 
-/// True if the newer half of the points, at least a second of them, does not climb: the test of Mann and Kendall, one-sided
-/// 5 % (M. G. Kendall, "Rank Correlation Methods").
+/// True if the newer half of the points, at least a second of them, does not climb: the test of
+/// Mann and Kendall, one-sided 5 % (M. G. Kendall, "Rank Correlation Methods").
 pub fn warmed_up(points: &[f64]) -> bool {
     let newer = &points[points.len() - points.len().min(FEWEST_WARM.max(points.len() / 2))..];
     let n = newer.len() as f64;
@@ -129,7 +136,8 @@ impl Sequence {
         Some(mixture_t(worth)? * (variance / worth).sqrt())
     }
 
-    /// As [`is_hopeless`]. The correlation is the estimate itself: its upper end comes down as points are added.
+    /// As [`is_hopeless`]. The correlation is the estimate itself: its upper end comes down as
+    /// points are added.
     fn is_hopeless(&self, precision: f64, most: usize) -> bool {
         let n = self.count as f64;
         let mean = self.first + self.sum / n;
@@ -142,7 +150,8 @@ impl Sequence {
         spread > 0.0 && foretold.is_none_or(|half| half > too_wide * precision * mean)
     }
 
-    /// (1 - phi) / (1 + phi), phi taken so many standard errors above its estimate. The estimate of phi is low by about (1 + 4 phi) / n (M. G. Kendall, Biometrika 41, 1954).
+    /// (1 - phi) / (1 + phi), phi taken so many standard errors above its estimate. The estimate of
+    /// phi is low by about (1 + 4 phi) / n (M. G. Kendall, Biometrika 41, 1954).
     fn independent_share(&self, spread: f64, errors: f64) -> f64 {
         let n = self.count as f64;
         let mean = self.sum / n;
@@ -165,8 +174,9 @@ impl Sequence {
     }
 }
 
-/// The t statistic of n independent points that is not exceeded at any n with 95 %: where the mixture's Bayes factor
-/// (1 + n v)^(-1/2) [(1 + t^2 / f) / (1 + t^2 / (f (1 + n v)))]^(n / 2), f = n - 1, is 1 / alpha. Absent if none is.
+/// The t statistic of n independent points that is not exceeded at any n with 95 %: where the
+/// mixture's Bayes factor (1 + n v)^(-1/2) [(1 + t^2 / f) / (1 + t^2 / (f (1 + n v)))]^(n / 2), f =
+/// n - 1, is 1 / alpha. Absent if none is.
 fn mixture_t(n: f64) -> Option<f64> {
     let grown = 1.0 + n * MIXTURE;
     let ratio = ((grown.sqrt() / ALPHA).ln() * 2.0 / n).exp();
@@ -203,8 +213,8 @@ mod tests {
         }
     }
 
-    /// A series around 1000 with AR(1) noise (`phi` from point to point, `noise` = its standard deviation as a fraction) that
-    /// climbs by `drift` of 1000 in a minute.
+    /// A series around 1000 with AR(1) noise (`phi` from point to point, `noise` = its standard
+    /// deviation as a fraction) that climbs by `drift` of 1000 in a minute.
     #[derive(Clone, Copy)]
     struct Series {
         phi: f64,
@@ -213,8 +223,9 @@ mod tests {
     }
 
     impl Series {
-        /// Where a simulated test stopped, in points, and whether the true mean of its window lies inside its interval; one
-        /// without an interval claims nothing. As in the runner one more point is measured while the jobs are told.
+        /// Where a simulated test stopped, in points, and whether the true mean of its window lies
+        /// inside its interval; one without an interval claims nothing. As in the runner one more
+        /// point is measured while the jobs are told.
         fn run(self, noise: &mut Noise, gives_up: bool) -> (usize, bool) {
             let mut error = noise.next();
             let mut sequence = Sequence::default();
@@ -229,7 +240,9 @@ mod tests {
                 let done = at + 1;
                 let look = if done % POINTS_PER_S == 0 { sequence.interval() } else { None };
                 let is_over = |look: &Interval| {
-                    done == MOST || is_known(look, PRECISION) || gives_up && sequence.is_hopeless(PRECISION, MOST)
+                    done == MOST
+                        || is_known(look, PRECISION)
+                        || gives_up && sequence.is_hopeless(PRECISION, MOST)
                 };
                 let Some(interval) = look.filter(is_over) else { continue };
                 sequence.add(point());
@@ -239,10 +252,12 @@ mod tests {
             (MOST, true)
         }
 
-        /// Median of the seconds, and the share of tests whose interval holds the mean; the hopeless ones are given up.
+        /// Median of the seconds, and the share of tests whose interval holds the mean; the
+        /// hopeless ones are given up.
         fn simulate(self) -> (f64, f64) {
             let mut noise = Noise(KeyStream::for_job(7, 1));
-            let mut tests: Vec<(usize, bool)> = (0..TESTS).map(|_| self.run(&mut noise, true)).collect();
+            let mut tests: Vec<(usize, bool)> =
+                (0..TESTS).map(|_| self.run(&mut noise, true)).collect();
             tests.sort_unstable();
             let holds = tests.iter().filter(|test| test.1).count() as f64 / TESTS as f64;
             (tests[TESTS / 2].0 as f64 / POINTS_PER_S as f64, holds)
@@ -256,7 +271,10 @@ mod tests {
         for (phi, drift) in kinds {
             for noise in [0.005, 0.01, 0.02, 0.05] {
                 let (seconds, holds) = Series { phi, noise, drift }.simulate();
-                assert!(holds >= 0.95, "phi {phi}, noise {noise}, drift {drift}: {holds} after {seconds} s");
+                assert!(
+                    holds >= 0.95,
+                    "phi {phi}, noise {noise}, drift {drift}: {holds} after {seconds} s"
+                );
             }
         }
     }
@@ -280,8 +298,11 @@ mod tests {
                 (0..TESTS / 4).map(|at| series.run(&mut number(at), gives_up).0).collect()
             };
             let (at_last, given_up) = (stops(false), stops(true));
-            let lost =
-                at_last.iter().zip(&given_up).filter(|(known, stopped)| **known < MOST && stopped < known).count();
+            let lost = at_last
+                .iter()
+                .zip(&given_up)
+                .filter(|(known, stopped)| **known < MOST && stopped < known)
+                .count();
             assert!(lost * 50 < TESTS / 4, "phi {phi}, noise {spread}: {lost}");
         }
     }
@@ -291,7 +312,8 @@ mod tests {
         for n in [4.0, 20.0, 240.0] {
             let (f, grown) = (n - 1.0, 1.0 + n * MIXTURE);
             let square = mixture_t(n).unwrap().powi(2);
-            let factor: f64 = ((1.0 + square / f) / (1.0 + square / (f * grown))).powf(n / 2.0) / grown.sqrt();
+            let factor: f64 =
+                ((1.0 + square / f) / (1.0 + square / (f * grown))).powf(n / 2.0) / grown.sqrt();
             assert!((factor * ALPHA - 1.0).abs() < 1e-9, "{n}: {factor}");
         }
         assert_eq!((mixture_t(1.0), mixture_t(2.0)), (None, None));
@@ -301,7 +323,10 @@ mod tests {
     fn nothing_is_known_of_few_points_few_ops_or_points_that_are_all_alike() {
         assert_eq!(known_mean(&[1000.0; 19], 0.5), None);
         assert_eq!(known_mean(&[0.2; 24], 0.5), None);
-        assert_eq!(known_mean(&[1000.0; 20], 0.0001), Some(Interval { mean: 1000.0, half_width: 0.0 }));
+        assert_eq!(
+            known_mean(&[1000.0; 20], 0.0001),
+            Some(Interval { mean: 1000.0, half_width: 0.0 })
+        );
         let steps: Vec<f64> = (0..24).map(|at| if at < 12 { 900.0 } else { 1100.0 }).collect();
         assert_eq!(known_mean(&steps, 0.5), None);
     }
@@ -316,7 +341,8 @@ mod tests {
 
     #[test]
     fn a_trend_widens_the_interval_by_what_it_moved() {
-        let points = |slope: f64| (0..40).map(move |at| 1000.0 + f64::from(at) * slope + f64::from(at % 2));
+        let points =
+            |slope: f64| (0..40).map(move |at| 1000.0 + f64::from(at) * slope + f64::from(at % 2));
         let half = |slope: f64| {
             let mut sequence = Sequence::default();
             points(slope).for_each(|point| sequence.add(point));
@@ -328,12 +354,15 @@ mod tests {
 
     #[test]
     fn the_warm_up_ends_when_the_newer_half_does_not_climb() {
-        // Concordance of the newer halves: 6 of 6 pairs against 1.645 sqrt(4 3 13 / 18) = 4.8; 4 - 2; none.
+        // Concordance of the newer halves: 6 of 6 pairs against 1.645 sqrt(4 3 13 / 18) = 4.8; 4 -
+        // 2; none.
         assert!(!warmed_up(&[1.0, 2.0, 3.0]) && !warmed_up(&[1.0, 2.0, 3.0, 4.0]));
         assert!(warmed_up(&[1.0, 3.0, 4.0, 2.0]) && warmed_up(&[9.0; 4]));
         // Cold for a second, then level: the newer half is level after two.
         let after = |points: usize| -> Vec<f64> {
-            (0..points).map(|at| if at < 4 { 20.0 * at as f64 } else { 100.0 - (at % 2) as f64 }).collect()
+            (0..points)
+                .map(|at| if at < 4 { 20.0 * at as f64 } else { 100.0 - (at % 2) as f64 })
+                .collect()
         };
         assert!(!warmed_up(&after(4)) && warmed_up(&after(8)));
         // Of 28 pairs three fall: 3 2, 8 6, 8 7.

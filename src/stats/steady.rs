@@ -4,39 +4,50 @@ use super::summary::{mean, two_sided_p};
 
 /// Fewest points that can be judged.
 const FEWEST: usize = 5;
-/// A trend below this fraction of the mean over the whole window does not matter, however significant.
+/// A trend below this fraction of the mean over the whole window does not matter, however
+/// significant.
 const TREND_LIMIT: f64 = 0.05;
 /// A trend counts only if chance makes one like it in fewer than 1 % of steady tests.
 const SIGNIFICANCE: f64 = 0.01;
-/// Halves that differ by more than this are not steady, even if five points cannot show it to be significant.
+/// Halves that differ by more than this are not steady, even if five points cannot show it to be
+/// significant.
 const DRIFT_LIMIT: f64 = 0.20;
 
 /// How steady a series is.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Steadiness {
-    /// Change over the whole window along the fitted line, as a fraction of the mean (+0.1 = climbs by 10 %).
+    /// Change over the whole window along the fitted line, as a fraction of the mean (+0.1 = climbs
+    /// by 10 %).
     pub trend: f64,
     /// Two-sided p value of that trend: small = not by chance.
     pub p_value: f64,
-    /// Mean of the second half / mean of the first half - 1 (an odd middle point belongs to neither).
+    /// Mean of the second half / mean of the first half - 1 (an odd middle point belongs to
+    /// neither).
     pub drift: f64,
 }
 
 impl Steadiness {
-    /// True unless a trend of 5 % or more is significant (p < 0.01), or the halves differ by more than 20 %.
+    /// True unless a trend of 5 % or more is significant (p < 0.01), or the halves differ by more
+    /// than 20 %.
     pub fn is_steady(&self) -> bool {
         let trends = self.trend.abs() >= TREND_LIMIT && self.p_value < SIGNIFICANCE;
         !trends && self.drift.abs() <= DRIFT_LIMIT
     }
 }
 
-/// Judges `series` (equal intervals of time, in order); absent with fewer than five points or a mean of 0.
+/// Judges `series` (equal intervals of time, in order); absent with fewer than five points or a
+/// mean of 0.
 pub fn steadiness(series: &[f64]) -> Option<Steadiness> {
     let centre = mean(series).filter(|&centre| centre > 0.0 && series.len() >= FEWEST)?;
-    let points: Vec<(f64, f64)> = series.iter().enumerate().map(|(i, &value)| (i as f64, value)).collect();
+    let points: Vec<(f64, f64)> =
+        series.iter().enumerate().map(|(i, &value)| (i as f64, value)).collect();
     let fitted = line(&points)?;
     let span = (series.len() - 1) as f64;
-    Some(Steadiness { trend: fitted.slope * span / centre, p_value: fitted.p_value, drift: drift(series)? })
+    Some(Steadiness {
+        trend: fitted.slope * span / centre,
+        p_value: fitted.p_value,
+        drift: drift(series)?,
+    })
 }
 
 fn drift(series: &[f64]) -> Option<f64> {
@@ -113,10 +124,12 @@ mod tests {
 
     #[test]
     fn slope_and_significance_by_hand() {
-        // x 1..5, y 2 4 5 4 5: slope 6/10; residuals squared sum to 2.4; error sqrt(0.8/10); t = 2.1213, df 3.
+        // x 1..5, y 2 4 5 4 5: slope 6/10; residuals squared sum to 2.4; error sqrt(0.8/10); t =
+        // 2.1213, df 3.
         let fitted = line(&[(1.0, 2.0), (2.0, 4.0), (3.0, 5.0), (4.0, 4.0), (5.0, 5.0)]).unwrap();
         assert!((fitted.slope - 0.6).abs() < 1e-12);
-        // p of t = 2.12132 with 3 degrees of freedom, from the closed form of its distribution function.
+        // p of t = 2.12132 with 3 degrees of freedom, from the closed form of its distribution
+        // function.
         assert!((fitted.p_value - 0.124_027).abs() < 1e-4, "{}", fitted.p_value);
     }
 

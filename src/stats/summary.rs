@@ -29,8 +29,8 @@ impl Quantiles {
         Self::weighted(histogram, histogram.len())
     }
 
-    /// The quantiles of a histogram in which a sample may count several times; `samples` were really taken (they decide
-    /// which percentiles there are enough for).
+    /// The quantiles of a histogram in which a sample may count several times; `samples` were
+    /// really taken (they decide which percentiles there are enough for).
     pub fn weighted(histogram: &LatencyHistogram, samples: u64) -> Self {
         let quantile = |p| enough_samples(samples, p).then(|| histogram.quantile_ns(p) as f64);
         Quantiles {
@@ -67,8 +67,9 @@ pub fn median(values: &[f64]) -> Option<f64> {
     }
 }
 
-/// Ends of an interval that holds the median of what the values are drawn from with 95 % at least, whatever their distribution:
-/// two of the values, by the binomial distribution of how many lie below the median (sign test). Absent with fewer than 6.
+/// Ends of an interval that holds the median of what the values are drawn from with 95 % at least,
+/// whatever their distribution: two of the values, by the binomial distribution of how many lie
+/// below the median (sign test). Absent with fewer than 6.
 pub fn median_interval(values: &[f64]) -> Option<(f64, f64)> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -89,9 +90,10 @@ pub fn variance(values: &[f64]) -> Option<f64> {
     (values.len() > 1).then(|| squares / (values.len() - 1) as f64)
 }
 
-/// The factor of a two-sided 95 % interval: the 0.975 quantile of t with `freedom` degrees of freedom (> 0). Of many that of
-/// the normal distribution with the first term of Fisher's expansion: the library's search does not end for some numbers
-/// above ten million, and this one is right to 3e-6.
+/// The factor of a two-sided 95 % interval: the 0.975 quantile of t with `freedom` degrees of
+/// freedom (> 0). Of many that of the normal distribution with the first term of Fisher's
+/// expansion: the library's search does not end for some numbers above ten million, and this one is
+/// right to 3e-6.
 pub fn t95(freedom: f64) -> Option<f64> {
     if freedom >= MANY {
         return Some(Z95 + (Z95.powi(3) + Z95) / (4.0 * freedom));
@@ -99,8 +101,8 @@ pub fn t95(freedom: f64) -> Option<f64> {
     Some(StudentsT::new(0.0, 1.0, freedom).ok()?.inverse_cdf(0.975))
 }
 
-/// Two-sided p value of the statistic `t` with `freedom` degrees of freedom (> 0): how likely a value so far from
-/// 0 would be by chance.
+/// Two-sided p value of the statistic `t` with `freedom` degrees of freedom (> 0): how likely a
+/// value so far from 0 would be by chance.
 pub fn two_sided_p(t: f64, freedom: f64) -> Option<f64> {
     let distribution = StudentsT::new(0.0, 1.0, freedom).ok()?;
     Some(if t.is_infinite() { 0.0 } else { 2.0 * distribution.sf(t.abs()) })
@@ -112,7 +114,8 @@ mod tests {
 
     #[test]
     fn the_interval_of_a_median_is_that_of_the_tables() {
-        // Ranks of the sign test's interval, 95 % (W. J. Conover, "Practical Nonparametric Statistics", table A3).
+        // Ranks of the sign test's interval, 95 % (W. J. Conover, "Practical Nonparametric
+        // Statistics", table A3).
         let ranks = |count: u32| median_interval(&(1..=count).map(f64::from).collect::<Vec<_>>());
         assert_eq!((ranks(0), ranks(5)), (None, None));
         assert_eq!(
@@ -139,7 +142,11 @@ mod tests {
     fn quantiles_of_200_samples_stop_at_p95() {
         let quantiles = Quantiles::of(&histogram(200));
         let close = |got: Option<f64>, us: f64| (got.unwrap() / (us * 1000.0) - 1.0).abs() < 0.002;
-        assert!(close(quantiles.p50_ns, 100.0) && close(quantiles.p90_ns, 180.0) && close(quantiles.p95_ns, 190.0));
+        assert!(
+            close(quantiles.p50_ns, 100.0)
+                && close(quantiles.p90_ns, 180.0)
+                && close(quantiles.p95_ns, 190.0)
+        );
         assert!(close(quantiles.max_ns, 200.0));
         assert_eq!((quantiles.p99_ns, quantiles.p999_ns), (None, None));
     }

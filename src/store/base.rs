@@ -1,5 +1,5 @@
-//! What holds the results: a file or a database. The rest of the module speaks to it in SQL that all of them know, with binds
-//! `?1`, `?2`; where they differ it asks for the words.
+//! What holds the results: a file or a database. The rest of the module speaks to it in SQL that
+//! all of them know, with binds `?1`, `?2`; where they differ it asks for the words.
 
 use crate::engine::keeper::Datum;
 use crate::error::Error;
@@ -23,7 +23,8 @@ pub(super) trait Base: Send {
     fn hold(&self, run_id: i64) -> Answer<()>;
     /// We write the run no more.
     fn release(&self, run_id: i64) -> Answer<()>;
-    /// True if who writes the run still lives; `process` is what [`super::process`] wrote down of him.
+    /// True if who writes the run still lives; `process` is what [`super::process`] wrote down of
+    /// him.
     fn is_held(&self, run_id: i64, process: Option<&str>) -> Answer<bool>;
     /// How errors name it.
     fn place(&self) -> String;
@@ -49,14 +50,18 @@ impl Trouble {
         match self {
             Trouble::Said(error) => error,
             Trouble::Unfit(what) | Trouble::Shape(what) => {
-                Error::target(place, format!("cannot store it ({what})")).advise("report this as a bug")
+                Error::target(place, format!("cannot store it ({what})"))
+                    .advise("report this as a bug")
             }
         }
     }
 }
 
 /// Runs `work` in a transaction that is rolled back if it fails.
-pub(super) fn in_transaction<T>(base: &dyn Base, work: impl FnOnce(&dyn Base) -> Answer<T>) -> Answer<T> {
+pub(super) fn in_transaction<T>(
+    base: &dyn Base,
+    work: impl FnOnce(&dyn Base) -> Answer<T>,
+) -> Answer<T> {
     base.begin()?;
     let done = work(base).and_then(|value| base.commit().map(|()| value));
     if done.is_err() {

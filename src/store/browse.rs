@@ -1,4 +1,5 @@
-//! Reading for those who look through a whole file: runs with their verdicts, what was measured in several of them.
+//! Reading for those who look through a whole file: runs with their verdicts, what was measured in
+//! several of them.
 
 use std::collections::BTreeMap;
 
@@ -67,12 +68,17 @@ impl Store {
     pub fn listing(&self) -> Result<Vec<Listed>> {
         let platform = platform(self.base.as_ref()).map_err(|trouble| self.explain(trouble))?;
         let text = |row: &Row, at: usize| row.get(at).and_then(Datum::text).map(str::to_string);
-        let number = |row: &Row, at: usize| row.get(at).and_then(Datum::integer).unwrap_or_default();
-        let details = self.rows(&format!("SELECT id, suite, labels, {platform} FROM run"), Row::new())?;
-        let details: BTreeMap<i64, Row> = details.into_iter().map(|row| (number(&row, 0), row)).collect();
+        let number =
+            |row: &Row, at: usize| row.get(at).and_then(Datum::integer).unwrap_or_default();
+        let details =
+            self.rows(&format!("SELECT id, suite, labels, {platform} FROM run"), Row::new())?;
+        let details: BTreeMap<i64, Row> =
+            details.into_iter().map(|row| (number(&row, 0), row)).collect();
         let mut verdicts: BTreeMap<i64, [u64; 3]> = BTreeMap::new();
         for row in self.rows(VERDICTS, Row::new())? {
-            let at = ["valid", "conditional", "invalid"].iter().position(|word| text(&row, 1).as_deref() == Some(word));
+            let at = ["valid", "conditional", "invalid"]
+                .iter()
+                .position(|word| text(&row, 1).as_deref() == Some(word));
             if let Some(at) = at {
                 verdicts.entry(number(&row, 0)).or_default()[at] = number(&row, 2).unsigned_abs();
             }
@@ -82,7 +88,8 @@ impl Store {
             let nothing = Row::new();
             let details = details.get(&run.id).unwrap_or(&nothing);
             let labels = text(details, 2).unwrap_or_default();
-            let labels: BTreeMap<String, String> = serde_json::from_str(&labels).unwrap_or_default();
+            let labels: BTreeMap<String, String> =
+                serde_json::from_str(&labels).unwrap_or_default();
             Ok(Listed {
                 suite: text(details, 1).unwrap_or_default(),
                 labels: labels.into_iter().map(|(key, value)| format!("{key}={value}")).collect(),
@@ -108,13 +115,15 @@ impl Store {
         Ok(rows.iter().filter_map(|row| row.first()?.integer()).collect())
     }
 
-    /// What was measured, at which numbers of jobs, in how many runs: at most so many, those of the most runs first.
+    /// What was measured, at which numbers of jobs, in how many runs: at most so many, those of the
+    /// most runs first.
     ///
     /// # Errors
     /// If the file cannot be read.
     pub fn measured(&self, most: usize) -> Result<Vec<Measured>> {
         let base = self.base.as_ref();
-        let words = platform(base).and_then(|platform| Ok((platform, base.json_text("rest", &["chosen"])?)));
+        let words = platform(base)
+            .and_then(|platform| Ok((platform, base.json_text("rest", &["chosen"])?)));
         let (platform, chosen) = words.map_err(|trouble| self.explain(trouble))?;
         let sql = format!(
             "WITH place AS MATERIALIZED (SELECT id AS place_id, engine, {platform} AS platform FROM run WHERE kind = 'measured'), \
@@ -127,13 +136,14 @@ impl Store {
         Ok(self.rows(&sql, Row::new())?.iter().filter_map(measured).collect())
     }
 
-    /// The tests of a workload at a number of jobs in the newest measured runs, at most so many, with the ids of their runs,
-    /// oldest run first; without series and snapshots.
+    /// The tests of a workload at a number of jobs in the newest measured runs, at most so many,
+    /// with the ids of their runs, oldest run first; without series and snapshots.
     ///
     /// # Errors
     /// If the file cannot be read.
     pub fn tests_of(&self, workload: &str, jobs: u32, most_runs: u32) -> Result<Vec<(i64, Test)>> {
-        let rows = self.rows(&of_workload(), vec![workload.into(), jobs.into(), most_runs.into()])?;
+        let rows =
+            self.rows(&of_workload(), vec![workload.into(), jobs.into(), most_runs.into()])?;
         let read = |mut row: Row| {
             let run = row.remove(0).integer().unwrap_or_default();
             Ok((run, TEST.read(row).map_err(|what| self.damaged(what))?))
@@ -146,7 +156,11 @@ impl Store {
     /// # Errors
     /// If the file cannot be read.
     pub fn tests_after(&self, run_id: i64, seq: u32) -> Result<Vec<Test>> {
-        self.items_by(&TEST, "WHERE run_id = ?1 AND seq > ?2 ORDER BY seq", vec![run_id.into(), seq.into()])
+        self.items_by(
+            &TEST,
+            "WHERE run_id = ?1 AND seq > ?2 ORDER BY seq",
+            vec![run_id.into(), seq.into()],
+        )
     }
 
     /// How many tests of a run are stored.
@@ -154,7 +168,8 @@ impl Store {
     /// # Errors
     /// If the file cannot be read.
     pub fn count_tests(&self, run_id: i64) -> Result<usize> {
-        let count = self.number("SELECT count(*) FROM test WHERE run_id = ?1", vec![run_id.into()])?;
+        let count =
+            self.number("SELECT count(*) FROM test WHERE run_id = ?1", vec![run_id.into()])?;
         Ok(count.map_or(0, |count| count.unsigned_abs() as usize))
     }
 }

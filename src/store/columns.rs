@@ -1,5 +1,6 @@
-//! Between a model type and a table row, driven by declared columns: every scalar a reader may query has a column
-//! of its own, and what has none is kept in the JSON column `rest`, so that no field of the model is ever lost.
+//! Between a model type and a table row, driven by declared columns: every scalar a reader may
+//! query has a column of its own, and what has none is kept in the JSON column `rest`, so that no
+//! field of the model is ever lost.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -52,20 +53,24 @@ impl Table {
         format!("SELECT {key}, {} FROM {} {tail}", self.names(&[]).join(", "), self.name)
     }
 
-    /// `SELECT` as [`Table::select_with_sql`], with JSON's null instead of a column that is not wanted.
+    /// `SELECT` as [`Table::select_with_sql`], with JSON's null instead of a column that is not
+    /// wanted.
     pub fn select_without_sql(&self, unwanted: &str, key: &str, tail: &str) -> String {
-        let names = self.names(&[]).into_iter().map(|name| if name == unwanted { "'null'" } else { name });
+        let names =
+            self.names(&[]).into_iter().map(|name| if name == unwanted { "'null'" } else { name });
         format!("SELECT {key}, {} FROM {} {tail}", names.collect::<Vec<_>>().join(", "), self.name)
     }
 
     /// `UPDATE` of every column but the keys, for the row whose `id` is the last parameter.
     pub fn update_sql(&self) -> String {
         let names = self.names(&[]);
-        let sets: Vec<String> = names.iter().zip(1..).map(|(name, position)| format!("{name} = ?{position}")).collect();
+        let sets: Vec<String> =
+            names.iter().zip(1..).map(|(name, position)| format!("{name} = ?{position}")).collect();
         format!("UPDATE {} SET {} WHERE id = ?{}", self.name, sets.join(", "), names.len() + 1)
     }
 
-    /// `SELECT` of the columns and `rest`, in the order that [`Table::read`] expects, then `tail` (`WHERE ...`).
+    /// `SELECT` of the columns and `rest`, in the order that [`Table::read`] expects, then `tail`
+    /// (`WHERE ...`).
     pub fn select_sql(&self, tail: &str) -> String {
         format!("SELECT {} FROM {} {tail}", self.names(&[]).join(", "), self.name)
     }
@@ -84,7 +89,8 @@ impl Table {
         drop_unknown_counters(&mut document);
         let mut values = keys.to_vec();
         for column in self.columns {
-            let value = take(&mut document, column.path).ok_or_else(|| format!("no field {:?}", column.path))?;
+            let value = take(&mut document, column.path)
+                .ok_or_else(|| format!("no field {:?}", column.path))?;
             values.push(to_sql(value, column)?);
         }
         values.push(Datum::Text(document.to_string()));
@@ -98,9 +104,11 @@ impl Table {
     pub fn read<T: DeserializeOwned>(&self, mut row: Vec<Datum>) -> Result<T> {
         let rest = row.pop();
         let rest = rest.as_ref().and_then(Datum::text).unwrap_or_default();
-        let mut document: Value = serde_json::from_str(rest).map_err(|error| format!("{}.rest: {error}", self.name))?;
+        let mut document: Value =
+            serde_json::from_str(rest).map_err(|error| format!("{}.rest: {error}", self.name))?;
         for (value, column) in row.into_iter().zip(self.columns) {
-            let value = from_sql(value, column).map_err(|error| format!("{}.{}: {error}", self.name, column.name))?;
+            let value = from_sql(value, column)
+                .map_err(|error| format!("{}.{}: {error}", self.name, column.name))?;
             put(&mut document, column.path, value);
         }
         serde_json::from_value(document).map_err(|error| format!("{}: {error}", self.name))
@@ -167,7 +175,9 @@ fn from_sql(value: Datum, column: &Column) -> Result<Value> {
         (Datum::Integer(integer), Form::Bool) => Ok(Value::Bool(integer != 0)),
         (Datum::Integer(integer), _) => Ok(integer.into()),
         (Datum::Real(real), _) => Ok(real.into()),
-        (Datum::Text(text), Form::Json) => serde_json::from_str(&text).map_err(|error| error.to_string()),
+        (Datum::Text(text), Form::Json) => {
+            serde_json::from_str(&text).map_err(|error| error.to_string())
+        }
         (Datum::Text(text), _) => Ok(text.into()),
     }
 }

@@ -11,17 +11,18 @@ pub fn explain(path: &Path, error: &rusqlite::Error) -> Error {
     let place = place(path);
     match error.sqlite_error_code() {
         Some(ErrorCode::NotADatabase) => {
-            Error::usage(place, "is not a dbdyno results file, or its beginning is damaged").advise(OTHER_FILE)
+            Error::usage(place, "is not a dbdyno results file, or its beginning is damaged")
+                .advise(OTHER_FILE)
         }
         Some(ErrorCode::DatabaseCorrupt) => damaged(&place, "the file is damaged"),
-        Some(ErrorCode::DiskFull) => {
-            Error::target(place, "the disk is full").advise("free space or give another file with --results")
-        }
+        Some(ErrorCode::DiskFull) => Error::target(place, "the disk is full")
+            .advise("free space or give another file with --results"),
         Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied | ErrorCode::ReadOnly) => {
             unwritable(path, &cause(error))
         }
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            Error::target(place, "another process keeps the file locked").advise("wait until it has finished")
+            Error::target(place, "another process keeps the file locked")
+                .advise("wait until it has finished")
         }
         Some(ErrorCode::SystemIoFailure) => {
             Error::target(place, format!("the file cannot be read or written ({})", cause(error)))
@@ -36,7 +37,9 @@ const OTHER_FILE: &str = "give another file with --results";
 /// SQLite's own words, without the file name that the message already has.
 fn cause(error: &rusqlite::Error) -> String {
     match error {
-        rusqlite::Error::SqliteFailure(_, Some(text)) => text.split(": /").next().unwrap_or(text).to_owned(),
+        rusqlite::Error::SqliteFailure(_, Some(text)) => {
+            text.split(": /").next().unwrap_or(text).to_owned()
+        }
         other => other.to_string(),
     }
 }
@@ -77,17 +80,26 @@ mod tests {
     #[test]
     fn a_full_disk_and_a_lock_are_the_target_s_fault_and_say_what_to_do() {
         let failure = |code| rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), None);
-        let cases = [(rusqlite::ffi::SQLITE_FULL, "disk is full"), (rusqlite::ffi::SQLITE_BUSY, "locked")];
+        let cases =
+            [(rusqlite::ffi::SQLITE_FULL, "disk is full"), (rusqlite::ffi::SQLITE_BUSY, "locked")];
         for (code, words) in cases {
             let error = explain(Path::new("r.db"), &failure(code));
-            assert!(error.kind == Kind::Target && error.what.contains(words) && !error.advice.is_empty(), "{error}");
+            assert!(
+                error.kind == Kind::Target
+                    && error.what.contains(words)
+                    && !error.advice.is_empty(),
+                "{error}"
+            );
         }
     }
 
     #[test]
     fn the_file_is_not_named_twice() {
         let full = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CANTOPEN);
-        let error = rusqlite::Error::SqliteFailure(full, Some("unable to open database file: /a/b.db".into()));
+        let error = rusqlite::Error::SqliteFailure(
+            full,
+            Some("unable to open database file: /a/b.db".into()),
+        );
         assert_eq!(explain(Path::new("/a/b.db"), &error).to_string().matches("/a/b.db").count(), 1);
     }
 }

@@ -41,7 +41,11 @@ impl File {
         for row in binds {
             let mut found = statement.query(params_from_iter(row))?;
             while let Some(row) = found.next()? {
-                all.push((0..columns).map(|at| row.get_ref(at).and_then(datum)).collect::<rusqlite::Result<Row>>()?);
+                all.push(
+                    (0..columns)
+                        .map(|at| row.get_ref(at).and_then(datum))
+                        .collect::<rusqlite::Result<Row>>()?,
+                );
             }
         }
         Ok(all)

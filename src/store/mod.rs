@@ -1,5 +1,5 @@
-//! The results: runs, tests, series, snapshots in one file, or in a database that a team shares; written test by test, read by
-//! reports.
+//! The results: runs, tests, series, snapshots in one file, or in a database that a team shares;
+//! written test by test, read by reports.
 //!
 //! `schema.sql` explains every column. `columns.rs` maps model types to rows by the
 //! declarations in `tables.rs`; the text form for moving runs between files is in `transfer.rs`.
@@ -66,11 +66,12 @@ impl<P: AsRef<Path> + ?Sized> From<&P> for Place {
 }
 
 impl Store {
-    /// Opens the results in a file or, if `place` is a URL, in a database; creates the file and its directory, or the schema,
-    /// if there is none.
+    /// Opens the results in a file or, if `place` is a URL, in a database; creates the file and its
+    /// directory, or the schema, if there is none.
     ///
     /// # Errors
-    /// One line if they cannot be written, are not ours, are damaged or were written by a newer dbdyno.
+    /// One line if they cannot be written, are not ours, are damaged or were written by a newer
+    /// dbdyno.
     pub fn open(place: impl Into<Place>) -> Result<Store> {
         Store::at(&place.into(), Opening::Create, open::open)
     }
@@ -100,16 +101,20 @@ impl Store {
     /// # Errors
     /// As [`Store::open`], and if the file does not exist.
     pub fn open_existing(place: impl Into<Place>) -> Result<Store> {
-        Store::at(&place.into(), Opening::Update, |path| must_exist(path).and_then(|()| open::open(path)))
+        Store::at(&place.into(), Opening::Update, |path| {
+            must_exist(path).and_then(|()| open::open(path))
+        })
     }
 
     /// Opens a results file that must exist, to read it: it need not be writable.
     ///
     /// # Errors
-    /// If the file does not exist, it cannot be read, is not ours or damaged, or was written by a newer dbdyno; by an older
-    /// one, if it may not be brought up to date.
+    /// If the file does not exist, it cannot be read, is not ours or damaged, or was written by a
+    /// newer dbdyno; by an older one, if it may not be brought up to date.
     pub fn open_to_read(place: impl Into<Place>) -> Result<Store> {
-        Store::at(&place.into(), Opening::Update, |path| must_exist(path).and_then(|()| open::open_to_read(path)))
+        Store::at(&place.into(), Opening::Update, |path| {
+            must_exist(path).and_then(|()| open::open_to_read(path))
+        })
     }
 
     /// Opens a results file that must exist, and writes nothing to it.
@@ -117,10 +122,16 @@ impl Store {
     /// # Errors
     /// As [`Store::open_to_read`]; one of an older dbdyno is not brought up to date.
     pub fn open_read_only(place: impl Into<Place>) -> Result<Store> {
-        Store::at(&place.into(), Opening::Read, |path| must_exist(path).and_then(|()| open::open_read_only(path)))
+        Store::at(&place.into(), Opening::Read, |path| {
+            must_exist(path).and_then(|()| open::open_read_only(path))
+        })
     }
 
-    fn at(place: &Place, opening: Opening, open: impl FnOnce(&Path) -> Result<Connection>) -> Result<Store> {
+    fn at(
+        place: &Place,
+        opening: Opening,
+        open: impl FnOnce(&Path) -> Result<Connection>,
+    ) -> Result<Store> {
         let base: Box<dyn Base> = match url_of(&place.path) {
             Some(url) => Box::new(Server::open(url, place.password.as_ref(), opening)?),
             None => Box::new(File { connection: open(&place.path)?, path: place.path.clone() }),

@@ -13,7 +13,8 @@ use crate::error::{Error, Result};
 /// Marks a SQLite file as ours: "dbdy" as a big-endian number.
 pub const APPLICATION_ID: i32 = 0x6462_6479;
 
-/// Version of `schema.sql`, kept in the file's `user_version`. Raise it with every change and add a migration.
+/// Version of `schema.sql`, kept in the file's `user_version`. Raise it with every change and add a
+/// migration.
 pub const SCHEMA_VERSION: i32 = 4;
 
 pub(super) const SCHEMA: &str = include_str!("schema.sql");
@@ -57,8 +58,8 @@ pub fn open(path: &Path) -> Result<Connection> {
 /// Opens a file that is there, to read it: one that may not be written stays as it is.
 ///
 /// # Errors
-/// If the file cannot be read, is not ours, is damaged or was written by a newer dbdyno; by an older one, if it may not be
-/// brought up to date.
+/// If the file cannot be read, is not ours, is damaged or was written by a newer dbdyno; by an
+/// older one, if it may not be brought up to date.
 pub fn open_to_read(path: &Path) -> Result<Connection> {
     if may_write(path) {
         return open(path);
@@ -80,12 +81,15 @@ pub fn open_read_only(path: &Path) -> Result<Connection> {
 
 /// True if the file may be written, and files beside it, as writing takes.
 fn may_write(path: &Path) -> bool {
-    let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let directory = path
+        .parent()
+        .filter(|directory| !directory.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
     [path, directory].into_iter().all(|place| access(place, Access::WRITE_OK).is_ok())
 }
 
-/// A connection that writes nothing. Even a reader of a file in WAL mode wants to put files beside it, unless it is told that
-/// nobody changes the file; whoever could has a log there.
+/// A connection that writes nothing. Even a reader of a file in WAL mode wants to put files beside
+/// it, unless it is told that nobody changes the file; whoever could has a log there.
 fn read_only(path: &Path) -> rusqlite::Result<Connection> {
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");
@@ -99,7 +103,8 @@ fn in_uri(path: &Path) -> String {
     path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23")
 }
 
-/// Readers never block the writer (WAL); a stored test survives a crash of the machine (synchronous = full).
+/// Readers never block the writer (WAL); a stored test survives a crash of the machine (synchronous
+/// = full).
 fn configure(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
     connection.pragma_update(None, "synchronous", "full")?;
@@ -115,14 +120,15 @@ fn prepare_schema(connection: &mut Connection, path: &Path) -> Result<()> {
     if is_current(connection, path)? {
         return Ok(());
     }
-    // Another process may create or migrate the file at the same moment: look again once we alone may write.
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(explain)?;
+    // Another process may create or migrate the file at the same moment: look again once we alone
+    // may write.
+    let transaction =
+        connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(explain)?;
     if !is_current(&transaction, path)? {
         match pragma(&transaction, "user_version").map_err(explain)? {
             0 => create(&transaction).map_err(explain)?,
-            from => {
-                migrate(&transaction, MIGRATIONS, from, SCHEMA_VERSION).map_err(|what| damaged(&place(path), &what))?
-            }
+            from => migrate(&transaction, MIGRATIONS, from, SCHEMA_VERSION)
+                .map_err(|what| damaged(&place(path), &what))?,
         }
     }
     transaction.commit().map_err(explain)
@@ -145,7 +151,9 @@ fn is_current(connection: &Connection, path: &Path) -> Result<bool> {
 
 /// Results that a newer program wrote.
 pub(super) fn newer(place: &str, version: i32) -> Error {
-    let what = format!("was written by a newer dbdyno (schema {version}, this one knows {SCHEMA_VERSION})");
+    let what = format!(
+        "was written by a newer dbdyno (schema {version}, this one knows {SCHEMA_VERSION})"
+    );
     Error::usage(place, what).advise("update dbdyno or name others with --results")
 }
 
@@ -159,12 +167,19 @@ pub(super) fn older(place: &str, version: i32) -> Error {
 
 /// A version that no program of ours wrote.
 pub(super) fn no_way_up(place: &str, version: i32) -> Error {
-    Error::usage(place, format!("no way to bring schema {version} up to date")).advise("name others with --results")
+    Error::usage(place, format!("no way to bring schema {version} up to date"))
+        .advise("name others with --results")
 }
 
 fn older_file(path: &Path, version: i32) -> Error {
-    let why = if may_write(path) { "and is only read here" } else { "and may not be written to bring it up to date" };
-    let what = format!("was written by an older dbdyno (schema {version}, this one's is {SCHEMA_VERSION}) {why}");
+    let why = if may_write(path) {
+        "and is only read here"
+    } else {
+        "and may not be written to bring it up to date"
+    };
+    let what = format!(
+        "was written by an older dbdyno (schema {version}, this one's is {SCHEMA_VERSION}) {why}"
+    );
     let advice = match may_write(path) {
         true => "bring it up to date: 'dbdyno runs list --results FILE'",
         false => "copy it to where you may write, and name the copy with --results",
@@ -178,8 +193,14 @@ fn create(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "user_version", SCHEMA_VERSION)
 }
 
-/// Runs the steps that lead from version `from` to `to`; the caller's transaction makes it all or nothing.
-fn migrate(connection: &Connection, steps: &[Migration], from: i32, to: i32) -> std::result::Result<(), String> {
+/// Runs the steps that lead from version `from` to `to`; the caller's transaction makes it all or
+/// nothing.
+fn migrate(
+    connection: &Connection,
+    steps: &[Migration],
+    from: i32,
+    to: i32,
+) -> std::result::Result<(), String> {
     for version in from..to {
         let step = steps.iter().find(|step| step.from == version);
         let step = step.ok_or_else(|| format!("no way to bring schema {version} up to date"))?;

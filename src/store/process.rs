@@ -2,8 +2,8 @@
 
 use std::fs;
 
-/// Identifies this process beyond reuse of its number: boot id, process id, start time in clock ticks since boot.
-/// Absent where the system does not tell.
+/// Identifies this process beyond reuse of its number: boot id, process id, start time in clock
+/// ticks since boot. Absent where the system does not tell.
 pub fn this_process() -> Option<String> {
     identify(std::process::id())
 }

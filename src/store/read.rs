@@ -75,7 +75,10 @@ impl Store {
         let mut series = self.of_tests(&SERIES, run_id)?;
         let mut snapshots = self.of_tests(&SNAPSHOT, run_id)?;
         let mut tests = Vec::new();
-        for mut row in self.rows(&TEST.select_with_sql("id", "WHERE run_id = ?1 ORDER BY seq"), vec![run_id.into()])? {
+        for mut row in self.rows(
+            &TEST.select_with_sql("id", "WHERE run_id = ?1 ORDER BY seq"),
+            vec![run_id.into()],
+        )? {
             let id = row.remove(0).integer();
             let mut test: Test = TEST.read(row).map_err(|what| self.damaged(what))?;
             if let (Test::Measured(test), Some(id)) = (&mut test, id) {
@@ -88,12 +91,20 @@ impl Store {
     }
 
     /// The items of a table that belong to the tests of a run, by test.
-    fn of_tests<T: DeserializeOwned>(&self, table: &Table, run_id: i64) -> Result<BTreeMap<i64, Vec<T>>> {
-        const TAIL: &str = "WHERE test_id IN (SELECT id FROM test WHERE run_id = ?1) ORDER BY test_id, position";
+    fn of_tests<T: DeserializeOwned>(
+        &self,
+        table: &Table,
+        run_id: i64,
+    ) -> Result<BTreeMap<i64, Vec<T>>> {
+        const TAIL: &str =
+            "WHERE test_id IN (SELECT id FROM test WHERE run_id = ?1) ORDER BY test_id, position";
         let mut items: BTreeMap<i64, Vec<T>> = BTreeMap::new();
         for mut row in self.rows(&table.select_with_sql("test_id", TAIL), vec![run_id.into()])? {
             let test = row.remove(0).integer().unwrap_or_default();
-            items.entry(test).or_default().push(table.read(row).map_err(|what| self.damaged(what))?);
+            items
+                .entry(test)
+                .or_default()
+                .push(table.read(row).map_err(|what| self.damaged(what))?);
         }
         Ok(items)
     }
@@ -103,8 +114,10 @@ impl Store {
     /// # Errors
     /// If there is none: the message names the numbers that exist.
     pub fn test_of(&self, run_id: i64, seq: u32) -> Result<Test> {
-        let found =
-            self.number("SELECT id FROM test WHERE run_id = ?1 AND seq = ?2", vec![run_id.into(), seq.into()])?;
+        let found = self.number(
+            "SELECT id FROM test WHERE run_id = ?1 AND seq = ?2",
+            vec![run_id.into(), seq.into()],
+        )?;
         match found {
             Some(id) => self.test(id),
             None => Err(self.no_such_test(run_id, seq)?),
@@ -112,16 +125,20 @@ impl Store {
     }
 
     fn no_such_test(&self, run_id: i64, seq: u32) -> Result<Error> {
-        let last = self.number("SELECT max(seq) FROM test WHERE run_id = ?1", vec![run_id.into()])?;
+        let last =
+            self.number("SELECT max(seq) FROM test WHERE run_id = ?1", vec![run_id.into()])?;
         let advice = match last {
-            Some(last) => format!("give a number from 1 to {last}; see 'dbdyno runs show {run_id}'"),
+            Some(last) => {
+                format!("give a number from 1 to {last}; see 'dbdyno runs show {run_id}'")
+            }
             None => "the run has none".into(),
         };
         let what = format!("holds no test {seq} of run {run_id}");
         Ok(Error::usage(self.base.place(), what).advise(advice))
     }
 
-    /// The tests of a run, in order, without series and snapshots: for everything that shows figures of whole tests.
+    /// The tests of a run, in order, without series and snapshots: for everything that shows
+    /// figures of whole tests.
     ///
     /// # Errors
     /// If the file cannot be read.
@@ -131,10 +148,14 @@ impl Store {
 
     fn test(&self, test_id: i64) -> Result<Test> {
         let tests = self.items::<Test>(&TEST, "WHERE id = ?1", test_id)?;
-        let mut test = tests.into_iter().next().ok_or_else(|| self.damaged(format!("test {test_id} vanished")))?;
+        let mut test = tests
+            .into_iter()
+            .next()
+            .ok_or_else(|| self.damaged(format!("test {test_id} vanished")))?;
         if let Test::Measured(test) = &mut test {
             test.series = self.items(&SERIES, "WHERE test_id = ?1 ORDER BY position", test_id)?;
-            test.snapshots = self.items(&SNAPSHOT, "WHERE test_id = ?1 ORDER BY position", test_id)?;
+            test.snapshots =
+                self.items(&SNAPSHOT, "WHERE test_id = ?1 ORDER BY position", test_id)?;
         }
         Ok(test)
     }
@@ -142,13 +163,14 @@ impl Store {
     /// The run with this id.
     pub(super) fn run_by_id(&self, id: i64) -> Result<RunRecord> {
         let found = self.rows(&RUN.select_with_sql(BESIDE, "WHERE id = ?1"), vec![id.into()])?;
-        let row = found.into_iter().next().ok_or_else(|| self.damaged(format!("run {id} vanished")))?;
+        let row =
+            found.into_iter().next().ok_or_else(|| self.damaged(format!("run {id} vanished")))?;
         let loads = self.items(&LOAD, "WHERE run_id = ?1 ORDER BY position", id)?;
         Ok(RunRecord { loads, ..self.record(row)? })
     }
 
-    /// The runs of these ids that there are, oldest first, in one query: without their plans, which are most of a run, and
-    /// without their loads.
+    /// The runs of these ids that there are, oldest first, in one query: without their plans, which
+    /// are most of a run, and without their loads.
     ///
     /// # Errors
     /// If the file cannot be read.
@@ -169,8 +191,8 @@ impl Store {
         let mut document: Value = RUN.read(columns).map_err(|what| self.damaged(what))?;
         document["id"] = id.into();
         document["loads"] = json!([]);
-        let run: RunRecord =
-            serde_json::from_value(document).map_err(|error| self.damaged(format!("run {id}: {error}")))?;
+        let run: RunRecord = serde_json::from_value(document)
+            .map_err(|error| self.damaged(format!("run {id}: {error}")))?;
         Ok(RunRecord { status: self.actual(run.status, id, row[1].text())?, ..run })
     }
 
@@ -190,11 +212,20 @@ impl Store {
         let runs = self.runs()?;
         let place = self.base.place();
         let Some(last) = runs.last() else {
-            return Ok(Error::usage(place, "holds no run yet").advise("measure something with 'dbdyno run'"));
+            return Ok(Error::usage(place, "holds no run yet")
+                .advise("measure something with 'dbdyno run'"));
         };
-        let names: Vec<&str> = runs.iter().rev().filter_map(|run| run.name.as_deref()).take(5).collect();
-        let names = if names.is_empty() { String::new() } else { format!(", or a name: {}", names.join(", ")) };
-        let advice = format!("give an id from {} to {}{names}, or 'last'; see 'dbdyno runs list'", runs[0].id, last.id);
+        let names: Vec<&str> =
+            runs.iter().rev().filter_map(|run| run.name.as_deref()).take(5).collect();
+        let names = if names.is_empty() {
+            String::new()
+        } else {
+            format!(", or a name: {}", names.join(", "))
+        };
+        let advice = format!(
+            "give an id from {} to {}{names}, or 'last'; see 'dbdyno runs list'",
+            runs[0].id, last.id
+        );
         Ok(Error::usage(place, format!("holds no run {}", quote(which))).advise(advice))
     }
 
@@ -216,12 +247,22 @@ impl Store {
     }
 
     /// The items of a table that `tail` selects by one number.
-    pub(super) fn items<T: DeserializeOwned>(&self, table: &Table, tail: &str, key: i64) -> Result<Vec<T>> {
+    pub(super) fn items<T: DeserializeOwned>(
+        &self,
+        table: &Table,
+        tail: &str,
+        key: i64,
+    ) -> Result<Vec<T>> {
         self.items_by(table, tail, vec![key.into()])
     }
 
     /// The items of a table that `tail` selects.
-    pub(super) fn items_by<T: DeserializeOwned>(&self, table: &Table, tail: &str, binds: Row) -> Result<Vec<T>> {
+    pub(super) fn items_by<T: DeserializeOwned>(
+        &self,
+        table: &Table,
+        tail: &str,
+        binds: Row,
+    ) -> Result<Vec<T>> {
         let rows = self.rows(&table.select_sql(tail), binds)?;
         rows.into_iter().map(|row| table.read(row).map_err(|what| self.damaged(what))).collect()
     }

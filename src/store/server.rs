@@ -29,7 +29,11 @@ impl Server {
     ///
     /// # Errors
     /// Not reached, no schema of ours, one of another or a newer program, a missing privilege.
-    pub(super) fn open(url: &str, password: Option<&SecretString>, opening: Opening) -> Result<Server> {
+    pub(super) fn open(
+        url: &str,
+        password: Option<&SecretString>,
+        opening: Opening,
+    ) -> Result<Server> {
         let server = Server::connected(url, password)?;
         server.prepare(opening).map_err(|trouble| trouble.at(url))?;
         Ok(server)
@@ -63,10 +67,14 @@ impl Server {
         let version = self.version()?;
         match (version, opening) {
             (Some(SCHEMA_VERSION), _) => Ok(()),
-            (Some(other), _) if other > SCHEMA_VERSION => Err(Trouble::Said(newer(&self.url, other))),
+            (Some(other), _) if other > SCHEMA_VERSION => {
+                Err(Trouble::Said(newer(&self.url, other)))
+            }
             (Some(other), Opening::Read) => Err(Trouble::Said(older(&self.url, other))),
             (None, Opening::Read | Opening::Update) => Err(Trouble::Said(self.empty())),
-            (_, Opening::Create | Opening::Update) => super::base::in_transaction(self, |_| self.bring_up()),
+            (_, Opening::Create | Opening::Update) => {
+                super::base::in_transaction(self, |_| self.bring_up())
+            }
         }
     }
 
@@ -90,7 +98,9 @@ impl Server {
                 }
                 self.execute(&self.in_its_words(SCHEMA))?;
                 let application = APPLICATION_ID.to_string();
-                self.execute(&self.sql_of("adopt", &[("application", &application), ("version", "0")])?)?;
+                self.execute(
+                    &self.sql_of("adopt", &[("application", &application), ("version", "0")])?,
+                )?;
             }
         }
         self.execute(&self.sql_of("set-version", &[("version", &SCHEMA_VERSION.to_string())])?)
@@ -101,13 +111,19 @@ impl Server {
         let told = self.query("state")?;
         let is = |at: usize| told.first().and_then(|row| row.get(at)?.integer()) == Some(1);
         if !is(1) {
-            let foreign =
-                || Error::usage(&self.url, "its schema for results holds something else").advise(OTHER_DATABASE);
+            let foreign = || {
+                Error::usage(&self.url, "its schema for results holds something else")
+                    .advise(OTHER_DATABASE)
+            };
             return if is(2) { Err(Trouble::Said(foreign())) } else { Ok(None) };
         }
         let mark = self.query("mark")?;
-        let number = |at: usize| mark.first().and_then(|row| i32::try_from(row.get(at)?.integer()?).ok());
-        let foreign = || Error::usage(&self.url, "its schema for results is not one of dbdyno").advise(OTHER_DATABASE);
+        let number =
+            |at: usize| mark.first().and_then(|row| i32::try_from(row.get(at)?.integer()?).ok());
+        let foreign = || {
+            Error::usage(&self.url, "its schema for results is not one of dbdyno")
+                .advise(OTHER_DATABASE)
+        };
         match (number(0), number(1)) {
             (Some(APPLICATION_ID), Some(version)) => Ok(Some(version)),
             _ => Err(Trouble::Said(foreign())),
@@ -121,7 +137,8 @@ impl Server {
     }
 
     fn empty(&self) -> Error {
-        Error::usage(&self.url, "holds no results yet").advise("measure something with 'dbdyno run'")
+        Error::usage(&self.url, "holds no results yet")
+            .advise("measure something with 'dbdyno run'")
     }
 
     fn sql_of(&self, name: &str, values: &[(&str, &str)]) -> Answer<String> {
@@ -145,8 +162,8 @@ impl Server {
         }
     }
 
-    /// What is told apart from a statement's own failure: the session has ended, and none of our statements was under way in a
-    /// transaction. A new one goes on.
+    /// What is told apart from a statement's own failure: the session has ended, and none of our
+    /// statements was under way in a transaction. A new one goes on.
     fn again(&self, error: EngineError) -> Answer<()> {
         if error.class != ErrorClass::Lost || self.in_transaction.get() {
             return Err(self.in_words(error));
@@ -176,8 +193,10 @@ const GRANT: &str = "ask the owner of schema dbdyno_results to grant usage on it
 fn connect(url: &str, password: Option<&SecretString>) -> Result<Box<dyn Keeper>> {
     let unknown = || {
         let scheme = url.split("://").next().unwrap_or_default();
-        let known: Vec<String> =
-            keeper::schemes().iter().map(|scheme| format!("{scheme}://user@host/database")).collect();
+        let known: Vec<String> = keeper::schemes()
+            .iter()
+            .map(|scheme| format!("{scheme}://user@host/database"))
+            .collect();
         Error::usage("--results", format!("{} is not a database that keeps results", quote(scheme)))
             .advise(format!("give a file, or {}", known.join(" or ")))
     };
@@ -210,7 +229,10 @@ impl Base for Server {
         self.in_transaction.set(false);
     }
     fn json_text(&self, column: &str, path: &[&str]) -> Answer<String> {
-        self.sql_of("json-text", &[("column", column), ("path", &format!("{{{}}}", path.join(",")))])
+        self.sql_of(
+            "json-text",
+            &[("column", column), ("path", &format!("{{{}}}", path.join(",")))],
+        )
     }
     fn json_pairs(&self, column: &str) -> Answer<String> {
         self.sql_of("json-pairs", &[("column", column)])

@@ -1,6 +1,8 @@
-//! Moving runs between results files as JSON lines: a header, a line per run followed by its tests, an end line.
+//! Moving runs between results files as JSON lines: a header, a line per run followed by its tests,
+//! an end line.
 //!
-//! The end line counts what came before it, so that a file cut short is noticed; an import is one transaction.
+//! The end line counts what came before it, so that a file cut short is noticed; an import is one
+//! transaction.
 
 use std::io::{BufRead, Write};
 
@@ -47,7 +49,10 @@ impl Store {
     /// If the file cannot be read or `out` cannot be written.
     pub fn export(&self, run_ids: &[i64], out: &mut dyn Write) -> Result<Counts> {
         let mut counts = Counts::default();
-        write_line(out, &Line::Header { format: FORMAT_VERSION, version: env!("CARGO_PKG_VERSION").into() })?;
+        write_line(
+            out,
+            &Line::Header { format: FORMAT_VERSION, version: env!("CARGO_PKG_VERSION").into() },
+        )?;
         for &id in run_ids {
             let run = Box::new(self.run_by_id(id)?);
             write_line(out, &Line::Run { uid: self.uid(id)?, run })?;
@@ -62,25 +67,29 @@ impl Store {
         Ok(counts)
     }
 
-    /// Reads an export; `source` names it in messages. Runs get new ids. Everything or nothing is imported.
+    /// Reads an export; `source` names it in messages. Runs get new ids. Everything or nothing is
+    /// imported.
     ///
     /// # Errors
-    /// One line with `source:line` if the text is not an export, damaged, cut short, of a newer format, or holds a run
-    /// that this file has already.
+    /// One line with `source:line` if the text is not an export, damaged, cut short, of a newer
+    /// format, or holds a run that this file has already.
     pub fn import(&mut self, source: &str, input: &mut dyn BufRead) -> Result<Counts> {
         self.in_transaction(|base| {
-            let mut import = Import { source, base, counts: Counts::default(), state: State::Start };
+            let mut import =
+                Import { source, base, counts: Counts::default(), state: State::Start };
             let mut number = 0;
             for text in input.lines() {
                 number += 1;
-                let text = text.map_err(|error| import.wrong(number, &format!("cannot be read ({error})")))?;
+                let text = text
+                    .map_err(|error| import.wrong(number, &format!("cannot be read ({error})")))?;
                 import.line(number, &text)?;
             }
             import.finish(number)
         })
     }
 
-    /// Stores whole runs that were made elsewhere, each with its uid: all or nothing; gives the new ids.
+    /// Stores whole runs that were made elsewhere, each with its uid: all or nothing; gives the new
+    /// ids.
     ///
     /// # Errors
     /// If the file cannot be written or holds one of the runs already.
@@ -114,7 +123,8 @@ fn write_line(out: &mut dyn Write, line: &Line) -> Result<()> {
 }
 
 fn unwritten(error: &dyn std::fmt::Display) -> Error {
-    Error::target("export", format!("cannot be written ({error})")).advise("check the output's disk")
+    Error::target("export", format!("cannot be written ({error})"))
+        .advise("check the output's disk")
 }
 
 /// Inserts a run under a uid that the file must not hold yet; `place` names it in the message.
@@ -122,7 +132,9 @@ fn insert_new(base: &dyn Base, place: &str, uid: &str, run: &RunRecord) -> Step<
     let known = "SELECT id FROM run WHERE uid = ?1";
     if let Some(id) = base.number(known, vec![uid.into()])? {
         let error = Error::usage(place, format!("this run is here already as run {id}"));
-        return Err(Trouble::Said(error.advise("nothing was imported; leave it out or delete it here first")));
+        return Err(Trouble::Said(
+            error.advise("nothing was imported; leave it out or delete it here first"),
+        ));
     }
     let id = insert_run(base, run, None)?;
     base.rows("UPDATE run SET uid = ?2 WHERE id = ?1", vec![id.into(), uid.into()])?;
@@ -156,22 +168,28 @@ impl Import<'_> {
         if matches!(self.state, State::Start) {
             self.check_format(number, text)?;
         }
-        let line =
-            serde_json::from_str(text).map_err(|error| self.wrong(number, &format!("damaged line ({error})")))?;
+        let line = serde_json::from_str(text)
+            .map_err(|error| self.wrong(number, &format!("damaged line ({error})")))?;
         match (line, &self.state) {
             (Line::Header { .. }, State::Start) => self.state = State::BeforeFirstRun,
-            (Line::Run { uid, run }, State::BeforeFirstRun | State::InRun(_)) => self.run(number, &uid, &run)?,
+            (Line::Run { uid, run }, State::BeforeFirstRun | State::InRun(_)) => {
+                self.run(number, &uid, &run)?
+            }
             (Line::Test(test), State::InRun(id)) => {
-                insert_test(self.base, *id, &test).map_err(|trouble| self.unfit(number, trouble))?;
+                insert_test(self.base, *id, &test)
+                    .map_err(|trouble| self.unfit(number, trouble))?;
                 self.counts.tests += 1;
             }
-            (Line::End(counts), State::BeforeFirstRun | State::InRun(_)) => self.end(number, counts)?,
+            (Line::End(counts), State::BeforeFirstRun | State::InRun(_)) => {
+                self.end(number, counts)?
+            }
             _ => return Err(self.wrong(number, "this line is out of place")),
         }
         Ok(())
     }
 
-    /// The header alone decides whether we can read the rest, so it is looked at before it is parsed strictly.
+    /// The header alone decides whether we can read the rest, so it is looked at before it is
+    /// parsed strictly.
     fn check_format(&self, number: u64, text: &str) -> Step {
         let header: Option<serde_json::Value> = serde_json::from_str(text).ok();
         match header.as_ref().and_then(|header| header["header"]["format"].as_u64()) {
@@ -189,7 +207,8 @@ impl Import<'_> {
 
     fn run(&mut self, number: u64, uid: &str, run: &RunRecord) -> Step {
         let place = format!("{}:{number}", self.source);
-        let id = insert_new(self.base, &place, uid, run).map_err(|trouble| self.unfit(number, trouble))?;
+        let id = insert_new(self.base, &place, uid, run)
+            .map_err(|trouble| self.unfit(number, trouble))?;
         self.state = State::InRun(id);
         self.counts.runs += 1;
         Ok(())
@@ -208,8 +227,10 @@ impl Import<'_> {
     fn end(&mut self, number: u64, counts: Counts) -> Step {
         if counts != self.counts {
             let (is, says) = (self.counts, counts);
-            let what =
-                format!("{} runs and {} tests, but {} and {} were written", is.runs, is.tests, says.runs, says.tests);
+            let what = format!(
+                "{} runs and {} tests, but {} and {} were written",
+                is.runs, is.tests, says.runs, says.tests
+            );
             return Err(self.wrong(number, &what));
         }
         self.state = State::Ended;

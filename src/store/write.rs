@@ -15,7 +15,10 @@ use crate::model::{Explained, LoadResult, RunRecord, RunStatus, Test, TestResult
 #[derive(Serialize)]
 pub(super) struct RunRow<'a>(#[serde(serialize_with = "without_id_and_loads")] &'a RunRecord);
 
-fn without_id_and_loads<S: serde::Serializer>(run: &RunRecord, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+fn without_id_and_loads<S: serde::Serializer>(
+    run: &RunRecord,
+    serializer: S,
+) -> std::result::Result<S::Ok, S::Error> {
     let mut document = serde_json::to_value(run).map_err(serde::ser::Error::custom)?;
     if let Some(fields) = document.as_object_mut() {
         fields.remove("id");
@@ -42,7 +45,8 @@ impl Store {
         })
     }
 
-    /// Stores what has become known of the run `run.id` since [`Store::begin_run`]: disclosure, plan, loads, status.
+    /// Stores what has become known of the run `run.id` since [`Store::begin_run`]: disclosure,
+    /// plan, loads, status.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -69,7 +73,8 @@ impl Store {
     /// # Errors
     /// If the file cannot be written.
     pub fn judge_again(&mut self, run_id: i64, seq: u32, verdict: &Verdict) -> Result<()> {
-        const SQL: &str = "UPDATE test SET verdict = ?3, reasons = ?4 WHERE run_id = ?1 AND seq = ?2";
+        const SQL: &str =
+            "UPDATE test SET verdict = ?3, reasons = ?4 WHERE run_id = ?1 AND seq = ?2";
         let reasons = serde_json::to_string(&verdict.reasons);
         self.in_transaction(|base| {
             let reasons = reasons.map_err(|error| Trouble::Shape(error.to_string()))?;
@@ -89,7 +94,9 @@ impl Store {
         self.in_transaction(|base| {
             let key = vec![Datum::from(run_id), seq.into()];
             let found = base.rows(READ, key.clone())?;
-            let Some(rest) = found.first().and_then(|row| row.first()?.text()) else { return Ok(()) };
+            let Some(rest) = found.first().and_then(|row| row.first()?.text()) else {
+                return Ok(());
+            };
             let mut rest: Value = serde_json::from_str(rest).map_err(shape)?;
             rest["explained"] = serde_json::to_value(explained).map_err(shape)?;
             base.rows(WRITE, [key, vec![rest.to_string().into()]].concat()).map(drop)
@@ -113,11 +120,16 @@ impl Store {
     /// # Errors
     /// If the file cannot be written.
     pub fn delete(&mut self, run_id: i64) -> Result<()> {
-        self.in_transaction(|base| base.rows("DELETE FROM run WHERE id = ?1", vec![run_id.into()]).map(drop))
+        self.in_transaction(|base| {
+            base.rows("DELETE FROM run WHERE id = ?1", vec![run_id.into()]).map(drop)
+        })
     }
 
     /// Runs `work` in a transaction that is rolled back if it fails.
-    pub(super) fn in_transaction<T>(&mut self, work: impl FnOnce(&dyn Base) -> Answer<T>) -> Result<T> {
+    pub(super) fn in_transaction<T>(
+        &mut self,
+        work: impl FnOnce(&dyn Base) -> Answer<T>,
+    ) -> Result<T> {
         base::in_transaction(self.base.as_ref(), work).map_err(|trouble| self.explain(trouble))
     }
 }
@@ -142,8 +154,12 @@ pub(super) fn insert_test(base: &dyn Base, run_id: i64, test: &Test) -> Answer<(
 
 fn insert_all<T: Serialize>(base: &dyn Base, table: &Table, owner: i64, items: &[T]) -> Answer<()> {
     let values = |(item, position): (&T, i64)| table.values(&[owner.into(), position.into()], item);
-    let rows =
-        items.iter().zip(1_i64..).map(values).collect::<std::result::Result<Vec<_>, _>>().map_err(Trouble::Shape)?;
+    let rows = items
+        .iter()
+        .zip(1_i64..)
+        .map(values)
+        .collect::<std::result::Result<Vec<_>, _>>()
+        .map_err(Trouble::Shape)?;
     base.run(&table.insert_sql(), &rows).map(drop)
 }
 

@@ -31,24 +31,35 @@ pub struct Crew {
 pub struct Patience {
     /// To claim their shares.
     pub wait: Duration,
-    /// Of whom nothing is heard for so long is lost, whatever its connection looks like. It tells of itself every second.
+    /// Of whom nothing is heard for so long is lost, whatever its connection looks like. It tells
+    /// of itself every second.
     pub silence: Duration,
 }
 
 impl Crew {
-    /// Calls for so many load machines through the database of results; they connect to the target of this engine and URL.
+    /// Calls for so many load machines through the database of results; they connect to the target
+    /// of this engine and URL.
     ///
     /// # Errors
     /// The results are in a file; the database cannot be reached or written.
-    pub fn call(place: &Place, count: u32, patience: Patience, (engine, url): (&str, Option<&str>)) -> Result<Crew> {
+    pub fn call(
+        place: &Place,
+        count: u32,
+        patience: Patience,
+        (engine, url): (&str, Option<&str>),
+    ) -> Result<Crew> {
         let mut keeper = super::opened(place)?;
         let mut begin = || {
             ask(keeper.as_mut(), "crew-clean", Vec::new())?;
             let begun = ask(keeper.as_mut(), "crew-begin", vec![env!("CARGO_PKG_VERSION").into()])?;
-            let id = begun.first().and_then(|row| row.first()?.integer()).ok_or_else(|| unreadable("a number"))?;
+            let id = begun
+                .first()
+                .and_then(|row| row.first()?.integer())
+                .ok_or_else(|| unreadable("a number"))?;
             Ok((id, Clock::compared(keeper.as_mut())?))
         };
-        let (id, clock) = begin().map_err(|error: EngineError| error.at(place.path.display().to_string()))?;
+        let (id, clock) =
+            begin().map_err(|error: EngineError| error.at(place.path.display().to_string()))?;
         let (engine, url) = (engine.to_string(), url.map(str::to_string));
         Ok(Crew {
             keeper,
@@ -70,7 +81,8 @@ impl Crew {
 
     /// How far a share is, and what its worker told.
     fn come(&self, row: &[Datum]) -> Step<Come> {
-        let points = row.get(5).and_then(Datum::text).and_then(|text| serde_json::from_str(text).ok());
+        let points =
+            row.get(5).and_then(Datum::text).and_then(|text| serde_json::from_str(text).ok());
         Ok(Come { stage: self.stage(row)?, points: points.unwrap_or_default() })
     }
 
@@ -99,11 +111,13 @@ impl Crew {
 
     /// Says who did not come, once that was waited for.
     fn check_all_came(&self, rows: &[Vec<Datum>]) -> Step<()> {
-        let missing = rows.iter().filter(|row| row.get(1).and_then(Datum::text) == Some("open")).count();
+        let missing =
+            rows.iter().filter(|row| row.get(1).and_then(Datum::text) == Some("open")).count();
         if missing == 0 || self.given_at.elapsed() < self.patience.wait {
             return Ok(());
         }
-        let (came, all, wait_s) = (rows.len() - missing, rows.len(), self.patience.wait.as_secs_f64());
+        let (came, all, wait_s) =
+            (rows.len() - missing, rows.len(), self.patience.wait.as_secs_f64());
         Err(EngineError::new(ErrorClass::WorkerLost, format!("{came} of {all} workers came within {wait_s} s"))
             .advised("start 'dbdyno worker URL' with the URL of these results on each load machine, or give a longer --worker-wait"))
     }
@@ -120,8 +134,10 @@ impl Workers for Crew {
         self.clock = Clock::compared(self.keeper.as_mut())?;
         self.ask("crew-turn")?;
         let task = |share: &Share| {
-            let task = Task { engine: self.engine.clone(), url: self.url.clone(), share: share.clone() };
-            serde_json::to_string(&task).map_err(|error| EngineError::new(ErrorClass::Other, error.to_string()))
+            let task =
+                Task { engine: self.engine.clone(), url: self.url.clone(), share: share.clone() };
+            serde_json::to_string(&task)
+                .map_err(|error| EngineError::new(ErrorClass::Other, error.to_string()))
         };
         let row = |(position, share): (i64, &Share)| {
             Ok(vec![self.id.into(), self.turn.into(), position.into(), task(share)?.into()])
@@ -138,19 +154,25 @@ impl Workers for Crew {
         self.check_all_came(&rows)?;
         let come = rows.iter().map(|row| self.come(row)).collect::<Step<Vec<_>>>()?;
         if self.sessions.is_empty() && come.iter().all(|come| come.stage == Stage::Ready) {
-            let told = rows.iter().filter_map(|row| serde_json::from_str::<Vec<u32>>(row.get(2)?.text()?).ok());
+            let told = rows
+                .iter()
+                .filter_map(|row| serde_json::from_str::<Vec<u32>>(row.get(2)?.text()?).ok());
             self.sessions = told.flatten().collect();
         }
         Ok(come)
     }
 
     fn move_edges(&mut self, (open_s, close_s): (f64, f64)) -> Step<()> {
-        ask(self.keeper.as_mut(), "crew-edges", vec![self.id.into(), open_s.into(), close_s.into()]).map(drop)
+        ask(self.keeper.as_mut(), "crew-edges", vec![self.id.into(), open_s.into(), close_s.into()])
+            .map(drop)
     }
 
     fn start(&mut self) -> Step<Instant> {
         let told = ask(self.keeper.as_mut(), "crew-start", vec![self.id.into(), LEAD_S.into()])?;
-        let start_s = told.first().and_then(|row| row.first()?.real()).ok_or_else(|| unreadable("a start"))?;
+        let start_s = told
+            .first()
+            .and_then(|row| row.first()?.real())
+            .ok_or_else(|| unreadable("a start"))?;
         let start = self.clock.moment(start_s);
         std::thread::sleep(start.saturating_duration_since(Instant::now()));
         Ok(start)

@@ -1,5 +1,6 @@
-//! Several load machines, with a database of results between them: whoever conducts a run lays out shares there ([`Crew`]), each
-//! load machine claims one ([`serve`]). There is no protocol of ours: all of it is rows, which live as long as the run.
+//! Several load machines, with a database of results between them: whoever conducts a run lays out
+//! shares there ([`Crew`]), each load machine claims one ([`serve`]). There is no protocol of ours:
+//! all of it is rows, which live as long as the run.
 
 mod coordinator;
 mod worker;
@@ -48,7 +49,8 @@ fn opened(place: &Place) -> Result<Box<dyn Keeper>> {
         let tables = keeper.sql_of("crew-tables", &[])?;
         keeper.execute(&tables)
     };
-    make(keeper.as_mut()).map_err(|error: EngineError| error.at(place.path.display().to_string()))?;
+    make(keeper.as_mut())
+        .map_err(|error: EngineError| error.at(place.path.display().to_string()))?;
     Ok(keeper)
 }
 
@@ -76,8 +78,12 @@ impl Clock {
             let (at, wall) = (Instant::now(), SystemTime::now());
             let told = ask(keeper, "now", Vec::new())?;
             let round_trip_s = at.elapsed().as_secs_f64();
-            let server_s = told.first().and_then(|row| row.first()?.real()).ok_or_else(|| unreadable("a time"))?;
-            let wall_s = wall.duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64()) + round_trip_s / 2.0;
+            let server_s = told
+                .first()
+                .and_then(|row| row.first()?.real())
+                .ok_or_else(|| unreadable("a time"))?;
+            let wall_s = wall.duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
+                + round_trip_s / 2.0;
             let at = at + Duration::from_secs_f64(round_trip_s / 2.0);
             let clock = Clock { at, server_s, offset_s: server_s - wall_s, round_trip_s };
             if best.is_none_or(|best| round_trip_s < best.round_trip_s) {

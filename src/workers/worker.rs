@@ -54,7 +54,9 @@ pub fn serve(orders: &Orders<'_>) -> Result<()> {
                     std::thread::sleep(ASKING);
                 }
             }
-            Err(error) => (orders.tell)(&error.at(orders.place.path.display().to_string()).to_string()),
+            Err(error) => {
+                (orders.tell)(&error.at(orders.place.path.display().to_string()).to_string())
+            }
         }
     }
     Ok(())
@@ -69,16 +71,27 @@ fn opened(orders: &Orders<'_>) -> Result<Box<dyn Keeper>> {
 }
 
 /// Claims a share and runs it; gives the session back, and whether there was one.
-fn one(orders: &Orders<'_>, mut keeper: Box<dyn Keeper>, target: &mut Opened) -> Step<(Box<dyn Keeper>, bool)> {
+fn one(
+    orders: &Orders<'_>,
+    mut keeper: Box<dyn Keeper>,
+    target: &mut Opened,
+) -> Step<(Box<dyn Keeper>, bool)> {
     let me = vec![orders.name.as_str().into(), env!("CARGO_PKG_VERSION").into()];
     let claimed = ask(keeper.as_mut(), "worker-claim", me)?;
     let Some(row) = claimed.into_iter().next() else { return Ok((keeper, false)) };
-    let task = row.get(3).and_then(Datum::text).and_then(|text| serde_json::from_str::<Task>(text).ok());
+    let task =
+        row.get(3).and_then(Datum::text).and_then(|text| serde_json::from_str::<Task>(text).ok());
     let clock = Clock::compared(keeper.as_mut())?;
     let key = row[..3].to_vec();
     let is_precise = task.as_ref().is_some_and(|task| task.share.window.precision().is_some());
     let heard = if is_precise { HEARD_OFTEN } else { HEARD };
-    let board = Board { keeper: Mutex::new((keeper, Instant::now())), key, clock, heard, interrupt: orders.interrupt };
+    let board = Board {
+        keeper: Mutex::new((keeper, Instant::now())),
+        key,
+        clock,
+        heard,
+        interrupt: orders.interrupt,
+    };
     let done = task.ok_or_else(|| super::unreadable("a share")).and_then(|task| {
         let (own, all) = task.share.jobs();
         (orders.tell)(&format!("jobs {}: {own} of {all}", row[1].integer().unwrap_or_default()));
@@ -87,12 +100,14 @@ fn one(orders: &Orders<'_>, mut keeper: Box<dyn Keeper>, target: &mut Opened) ->
     match done {
         Ok(log) => {
             let log = ShareLog { name: orders.name.clone(), ..log };
-            let text =
-                serde_json::to_string(&log).map_err(|error| EngineError::new(ErrorClass::Other, error.to_string()))?;
+            let text = serde_json::to_string(&log)
+                .map_err(|error| EngineError::new(ErrorClass::Other, error.to_string()))?;
             board.tell("done", None, Some(text))?;
         }
         // Whoever is interrupted is lost to the test, as if it had been killed.
-        Err(error) if orders.interrupt.is_set() => board.tell("gone", Some(format!("interrupted ({error})")), None)?,
+        Err(error) if orders.interrupt.is_set() => {
+            board.tell("gone", Some(format!("interrupted ({error})")), None)?
+        }
         Err(error) => {
             (orders.tell)(&error.message);
             board.tell("failed", Some(error.message), None)?;
@@ -108,7 +123,10 @@ struct Opened(Option<(String, Option<String>, Box<dyn Database>)>);
 
 impl Opened {
     fn database(&mut self, task: &Task) -> Step<&dyn Database> {
-        let is_it = self.0.as_ref().is_some_and(|(engine, url, _)| (engine, url) == (&task.engine, &task.url));
+        let is_it = self
+            .0
+            .as_ref()
+            .is_some_and(|(engine, url, _)| (engine, url) == (&task.engine, &task.url));
         if !is_it {
             self.0 = None;
         }
@@ -121,10 +139,19 @@ impl Opened {
 }
 
 fn open(task: &Task) -> Step<Box<dyn Database>> {
-    let lacking = || EngineError::new(ErrorClass::Other, format!("this build has no engine '{}'", task.engine));
+    let lacking = || {
+        EngineError::new(ErrorClass::Other, format!("this build has no engine '{}'", task.engine))
+    };
     let engine = engine::find(&task.engine).ok_or_else(lacking)?;
-    let target = Target::Existing { engine: task.engine.clone(), url: task.url.clone().unwrap_or_default() };
-    let to = ConnectTo { target, file: None, url: task.url.clone(), password: None, settings: Default::default() };
+    let target =
+        Target::Existing { engine: task.engine.clone(), url: task.url.clone().unwrap_or_default() };
+    let to = ConnectTo {
+        target,
+        file: None,
+        url: task.url.clone(),
+        password: None,
+        settings: Default::default(),
+    };
     engine.open(&to, Access::Provision)
 }
 
@@ -143,7 +170,11 @@ struct Board<'a> {
 impl Board<'_> {
     fn run(&self, database: &dyn Database, share: &Share) -> Step<ShareLog> {
         let log = run_share(database, share, self)?;
-        Ok(ShareLog { clock_offset_s: self.clock.offset_s, round_trip_s: self.clock.round_trip_s, ..log })
+        Ok(ShareLog {
+            clock_offset_s: self.clock.offset_s,
+            round_trip_s: self.clock.round_trip_s,
+            ..log
+        })
     }
 
     fn lock(&self) -> MutexGuard<'_, (Box<dyn Keeper>, Instant)> {
@@ -155,18 +186,23 @@ impl Board<'_> {
         ask(self.lock().0.as_mut(), "worker-tell", binds).map(drop)
     }
 
-    /// Start and what else is told; nothing if the test is off, or nobody can be asked. The database hears what our jobs have done.
+    /// Start and what else is told; nothing if the test is off, or nobody can be asked. The
+    /// database hears what our jobs have done.
     fn look(&self, log: Option<&SecondsLog>) -> Option<(Option<f64>, Told)> {
         let mut guard = self.lock();
         let (keeper, heard_at) = &mut *guard;
         if heard_at.elapsed() >= self.heard {
             let points = log.and_then(|log| serde_json::to_string(&log.last_points()).ok());
-            ask(keeper.as_mut(), "worker-seen", [self.key.clone(), vec![points.into()]].concat()).ok()?;
+            ask(keeper.as_mut(), "worker-seen", [self.key.clone(), vec![points.into()]].concat())
+                .ok()?;
             *heard_at = Instant::now();
         }
         let rows = ask(keeper.as_mut(), "worker-look", self.key[..2].to_vec()).ok()?;
         let [start_s, stopped, open_s, close_s] = rows.first()?.as_slice() else { return None };
-        let told = Told { is_stopped: stopped.integer() != Some(0), edges_s: open_s.real().zip(close_s.real()) };
+        let told = Told {
+            is_stopped: stopped.integer() != Some(0),
+            edges_s: open_s.real().zip(close_s.real()),
+        };
         Some((start_s.real(), told))
     }
 }

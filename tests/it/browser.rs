@@ -1,9 +1,12 @@
-//! The pages in a headless browser without any network: drawings, sorting, phones, paper, keyboards, and what the eye needs.
+//! The pages in a headless browser without any network: drawings, sorting, phones, paper,
+//! keyboards, and what the eye needs.
 
 use std::path::{Path, PathBuf};
 
 use dbdyno::catalog::Catalog;
-use dbdyno::report::{FORMATS, Input, Language, Options, REPORTS, Report, RunTests, compare::CompareReport};
+use dbdyno::report::{
+    FORMATS, Input, Language, Options, REPORTS, Report, RunTests, compare::CompareReport,
+};
 use serde_json::{Value, json};
 
 use crate::chromium::{Browser, DESKTOP, PHONE, View};
@@ -15,7 +18,9 @@ fn runs() -> Vec<RunTests> {
     let mut other = fixture::run();
     (other.id, other.name) = (8, Some("<b>other</b>".into()));
     other.disclosure.set("hardware", "cpu_model", "Another CPU");
-    [fixture::run(), other].map(|run| RunTests { run, tests: fixture::as_tests(fixture::tests()) }).into()
+    [fixture::run(), other]
+        .map(|run| RunTests { run, tests: fixture::as_tests(fixture::tests()) })
+        .into()
 }
 
 fn report(name: &str) -> &'static dyn Report {
@@ -36,7 +41,8 @@ fn page_of(dir: &Path, kind: &str, count: usize, language: Language) -> PathBuf 
     let command = "dbdyno report html 7".into();
     let input = Input { runs, groups, language, reference, command, ..Input::default() };
     let html = FORMATS.iter().find(|format| format.name() == "html").unwrap();
-    let text = html.render(&report(kind).build(&input), Options::default()).unwrap().into_text().unwrap();
+    let text =
+        html.render(&report(kind).build(&input), Options::default()).unwrap().into_text().unwrap();
     let path = dir.join(format!("{kind}-{count}-{}.html", language.tag()));
     std::fs::write(&path, text).unwrap();
     path
@@ -68,8 +74,13 @@ fn pages_are_drawn_without_a_word_on_the_console_and_without_a_request() {
         browser.open(&page, DESKTOP);
         assert!(browser.complaints().is_empty(), "{kind}: {:#?}", browser.complaints());
         assert_eq!(browser.requests(), [format!("file://{}", page.display())]);
-        assert_eq!(browser.count("document.querySelectorAll('b').length"), 0, "names are text, not markup");
-        let drawn = "document.querySelectorAll('svg path.curve, svg path.whisker, svg line.equal').length";
+        assert_eq!(
+            browser.count("document.querySelectorAll('b').length"),
+            0,
+            "names are text, not markup"
+        );
+        let drawn =
+            "document.querySelectorAll('svg path.curve, svg path.whisker, svg line.equal').length";
         assert!(browser.count(drawn) >= 2, "{kind}");
         let lost = "[...document.querySelectorAll('use')].filter(use => !document.querySelector(use.getAttribute('href'))).length";
         assert_eq!(browser.count(lost), 0, "{kind}: a sign that is not there");
@@ -85,8 +96,14 @@ fn the_page_of_a_run_has_the_answer_its_cards_the_seconds_and_the_reference() {
     browser.open(&page(dir.path(), "html", 1), DESKTOP);
     let text = |what: &str| format!("document.querySelector('{what}').textContent");
     let answer = browser.evaluate(&text(".answer"));
-    assert!(answer.as_str().unwrap().contains("158\u{202f}k\u{a0}qps SRV-QUERY1 (T611) at 2 jobs"), "{answer}");
-    assert!(answer.as_str().unwrap().contains("2 of 12 tests are not valid and left out here"), "{answer}");
+    assert!(
+        answer.as_str().unwrap().contains("158\u{202f}k\u{a0}qps SRV-QUERY1 (T611) at 2 jobs"),
+        "{answer}"
+    );
+    assert!(
+        answer.as_str().unwrap().contains("2 of 12 tests are not valid and left out here"),
+        "{answer}"
+    );
     let order = "[...document.querySelectorAll('h2')].map(head => head.textContent).join('|')";
     let order = browser.evaluate(order);
     let expected = "Key performance metrics|Platform fingerprint|How it scales|Second by second|Every test|Platform as disclosed|Method";
@@ -96,7 +113,10 @@ fn the_page_of_a_run_has_the_answer_its_cards_the_seconds_and_the_reference() {
     assert!(browser.count("document.querySelectorAll('.panels svg[role=img]').length") >= 3);
     // The invalid test is told in the strip and not marked on any curve.
     assert_eq!(browser.count("document.querySelectorAll('.strip .tick.invalid').length"), 1);
-    assert_eq!(browser.count("document.querySelectorAll('.ratios tbody tr').length > 3 ? 1 : 0"), 1);
+    assert_eq!(
+        browser.count("document.querySelectorAll('.ratios tbody tr').length > 3 ? 1 : 0"),
+        1
+    );
 }
 
 #[test]
@@ -105,15 +125,19 @@ fn a_table_is_sorted_by_the_head_of_a_column_also_by_the_keyboard() {
     let mut browser = Browser::start();
     browser.open(&page(dir.path(), "kpm", 1), DESKTOP);
     let head = "[...document.querySelectorAll('table.sortable')].find(table => table.tBodies[0].rows.length > 3)";
-    let column = format!("[...{head}.tHead.rows[0].cells].findIndex(cell => cell.textContent.startsWith('Jobs'))");
-    let shown = format!("[...{head}.tBodies[0].rows].map(row => Number(row.cells[{column}].textContent))");
-    browser.evaluate(&format!("{head}.tHead.rows[0].cells[{column}].querySelector('button').focus()"));
-    let key =
-        |kind: &str| json!({"type": kind, "key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13, "text": "\r"});
+    let column = format!(
+        "[...{head}.tHead.rows[0].cells].findIndex(cell => cell.textContent.startsWith('Jobs'))"
+    );
+    let shown =
+        format!("[...{head}.tBodies[0].rows].map(row => Number(row.cells[{column}].textContent))");
+    browser
+        .evaluate(&format!("{head}.tHead.rows[0].cells[{column}].querySelector('button').focus()"));
+    let key = |kind: &str| json!({"type": kind, "key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13, "text": "\r"});
     for (way, is_sorted) in [("ascending", "a <= b"), ("descending", "a >= b")] {
         browser.call("Input.dispatchKeyEvent", key("keyDown"));
         browser.call("Input.dispatchKeyEvent", key("keyUp"));
-        let sorted = format!("{shown}.every((b, at, all) => at === 0 || ((a) => {is_sorted})(all[at - 1]))");
+        let sorted =
+            format!("{shown}.every((b, at, all) => at === 0 || ((a) => {is_sorted})(all[at - 1]))");
         assert_eq!(browser.evaluate(&sorted), json!(true), "{way}");
         let said = format!("{head}.tHead.rows[0].cells[{column}].getAttribute('aria-sort')");
         assert_eq!(browser.evaluate(&said), json!(way));
@@ -129,7 +153,11 @@ fn on_a_phone_only_boxes_scroll() {
         browser.evaluate(SHOW_ALL);
         browser.evaluate(OPEN_ALL);
         assert_eq!(browser.evaluate(OVERFLOWING), json!([]), "{kind}");
-        assert_eq!(browser.count("document.documentElement.scrollWidth"), i64::from(PHONE.width), "{kind}");
+        assert_eq!(
+            browser.count("document.documentElement.scrollWidth"),
+            i64::from(PHONE.width),
+            "{kind}"
+        );
     }
 }
 
@@ -149,7 +177,8 @@ fn pages_of(pdf: &Value) -> usize {
         .collect::<Vec<_>>()
         .chunks(4)
         .flat_map(|four| {
-            let bits = (0..4).fold(0, |bits, at| (bits << 6) | four.get(at).map_or(0, |byte| value(*byte)));
+            let bits = (0..4)
+                .fold(0, |bits, at| (bits << 6) | four.get(at).map_or(0, |byte| value(*byte)));
             [(bits >> 16) as u8, (bits >> 8) as u8, bits as u8]
         })
         .collect();
@@ -161,11 +190,15 @@ fn pages_of(pdf: &Value) -> usize {
 fn the_summary_is_one_sheet_and_nothing_on_it_is_cut() {
     let dir = crate::support::directory();
     let mut browser = Browser::start();
-    for (count, language) in
-        [(1, Language::English), (1, Language::German), (2, Language::German), (12, Language::German)]
-    {
+    for (count, language) in [
+        (1, Language::English),
+        (1, Language::German),
+        (2, Language::German),
+        (12, Language::German),
+    ] {
         browser.open(&page_of(dir.path(), "summary", count, language), DESKTOP);
-        let pdf = browser.call("Page.printToPDF", json!({"preferCSSPageSize": true, "printBackground": true}));
+        let pdf = browser
+            .call("Page.printToPDF", json!({"preferCSSPageSize": true, "printBackground": true}));
         assert_eq!(pages_of(&pdf), 1, "{count} {language:?}");
         browser.call("Emulation.setEmulatedMedia", json!({"media": "print"}));
         let cut = "(() => { const sheet = document.querySelector('.sheet'); return sheet.scrollHeight - sheet.clientHeight; })()";
@@ -186,7 +219,10 @@ fn on_paper_nothing_is_cut_and_drawings_are_there() {
                    .filter(part => part.getBoundingClientRect().right > innerWidth + 1)\
                    .map(part => part.closest('section')?.querySelector('h2').textContent)";
         assert_eq!(browser.evaluate(cut), json!([]), "{kind}");
-        assert_eq!(browser.evaluate("getComputedStyle(document.body).color"), json!("rgb(0, 0, 0)"));
+        assert_eq!(
+            browser.evaluate("getComputedStyle(document.body).color"),
+            json!("rgb(0, 0, 0)")
+        );
         let pdf = browser.call("Page.printToPDF", json!({"preferCSSPageSize": true}));
         assert!(pages_of(&pdf) >= 2, "{kind}");
     }
@@ -206,8 +242,14 @@ fn a_page_can_be_read_without_eyes_and_without_scripts() {
             "drawings without words",
             "document.querySelectorAll('svg:not(svg svg):not([aria-hidden=true]):not([aria-label])').length",
         ),
-        ("charts without data", "document.querySelectorAll('figure.chart:not(:has(details table tbody tr))').length"),
-        ("boxes out of reach", "document.querySelectorAll('.wide:not([tabindex]), .wide:not([aria-label])').length"),
+        (
+            "charts without data",
+            "document.querySelectorAll('figure.chart:not(:has(details table tbody tr))').length",
+        ),
+        (
+            "boxes out of reach",
+            "document.querySelectorAll('.wide:not([tabindex]), .wide:not([aria-label])').length",
+        ),
     ];
     for (what, count) in wrong {
         assert_eq!(browser.count(count), 0, "{what}");
@@ -233,7 +275,13 @@ fn the_pages_meet_the_guidelines_in_light_and_dark() {
         let run = "axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'], resultTypes: ['violations']})\
             .then(found => found.violations.map(rule => rule.id + ': ' + rule.nodes.slice(0, 3).map(node => node.html.slice(0, 160)).join(' | ')))";
         let violations = browser.evaluate(run);
-        found.extend(violations.as_array().unwrap().iter().map(|rule| format!("{kind} {count} {scheme}: {rule}")));
+        found.extend(
+            violations
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|rule| format!("{kind} {count} {scheme}: {rule}")),
+        );
     }
     assert!(found.is_empty(), "{found:#?}");
 }

@@ -33,28 +33,42 @@ fn figure(document: &Value) -> &Value {
 fn a_side_that_does_more_is_worse_and_fails_what_asks_for_it() {
     let desk = Desk::new();
     let junit = desk.path("campaign.xml");
-    let line = format!("--quiet --format json --name spin --fail-below 5% --junit {}", junit.display());
-    let done =
-        loops(&desk, 1_000, 20_000, &line).fails(1, &["--fail-below", "1 figure is worse than allowed", "OVERHEAD"]);
+    let line =
+        format!("--quiet --format json --name spin --fail-below 5% --junit {}", junit.display());
+    let done = loops(&desk, 1_000, 20_000, &line)
+        .fails(1, &["--fail-below", "1 figure is worse than allowed", "OVERHEAD"]);
     let document = done.json();
     let found = figure(&document);
     assert_eq!((&found["outcome"], &found["jobs"]), (&"worse".into(), &1.into()), "{document:#}");
     let number = |name: &str| found[name].as_f64().unwrap();
-    assert!(number("low") <= number("ratio") && number("ratio") <= number("high") && number("high") < 1.0, "{found}");
-    assert!(number("ratio") < 0.5 && document["fewest_blocks"].as_u64() <= found["blocks"].as_u64(), "{found}");
+    assert!(
+        number("low") <= number("ratio")
+            && number("ratio") <= number("high")
+            && number("high") < 1.0,
+        "{found}"
+    );
+    assert!(
+        number("ratio") < 0.5 && document["fewest_blocks"].as_u64() <= found["blocks"].as_u64(),
+        "{found}"
+    );
     let xml = std::fs::read_to_string(junit).unwrap();
     assert!(xml.contains("failures=\"1\"") && xml.contains("spin-B against spin-A"), "{xml}");
     assert_stored(&desk, &document);
-    let other_way = loops(&desk, 20_000, 1_000, "--quiet --format json --fail-below 5%").ok().json();
+    let other_way =
+        loops(&desk, 20_000, 1_000, "--quiet --format json --fail-below 5%").ok().json();
     assert_eq!(figure(&other_way)["outcome"], "better");
     assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
 }
 
 /// Every trial is a test of an ordinary run, which other commands see.
 fn assert_stored(desk: &Desk, document: &Value) {
-    let trials = figure(document)["blocks"].as_u64().unwrap() + figure(document)["left_out"].as_u64().unwrap();
+    let trials = figure(document)["blocks"].as_u64().unwrap()
+        + figure(document)["left_out"].as_u64().unwrap();
     let runs = desk.runs();
-    let said: Vec<_> = runs.iter().map(|run| (run["name"].as_str().unwrap(), run["tests"].as_u64().unwrap())).collect();
+    let said: Vec<_> = runs
+        .iter()
+        .map(|run| (run["name"].as_str().unwrap(), run["tests"].as_u64().unwrap()))
+        .collect();
     assert_eq!(said, [("spin-A", trials), ("spin-B", trials)]);
     let show = desk.run("runs show spin-B --format json").ok().json();
     assert_shuffled(&desk.run("runs show spin-A --format json").ok().json(), &show);
@@ -65,11 +79,17 @@ fn assert_stored(desk: &Desk, document: &Value) {
     desk.run("report kpm spin-A").ok();
     // The report of the campaign again, by either side or both.
     for runs in ["", "spin-B", "spin-B spin-A"] {
-        assert_eq!(&desk.run(&format!("report campaign {runs} --format json")).ok().json(), document, "{runs}");
+        assert_eq!(
+            &desk.run(&format!("report campaign {runs} --format json")).ok().json(),
+            document,
+            "{runs}"
+        );
     }
-    desk.run("run sqlite --workload CPU-LOOP --size 0.01 --jobs 1 --ops 1 --name other --quiet").ok();
+    desk.run("run sqlite --workload CPU-LOOP --size 0.01 --jobs 1 --ops 1 --name other --quiet")
+        .ok();
     desk.run("report campaign").fails(2, &["is not a side of a campaign"]);
-    desk.run("report campaign spin-A other").fails(2, &["'other'", "is not the other side of that campaign"]);
+    desk.run("report campaign spin-A other")
+        .fails(2, &["'other'", "is not the other side of that campaign"]);
     desk.run("runs delete spin-B").ok();
     desk.run("report campaign spin-A").fails(2, &["has lost the other side"]);
 }
@@ -85,29 +105,40 @@ fn assert_shuffled(a: &Value, b: &Value) {
     let firsts: Vec<bool> = a.iter().zip(&b).map(|(a, b)| a < b).collect();
     assert!(firsts.contains(&true) && firsts.contains(&false), "{firsts:?}");
     let blocks = a.iter().zip(&b).collect::<Vec<_>>();
-    assert!(blocks.windows(2).all(|two| two[0].0.max(two[0].1) < two[1].0.min(two[1].1)), "{blocks:?}");
+    assert!(
+        blocks.windows(2).all(|two| two[0].0.max(two[0].1) < two[1].0.min(two[1].1)),
+        "{blocks:?}"
+    );
 }
 
 #[test]
 fn equal_sides_are_equal_within_a_wide_margin_and_the_rest_is_undecided() {
     let desk = Desk::new();
-    let line = format!("campaign sqlite sqlite --workload SRV-QUERY1 --margin 90% {SHORT} --format json");
+    let line =
+        format!("campaign sqlite sqlite --workload SRV-QUERY1 --margin 90% {SHORT} --format json");
     let done = desk.run(&line).ok();
     let document = done.json();
     assert_eq!(figure(&document)["outcome"], "equal", "{document:#}");
     assert!(done.stderr.contains("equal x"), "{}", done.stderr);
     let none = desk.run(&format!("{line} --quiet --max-duration 0 --fail-below 0%")).ok();
     let open = none.json();
-    assert_eq!((&figure(&open)["outcome"], &figure(&open)["low"]), (&"undecided".into(), &Value::Null));
+    assert_eq!(
+        (&figure(&open)["outcome"], &figure(&open)["low"]),
+        (&"undecided".into(), &Value::Null)
+    );
     assert_eq!(none.stderr, "--fail-below: 1 of 1 figures undecided; that fails nothing\n");
     assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
 }
 
 #[test]
 fn two_living_servers_are_compared_by_url() {
-    let (desk, [a, b]) = (Desk::new(), ["postgres", "mariadb"].map(|engine| Lease::new(engine, None, &[])));
+    let (desk, [a, b]) =
+        (Desk::new(), ["postgres", "mariadb"].map(|engine| Lease::new(engine, None, &[])));
     let url = &b.url;
-    let line = format!("campaign {} {url} --workload SRV-QUERY1 {SHORT} --max-duration 0 --name living", a.url);
+    let line = format!(
+        "campaign {} {url} --workload SRV-QUERY1 {SHORT} --max-duration 0 --name living",
+        a.url
+    );
     let document = desk.run(&format!("{line} --quiet --format json")).ok().json();
     let found = figure(&document);
     // A busy machine may spoil a trial, which is left out then.
@@ -115,39 +146,62 @@ fn two_living_servers_are_compared_by_url() {
     assert_eq!((&found["outcome"], blocks), (&"undecided".into(), 1), "{document:#}");
     let differs = document["disclosure_differences"].as_array().unwrap();
     let engine = differs.iter().find(|one| one["fact"] == "engine").unwrap();
-    assert_eq!((&engine["base"], &engine["other"]), (&"postgres".into(), &"mariadb".into()), "{engine}");
+    assert_eq!(
+        (&engine["base"], &engine["other"]),
+        (&"postgres".into(), &"mariadb".into()),
+        "{engine}"
+    );
     let runs = desk.runs();
-    assert_eq!(runs.iter().map(|run| run["tests"].as_u64()).collect::<Vec<_>>(), [Some(1); 2], "{runs:#?}");
-    desk.run(&format!("campaign {url} {url} --workload SRV-QUERY1")).fails(2, &["the same database"]);
+    assert_eq!(
+        runs.iter().map(|run| run["tests"].as_u64()).collect::<Vec<_>>(),
+        [Some(1); 2],
+        "{runs:#?}"
+    );
+    desk.run(&format!("campaign {url} {url} --workload SRV-QUERY1"))
+        .fails(2, &["the same database"]);
 }
 
-/// Both sides at the same time: on SQLite in our process until they are equal, on PostgreSQL one block on two servers.
+/// Both sides at the same time: on SQLite in our process until they are equal, on PostgreSQL one
+/// block on two servers.
 #[test]
 fn equal_sides_are_equal_in_a_duet_whose_rounds_follow_one_another() {
     let desk = Desk::new();
     let is_one = std::thread::available_parallelism().is_ok_and(|all| all.get() == 1);
-    for (engine, end, outcome) in [("sqlite", "--margin 90%", "equal"), ("postgres", "--max-duration 0", "undecided")] {
-        let line = format!("campaign {engine} {engine} --duet --workload SRV-QUERY1 {SHORT} --name {engine} {end}");
+    for (engine, end, outcome) in
+        [("sqlite", "--margin 90%", "equal"), ("postgres", "--max-duration 0", "undecided")]
+    {
+        let line = format!(
+            "campaign {engine} {engine} --duet --workload SRV-QUERY1 {SHORT} --name {engine} {end}"
+        );
         if is_one {
             desk.run(&line).fails(2, &["--duet", "one processor"]);
             continue;
         }
         let document = desk.run(&format!("{line} --quiet --format json")).ok().json();
         let found = figure(&document);
-        assert_eq!((&document["duet"], &found["outcome"]), (&true.into(), &outcome.into()), "{document:#}");
+        assert_eq!(
+            (&document["duet"], &found["outcome"]),
+            (&true.into(), &outcome.into()),
+            "{document:#}"
+        );
         let blocks = found["blocks"].as_u64().unwrap() + found["left_out"].as_u64().unwrap();
         let tests = ["A", "B"].map(|side| {
             let run = desk.run(&format!("runs show {engine}-{side} --format json")).ok().json();
             run["tests"].as_array().unwrap().clone()
         });
-        assert_eq!(tests.each_ref().map(|tests| tests.len() as u64), [2 * blocks; 2], "two trials of each in a block");
+        assert_eq!(
+            tests.each_ref().map(|tests| tests.len() as u64),
+            [2 * blocks; 2],
+            "two trials of each in a block"
+        );
         assert_rounds(&tests);
     }
     assert!(is_one || desk.run("report campaign postgres-B").ok().stdout.contains("swapped"));
     assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
 }
 
-/// No round begins before both trials of the one before have begun, and each trial says that it was not alone.
+/// No round begins before both trials of the one before have begun, and each trial says that it was
+/// not alone.
 #[track_caller]
 fn assert_rounds([a, b]: &[Vec<Value>; 2]) {
     let begin = |test: &Value| test["started_at"].as_str().unwrap().to_string();
@@ -162,18 +216,31 @@ fn assert_rounds([a, b]: &[Vec<Value>; 2]) {
 #[test]
 fn commits_that_are_not_waited_for_are_found_on_two_private_servers() {
     let desk = Desk::new();
-    let line = format!("campaign postgres postgres --workload LGWR-LAT --set-b synchronous_commit=off {SHORT}");
+    let line = format!(
+        "campaign postgres postgres --workload LGWR-LAT --set-b synchronous_commit=off {SHORT}"
+    );
     let done = desk.run(&format!("{line} --format json")).ok();
     let document = done.json();
     let found = figure(&document);
-    assert_eq!((&found["outcome"], &found["better"]), (&"better".into(), &"lower".into()), "{document:#}");
+    assert_eq!(
+        (&found["outcome"], &found["better"]),
+        (&"better".into(), &"lower".into()),
+        "{document:#}"
+    );
     let differs = document["disclosure_differences"].as_array().unwrap();
     let facts: Vec<_> = differs.iter().map(|one| one["fact"].as_str().unwrap()).collect();
     assert_eq!(facts, ["synchronous_commit"], "{document:#}");
-    assert!(found["conditions"].as_array().unwrap().iter().any(|one| one["code"] == "durability"), "{found}");
+    assert!(
+        found["conditions"].as_array().unwrap().iter().any(|one| one["code"] == "durability"),
+        "{found}"
+    );
     let run = desk.run("runs show last --format json").ok().json();
-    let starts = run["tests"].as_array().unwrap().iter().map(|test| test["server_start"].as_u64().unwrap());
-    assert_eq!(starts.collect::<Vec<_>>(), (1..=run["tests"].as_array().unwrap().len() as u64).collect::<Vec<_>>());
+    let starts =
+        run["tests"].as_array().unwrap().iter().map(|test| test["server_start"].as_u64().unwrap());
+    assert_eq!(
+        starts.collect::<Vec<_>>(),
+        (1..=run["tests"].as_array().unwrap().len() as u64).collect::<Vec<_>>()
+    );
     assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
     assert_eq!(processes(&desk.data().display().to_string()), Vec::<String>::new());
 }
@@ -181,7 +248,9 @@ fn commits_that_are_not_waited_for_are_found_on_two_private_servers() {
 #[test]
 fn an_interrupt_keeps_what_was_measured_and_removes_both_servers() {
     let desk = Desk::new();
-    let line = format!("campaign postgres postgres --workload SRV-QUERY1 --margin 0 {SHORT} --quiet --name stopped");
+    let line = format!(
+        "campaign postgres postgres --workload SRV-QUERY1 --margin 0 {SHORT} --quiet --name stopped"
+    );
     let campaign = desk.spawn(&line);
     until("both sides were measured", || {
         let runs = if desk.path("results.db").exists() { desk.runs() } else { Vec::new() };
@@ -201,13 +270,25 @@ fn what_cannot_be_compared_is_one_line() {
     let refused = |line: &str, code: i32, words: &[&str]| drop(desk.run(line).fails(code, words));
     refused("campaign sqlite", 2, &["<B>"]);
     refused("campaign sqlite sqlite --set a", 2, &["--set", "name=value"]);
-    refused("campaign postgres://h/d postgres://h/d --workload SRV-QUERY1", 2, &["the same database"]);
+    refused(
+        "campaign postgres://h/d postgres://h/d --workload SRV-QUERY1",
+        2,
+        &["the same database"],
+    );
     refused("campaign postgres://h/d sqlite --set-a a=b", 2, &["--set", "'a'", "existing server"]);
-    refused("campaign sqlite sqlite --jobs 1..auto --quiet --size 0.01", 2, &["--jobs", "automatic"]);
+    refused(
+        "campaign sqlite sqlite --jobs 1..auto --quiet --size 0.01",
+        2,
+        &["--jobs", "automatic"],
+    );
     refused("campaign sqlite sqlite --margin 100%", 2, &["--margin"]);
     refused("campaign sqlite sqlite --workload NOPE", 2, &["NOPE"]);
     refused("campaign postgres://h/d sqlite --duet", 2, &["--duet", "existing server"]);
-    refused("campaign sqlite sqlite --duet --workload LGWR-LAT --size 0.01", 2, &["--duet", "LGWR-LAT", "device"]);
+    refused(
+        "campaign sqlite sqlite --duet --workload LGWR-LAT --size 0.01",
+        2,
+        &["--duet", "LGWR-LAT", "device"],
+    );
     refused("campaign duckdb duckdb --duet --workload CPU-LOOP", 2, &["--duet", "threads"]);
     refused("campaign null null --workload SRV-QUERY1", 2, &["--workload", "no tables"]);
     refused("campaign sqlite sqlite --set nonsense=1 --quiet --size 0.01", 3, &["nonsense"]);
@@ -220,7 +301,8 @@ fn judged(status: Status, code: ReasonCode) -> Verdict {
     Verdict::from_reasons(vec![Reason::new(status, code, "")])
 }
 
-/// Twelve blocks: one figure better, one equal, one open, one whose trials are left out, one with a neighbour.
+/// Twelve blocks: one figure better, one equal, one open, one whose trials are left out, one with a
+/// neighbour.
 fn sides() -> [Vec<TestResult>; 2] {
     let kinds = fixture::tests();
     let kinds: Vec<&TestResult> = ["SRV-QUERY1", "TP-LIGHT"]
@@ -238,12 +320,20 @@ fn sides() -> [Vec<TestResult>; 2] {
         let mut add = |kind: &TestResult, jobs: u32, base: f64, ratio: f64, verdict: &Verdict| {
             for (side, value) in [(&mut a, base), (&mut b, base * ratio * noise)] {
                 let seq = side.len() as u32 + 1;
-                let test = TestResult { seq, jobs, kpm_value: Some(value), verdict: verdict.clone(), ..kind.clone() };
+                let test = TestResult {
+                    seq,
+                    jobs,
+                    kpm_value: Some(value),
+                    verdict: verdict.clone(),
+                    ..kind.clone()
+                };
                 side.push(test);
             }
         };
-        let (valid, foreign) =
-            (Verdict::from_reasons(Vec::new()), judged(Status::Conditional, ReasonCode::ForeignLoad));
+        let (valid, foreign) = (
+            Verdict::from_reasons(Vec::new()),
+            judged(Status::Conditional, ReasonCode::ForeignLoad),
+        );
         let neighbour = if block % 4 == 0 { &foreign } else { &valid };
         add(kinds[0], 1, 10_000.0, 1.2, &valid);
         add(kinds[0], 2, 20_000.0, 1.002, neighbour);
@@ -255,7 +345,8 @@ fn sides() -> [Vec<TestResult>; 2] {
 
 pub fn input() -> Input {
     let run = |id: i64, side: &str, set: &str| {
-        let labels = fixture::map([("campaign", "2026-03-02T20:15:00Z"), ("side", side), ("set", set)]);
+        let labels =
+            fixture::map([("campaign", "2026-03-02T20:15:00Z"), ("side", side), ("set", set)]);
         let plan = serde_json::json!({ "margin": 0.03 });
         RunRecord { id, name: Some(format!("cache-{side}")), labels, plan, ..fixture::run() }
     };
@@ -263,7 +354,12 @@ pub fn input() -> Input {
     runs[1].disclosure.set("settings", "shared_buffers", "512MB");
     let tests = sides().map(|tests| tests.into_iter().map(Test::from).collect());
     let runs = runs.into_iter().zip(tests).map(|(run, tests)| RunTests { run, tests });
-    Input { runs: runs.collect(), fail_below: 0.05, catalog: Catalog::embedded().unwrap(), ..Input::default() }
+    Input {
+        runs: runs.collect(),
+        fail_below: 0.05,
+        catalog: Catalog::embedded().unwrap(),
+        ..Input::default()
+    }
 }
 
 fn format(name: &str) -> &'static dyn Format {

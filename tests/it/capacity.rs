@@ -17,7 +17,8 @@ use crate::support::{Desk, Done, finished};
 const LIGHT: &str = "TP-LIGHT 900 tps update_pct=20 p99<5ms";
 const QUERY: &str = "SRV-QUERY1 70000 qps";
 
-/// The run of the fixture beside one with a third of its figures and a quarter of its cores; prices of both.
+/// The run of the fixture beside one with a third of its figures and a quarter of its cores; prices
+/// of both.
 fn two_platforms() -> Input {
     let third = |mut test: TestResult| {
         test.kpm_value = test.kpm_value.map(|value| value / 3.0);
@@ -27,8 +28,11 @@ fn two_platforms() -> Input {
     (other.run.id, other.run.name) = (8, Some("other".into()));
     other.run.disclosure.set("hardware", "cores", "1");
     let text = std::fs::read_to_string("examples/prices/exadata-x2-2-dbserver.toml").unwrap();
-    let price =
-        |name: &str, cores| PriceList { platform: Some(name.into()), cores, ..PriceList::parse(&text).unwrap() };
+    let price = |name: &str, cores| PriceList {
+        platform: Some(name.into()),
+        cores,
+        ..PriceList::parse(&text).unwrap()
+    };
     let mut input = input();
     input.runs.push(other);
     let needs = [LIGHT, QUERY].map(|need| Need::parse(need).unwrap()).to_vec();
@@ -59,10 +63,16 @@ fn the_answer_in_every_form_is_as_it_was_read() {
 fn of_published_platforms_the_smallest_that_fits_is_found_as_printed() {
     let mut input = published_runs(&["dl380-bm", "ibm-e870"]);
     let is_heap = |test: &Test| test.params().get("org").is_some_and(|org| org == "heap");
-    let is_rate = |test: &&Test| test.workload() == "SRV-QUERY1" && test.kpm_value().is_some() && is_heap(test);
+    let is_rate = |test: &&Test| {
+        test.workload() == "SRV-QUERY1" && test.kpm_value().is_some() && is_heap(test)
+    };
     let unit = input.runs[0].tests.iter().find(is_rate).unwrap().kpm().unit.clone();
     let most = |data: &RunTests| {
-        let valid = data.tests.iter().filter(is_rate).filter(|test| test.status() == dbdyno::model::Status::Valid);
+        let valid = data
+            .tests
+            .iter()
+            .filter(is_rate)
+            .filter(|test| test.status() == dbdyno::model::Status::Valid);
         valid.filter(|test| test.kpm().unit == unit).filter_map(Test::kpm_value).fold(0.0, f64::max)
     };
     let rates: Vec<f64> = input.runs.iter().map(most).collect();
@@ -79,7 +89,8 @@ fn of_published_platforms_the_smallest_that_fits_is_found_as_printed() {
     );
     assert!(both["platforms"][0]["needs"][0]["drive"] == "database");
     input.needs[0].params.clear();
-    let several = CapacityReport.build(&input).data.unwrap()["platforms"][0]["needs"][0]["why"].take();
+    let several =
+        CapacityReport.build(&input).data.unwrap()["platforms"][0]["needs"][0]["why"].take();
     assert!(several.as_str().unwrap().contains("several parameters"), "{several}");
     let more = ask(rates[0].max(rates[1]), &mut input);
     let fitting = usize::from(rates[1] > rates[0]);
@@ -108,13 +119,20 @@ fn capacity(desk: &Desk, needs: &[&str], line: &str) -> Done {
 fn the_exit_code_tells_whether_it_fits() {
     let desk = desk();
     let done = capacity(&desk, &[LIGHT, QUERY], "--format json").ok().json();
-    assert_eq!((&done["platforms"][0]["outcome"], &done["smallest"]), (&"fits".into(), &json!(["a"])));
+    assert_eq!(
+        (&done["platforms"][0]["outcome"], &done["smallest"]),
+        (&"fits".into(), &json!(["a"]))
+    );
     assert_eq!(done["platforms"][0]["needs"][0]["jobs"], 2, "{done:#}");
     let alias = capacity(&desk, &["T611 70000 qps"], "--format json").ok().json();
     assert_eq!(alias["needs"][0]["workload"], "SRV-QUERY1");
     // SRV-QUERY1 reached more, but only conditionally.
     let open = capacity(&desk, &["SRV-QUERY1 160500 qps"], "");
-    assert!(open.fails(1, &["--need", "a: not covered by what was measured"]).stdout.contains("conditional"));
+    assert!(
+        open.fails(1, &["--need", "a: not covered by what was measured"])
+            .stdout
+            .contains("conditional")
+    );
     let file = desk.path("needs.toml");
     let text = "[[need]]\nworkload = \"TP-LIGHT\"\nrate = 100\nunit = \"tps\"\nparams = { update_pct = 50 }\n";
     std::fs::write(&file, text).unwrap();
@@ -132,7 +150,10 @@ fn a_bad_need_is_one_line() {
         ("", &["--need", "is not a need", "write WORKLOAD RATE UNIT"][..]),
         ("TP-LIGHT many tps", &["'many' is not a rate"]),
         ("TP-LIGTH 9 tps", &["--need", "TP-LIGTH", "did you mean TP-LIGHT"]),
-        ("TP-LIGHT 9 tps updte_pct=4", &["TP-LIGHT has no parameter 'updte_pct'", "show workload TP-LIGHT"]),
+        (
+            "TP-LIGHT 9 tps updte_pct=4",
+            &["TP-LIGHT has no parameter 'updte_pct'", "show workload TP-LIGHT"],
+        ),
         ("TP-LIGHT 9 tps p98<5ms", &["not a valid promise"]),
         ("\u{1b}[2J 9 tps", &["unknown workload"]),
     ] {

@@ -3,7 +3,9 @@
 use dbdyno::catalog::Catalog;
 use dbdyno::engine;
 use dbdyno::error::Error;
-use dbdyno::fit::cache::{CACHED_SHARE, NOT_CACHED_FACTOR, big_bytes, cache_warning, least_gb, most_gb, small_bytes};
+use dbdyno::fit::cache::{
+    CACHED_SHARE, NOT_CACHED_FACTOR, big_bytes, cache_warning, least_gb, most_gb, small_bytes,
+};
 use dbdyno::model::{Capabilities, Claim, Drive, Part, Placeholder, Plan, Workload};
 use dbdyno::plan::{self, Request};
 
@@ -41,7 +43,13 @@ fn request(engine: &str, capabilities: Capabilities) -> Request {
     Request { jobs: Some("1,2,cores".parse().unwrap()), ..Request::new(engine, capabilities, 4) }
 }
 
-fn plan_one(catalog: &Catalog, engine: &str, of: Capabilities, id: &str, drive: Drive) -> Result<Plan, Error> {
+fn plan_one(
+    catalog: &Catalog,
+    engine: &str,
+    of: Capabilities,
+    id: &str,
+    drive: Drive,
+) -> Result<Plan, Error> {
     let drive = Some(drive);
     plan::build(catalog, &Request { workloads: vec![id.into()], drive, ..request(engine, of) })
 }
@@ -58,11 +66,15 @@ fn every_workload_plans_on_every_engine_or_says_why_not() {
     let mut wrong = Vec::new();
     for (engine, capabilities) in engines() {
         for workload in catalog.workloads() {
-            let results =
-                capabilities.drives.iter().map(|drive| plan_one(&catalog, engine, capabilities, &workload.id, *drive));
-            let failures: Vec<_> = results.filter_map(Result::err).map(|error| error.to_string()).collect();
+            let results = capabilities
+                .drives
+                .iter()
+                .map(|drive| plan_one(&catalog, engine, capabilities, &workload.id, *drive));
+            let failures: Vec<_> =
+                results.filter_map(Result::err).map(|error| error.to_string()).collect();
             let broken = failures.iter().any(|text| !text.contains("cannot run on"));
-            let nowhere = failures.len() == capabilities.drives.len() && !workload.unsupported.contains_key(engine);
+            let nowhere = failures.len() == capabilities.drives.len()
+                && !workload.unsupported.contains_key(engine);
             if broken || (nowhere && workload.parts.is_empty()) {
                 wrong.push(format!("{engine} {}: {}", workload.id, failures.join(" / ")));
             }
@@ -78,7 +90,11 @@ fn every_part_of_a_mix_that_reads_tables_claims_its_rows() {
     for part in catalog.workloads().flat_map(|workload| &workload.parts) {
         let workload = &catalog.find(&part.workload).unwrap().entry.workload;
         if workload.group != "CPU" {
-            assert!(workload.contract.iter().any(|claim| claim.what == "rows"), "{} claims no rows", workload.id);
+            assert!(
+                workload.contract.iter().any(|claim| claim.what == "rows"),
+                "{} claims no rows",
+                workload.id
+            );
             judged += 1;
         }
     }
@@ -119,15 +135,22 @@ fn whatever_commits_claims_that_its_commits_were_waited_for() {
 fn the_rows_of_a_nested_loop_join_are_different_ones() {
     let (desk, server) = (Desk::new(), Server::shared());
     server.create_user("joiner", "pale-cedar-9", true);
-    let mut load = desk.command(&format!("load {} --size 0.1 --workload DA-JOIN-LOOP --quiet", server.url("joiner")));
+    let mut load = desk.command(&format!(
+        "load {} --size 0.1 --workload DA-JOIN-LOOP --quiet",
+        server.url("joiner")
+    ));
     load.env("PGPASSWORD", "pale-cedar-9");
     finished(load, "load").ok();
     let [(engine, capabilities), ..] = engines();
     let workloads = vec!["DA-JOIN-LOOP".to_string()];
     let request = Request { workloads, size_gb: Some(0.1), ..request(engine, capabilities) };
     let plan = plan::build(&catalog(), &request).unwrap();
-    let join =
-        plan.selections[0].parts[0].answer_step.as_ref().unwrap().sql.replace("count(*)", "count(distinct b.id)");
+    let join = plan.selections[0].parts[0]
+        .answer_step
+        .as_ref()
+        .unwrap()
+        .sql
+        .replace("count(*)", "count(distinct b.id)");
     let found = server.admin("joiner").query(&join, &[7]).unwrap();
     assert_eq!(found.get(0, "n"), Some("8000"), "{join}");
 }
@@ -138,10 +161,14 @@ fn the_join_buffer_of_mariadb_grows_with_the_small_table() {
     let [_, _, (engine, capabilities)] = engines();
     for (size_gb, rows) in [(32.0, "1000000"), (512.0, "16000000")] {
         let workloads = vec!["DA-JOIN-HASH".to_string()];
-        let request = Request { workloads, size_gb: Some(size_gb), ..request(engine, capabilities) };
+        let request =
+            Request { workloads, size_gb: Some(size_gb), ..request(engine, capabilities) };
         let plan = plan::build(&catalog, &request).unwrap();
         let session = plan.selections[0].parts[0].session.join(";");
-        assert!(session.contains(&format!("join_buffer_size = least(greatest({rows} * 100,")), "{session}");
+        assert!(
+            session.contains(&format!("join_buffer_size = least(greatest({rows} * 100,")),
+            "{session}"
+        );
     }
 }
 
@@ -150,8 +177,13 @@ fn every_suite_plans_on_every_engine() {
     let catalog = catalog();
     for (engine, capabilities) in engines() {
         for suite in catalog.suites() {
-            let request = Request { suites: vec![suite.id.clone()], jobs: None, ..request(engine, capabilities) };
-            let plan = plan::build(&catalog, &request).unwrap_or_else(|error| panic!("{engine} {}: {error}", suite.id));
+            let request = Request {
+                suites: vec![suite.id.clone()],
+                jobs: None,
+                ..request(engine, capabilities)
+            };
+            let plan = plan::build(&catalog, &request)
+                .unwrap_or_else(|error| panic!("{engine} {}: {error}", suite.id));
             assert!(!plan.selections.is_empty());
             let tests = catalog.suite_tests(suite).unwrap();
             assert_eq!(plan.selections.len() + plan.left_out.len(), tests.len());
@@ -168,29 +200,43 @@ fn a_profiles_cache_is_that_of_its_engines() {
             profile.settings[engine][name].trim_end_matches(unit).parse::<f64>().ok()
         };
         assert_eq!(setting("postgres", "shared_buffers", "MB"), profile.cache_mb, "{}", profile.id);
-        assert_eq!(setting("mariadb", "innodb_buffer_pool_size", "M"), profile.cache_mb, "{}", profile.id);
+        assert_eq!(
+            setting("mariadb", "innodb_buffer_pool_size", "M"),
+            profile.cache_mb,
+            "{}",
+            profile.id
+        );
         // The smallest has a quarter, which holds the small table of the suites.
         let share = profile.cache_mb.unwrap() / if profile.id == "XS" { 4.0 } else { 8.0 };
         assert_eq!(profile.cache_bytes("sqlite"), Some(share.floor() * MIB), "{}", profile.id);
     }
 }
 
-/// Where a profile's own size breaks a rule, the table of sizes or the engine's file says which sizes keep it.
+/// Where a profile's own size breaks a rule, the table of sizes or the engine's file says which
+/// sizes keep it.
 #[test]
 fn every_profile_keeps_both_rules_on_every_engine_at_its_size_or_says_at_which() {
     for profile in catalog().profiles() {
         for engine in profile.settings.keys() {
-            let of = |name: &str| std::fs::read_to_string(format!("catalog/profiles/{name}.toml")).unwrap();
+            let of = |name: &str| {
+                std::fs::read_to_string(format!("catalog/profiles/{name}.toml")).unwrap()
+            };
             let text = of("sizes") + &of(engine);
             let cache = profile.cache_bytes(engine).unwrap();
             let place = format!("{} on {engine}", profile.id);
             if small_bytes(profile.size_gb) > cache * CACHED_SHARE {
-                assert!(text.contains(&format!("--size {} or less", most_gb(cache).unwrap())), "{place}");
+                assert!(
+                    text.contains(&format!("--size {} or less", most_gb(cache).unwrap())),
+                    "{place}"
+                );
             }
             if big_bytes(profile.size_gb) < cache * NOT_CACHED_FACTOR {
                 let most = profile.settings.keys().filter_map(|engine| profile.cache_bytes(engine));
                 let least_gb = least_gb(most.fold(0.0, f64::max));
-                assert!(text.contains(&format!("--size {least_gb} or more")), "{place}: {least_gb}");
+                assert!(
+                    text.contains(&format!("--size {least_gb} or more")),
+                    "{place}: {least_gb}"
+                );
             }
         }
     }
@@ -202,7 +248,11 @@ fn the_notebooks_small_table_lies_in_the_cache_of_a_server() {
     for profile in catalog.profiles() {
         for engine in ["postgres", "mariadb"] {
             let cache = profile.cache_bytes(engine).unwrap();
-            assert!(small_bytes(profile.size_gb) <= cache * CACHED_SHARE, "{} on {engine}", profile.id);
+            assert!(
+                small_bytes(profile.size_gb) <= cache * CACHED_SHARE,
+                "{} on {engine}",
+                profile.id
+            );
         }
     }
 }
@@ -220,7 +270,13 @@ fn no_suite_of_ours_makes_its_own_conditions_impossible() {
             };
             let plan = plan::build(&catalog, &request).unwrap();
             let cache = profile.cache_bytes(engine.name()).unwrap();
-            assert_eq!(cache_warning(&plan, cache, &profile.id, "another"), None, "{} on {}", suite.id, engine.name());
+            assert_eq!(
+                cache_warning(&plan, cache, &profile.id, "another"),
+                None,
+                "{} on {}",
+                suite.id,
+                engine.name()
+            );
         }
     }
 }

@@ -1,4 +1,5 @@
-//! A headless Chromium, driven by its DevTools protocol over pipes: JSON texts that end with a zero byte.
+//! A headless Chromium, driven by its DevTools protocol over pipes: JSON texts that end with a zero
+//! byte.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -27,7 +28,8 @@ pub struct View {
 pub const DESKTOP: View = View { width: 1280, height: 900, is_mobile: false, scheme: "light" };
 pub const PHONE: View = View { width: 360, height: 740, is_mobile: true, scheme: "light" };
 
-/// What the browser says; an error if it says nothing for too long, as after its page's process has crashed.
+/// What the browser says; an error if it says nothing for too long, as after its page's process has
+/// crashed.
 struct Patient(ChildStdout);
 
 impl Read for Patient {
@@ -35,7 +37,10 @@ impl Read for Patient {
         let mut heard = [PollFd::new(&self.0, PollFlags::IN)];
         let patience = Timespec::try_from(PATIENCE).unwrap();
         match retry_on_intr(|| poll(&mut heard, Some(&patience)))? {
-            0 => Err(std::io::Error::new(std::io::ErrorKind::TimedOut, "the browser does not answer")),
+            0 => Err(std::io::Error::new(
+                std::io::ErrorKind::TimedOut,
+                "the browser does not answer",
+            )),
             _ => self.0.read(buffer),
         }
     }
@@ -65,21 +70,39 @@ impl Browser {
     pub fn online() -> Browser {
         let profile = crate::support::directory();
         // The protocol is spoken over the file descriptors 3 and 4.
-        let line = format!("exec chromium {FLAGS} --user-data-dir={} about:blank 3<&0 4>&1", profile.path().display());
+        let line = format!(
+            "exec chromium {FLAGS} --user-data-dir={} about:blank 3<&0 4>&1",
+            profile.path().display()
+        );
         let mut command = Command::new("sh");
-        command.args(["-c", &line]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        command
+            .args(["-c", &line])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
-        let (to, from) = (child.stdin.take().unwrap(), BufReader::new(Patient(child.stdout.take().unwrap())));
-        let mut browser = Browser { child, to, from, session: None, calls: 0, events: Vec::new(), _profile: profile };
+        let (to, from) =
+            (child.stdin.take().unwrap(), BufReader::new(Patient(child.stdout.take().unwrap())));
+        let mut browser = Browser {
+            child,
+            to,
+            from,
+            session: None,
+            calls: 0,
+            events: Vec::new(),
+            _profile: profile,
+        };
         browser.attach();
         browser
     }
 
     fn attach(&mut self) {
         let targets = self.call("Target.getTargets", json!({}))["targetInfos"].clone();
-        let page = targets.as_array().unwrap().iter().find(|target| target["type"] == "page").unwrap();
+        let page =
+            targets.as_array().unwrap().iter().find(|target| target["type"] == "page").unwrap();
         let to = json!({"targetId": page["targetId"], "flatten": true});
-        self.session = Some(self.call("Target.attachToTarget", to)["sessionId"].as_str().unwrap().to_string());
+        self.session =
+            Some(self.call("Target.attachToTarget", to)["sessionId"].as_str().unwrap().to_string());
         for domain in ["Page", "Runtime", "Log", "Network"] {
             self.call(&format!("{domain}.enable"), json!({}));
         }
@@ -107,7 +130,10 @@ impl Browser {
     fn read(&mut self) -> Value {
         let mut text = Vec::new();
         let read = self.from.read_until(0, &mut text).unwrap();
-        assert!(read > 0, "the browser ended (is chromium installed? see scripts/test-dependencies.sh)");
+        assert!(
+            read > 0,
+            "the browser ended (is chromium installed? see scripts/test-dependencies.sh)"
+        );
         text.pop();
         serde_json::from_slice(&text).unwrap()
     }
@@ -120,8 +146,7 @@ impl Browser {
 
     /// Opens a page and waits until it is loaded.
     pub fn open_url(&mut self, url: &str, view: View) {
-        let metrics =
-            json!({"width": view.width, "height": view.height, "deviceScaleFactor": 1, "mobile": view.is_mobile});
+        let metrics = json!({"width": view.width, "height": view.height, "deviceScaleFactor": 1, "mobile": view.is_mobile});
         self.call("Emulation.setDeviceMetricsOverride", metrics);
         let scheme = json!([{"name": "prefers-color-scheme", "value": view.scheme}]);
         self.call("Emulation.setEmulatedMedia", json!({"features": scheme}));
@@ -148,19 +173,26 @@ impl Browser {
 
     /// A whole number that an expression gives.
     pub fn count(&mut self, expression: &str) -> i64 {
-        self.evaluate(expression).as_i64().unwrap_or_else(|| panic!("{expression} is not a whole number"))
+        self.evaluate(expression)
+            .as_i64()
+            .unwrap_or_else(|| panic!("{expression} is not a whole number"))
     }
 
     /// Everything written to the console, thrown or complained about since the page was opened.
     pub fn complaints(&self) -> Vec<&Value> {
         let loud = ["Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded"];
-        self.events.iter().filter(|event| loud.iter().any(|method| event["method"] == *method)).collect()
+        self.events
+            .iter()
+            .filter(|event| loud.iter().any(|method| event["method"] == *method))
+            .collect()
     }
 
     /// Addresses asked for since the page was opened.
     pub fn requests(&self) -> Vec<String> {
-        let sent = self.events.iter().filter(|event| event["method"] == "Network.requestWillBeSent");
-        sent.map(|event| event["params"]["request"]["url"].as_str().unwrap_or_default().to_string()).collect()
+        let sent =
+            self.events.iter().filter(|event| event["method"] == "Network.requestWillBeSent");
+        sent.map(|event| event["params"]["request"]["url"].as_str().unwrap_or_default().to_string())
+            .collect()
     }
 }
 

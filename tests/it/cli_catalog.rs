@@ -6,7 +6,9 @@ use std::process::Child;
 
 use rustix::process::Signal;
 
-use crate::support::{Desk, PRIVATE, TINY, assert_run_schema, column, cpu_s, mistakes, signal, try_session_of, until};
+use crate::support::{
+    Desk, PRIVATE, TINY, assert_run_schema, column, cpu_s, mistakes, signal, try_session_of, until,
+};
 
 /// One workload that works, one whose statement is wrong, one that fails in some ops.
 const GROUP: &str = r#"
@@ -86,7 +88,11 @@ fn a_failing_test_does_not_end_the_run() {
         let good: Vec<_> = tests.iter().filter(|test| test["workload"] == "OWN-REGION").collect();
         assert!(bad.len() == 1 && good.len() == 2, "a hopeless ramp is not climbed: {tests:#?}");
         assert_eq!(bad[0]["verdict"]["status"], "invalid");
-        assert!(bad[0]["first_error"].as_str().unwrap().contains("there_is_no_such_table"), "{:#}", bad[0]);
+        assert!(
+            bad[0]["first_error"].as_str().unwrap().contains("there_is_no_such_table"),
+            "{:#}",
+            bad[0]
+        );
         assert!(good.iter().all(|test| test["ops"].as_u64().unwrap() > 0));
         let strict = desk.run(&format!("{line} --strict"));
         assert_eq!(strict.code, Some(1), "{strict:#?}");
@@ -99,11 +105,20 @@ fn a_wrong_answer_is_found_before_anything_is_timed() {
     let own = catalogue(&desk, &GROUP.replace("n = 25", "n = 26"), SQL);
     let option = format!("--catalog {} --size 0.01 --workload OWN-REGION", own.display());
     let verified = desk.run(&format!("verify {option} --quiet")).fails(1, &["verify"]);
-    assert!(verified.stdout.contains("WRONG") && verified.stdout.contains("expected 26"), "{}", verified.stdout);
-    let run = desk.run(&format!("run {option} --jobs 1 --warmup 0 --duration 300ms --quiet --format json")).ok();
+    assert!(
+        verified.stdout.contains("WRONG") && verified.stdout.contains("expected 26"),
+        "{}",
+        verified.stdout
+    );
+    let run = desk
+        .run(&format!("run {option} --jobs 1 --warmup 0 --duration 300ms --quiet --format json"))
+        .ok();
     let test = &run.json()["tests"][0];
     assert_eq!(test["verdict"]["status"], "invalid");
-    assert!(test["first_error"].as_str().unwrap().contains("expected 26") && test["ops"] == 0, "{test:#}");
+    assert!(
+        test["first_error"].as_str().unwrap().contains("expected 26") && test["ops"] == 0,
+        "{test:#}"
+    );
 }
 
 /// True while the private PostgreSQL server of a desk runs a statement like this, but ours.
@@ -127,17 +142,29 @@ impl Drop for Ending {
 
 #[test]
 fn an_interrupt_does_not_wait_for_an_answer_that_never_comes() {
-    let numbers = "with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n > 0)";
+    let numbers =
+        "with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n > 0)";
     let desk = Desk::new();
     let toml = GROUP.replace("n = 25", "n = 0").replace("key = 7", "key = 1");
-    let sql = SQL.replace("select count(*) n from {{small}}", &format!("{numbers} select count(*) n from numbers"));
+    let sql = SQL.replace(
+        "select count(*) n from {{small}}",
+        &format!("{numbers} select count(*) n from numbers"),
+    );
     let own = catalogue(&desk, &toml, &sql.replace("key25 = :key", "n < :key"));
-    for (command, target) in [("verify", "sqlite"), ("verify", "postgres"), ("run", "sqlite"), ("run", "postgres")] {
-        let line = format!("{command} {target} --catalog {} --size 0.01 --workload OWN-REGION", own.display());
+    for (command, target) in
+        [("verify", "sqlite"), ("verify", "postgres"), ("run", "sqlite"), ("run", "postgres")]
+    {
+        let line = format!(
+            "{command} {target} --catalog {} --size 0.01 --workload OWN-REGION",
+            own.display()
+        );
         let mut program = Ending(desk.spawn(&line));
         let run = &mut program.0;
         let mut said = BufReader::new(run.stderr.take().unwrap()).lines();
-        assert!(said.any(|line| line.unwrap().ends_with("verified")), "the table is there, its answer comes next");
+        assert!(
+            said.any(|line| line.unwrap().ends_with("verified")),
+            "the table is there, its answer comes next"
+        );
         let used_s = cpu_s(run.id()).unwrap();
         until("the answer is being looked for", || match target {
             "sqlite" => cpu_s(run.id()).unwrap() > used_s + 1.0,
@@ -149,7 +176,10 @@ fn an_interrupt_does_not_wait_for_an_answer_that_never_comes() {
         assert_eq!(desk.data_entries(), Vec::<String>::new());
         if command == "run" {
             let document = desk.run("runs show last --format json").ok().json();
-            assert_eq!((&document["status"], &document["tests"]), (&"interrupted".into(), &serde_json::json!([])));
+            assert_eq!(
+                (&document["status"], &document["tests"]),
+                (&"interrupted".into(), &serde_json::json!([]))
+            );
         }
     }
 }
@@ -170,7 +200,8 @@ fn a_counter_or_setting_that_cannot_be_read_is_said_once() {
 }
 
 #[test]
-fn snapshots_of_a_servers_own_repository_are_taken_around_each_test_and_what_must_be_licensed_is_told() {
+fn snapshots_of_a_servers_own_repository_are_taken_around_each_test_and_what_must_be_licensed_is_told()
+ {
     let desk = Desk::new();
     let own = catalogue(&desk, GROUP, SQL);
     let probes = "-- name: repository.awr\nselect 1\n\n-- name: repository.awr.last\nselect 40 + 2\n\n\
@@ -178,7 +209,9 @@ fn snapshots_of_a_servers_own_repository_are_taken_around_each_test_and_what_mus
                   -- name: repository.statspack\nselect 1\n\n-- name: repository.statspack.last\nselect n from nowhere\n";
     let licence = "\n[[licence]]\noption = \"Rows\"\nparams = { org = \"other|default\" }\n";
     let engine = std::fs::read_to_string("catalog/engines/sqlite.toml").unwrap() + licence;
-    for (folder, file, text) in [("probes", "sqlite.sql", probes), ("engines", "sqlite.toml", &engine)] {
+    for (folder, file, text) in
+        [("probes", "sqlite.sql", probes), ("engines", "sqlite.toml", &engine)]
+    {
         std::fs::create_dir(own.join(folder)).unwrap();
         std::fs::write(own.join(folder).join(file), text).unwrap();
     }
@@ -187,16 +220,24 @@ fn snapshots_of_a_servers_own_repository_are_taken_around_each_test_and_what_mus
     desk.run(&format!("run {line} {run} --statspack")).ok();
     let document = desk.run("runs show last --format json").ok().json();
     assert_run_schema(&document);
-    assert_eq!(document["disclosure"]["database"]["licence_awr"], "Own Pack: licensed, as stated by --awr");
+    assert_eq!(
+        document["disclosure"]["database"]["licence_awr"],
+        "Own Pack: licensed, as stated by --awr"
+    );
     for test in document["tests"].as_array().unwrap() {
         let kept = &test["server_log"]["repositories"];
         assert_eq!(kept[0], serde_json::json!({ "repository": "awr", "begin": "42", "end": "42" }));
         assert!(kept[1]["missing"].as_str().unwrap().contains("no such table: nowhere"), "{kept}");
     }
     let page = desk.run("report test last:1").ok().stdout;
-    assert!(page.contains("Snapshots of the repository awr: 42 before the test, 42 after it"), "{page}");
+    assert!(
+        page.contains("Snapshots of the repository awr: 42 before the test, 42 after it"),
+        "{page}"
+    );
     desk.run(&format!("run {TINY} --awr")).fails(2, &["--awr", "SQLite has no such repository"]);
-    let told = |workload: &str| desk.run(&format!("check {}", line.replace("OWN-REGION", workload))).ok().stdout;
+    let told = |workload: &str| {
+        desk.run(&format!("check {}", line.replace("OWN-REGION", workload))).ok().stdout
+    };
     assert!(!told("OWN-REGION").contains("licence:"), "no test has such a parameter");
     assert!(told("SRV-QUERY1").contains("licence: org=default needs the option Rows"));
 }

@@ -6,7 +6,8 @@ use dbdyno::store::Store;
 use crate::fixture;
 use crate::support::Desk;
 
-/// A results file with the runs `base`, `same`, and `slow`: another setting, and SRV-QUERY1 at 60 % of its speed.
+/// A results file with the runs `base`, `same`, and `slow`: another setting, and SRV-QUERY1 at 60 %
+/// of its speed.
 fn desk() -> Desk {
     let desk = Desk::new();
     let mut store = Store::open(&desk.path("results.db")).unwrap();
@@ -34,9 +35,23 @@ fn two_equal_runs_differ_by_nothing() {
     let said = |row: &serde_json::Value| if is_open(row) { "undecided" } else { "~" };
     assert!(kpms.len() > 8 && kpms.iter().all(|row| row["difference"] == said(row)), "{kpms:#?}");
     let open: Vec<_> = kpms.iter().filter(|row| is_open(row)).collect();
-    assert!(open.len() < kpms.len() / 2 && open.iter().all(|row| row["undecided"].is_string()), "{open:#?}");
+    assert!(
+        open.len() < kpms.len() / 2 && open.iter().all(|row| row["undecided"].is_string()),
+        "{open:#?}"
+    );
     assert_eq!(done["disclosure_differences"], serde_json::json!([]));
-    let fields = ["workload", "params", "kind", "base", "other", "ratio", "low", "high", "difference", "verdict"];
+    let fields = [
+        "workload",
+        "params",
+        "kind",
+        "base",
+        "other",
+        "ratio",
+        "low",
+        "high",
+        "difference",
+        "verdict",
+    ];
     assert!(fields.iter().all(|field| kpms[0].get(field).is_some()), "{}", kpms[0]);
     assert!(kpms[0]["low"].as_f64() < Some(1.0) && kpms[0]["high"].as_f64() > Some(1.0));
 }
@@ -47,14 +62,22 @@ fn a_changed_setting_is_found_with_the_groups_that_it_touches() {
     let done = desk.run("compare base slow --format json").ok().json();
     let differences = done["disclosure_differences"].as_array().unwrap();
     assert_eq!(differences.len(), 1, "{differences:#?}");
-    assert_eq!((&differences[0]["fact"], &differences[0]["other"]), (&"fsync".into(), &"off".into()));
+    assert_eq!(
+        (&differences[0]["fact"], &differences[0]["other"]),
+        (&"fsync".into(), &"off".into())
+    );
     let touches = differences[0]["touches"].as_array().unwrap();
     assert!(touches.contains(&"LGWR".into()) && !touches.contains(&"CPU".into()), "{touches:?}");
     let text = desk.run("compare base slow same").ok().stdout;
-    assert!(text.contains("SRV-QUERY1") && text.contains("worse") && text.contains("fsync"), "{text}");
+    assert!(
+        text.contains("SRV-QUERY1") && text.contains("worse") && text.contains("fsync"),
+        "{text}"
+    );
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     let heads: Vec<&str> = text.lines().filter(|line| line.starts_with("Workload ")).collect();
-    let has = |head: &str| ["Unit", "Other", "Ratio", "Difference"].iter().all(|column| head.contains(column));
+    let has = |head: &str| {
+        ["Unit", "Other", "Ratio", "Difference"].iter().all(|column| head.contains(column))
+    };
     assert!(!heads.is_empty() && heads.iter().all(|head| has(head)), "{text}");
 }
 
@@ -73,18 +96,35 @@ fn measured_runs_of_one_platform_have_no_differences_and_a_setting_is_found() {
     assert_eq!(same["disclosure_differences"], serde_json::json!([]));
     for kpm in same["kpms"].as_array().unwrap() {
         let undecided = (&kpm["low"], &kpm["difference"], &kpm["undecided"]);
-        assert_eq!(undecided, (&serde_json::Value::Null, &"undecided".into(), &short().into()), "{kpm}");
+        assert_eq!(
+            undecided,
+            (&serde_json::Value::Null, &"undecided".into(), &short().into()),
+            "{kpm}"
+        );
     }
     // Whatever two short windows say, it fails nothing; the line says so.
     let file = desk.path("undecided.xml");
     let done = desk.run(&format!("compare a c --fail-below 0% --junit {}", file.display())).ok();
-    assert!(done.stderr.contains("2 of 2 figures are undecided") && done.stderr.contains(short()), "{}", done.stderr);
+    assert!(
+        done.stderr.contains("2 of 2 figures are undecided") && done.stderr.contains(short()),
+        "{}",
+        done.stderr
+    );
     let xml = std::fs::read_to_string(&file).unwrap();
-    assert!(xml.contains("skipped=\"2\"") && xml.contains("failures=\"0\"") && xml.contains(short()), "{xml}");
+    assert!(
+        xml.contains("skipped=\"2\"") && xml.contains("failures=\"0\"") && xml.contains(short()),
+        "{xml}"
+    );
     let other = desk.run("compare a c --format json").ok().json();
     let differences = other["disclosure_differences"].as_array().unwrap();
-    assert!(!differences.is_empty() && differences.iter().all(|one| one["section"] == "settings"), "{differences:?}");
-    assert!(differences.iter().any(|one| one["fact"].as_str().unwrap().contains("cache")), "{differences:?}");
+    assert!(
+        !differences.is_empty() && differences.iter().all(|one| one["section"] == "settings"),
+        "{differences:?}"
+    );
+    assert!(
+        differences.iter().any(|one| one["fact"].as_str().unwrap().contains("cache")),
+        "{differences:?}"
+    );
 }
 
 #[test]
@@ -129,9 +169,15 @@ fn a_failure_says_in_its_line_what_is_undecided() {
     }
     let file = desk.path("short.xml");
     let done = desk.run(&format!("compare base short --fail-below 5% --junit {}", file.display()));
-    done.fails(1, &["2 figures are worse", "2 of 14 figures are undecided, first SRV-SCAN", short()]);
+    done.fails(
+        1,
+        &["2 figures are worse", "2 of 14 figures are undecided, first SRV-SCAN", short()],
+    );
     let xml = std::fs::read_to_string(&file).unwrap();
-    assert!(xml.contains("failures=\"2\"") && xml.contains("skipped message=\"undecided: x1.000"), "{xml}");
+    assert!(
+        xml.contains("failures=\"2\"") && xml.contains("skipped message=\"undecided: x1.000"),
+        "{xml}"
+    );
 }
 
 #[test]
@@ -140,22 +186,38 @@ fn a_figure_that_is_gone_fails_and_so_does_a_comparison_of_nothing() {
     let mut store = Store::open(&desk.path("results.db")).unwrap();
     let mut add = |name: &str, change: &dyn Fn(TestResult) -> Option<TestResult>| {
         let id = store.begin_run(&RunRecord { name: Some(name.into()), ..fixture::run() }).unwrap();
-        fixture::tests().into_iter().filter_map(change).for_each(|test| store.save_test(id, &test).unwrap());
+        fixture::tests()
+            .into_iter()
+            .filter_map(change)
+            .for_each(|test| store.save_test(id, &test).unwrap());
     };
     let is_query = |test: &TestResult| test.workload == "SRV-QUERY1";
-    add("failed", &|test| Some(if is_query(&test) { TestResult { kpm_value: None, ..test } } else { test }));
-    add("stuck", &|test| Some(if is_query(&test) { TestResult { kpm_value: Some(0.0), ..test } } else { test }));
+    add("failed", &|test| {
+        Some(if is_query(&test) { TestResult { kpm_value: None, ..test } } else { test })
+    });
+    add("stuck", &|test| {
+        Some(if is_query(&test) { TestResult { kpm_value: Some(0.0), ..test } } else { test })
+    });
     add("fewer", &|test| (!is_query(&test)).then_some(test));
     add("foreign", &|test| Some(TestResult { workload: format!("MY-{}", test.workload), ..test }));
-    for (name, why) in [("failed", "no figure in failed"), ("stuck", "no figure in stuck"), ("fewer", "only in base")] {
+    for (name, why) in [
+        ("failed", "no figure in failed"),
+        ("stuck", "no figure in stuck"),
+        ("fewer", "only in base"),
+    ] {
         let file = desk.path("lost.xml");
         let line = format!("compare base {name} --fail-below 5% --junit {}", file.display());
         let done = desk.run(&line).fails(1, &["--fail-below", "lost", "SRV-QUERY1"]);
-        assert!(done.stdout.contains(why) && !done.stdout.contains("No figure differs"), "{}", done.stdout);
+        assert!(
+            done.stdout.contains(why) && !done.stdout.contains("No figure differs"),
+            "{}",
+            done.stdout
+        );
         let xml = std::fs::read_to_string(&file).unwrap();
         assert!(xml.contains("<failure") && !xml.contains("failures=\"0\""), "{xml}");
         let json = desk.run(&format!("compare base {name} --format json")).ok().json();
-        let lost = json["not_compared"].as_array().unwrap().iter().filter(|one| one["lost"] == true);
+        let lost =
+            json["not_compared"].as_array().unwrap().iter().filter(|one| one["lost"] == true);
         assert!(lost.count() >= 1, "{json}");
         // What the base does not have cannot get lost.
         desk.run(&format!("compare {name} base --fail-below 5%")).ok();
@@ -166,7 +228,8 @@ fn a_figure_that_is_gone_fails_and_so_does_a_comparison_of_nothing() {
     let mut store = Store::open(&desk.path("results.db")).unwrap();
     store.begin_run(&RunRecord { name: Some("empty".into()), ..fixture::run() }).unwrap();
     let file = desk.path("empty.xml");
-    let nothing = desk.run(&format!("compare empty base --fail-below 5% --junit {}", file.display()));
+    let nothing =
+        desk.run(&format!("compare empty base --fail-below 5% --junit {}", file.display()));
     nothing.fails(1, &["--fail-below", "no figure", "empty"]);
     assert!(std::fs::read_to_string(&file).unwrap().contains("failures=\"1\""));
 }
@@ -174,7 +237,9 @@ fn a_figure_that_is_gone_fails_and_so_does_a_comparison_of_nothing() {
 #[test]
 fn every_form_of_a_comparison_and_its_mistakes() {
     let desk = desk();
-    for (format, words) in [("markdown", "| SRV-QUERY1"), ("csv", "SRV-QUERY1"), ("html", "SRV-QUERY1")] {
+    for (format, words) in
+        [("markdown", "| SRV-QUERY1"), ("csv", "SRV-QUERY1"), ("html", "SRV-QUERY1")]
+    {
         let file = desk.path(&format!("c.{format}"));
         desk.run(&format!("compare base slow --format {format} --output {}", file.display())).ok();
         assert!(std::fs::read_to_string(file).unwrap().contains(words), "{format}");
@@ -188,7 +253,8 @@ fn every_form_of_a_comparison_and_its_mistakes() {
 fn published_runs_survive_export_and_import_and_are_imported_once() {
     let desk = Desk::new();
     let data = format!("{}/data/reference", env!("CARGO_MANIFEST_DIR"));
-    let import = format!("runs import --csv {data}/published-results.csv --platforms {data}/platforms.csv");
+    let import =
+        format!("runs import --csv {data}/published-results.csv --platforms {data}/platforms.csv");
     desk.run(&import).ok();
     let runs = desk.runs();
     assert!(runs.len() == 23 && runs.iter().all(|run| run["kind"] == "published"), "{runs:?}");
@@ -206,11 +272,19 @@ fn published_runs_survive_export_and_import_and_are_imported_once() {
 fn the_report_of_a_published_run_shows_its_columns() {
     let desk = Desk::new();
     let data = format!("{}/data/reference", env!("CARGO_MANIFEST_DIR"));
-    desk.run(&format!("runs import --csv {data}/published-results.csv --platforms {data}/platforms.csv")).ok();
+    desk.run(&format!(
+        "runs import --csv {data}/published-results.csv --platforms {data}/platforms.csv"
+    ))
+    .ok();
     let kpm = desk.run("report kpm exadata-x5-2-qr-hc-1tb --format json").ok().json();
     let table = &kpm["sections"][0]["tables"][0];
     let cell = |name: &str| {
-        let at = table["columns"].as_array().unwrap().iter().position(|column| column["name"] == name).unwrap();
+        let at = table["columns"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .position(|column| column["name"] == name)
+            .unwrap();
         table["rows"][0][at].as_f64()
     };
     assert_eq!(
@@ -219,7 +293,8 @@ fn the_report_of_a_published_run_shows_its_columns() {
     );
     let json = desk.run("runs show exadata-x5-2-qr-hc-1tb --format json").ok().json();
     let test = &json["tests"][0];
-    // Run 6 test 2 of the study: 1 job, 371 tps, 2.697 ms, CPU 2 %, read 0.307 ms, redo 0.871 kB, sync 0.594 ms.
+    // Run 6 test 2 of the study: 1 job, 371 tps, 2.697 ms, CPU 2 %, read 0.307 ms, redo 0.871 kB,
+    // sync 0.594 ms.
     assert_eq!((test["jobs"].as_u64(), test["kpm"]["value"].as_f64()), (Some(1), Some(371.0)));
     for (metric, value) in [
         ("cpu_busy_pct", 2.0),
@@ -238,7 +313,11 @@ fn the_report_of_a_published_run_shows_its_columns() {
 fn a_damaged_csv_is_refused_with_its_line() {
     let desk = Desk::new();
     let file = desk.path("bad.csv");
-    std::fs::write(&file, "source,study,platform,kind,metric,value,unit\ns,st,p,point,ops_per_s,fast,ops/s\n").unwrap();
+    std::fs::write(
+        &file,
+        "source,study,platform,kind,metric,value,unit\ns,st,p,point,ops_per_s,fast,ops/s\n",
+    )
+    .unwrap();
     desk.run(&format!("runs import --csv {}", file.display())).fails(2, &["bad.csv:2"]);
     desk.run("runs import").fails(2, &["FILE"]);
     desk.run("runs import --csv /no/such.csv").fails(2, &["/no/such.csv"]);
@@ -258,10 +337,14 @@ fn price_list(desk: &Desk, platform: &str, cores: u32, currency: &str) -> String
 #[test]
 fn prices_give_ratios_per_price_and_licence() {
     let desk = desk();
-    let [base, slow, other] =
-        [("base", 2, "CHF"), ("slow", 4, "CHF"), ("slow", 4, "EUR")].map(|(run, n, of)| price_list(&desk, run, n, of));
-    let done = desk.run(&format!("compare base slow --price {base} --price {slow} --format json")).ok().json();
-    let rates: Vec<_> = done["kpms"].as_array().unwrap().iter().filter(|row| row["better"] == "higher").collect();
+    let [base, slow, other] = [("base", 2, "CHF"), ("slow", 4, "CHF"), ("slow", 4, "EUR")]
+        .map(|(run, n, of)| price_list(&desk, run, n, of));
+    let done = desk
+        .run(&format!("compare base slow --price {base} --price {slow} --format json"))
+        .ok()
+        .json();
+    let rates: Vec<_> =
+        done["kpms"].as_array().unwrap().iter().filter(|row| row["better"] == "higher").collect();
     assert!(!rates.is_empty());
     for row in rates {
         let half = 0.5 * row["ratio"].as_f64().unwrap();
@@ -269,11 +352,15 @@ fn prices_give_ratios_per_price_and_licence() {
             assert!((row[field].as_f64().unwrap() - half).abs() < 1e-9, "{field} of {row}");
         }
     }
-    let text = desk.run(&format!("compare base slow --price {base} --price {slow} --format markdown")).ok().stdout;
+    let text = desk
+        .run(&format!("compare base slow --price {base} --price {slow} --format markdown"))
+        .ok()
+        .stdout;
     assert!(text.contains("per price [x]"), "{text}");
     let without = desk.run("compare base slow --format markdown").ok().stdout;
     assert!(!without.contains("per price"), "{without}");
-    desk.run(&format!("compare base slow --price {base} --price {other}")).fails(2, &["--price", "CHF and EUR"]);
+    desk.run(&format!("compare base slow --price {base} --price {other}"))
+        .fails(2, &["--price", "CHF and EUR"]);
     desk.run(&format!("compare base same --price {slow}")).fails(2, &["--price", "slow"]);
 }
 
@@ -296,11 +383,17 @@ fn a_calibration_widens_the_intervals_of_later_comparisons() {
     desk.run(&format!("calibrate sqlite {short} --name noise")).ok();
     let calibration = desk.run("runs show noise --format json").ok().json();
     assert_eq!(calibration["labels"]["calibration"], "yes");
-    let loads: Vec<_> = calibration["tests"].as_array().unwrap().iter().map(|test| test["load"].as_u64()).collect();
+    let loads: Vec<_> =
+        calibration["tests"].as_array().unwrap().iter().map(|test| test["load"].as_u64()).collect();
     assert_eq!(loads, (1..=5).flat_map(|load| [Some(load); 2]).collect::<Vec<_>>());
     let (after, names) = rows(&desk);
-    // It is used if its own figures are valid, which others on the machine may spoil; then no interval is narrower.
-    let valid = calibration["tests"].as_array().unwrap().iter().all(|test| test["verdict"]["status"] == "valid");
+    // It is used if its own figures are valid, which others on the machine may spoil; then no
+    // interval is narrower.
+    let valid = calibration["tests"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .all(|test| test["verdict"]["status"] == "valid");
     if valid {
         assert_eq!(names, serde_json::json!(["noise"]));
         assert!(after >= before, "{after:?} < {before:?}");

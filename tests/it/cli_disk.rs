@@ -22,7 +22,8 @@ fn a_full_disk_under_the_results_file_is_one_line() {
     desk.run(&line).fails(3, &["results.db", "disk"]);
     assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
     disk.restore();
-    let list = desk.run(&format!("runs list --format json --results {}", results.display())).ok().json();
+    let list =
+        desk.run(&format!("runs list --format json --results {}", results.display())).ok().json();
     assert_eq!(list["runs"][0]["status"], "finished");
     desk.run(&line).ok();
 }
@@ -33,15 +34,21 @@ fn a_disk_that_gets_full_while_loading_is_one_line_that_names_the_table() {
         let Some(disk) = SmallDisk::mount(900) else { return };
         let desk = Desk::new();
         let data = disk.path().join("data");
-        let line = format!("load {engine} --quiet --size 0.5 --workload STO-READ --data-dir {}", data.display());
+        let line = format!(
+            "load {engine} --quiet --size 0.5 --workload STO-READ --data-dir {}",
+            data.display()
+        );
         let load = desk.spawn(&line);
         until("rows are being loaded", || bytes_in(&data) > 5_000_000);
         disk.shrink(LEFT_BYTES);
         let load = ended(load, &line);
         load.fails(3, &["disk is full", "big", "--size"]);
         disk.restore();
-        desk.run(&format!("load {engine} --quiet --size 0.01 --workload SRV-QUERY1 --data-dir {}", data.display()))
-            .ok();
+        desk.run(&format!(
+            "load {engine} --quiet --size 0.01 --workload SRV-QUERY1 --data-dir {}",
+            data.display()
+        ))
+        .ok();
     }
 }
 
@@ -51,8 +58,10 @@ fn a_private_server_whose_disk_gets_full_is_removed() {
         let Some(disk) = SmallDisk::mount(900) else { return };
         let (desk, engine) = (Desk::new(), server.engine);
         let data = disk.path().join("data");
-        let line =
-            format!("run {engine} --quiet --size 0.5 --workload STO-READ --jobs 1 --data-dir {}", data.display());
+        let line = format!(
+            "run {engine} --quiet --size 0.5 --workload STO-READ --jobs 1 --data-dir {}",
+            data.display()
+        );
         let run = desk.spawn(&line);
         until("rows are being loaded", || server.rows_are_loaded(&data));
         disk.shrink(LEFT_BYTES);

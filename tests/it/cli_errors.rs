@@ -1,4 +1,5 @@
-//! Bad input and bad places: one line that says where, what and what to do, the right exit code, nothing left behind.
+//! Bad input and bad places: one line that says where, what and what to do, the right exit code,
+//! nothing left behind.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -13,7 +14,8 @@ fn refused(line: &str, code: i32, words: &[&str]) {
     let desk = Desk::new();
     let done = desk.run(line).fails(code, words);
     assert_eq!(done.stdout, "", "{line}");
-    let left: Vec<_> = std::fs::read_dir(desk.path("")).unwrap().flatten().map(|entry| entry.path()).collect();
+    let left: Vec<_> =
+        std::fs::read_dir(desk.path("")).unwrap().flatten().map(|entry| entry.path()).collect();
     assert!(left.is_empty(), "{line}: left behind {left:?}");
 }
 
@@ -104,7 +106,11 @@ fn impossible_values_say_what_is_possible() {
     refused("run --size -1", 2, &["--size", "0.01"]);
     refused("run --size huge", 2, &["--size", "huge"]);
     for size in ["nan", "inf", "1e300", "-1", "0"] {
-        refused(&format!("show suite orabench --size {size}"), 2, &["--size", "is not a valid size", "0.01"]);
+        refused(
+            &format!("show suite orabench --size {size}"),
+            2,
+            &["--size", "is not a valid size", "0.01"],
+        );
     }
     refused("run --label x", 2, &["--label", "key=value"]);
     refused("run postgres --port 70000", 2, &["--port", "70000"]);
@@ -169,7 +175,8 @@ fn nonsense_that_could_be_taken_for_something_is_refused() {
 #[test]
 fn an_error_line_stays_short_and_acts_on_no_terminal() {
     let desk = Desk::new();
-    let hostile = ["x".repeat(100_000), "x y ".repeat(20_000), "\u{1b}]0;x\u{7}\n\u{202e}\u{9b}2J".into()];
+    let hostile =
+        ["x".repeat(100_000), "x y ".repeat(20_000), "\u{1b}]0;x\u{7}\n\u{202e}\u{9b}2J".into()];
     let shapes = [
         "{}",
         "run {}",
@@ -229,8 +236,16 @@ fn an_error_line_stays_short_and_acts_on_no_terminal() {
             let done = crate::support::finished(command, shape);
             assert!(matches!(done.code, Some(2 | 3)), "{shape}: {done:#?}");
             assert_eq!(done.stderr.lines().count(), 1, "{shape}: {}", done.stderr);
-            assert!(done.stderr.chars().count() < 700, "{shape}: {} characters", done.stderr.chars().count());
-            let acts = done.stderr.trim_end_matches('\n').chars().find(|letter| dbdyno::error::acts(*letter));
+            assert!(
+                done.stderr.chars().count() < 700,
+                "{shape}: {} characters",
+                done.stderr.chars().count()
+            );
+            let acts = done
+                .stderr
+                .trim_end_matches('\n')
+                .chars()
+                .find(|letter| dbdyno::error::acts(*letter));
             assert_eq!(acts, None, "{shape}: {:?}", done.stderr);
         }
     }
@@ -265,7 +280,8 @@ fn a_place_whose_directory_is_not_there_is_not_made() {
     assert_eq!(desk.run(&format!("clean --data-dir {place}")).ok().stdout, "nothing to remove\n");
     assert!(!gone.exists());
     std::fs::create_dir(&gone).unwrap();
-    desk.run(&format!("run {TINY} --quiet --data-dir {place} --results {}/r.db", gone.display())).ok();
+    desk.run(&format!("run {TINY} --quiet --data-dir {place} --results {}/r.db", gone.display()))
+        .ok();
 }
 
 #[test]
@@ -281,7 +297,8 @@ fn a_catalogue_of_odd_files_is_refused_and_never_waited_for() {
     };
     fresh();
     let pipe = own.join("workloads/g/group.toml");
-    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0)
+        .unwrap();
     list(&["group.toml: is not a regular file", "remove it"]);
     fresh();
     std::os::unix::fs::symlink("/dev/zero", own.join("workloads/g/x.sql")).unwrap();
@@ -302,9 +319,11 @@ fn a_catalogue_of_odd_files_is_refused_and_never_waited_for() {
     list(&["x.sql: cannot be read"]);
     if !rustix::process::geteuid().is_root() {
         fresh();
-        std::fs::set_permissions(own.join("workloads/g"), std::fs::Permissions::from_mode(0o000)).unwrap();
+        std::fs::set_permissions(own.join("workloads/g"), std::fs::Permissions::from_mode(0o000))
+            .unwrap();
         list(&["workloads/g: cannot be read"]);
-        std::fs::set_permissions(own.join("workloads/g"), std::fs::Permissions::from_mode(0o700)).unwrap();
+        std::fs::set_permissions(own.join("workloads/g"), std::fs::Permissions::from_mode(0o700))
+            .unwrap();
     }
     // What is not a catalogue's is not looked at.
     fresh();
@@ -323,9 +342,10 @@ fn a_placeholder_that_is_none_is_named_with_file_and_line() {
         kpm = { value = 'ops', unit = 'qps', better = 'higher' }\nclient = [{ steps = ['get'] }]\n\
         undrivable = { database = 'no' }\n";
     std::fs::write(group.join("group.toml"), toml).unwrap();
-    for (text, what) in
-        [("{{G-ONE.other}}", "{{G-ONE.other}} is not a valid name"), ("{{columns", "{{columns is not closed")]
-    {
+    for (text, what) in [
+        ("{{G-ONE.other}}", "{{G-ONE.other}} is not a valid name"),
+        ("{{columns", "{{columns is not closed"),
+    ] {
         let sql = format!(
             "-- name: columns\nid\n\n-- name: G-ONE.other\nid\n\n-- name: shared\n{text}\n\n\
              -- name: G-ONE.get\nselect {{{{shared}}}} from {{{{small}}}}\n"
@@ -345,7 +365,8 @@ fn too_little_disk_is_noticed_before_loading() {
             eprintln!("skipped: {} GB are free here", needed / 1_000_000_000);
             return;
         }
-        let line = format!("run {target} --quiet --size 2000 --workload STO-READ --jobs 1 --duration 1s");
+        let line =
+            format!("run {target} --quiet --size 2000 --workload STO-READ --jobs 1 --duration 1s");
         desk.run(&line).fails(3, &["needs", "free", "--size"]);
         assert!(desk.data_entries().is_empty(), "{target}: left behind {:?}", desk.data_entries());
         let checked = desk.run(&format!("check {target} --size 2000 --workload STO-READ"));
@@ -356,7 +377,11 @@ fn too_little_disk_is_noticed_before_loading() {
 #[test]
 fn a_data_directory_that_cannot_be_is_named() {
     for target in ["sqlite", "postgres", "mariadb"] {
-        refused(&format!("load {target} --quiet --data-dir /dev/null/x"), 3, &["/dev/null/x", "--data-dir"]);
+        refused(
+            &format!("load {target} --quiet --data-dir /dev/null/x"),
+            3,
+            &["/dev/null/x", "--data-dir"],
+        );
         let desk = Desk::new();
         let run = desk.run(&format!("run {target} {TINY} --quiet --data-dir /dev/null/x"));
         run.fails(3, &["/dev/null/x", "--data-dir"]);
@@ -370,7 +395,8 @@ fn a_data_directory_that_cannot_be_is_named() {
     std::fs::set_permissions(desk.path("locked"), std::fs::Permissions::from_mode(0o500)).unwrap();
     if !rustix::process::geteuid().is_root() {
         let locked = desk.path("locked/data");
-        desk.run(&format!("load --quiet --data-dir {}", locked.display())).fails(3, &["locked", "--data-dir"]);
+        desk.run(&format!("load --quiet --data-dir {}", locked.display()))
+            .fails(3, &["locked", "--data-dir"]);
     }
 }
 
@@ -445,15 +471,21 @@ fn a_results_file_that_is_none_is_left_as_it_is() {
     for (name, words) in cases {
         let path = desk.path(name);
         let before = std::fs::read(&path).unwrap();
-        for command in [format!("run {TINY}"), "runs list".into(), "report kpm".into(), "runs export".into()] {
-            let done = desk.run(&format!("{command} --results {}", path.display())).fails(2, &words);
+        for command in
+            [format!("run {TINY}"), "runs list".into(), "report kpm".into(), "runs export".into()]
+        {
+            let done =
+                desk.run(&format!("{command} --results {}", path.display())).fails(2, &words);
             assert!(done.stderr.contains(name) && done.stdout.is_empty(), "{done:#?}");
         }
         assert_eq!(std::fs::read(&path).unwrap(), before, "{name} was changed");
     }
     refused(&format!("run {TINY} --results /dev/null/x"), 3, &["/dev/null/x", "--results"]);
     let check = desk.run("check --results /dev/null/x");
-    assert!(check.code == Some(1) && check.stdout.contains("MISSING  results file: /dev/null/x"), "{check:#?}");
+    assert!(
+        check.code == Some(1) && check.stdout.contains("MISSING  results file: /dev/null/x"),
+        "{check:#?}"
+    );
     refused("runs list", 2, &["the results file does not exist", "dbdyno run"]);
     refused("runs import /nonexistent", 2, &["/nonexistent"]);
 }
@@ -461,7 +493,8 @@ fn a_results_file_that_is_none_is_left_as_it_is() {
 #[test]
 fn a_full_disk_under_the_results_file_is_one_line() {
     let desk = Desk::new();
-    // /dev/full cannot hold a SQLite file, but every write of an export to it fails as on a full disk.
+    // /dev/full cannot hold a SQLite file, but every write of an export to it fails as on a full
+    // disk.
     desk.run(&format!("run {TINY} --quiet")).ok();
     desk.run("runs export --output /dev/full").fails(2, &["/dev/full", "space"]);
     desk.run("report kpm --output /dev/full").fails(2, &["/dev/full", "space"]);
@@ -482,6 +515,9 @@ fn a_profile_that_the_machine_is_too_small_for_is_refused_before_anything_is_cre
     let words = ["--profile XL: needs ", "the largest that fits is "];
     for line in ["run postgres", "run mariadb", "run sqlite", "load sqlite", "verify sqlite"] {
         desk.run(&format!("{line} --profile XL --workload STO-READ --quiet")).fails(2, &words);
-        assert!(desk.data_entries().is_empty() && !desk.path("results.db").exists(), "{line} created something");
+        assert!(
+            desk.data_entries().is_empty() && !desk.path("results.db").exists(),
+            "{line} created something"
+        );
     }
 }

@@ -7,12 +7,16 @@ use dbdyno::sql::statement;
 
 use crate::probes::noises;
 use crate::servers::{Lease, Server};
-use crate::support::{Desk, column, ended, finished, free_port, mistakes, processes, try_session_of, until};
+use crate::support::{
+    Desk, column, ended, finished, free_port, mistakes, processes, try_session_of, until,
+};
 
 pub const SECRET: &str = "tr0ub4dor-and-3";
-/// A password that tests do put into arguments: another one, since other tests look for [`SECRET`] in all command lines.
+/// A password that tests do put into arguments: another one, since other tests look for [`SECRET`]
+/// in all command lines.
 pub const TYPED_SECRET: &str = "c0rrect-h0rse";
-const SCHEMAS: &str = "select nspname from pg_namespace where nspname !~ '^(pg_|information)' order by 1";
+const SCHEMAS: &str =
+    "select nspname from pg_namespace where nspname !~ '^(pg_|information)' order by 1";
 const ARGS: &str = "--size 0.01 --workload SRV-QUERY1 --jobs 1 --warmup 0";
 
 /// Every file below a directory, as bytes.
@@ -29,8 +33,12 @@ fn all_bytes(dir: &Path) -> Vec<u8> {
         .collect()
 }
 
-/// A server that greets a client with these bytes, reads what it says, and so on; gives all that it heard until the client left.
-pub fn stub(greetings: &'static [&'static [u8]], client_first: bool) -> (u16, std::thread::JoinHandle<Vec<u8>>) {
+/// A server that greets a client with these bytes, reads what it says, and so on; gives all that it
+/// heard until the client left.
+pub fn stub(
+    greetings: &'static [&'static [u8]],
+    client_first: bool,
+) -> (u16, std::thread::JoinHandle<Vec<u8>>) {
     use std::io::{Read, Write};
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -71,7 +79,8 @@ fn no_password_goes_over_a_network_in_clear_text() {
         let plain = if client_first { "?sslmode=disable" } else { "" };
         let (port, heard) = stub(greetings, client_first);
         let desk = Desk::new();
-        let mut run = desk.command(&format!("run {engine}://me@127.0.0.1:{port}/app{plain} {ARGS} --quiet"));
+        let mut run =
+            desk.command(&format!("run {engine}://me@127.0.0.1:{port}/app{plain} {ARGS} --quiet"));
         run.env("PGPASSWORD", SECRET).env("MYSQL_PWD", SECRET);
         finished(run, engine).fails(3, &["the server wants the password in clear text", advice]);
         let heard = heard.join().unwrap();
@@ -108,7 +117,11 @@ fn a_run_makes_our_schema_only_and_clean_removes_exactly_that() {
     assert_eq!(column(admin.as_mut(), SCHEMAS), ["public"]);
     assert_eq!(column(admin.as_mut(), "select count(*) from public.precious"), ["0"]);
     assert_eq!(desk.run(&format!("clean {url}")).ok().stdout, "nothing to remove\n");
-    assert_eq!(column(admin.as_mut(), SCHEMAS), ["public"], "clean on a clean server makes nothing");
+    assert_eq!(
+        column(admin.as_mut(), SCHEMAS),
+        ["public"],
+        "clean on a clean server makes nothing"
+    );
 }
 
 #[test]
@@ -118,13 +131,18 @@ fn passwords_appear_nowhere() {
     assert_password_appears_nowhere(&server.url("secretive"), "PGPASSWORD");
 }
 
-/// Runs on the server at `url`, whose user's password is [`SECRET`] and stands in this variable: it is in the arguments of
-/// no process, in no file, and nothing prints it.
+/// Runs on the server at `url`, whose user's password is [`SECRET`] and stands in this variable: it
+/// is in the arguments of no process, in no file, and nothing prints it.
 pub fn assert_password_appears_nowhere(url: &str, variable: &str) {
     let desk = Desk::new();
-    let line = format!("run {url} {ARGS} --duration 1500ms --report {}", desk.path("report.html").display());
+    let line = format!(
+        "run {url} {ARGS} --duration 1500ms --report {}",
+        desk.path("report.html").display()
+    );
     let mut run = desk.command(&line);
-    run.env(variable, SECRET).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    run.env(variable, SECRET)
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped());
     let mut run = run.spawn().unwrap();
     let mut looked = 0;
     until("the run ends", || {
@@ -152,12 +170,17 @@ pub fn assert_password_appears_nowhere(url: &str, variable: &str) {
 #[test]
 fn a_url_with_a_password_is_refused_and_not_repeated() {
     let desk = Desk::new();
-    for url in
-        [format!("postgres://me:{TYPED_SECRET}@h/db"), format!("postgresql://h/db?user=me&password={TYPED_SECRET}")]
-    {
+    for url in [
+        format!("postgres://me:{TYPED_SECRET}@h/db"),
+        format!("postgresql://h/db?user=me&password={TYPED_SECRET}"),
+    ] {
         for command in ["run", "check", "clean", "load", "verify"] {
-            let refused = desk.run(&format!("{command} {url}")).fails(2, &["password", "PGPASSWORD"]);
-            assert!(!refused.stderr.contains(TYPED_SECRET) && refused.stdout.is_empty(), "{refused:#?}");
+            let refused =
+                desk.run(&format!("{command} {url}")).fails(2, &["password", "PGPASSWORD"]);
+            assert!(
+                !refused.stderr.contains(TYPED_SECRET) && refused.stdout.is_empty(),
+                "{refused:#?}"
+            );
         }
     }
     assert_eq!(std::fs::read_dir(desk.path("")).unwrap().count(), 0);
@@ -174,7 +197,10 @@ fn wrong_passwords_missing_privileges_and_absent_servers_are_one_line() {
         finished(command, line)
     };
     let run = format!("run {url} {ARGS} --quiet");
-    with(&run, SECRET).fails(3, &[&url, "may not create a schema", "grant create on database powerless to powerless"]);
+    with(&run, SECRET).fails(
+        3,
+        &[&url, "may not create a schema", "grant create on database powerless to powerless"],
+    );
     with(&run, "wrong").fails(3, &[&url, "password"]);
     desk.run(&run).fails(3, &[&url, "password"]);
     with(&format!("load {url} --quiet"), "wrong").fails(3, &[&url, "password"]);
@@ -196,7 +222,9 @@ fn a_killed_backend_fails_its_test_only() {
         server.url("victim")
     );
     let mut run = desk.command(&line);
-    run.env("PGPASSWORD", SECRET).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    run.env("PGPASSWORD", SECRET)
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped());
     let run = run.spawn().unwrap();
     let mut admin = server.admin("victim");
     let kill = "select pg_terminate_backend(pid)::text from pg_stat_activity \
@@ -212,7 +240,11 @@ fn a_killed_backend_fails_its_test_only() {
     let tests = document["tests"].as_array().unwrap();
     assert_eq!(tests.len(), 2, "{tests:#?}");
     assert!(!mistakes(&tests[0]).is_empty() && mistakes(&tests[1]).is_empty(), "{tests:#?}");
-    assert!(tests[0]["first_error"].as_str().unwrap().contains("terminat"), "{}", tests[0]["first_error"]);
+    assert!(
+        tests[0]["first_error"].as_str().unwrap().contains("terminat"),
+        "{}",
+        tests[0]["first_error"]
+    );
     assert_eq!(document["status"], "finished");
 }
 
@@ -221,8 +253,10 @@ fn what_a_server_does_beside_the_tests_is_a_cause_of_noise() {
     for engine in ["postgres", "mariadb"] {
         let lease = Lease::new(engine, None, &[]);
         let catalog = Catalog::embedded().unwrap();
-        let block = catalog.probes(engine, &[99]).into_iter().find(|block| block.name == "noise").unwrap();
-        let rows = try_session_of(engine, &lease.url).unwrap().query(statement(&block.text), &[]).unwrap();
+        let block =
+            catalog.probes(engine, &[99]).into_iter().find(|block| block.name == "noise").unwrap();
+        let rows =
+            try_session_of(engine, &lease.url).unwrap().query(statement(&block.text), &[]).unwrap();
         assert!(rows.columns == ["found", "advice"] && !rows.rows.is_empty(), "{engine}: {rows:?}");
         assert!((1..=3).contains(&noises(&lease.url).len()), "{engine}");
     }

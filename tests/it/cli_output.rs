@@ -1,4 +1,5 @@
-//! Where output goes: standard output that cannot be written, a reader that went away, the results file itself.
+//! Where output goes: standard output that cannot be written, a reader that went away, the results
+//! file itself.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::PermissionsExt;
@@ -83,8 +84,12 @@ fn a_pipe_is_as_wide_as_columns_says() {
 #[test]
 fn a_report_is_in_the_language_asked_for_unless_programs_read_it() {
     let desk = desk();
-    let german = |form: &str| desk.run(&format!("report datasheet last --language de --format {form}")).ok().stdout;
-    assert!(german("text").starts_with("Datenblatt: Lauf ") && german("markdown").contains("gültig"));
+    let german = |form: &str| {
+        desk.run(&format!("report datasheet last --language de --format {form}")).ok().stdout
+    };
+    assert!(
+        german("text").starts_with("Datenblatt: Lauf ") && german("markdown").contains("gültig")
+    );
     assert!(german("html").contains("<html lang=\"de\">"));
     for form in ["csv", "json"] {
         let data = german(form);
@@ -95,14 +100,21 @@ fn a_report_is_in_the_language_asked_for_unless_programs_read_it() {
 #[test]
 fn a_reader_that_went_away_changes_neither_the_work_nor_its_verdict() {
     let desk = desk();
-    for line in ["report kpm base", "runs export --quiet", "list workloads", "compare base slow", "--help"] {
+    for line in
+        ["report kpm base", "runs export --quiet", "list workloads", "compare base slow", "--help"]
+    {
         let done = run_into(&desk, line, broken()).ok();
         assert_eq!(done.stderr, "", "{line}");
     }
     run_into(&desk, "compare base slow --fail-below 5%", broken()).fails(1, &["--fail-below"]);
     for server in PRIVATE {
         let engine = server.engine;
-        run_into(&desk, &format!("verify {engine} --size 0.01 --workload SRV-QUERY1 --quiet"), broken()).ok();
+        run_into(
+            &desk,
+            &format!("verify {engine} --size 0.01 --workload SRV-QUERY1 --quiet"),
+            broken(),
+        )
+        .ok();
         assert_eq!(processes(&desk.data().display().to_string()), Vec::<String>::new());
     }
 }
@@ -138,7 +150,8 @@ fn no_output_is_written_over_the_results_file() {
         assert!(std::fs::read(&results).unwrap() == before, "{name}");
     }
     let page = desk.path("page.html").display().to_string();
-    desk.run(&format!("run {TINY} --quiet --results {page} --report {page}")).fails(2, &["page.html", "results file"]);
+    desk.run(&format!("run {TINY} --quiet --results {page} --report {page}"))
+        .fails(2, &["page.html", "results file"]);
     assert!(!desk.path("page.html").exists() && desk.data_entries().is_empty());
 }
 
@@ -155,7 +168,8 @@ fn a_file_is_replaced_whole_and_a_link_or_a_device_stays_one() {
     assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
     let printed = desk.run("report kpm base --format text -o /dev/stdout").ok().stdout;
     assert!(printed.contains("SRV-QUERY1"), "{printed}");
-    let names: Vec<_> = std::fs::read_dir(desk.path("")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let names: Vec<_> =
+        std::fs::read_dir(desk.path("")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(names.len(), 3, "{names:?}");
 }
 

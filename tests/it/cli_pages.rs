@@ -10,9 +10,13 @@ fn a_page_has_the_run_its_charts_and_the_commands_that_made_it() {
     let path = desk.path("page.html");
     desk.run(&format!("report html mine --output {}", path.display())).ok();
     let page = std::fs::read_to_string(&path).unwrap();
-    for part in
-        ["run 1 (mine)", "<article class=\"card\">", "<svg class=\"spark\"", "dbdyno report html mine", "--name mine"]
-    {
+    for part in [
+        "run 1 (mine)",
+        "<article class=\"card\">",
+        "<svg class=\"spark\"",
+        "dbdyno report html mine",
+        "--name mine",
+    ] {
         assert!(page.contains(part), "no {part}");
     }
     let same = desk.run("report html mine").ok().stdout;
@@ -24,11 +28,19 @@ fn one_test_is_named_by_run_and_number() {
     let desk = Desk::new();
     desk.run(&format!("run {TINY} --quiet --name mine")).ok();
     let text = desk.run("report test mine:1").ok().stdout;
-    for part in ["Run 1 test 1: SRV-QUERY1 at 1 job", "Contract and cross-check", "Snapshots", "select * from small"] {
+    for part in [
+        "Run 1 test 1: SRV-QUERY1 at 1 job",
+        "Contract and cross-check",
+        "Snapshots",
+        "select * from small",
+    ] {
         assert!(text.contains(part), "no '{part}' in {text}");
     }
     assert_eq!(
-        desk.run("report test --test 1").ok().stdout.replace("report test --test 1", "report test mine:1"),
+        desk.run("report test --test 1")
+            .ok()
+            .stdout
+            .replace("report test --test 1", "report test mine:1"),
         text
     );
     assert!(desk.run("report kpm last:1").ok().stdout.contains("SRV-QUERY1"));
@@ -40,11 +52,17 @@ fn one_test_is_named_by_run_and_number() {
 fn the_catalogue_needs_no_run_and_shows_every_workload_on_every_engine() {
     let desk = Desk::new();
     let text = desk.run("report catalogue").ok().stdout;
-    for workload in desk.run("list workloads --format json").ok().json()["workloads"].as_array().unwrap() {
+    for workload in
+        desk.run("list workloads --format json").ok().json()["workloads"].as_array().unwrap()
+    {
         let id = workload["id"].as_str().unwrap();
         assert!(text.contains(&format!("\n{id}: ")), "no section of {id}");
     }
-    for part in ["postgres, database drive: create the routine", "sqlite, client drive: each op", "Suite quick: "] {
+    for part in [
+        "postgres, database drive: create the routine",
+        "sqlite, client drive: each op",
+        "Suite quick: ",
+    ] {
         assert!(text.contains(part), "no '{part}'");
     }
     let code = |line: &&str| line.starts_with("    ");

@@ -3,7 +3,9 @@
 use std::process::Command;
 
 use crate::cli_run::places;
-use crate::support::{Desk, PRIVATE, TINY, assert_run_schema, column, finished, processes, try_session_of};
+use crate::support::{
+    Desk, PRIVATE, TINY, assert_run_schema, column, finished, processes, try_session_of,
+};
 
 const ARGS: &str = "--size 0.01 --workload SRV-QUERY1 --jobs 1,2 --warmup 0 --duration 400ms";
 
@@ -22,7 +24,8 @@ fn a_private_server_is_used_and_nothing_is_left() {
         let tests = document["tests"].as_array().unwrap();
         assert_eq!((tests.len(), &tests[0]["drive"]), (2, &"database".into()));
         assert!(tests.iter().all(|test| test["ops"].as_u64().unwrap() > 0), "{tests:#?}");
-        let client = desk.run(&format!("run {engine} {ARGS} --drive client --format json --quiet")).ok();
+        let client =
+            desk.run(&format!("run {engine} {ARGS} --drive client --format json --quiet")).ok();
         assert_eq!(client.json()["tests"][0]["drive"], "client");
         assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
         assert_eq!(processes(&desk.data().display().to_string()), Vec::<String>::new());
@@ -31,16 +34,19 @@ fn a_private_server_is_used_and_nothing_is_left() {
 
 #[test]
 fn a_server_and_its_data_are_made_anew_for_each_block() {
-    const SHORT: &str = "--size 0.01 --workload SRV-QUERY1 --jobs 1 --warmup 0 --duration 200ms --repeat 2";
+    const SHORT: &str =
+        "--size 0.01 --workload SRV-QUERY1 --jobs 1 --warmup 0 --duration 200ms --repeat 2";
     for server in PRIVATE {
         let desk = Desk::new();
-        let run = desk.run(&format!("run {} {SHORT} --fresh data --format json", server.engine)).ok();
+        let run =
+            desk.run(&format!("run {} {SHORT} --fresh data --format json", server.engine)).ok();
         assert_run_schema(&run.json());
         assert_eq!(places(&run.json()), [(1, 1), (1, 1), (1, 2), (2, 3), (2, 3), (2, 4)]);
         assert_eq!(run.stderr.matches("the private server anew").count(), 3, "{}", run.stderr);
         assert_eq!(run.stderr.matches("small: 16,000 rows in").count(), 2, "{}", run.stderr);
         assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
-        let starts = desk.run(&format!("run {} {SHORT} --fresh server --format json", server.engine)).ok();
+        let starts =
+            desk.run(&format!("run {} {SHORT} --fresh server --format json", server.engine)).ok();
         assert_eq!(places(&starts.json()), [(1, 1), (1, 1), (1, 2), (1, 2)]);
         assert_eq!(processes(&desk.data().display().to_string()), Vec::<String>::new());
     }
@@ -63,8 +69,13 @@ fn a_kept_server_can_be_connected_to_and_used_again_until_it_is_cleaned() {
             assert_eq!(again.json()["loads"][0]["loaded"], false, "{}", again.stderr);
             assert!(again.stderr.contains("is kept: "), "{}", again.stderr);
         }
-        let verified = desk.run(&format!("verify {engine} --size 0.01 --workload SRV-QUERY1 --quiet")).ok();
-        assert!(verified.stdout.contains("ok ") && !verified.stdout.contains("WRONG"), "{}", verified.stdout);
+        let verified =
+            desk.run(&format!("verify {engine} --size 0.01 --workload SRV-QUERY1 --quiet")).ok();
+        assert!(
+            verified.stdout.contains("ok ") && !verified.stdout.contains("WRONG"),
+            "{}",
+            verified.stdout
+        );
         let cleaned = desk.run(&format!("clean {engine}")).ok();
         assert!(cleaned.stdout.contains("removed"), "{}", cleaned.stdout);
         assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
@@ -80,14 +91,21 @@ fn cleaning_one_engine_leaves_the_kept_server_of_another() {
         desk.run(&format!("load {} --quiet --size 0.01 --workload SRV-QUERY1", server.engine)).ok();
     }
     for [cleaned, other] in [[PRIVATE[1], PRIVATE[0]], [PRIVATE[0], PRIVATE[1]]] {
-        let (home, kept) = (format!("dbdyno-{}", cleaned.engine), format!("dbdyno-{}", other.engine));
+        let (home, kept) =
+            (format!("dbdyno-{}", cleaned.engine), format!("dbdyno-{}", other.engine));
         let removed = desk.run(&format!("clean {}", cleaned.engine)).ok().stdout;
         assert!(removed.contains(&home) && !removed.contains(&kept), "{removed}");
         assert_eq!(desk.data_entries(), [kept]);
         let mut session = try_session_of(other.engine, &other.url(&desk.data())).unwrap();
-        assert_eq!(column(session.as_mut(), "select count(*) from dbdyno.small"), ["16000"], "{}", other.engine);
+        assert_eq!(
+            column(session.as_mut(), "select count(*) from dbdyno.small"),
+            ["16000"],
+            "{}",
+            other.engine
+        );
         drop(session);
-        desk.run(&format!("load {} --quiet --size 0.01 --workload SRV-QUERY1", cleaned.engine)).ok();
+        desk.run(&format!("load {} --quiet --size 0.01 --workload SRV-QUERY1", cleaned.engine))
+            .ok();
     }
     for server in PRIVATE {
         desk.run(&format!("clean {}", server.engine)).ok();
@@ -102,13 +120,15 @@ fn a_failure_does_not_cost_what_was_kept() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     desk.run(&format!("run postgres {ARGS} --quiet --port {port}")).fails(3, &["port"]);
-    desk.run(&format!("run postgres {ARGS} --profile XL --quiet")).fails(2, &["needs", "largest that fits"]);
+    desk.run(&format!("run postgres {ARGS} --profile XL --quiet"))
+        .fails(2, &["needs", "largest that fits"]);
     // A profile that does not say what it needs is not refused: the server does not start with it.
     std::fs::create_dir_all(desk.path("own/profiles")).unwrap();
     let huge = "id = 'HUGE'\ntitle = 'too large'\nsize_gb = 1\n[settings.postgres]\nshared_buffers = '90000000MB'\n";
     std::fs::write(desk.path("own/profiles/HUGE.toml"), huge).unwrap();
     let own = desk.path("own").display().to_string();
-    desk.run(&format!("run postgres {ARGS} --catalog {own} --profile HUGE --quiet")).fails(3, &["did not start"]);
+    desk.run(&format!("run postgres {ARGS} --catalog {own} --profile HUGE --quiet"))
+        .fails(3, &["did not start"]);
     let run = desk.run(&format!("run postgres {ARGS} --format json --quiet")).ok();
     assert_eq!(run.json()["loads"][0]["loaded"], false, "the data survived");
     desk.run("clean postgres").ok();
@@ -131,7 +151,12 @@ fn no_text_of_a_setting_that_may_be_a_secret_or_a_path_is_stored() {
         [("sort_buffer_size", "7340032"), ("innodb_monitor_enable", "trx_rw_commits")],
     ];
     for (server, shown) in PRIVATE.iter().zip(shown) {
-        let run = desk.run(&format!("run {} {TINY} --catalog {own} --profile OWN --format json", server.engine)).ok();
+        let run = desk
+            .run(&format!(
+                "run {} {TINY} --catalog {own} --profile OWN --format json",
+                server.engine
+            ))
+            .ok();
         for (name, value) in shown {
             assert_eq!(run.json()["disclosure"]["settings"][name], value, "{}", run.stdout);
         }

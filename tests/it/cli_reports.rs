@@ -1,4 +1,5 @@
-//! Reports of published runs by the command line: workbook, prices, language, and what is wrong in them.
+//! Reports of published runs by the command line: workbook, prices, language, and what is wrong in
+//! them.
 
 use std::fs;
 
@@ -8,7 +9,10 @@ use crate::support::Desk;
 fn desk() -> Desk {
     let desk = Desk::new();
     let data = concat!(env!("CARGO_MANIFEST_DIR"), "/data/reference");
-    desk.run(&format!("runs import --csv {data}/published-results.csv --platforms {data}/platforms.csv")).ok();
+    desk.run(&format!(
+        "runs import --csv {data}/published-results.csv --platforms {data}/platforms.csv"
+    ))
+    .ok();
     desk
 }
 
@@ -20,14 +24,23 @@ fn published_runs_have_a_workbook_prices_and_a_summary() {
     assert!(fs::read(&book).unwrap().starts_with(b"PK"), "a workbook is a zip file");
 
     let price = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/prices/exadata-x2-2-dbserver.toml");
-    let costs = desk.run(&format!("report price exadata-x2-2-dbserver --price {price} --format json")).ok().json();
+    let costs = desk
+        .run(&format!("report price exadata-x2-2-dbserver --price {price} --format json"))
+        .ok()
+        .json();
     let rows = costs["sections"][0]["tables"][0]["rows"].as_array().unwrap();
     assert_eq!(rows.last().unwrap()[7], 552_000.0);
 
     let page = desk.path("german.html");
-    desk.run(&format!("report summary exadata-x2-2-dbserver --language de --output {}", page.display())).ok();
+    desk.run(&format!(
+        "report summary exadata-x2-2-dbserver --language de --output {}",
+        page.display()
+    ))
+    .ok();
     assert!(std::fs::read_to_string(page).unwrap().contains("<html lang=\"de\">"));
-    let summary = desk.run(&format!("report summary exadata-x2-2-dbserver --price {price} --language de")).ok();
+    let summary = desk
+        .run(&format!("report summary exadata-x2-2-dbserver --price {price} --language de"))
+        .ok();
     let words = summary.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("braucht 6 Lizenzen und kostet 552.000 USD"), "{words}");
 }
@@ -36,12 +49,14 @@ fn published_runs_have_a_workbook_prices_and_a_summary() {
 fn what_is_wrong_is_said_in_one_line() {
     let desk = desk();
     desk.run("report summary dl380-bm --language fr").fails(2, &["language", "choose en or de"]);
-    desk.run("report price dl380-bm --price missing.toml").fails(2, &["missing.toml", "docs/price.md"]);
+    desk.run("report price dl380-bm --price missing.toml")
+        .fails(2, &["missing.toml", "docs/price.md"]);
     let price = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/prices/exadata-x2-2-dbserver.toml");
     desk.run(&format!("report price dl380-bm --price {price}"))
         .fails(2, &["'exadata-x2-2-dbserver' is not one of the runs"]);
     let wrong = desk.path("wrong.toml");
     fs::write(&wrong, "cores = 12\ncurrency = \"USD\"\ndate = \"2013\"\ncolour = 1\n").unwrap();
     let place = format!("{}:4", wrong.display());
-    desk.run(&format!("report price dl380-bm --price {}", wrong.display())).fails(2, &[&place, "colour"]);
+    desk.run(&format!("report price dl380-bm --price {}", wrong.display()))
+        .fails(2, &[&place, "colour"]);
 }

@@ -15,14 +15,24 @@ fn a_run_ends_with_the_path_of_a_page_that_shows_every_test() {
 fn a_run_shows_the_table_and_the_datasheet_and_is_stored() {
     let desk = Desk::new();
     let first = desk.run(&format!("run {TINY}")).ok();
-    for text in ["  # workload", "  1 SRV-QUERY1  ", "Datasheet: run 1 on sqlite", "Key performance metrics"] {
+    for text in [
+        "  # workload",
+        "  1 SRV-QUERY1  ",
+        "Datasheet: run 1 on sqlite",
+        "Key performance metrics",
+    ] {
         assert!(first.stdout.contains(text), "no '{text}' in {}", first.stdout);
     }
     let wide: Vec<_> = first.stdout.lines().filter(|line| line.chars().count() > 80).collect();
     assert!(wide.is_empty(), "{wide:#?}");
     assert!(!first.stdout.contains('\x1b') && !first.stderr.contains('\x1b'));
     // One line per table, not one per phase.
-    assert_eq!(first.stderr.lines().filter(|line| line.contains("table small")).count(), 1, "{}", first.stderr);
+    assert_eq!(
+        first.stderr.lines().filter(|line| line.contains("table small")).count(),
+        1,
+        "{}",
+        first.stderr
+    );
     let second = desk.run(&format!("run {TINY}")).ok();
     assert!(second.stdout.contains("Datasheet: run 2 on sqlite"));
     let runs = desk.runs();
@@ -38,16 +48,23 @@ fn a_run_shows_the_table_and_the_datasheet_and_is_stored() {
 #[test]
 fn other_jobs_than_were_asked_for_are_announced() {
     let desk = Desk::new();
-    let line = "run --size 0.01 --workload SRV-MIXED --jobs 1 --warmup 0 --duration 300ms --format json";
+    let line =
+        "run --size 0.01 --workload SRV-MIXED --jobs 1 --warmup 0 --duration 300ms --format json";
     let run = desk.run(line).ok();
     assert_eq!(run.json()["tests"][0]["jobs"], 4);
-    assert!(run.stderr.contains("SRV-MIXED: jobs are multiples of 4, an equal number for each part"), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("SRV-MIXED: jobs are multiples of 4, an equal number for each part"),
+        "{}",
+        run.stderr
+    );
 }
 
 #[test]
 fn json_is_one_document_on_standard_output_and_nothing_else() {
     let desk = Desk::new();
-    let run = desk.run(&format!("run {TINY} --format json --name first --label disk=nvme --label rack=7")).ok();
+    let run = desk
+        .run(&format!("run {TINY} --format json --name first --label disk=nvme --label rack=7"))
+        .ok();
     let document = run.json();
     assert_run_schema(&document);
     assert_eq!((&document["name"], &document["labels"]["disk"]), (&"first".into(), &"nvme".into()));
@@ -69,7 +86,10 @@ fn a_report_file_has_the_format_of_its_ending() {
         let run = desk.run(&format!("run {TINY} --quiet --report {}", path.display())).ok();
         assert_eq!(run.stderr, "");
         let text = std::fs::read_to_string(&path).unwrap();
-        assert!(text.to_lowercase().starts_with(begins) && text.contains("SRV-QUERY1"), "{ending}: {text}");
+        assert!(
+            text.to_lowercase().starts_with(begins) && text.contains("SRV-QUERY1"),
+            "{ending}: {text}"
+        );
     }
     let json = std::fs::read_to_string(desk.path("report.json")).unwrap();
     serde_json::from_str::<serde_json::Value>(&json).unwrap();
@@ -80,8 +100,13 @@ fn a_run_speaks_the_language_that_is_asked_for_and_programs_get_english() {
     let desk = Desk::new();
     for (ending, word) in [("html", "lang=\"de\""), ("csv", "Throughput")] {
         let path = desk.path(&format!("report.{ending}"));
-        let run = desk.run(&format!("run {TINY} --quiet --language de --report {}", path.display())).ok();
-        assert!(run.stdout.contains("Durchsatz") && !run.stdout.contains("Throughput"), "{}", run.stdout);
+        let run =
+            desk.run(&format!("run {TINY} --quiet --language de --report {}", path.display())).ok();
+        assert!(
+            run.stdout.contains("Durchsatz") && !run.stdout.contains("Throughput"),
+            "{}",
+            run.stdout
+        );
         let text = std::fs::read_to_string(&path).unwrap();
         assert!(text.contains(word), "{ending}: {text}");
     }
@@ -90,7 +115,8 @@ fn a_run_speaks_the_language_that_is_asked_for_and_programs_get_english() {
 #[test]
 fn a_report_that_cannot_be_written_is_said_before_anything_is_measured() {
     let desk = Desk::new();
-    desk.run(&format!("run {TINY} --report /dev/null/x.md")).fails(2, &["/dev/null/x.md", "name another file"]);
+    desk.run(&format!("run {TINY} --report /dev/null/x.md"))
+        .fails(2, &["/dev/null/x.md", "name another file"]);
     desk.run(&format!("run {TINY} --report x.pdf")).fails(2, &["x.pdf", ".html"]);
     assert!(!desk.path("results.db").exists());
 }
@@ -101,17 +127,28 @@ fn stored_runs_are_listed_shown_exported_imported_and_deleted() {
     desk.run(&format!("run {TINY} --quiet --name nightly")).ok();
     desk.run(&format!("run {TINY} --quiet")).ok();
     let list = desk.run("runs list").ok().stdout;
-    assert!(list.lines().nth(1).is_some_and(|line| line.contains("nightly") && line.contains("finished")), "{list}");
+    assert!(
+        list.lines()
+            .nth(1)
+            .is_some_and(|line| line.contains("nightly") && line.contains("finished")),
+        "{list}"
+    );
     for which in ["nightly", "1", "last"] {
         assert!(desk.run(&format!("runs show {which}")).ok().stdout.contains("SRV-QUERY1"));
     }
     let file = desk.path("runs.jsonl");
     desk.run(&format!("runs export --output {}", file.display())).ok();
     let exported = desk.run("runs export nightly last --quiet").ok();
-    assert_eq!((exported.stdout, exported.stderr), (std::fs::read_to_string(&file).unwrap(), String::new()));
+    assert_eq!(
+        (exported.stdout, exported.stderr),
+        (std::fs::read_to_string(&file).unwrap(), String::new())
+    );
     let other = Desk::new();
     other.run(&format!("runs import {}", file.display())).ok();
-    assert_eq!(other.run("runs export --quiet").ok().stdout, std::fs::read_to_string(&file).unwrap());
+    assert_eq!(
+        other.run("runs export --quiet").ok().stdout,
+        std::fs::read_to_string(&file).unwrap()
+    );
     other.run("runs delete nightly").ok();
     assert_eq!(other.runs().len(), 1);
     other.run("runs show nightly").fails(2, &["nightly", "runs list"]);
@@ -126,7 +163,10 @@ fn reports_come_in_every_format() {
     for kind in ["kpm", "datasheet"] {
         for format in ["text", "markdown", "html", "csv", "json"] {
             let report = desk.run(&format!("report {kind} nightly --format {format}")).ok();
-            assert!(report.stdout.contains("SRV-QUERY1") && report.stderr.is_empty(), "{report:#?}");
+            assert!(
+                report.stdout.contains("SRV-QUERY1") && report.stderr.is_empty(),
+                "{report:#?}"
+            );
             if format == "json" {
                 report.json();
             }
@@ -151,8 +191,11 @@ fn the_ramp_goes_from_one_to_where_throughput_stops_growing() {
     let doubling: Vec<u64> = (0..jobs.len() as u32).map(|step| 1 << step).collect();
     assert_eq!(jobs, doubling);
     let throughput: Vec<_> = tests.iter().map(|test| test["ops_per_s"].as_f64().unwrap()).collect();
-    // The rule, applied to what was measured: it stopped at the first place where two steps gained less than 5 %.
-    let small_gain = |step: usize| throughput[step] < 1.05 * throughput[..step].iter().copied().fold(0.0, f64::max);
+    // The rule, applied to what was measured: it stopped at the first place where two steps gained
+    // less than 5 %.
+    let small_gain = |step: usize| {
+        throughput[step] < 1.05 * throughput[..step].iter().copied().fold(0.0, f64::max)
+    };
     let last = throughput.len() - 1;
     let most = 8 * std::thread::available_parallelism().unwrap().get() as u64;
     let at_the_end = jobs[last] == most.max(16);
@@ -163,9 +206,12 @@ fn the_ramp_goes_from_one_to_where_throughput_stops_growing() {
 #[test]
 fn fixed_work_is_done_exactly() {
     let desk = Desk::new();
-    let run = desk.run("run --size 0.01 --workload SRV-QUERY1 --jobs 1,3 --ops 700 --format json --quiet").ok();
+    let run = desk
+        .run("run --size 0.01 --workload SRV-QUERY1 --jobs 1,3 --ops 700 --format json --quiet")
+        .ok();
     let document = run.json();
-    let ops: Vec<_> = document["tests"].as_array().unwrap().iter().map(|test| test["ops"].as_u64()).collect();
+    let ops: Vec<_> =
+        document["tests"].as_array().unwrap().iter().map(|test| test["ops"].as_u64()).collect();
     assert_eq!(ops, [Some(700), Some(2100)]);
 }
 
@@ -174,7 +220,10 @@ fn load_keeps_the_data_run_reuses_it_and_clean_removes_it() {
     let desk = Desk::new();
     let data = "--size 0.01 --workload SRV-QUERY1";
     let loaded = desk.run(&format!("load {data}")).ok();
-    assert!(loaded.stdout.contains("data set") && loaded.stderr.contains("dbdyno-sqlite.db"), "{loaded:#?}");
+    assert!(
+        loaded.stdout.contains("data set") && loaded.stderr.contains("dbdyno-sqlite.db"),
+        "{loaded:#?}"
+    );
     let run = desk.run(&format!("run {TINY} --format json")).ok();
     assert_eq!(run.json()["loads"][0]["loaded"], false);
     assert!(run.stderr.contains("already"), "{}", run.stderr);
@@ -182,7 +231,8 @@ fn load_keeps_the_data_run_reuses_it_and_clean_removes_it() {
     assert!(verified.stdout.lines().all(|line| line.starts_with("ok ")), "{}", verified.stdout);
     let file = desk.data().join("dbdyno-sqlite.db");
     let database = rusqlite::Connection::open(&file).unwrap();
-    let changed = database.execute("update small set quantity = quantity + 1 where id = 5", []).unwrap();
+    let changed =
+        database.execute("update small set quantity = quantity + 1 where id = 5", []).unwrap();
     drop(database);
     assert_eq!(changed, 1);
     let wrong = desk.run(&format!("verify {data} --quiet")).fails(1, &["verify", "failed"]);
@@ -197,7 +247,8 @@ fn load_keeps_the_data_run_reuses_it_and_clean_removes_it() {
 fn a_test_runs_until_its_figure_is_known_or_its_time_is_over() {
     let desk = Desk::new();
     let base = "run sqlite --workload SRV-QUERY1 --jobs 1 --size 0.01 --format json";
-    let test = |options: &str| desk.run(&format!("{base} {options}")).ok().json()["tests"][0].clone();
+    let test =
+        |options: &str| desk.run(&format!("{base} {options}")).ok().json()["tests"][0].clone();
     let is_short = |test: &serde_json::Value| test["verdict"].to_string().contains("\"precision\"");
     let known = test("--precision 40% --max-duration 20s");
     let is_narrow = known["ci_fraction"].as_f64().is_some_and(|half| half <= 0.4);
@@ -214,26 +265,32 @@ fn a_suite_may_say_how_well_its_figures_must_be_known() {
     let desk = Desk::new();
     std::fs::create_dir_all(desk.path("own/suites")).unwrap();
     let list = |keys: &str| {
-        let suite =
-            format!("id = 'known'\ntitle = 'known'\n{keys}\n[[entry]]\nworkload = 'SRV-QUERY1'\njobs = '1,2'\n");
+        let suite = format!(
+            "id = 'known'\ntitle = 'known'\n{keys}\n[[entry]]\nworkload = 'SRV-QUERY1'\njobs = '1,2'\n"
+        );
         std::fs::write(desk.path("own/suites/known.toml"), suite).unwrap();
         desk.run(&format!("list workloads --plan known --catalog {}", desk.path("own").display()))
     };
     let plan = list("precision = '2%'\nmax_duration_s = 30").ok().stdout;
     assert!(plan.contains("up to 81 s"), "{plan}");
     list("precision = '0%'").fails(2, &["known.toml:3", "'0%' is not a valid precision", "2%"]);
-    list("precision = '2%'\nmax_duration_s = 4").fails(2, &["known.toml", "max_duration_s", "5 or more"]);
+    list("precision = '2%'\nmax_duration_s = 4")
+        .fails(2, &["known.toml", "max_duration_s", "5 or more"]);
 }
 
 #[test]
 fn repetitions_run_in_blocks_and_reports_have_one_line_for_them() {
     let desk = Desk::new();
-    let args = "--workload SRV-QUERY1 --workload CPU-DOUBLE --workload TP-LIGHT --jobs 1,2 --size 0.01";
+    let args =
+        "--workload SRV-QUERY1 --workload CPU-DOUBLE --workload TP-LIGHT --jobs 1,2 --size 0.01";
     let short = "--warmup 0s --duration 150ms";
-    let done = desk.run(&format!("run sqlite {args} {short} --repeat 3 --name r --format json")).ok();
+    let done =
+        desk.run(&format!("run sqlite {args} {short} --repeat 3 --name r --format json")).ok();
     assert!(done.stderr.contains("3 blocks") && done.stderr.contains("seed 42"), "{}", done.stderr);
     let document = done.json();
-    let name = |test: &serde_json::Value| (test["workload"].as_str().unwrap().to_string(), test["jobs"].as_u64());
+    let name = |test: &serde_json::Value| {
+        (test["workload"].as_str().unwrap().to_string(), test["jobs"].as_u64())
+    };
     let ran: Vec<_> = document["tests"].as_array().unwrap().iter().map(name).collect();
     assert_eq!(ran.len(), 18);
     let blocks: Vec<Vec<_>> = ran.chunks(6).map(<[_]>::to_vec).collect();
@@ -243,21 +300,39 @@ fn repetitions_run_in_blocks_and_reports_have_one_line_for_them() {
         block.dedup();
         block
     };
-    assert!(blocks.iter().all(|block| sorted(block).len() == 6 && sorted(block) == sorted(&blocks[0])), "{ran:?}");
+    assert!(
+        blocks.iter().all(|block| sorted(block).len() == 6 && sorted(block) == sorted(&blocks[0])),
+        "{ran:?}"
+    );
     assert!(blocks.iter().any(|block| *block != blocks[0]), "{ran:?}");
     // The seed gives the order again.
-    let again = desk.run(&format!("run sqlite {args} {short} --repeat 3 --name again --format json")).ok().json();
+    let again = desk
+        .run(&format!("run sqlite {args} {short} --repeat 3 --name again --format json"))
+        .ok()
+        .json();
     assert_eq!(again["tests"].as_array().unwrap().iter().map(name).collect::<Vec<_>>(), ran);
     let kpm = desk.run("report kpm r --format json").ok().json();
-    let tables = kpm["sections"].as_array().unwrap().iter().flat_map(|one| one["tables"].as_array().unwrap());
+    let tables = kpm["sections"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|one| one["tables"].as_array().unwrap());
     let (spreads, tables): (Vec<_>, Vec<_>) = tables.partition(|table| table["name"] == "spread");
-    assert!(spreads.len() == 1 && spreads[0]["rows"].as_array().unwrap().len() == 6, "{spreads:#?}");
+    assert!(
+        spreads.len() == 1 && spreads[0]["rows"].as_array().unwrap().len() == 6,
+        "{spreads:#?}"
+    );
     let mut lines = 0;
     for table in tables {
-        let columns: Vec<&str> =
-            table["columns"].as_array().unwrap().iter().map(|column| column["name"].as_str().unwrap()).collect();
-        let cell =
-            |row: &serde_json::Value, name: &str| row[columns.iter().position(|one| *one == name).unwrap()].clone();
+        let columns: Vec<&str> = table["columns"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|column| column["name"].as_str().unwrap())
+            .collect();
+        let cell = |row: &serde_json::Value, name: &str| {
+            row[columns.iter().position(|one| *one == name).unwrap()].clone()
+        };
         for row in table["rows"].as_array().unwrap() {
             lines += 1;
             assert_eq!(cell(row, "Times").as_f64(), Some(3.0));
@@ -267,7 +342,10 @@ fn repetitions_run_in_blocks_and_reports_have_one_line_for_them() {
     assert_eq!(lines, 6);
     let sheet = desk.run("report datasheet r --format markdown").ok().stdout;
     assert!(sheet.contains("CI95 +-") && sheet.contains("up to 3 times"), "{sheet}");
-    assert!(!sheet.contains("Spread of"), "the datasheet has it where starts or loads were repeated: {sheet}");
+    assert!(
+        !sheet.contains("Spread of"),
+        "the datasheet has it where starts or loads were repeated: {sheet}"
+    );
     // With themselves they agree, by intervals.
     let same = desk.run("compare r r --fail-below 0% --format json").ok().json();
     let rows = same["kpms"].as_array().unwrap();
@@ -289,14 +367,21 @@ pub fn places(document: &serde_json::Value) -> Vec<(u64, u64)> {
 #[test]
 fn fresh_data_tell_what_a_load_changes() {
     let desk = Desk::new();
-    let done = desk.run(&format!("run sqlite {TINY} --repeat 3 --fresh data --name f --format json")).ok();
+    let done =
+        desk.run(&format!("run sqlite {TINY} --repeat 3 --fresh data --name f --format json")).ok();
     assert_eq!(places(&done.json()), [1, 1, 2, 2, 3, 3].map(|block| (block, block)));
-    assert_eq!(done.stderr.matches("small: 16,000 rows in").count(), 3, "each block loads: {}", done.stderr);
+    assert_eq!(
+        done.stderr.matches("small: 16,000 rows in").count(),
+        3,
+        "each block loads: {}",
+        done.stderr
+    );
     let sheet = desk.run("report datasheet f --format markdown").ok().stdout;
     let line = sheet.lines().skip_while(|line| !line.contains("between loads")).nth(2).unwrap();
     assert!(line.contains("| SRV-QUERY1 | 1 | 6 |"), "{sheet}");
     assert!(!sheet.contains("indicative"), "three loads have an interval: {sheet}");
     assert!(desk.data_entries().is_empty(), "{:?}", desk.data_entries());
-    desk.run(&format!("run sqlite {TINY} --repeat 2 --fresh server")).fails(2, &["--fresh", "has no server"]);
+    desk.run(&format!("run sqlite {TINY} --repeat 2 --fresh server"))
+        .fails(2, &["--fresh", "has no server"]);
     desk.run(&format!("run sqlite {TINY} --fresh data")).fails(2, &["--fresh", "add --repeat"]);
 }

@@ -1,4 +1,5 @@
-//! What the catalogue and the program say of themselves: `list`, `show`, `check`, `overhead`, completions, manual.
+//! What the catalogue and the program say of themselves: `list`, `show`, `check`, `overhead`,
+//! completions, manual.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -32,7 +33,10 @@ fn the_listing_of_workloads_has_the_form_that_scripts_rely_on() {
     let json = desk.run("list workloads --format json").ok().json();
     for workload in json["workloads"].as_array().unwrap() {
         for key in ["id", "group", "title", "unit", "better"] {
-            assert!(workload[key].as_str().is_some_and(|text| !text.is_empty()), "{key} of {workload}");
+            assert!(
+                workload[key].as_str().is_some_and(|text| !text.is_empty()),
+                "{key} of {workload}"
+            );
         }
         assert!(workload["params"].is_array() && workload["aliases"].is_array(), "{workload}");
         let engines = workload["engines"].as_object().unwrap();
@@ -56,14 +60,21 @@ fn aliases_find_their_workload() {
     for name in ["SRV-21", "T611", "srv-query1"] {
         let shown = desk.run(&format!("show workload {name}")).ok().stdout;
         assert!(shown.starts_with("-- SRV-QUERY1: "), "{shown}");
-        assert!(shown.contains("on sqlite") && shown.contains("on postgres") && !shown.contains("on null"), "{shown}");
+        assert!(
+            shown.contains("on sqlite")
+                && shown.contains("on postgres")
+                && !shown.contains("on null"),
+            "{shown}"
+        );
     }
 }
 
 #[test]
 fn a_workload_is_shown_with_all_that_it_inherits() {
     let desk = Desk::new();
-    let on = |engine: &str| desk.run(&format!("show workload SRV-UPDATE1 --engine {engine}")).ok().stdout;
+    let on = |engine: &str| {
+        desk.run(&format!("show workload SRV-UPDATE1 --engine {engine}")).ok().stdout
+    };
     let (postgres, sqlite) = (on("postgres"), on("sqlite"));
     let syncs = "-- contract: commits per wal_syncs at most jobs (mariadb, ";
     let flushes = "-- contract: commits per os_disk_flushes at most 2 * jobs (duckdb, sqlite, unless os_disk_flushes";
@@ -74,10 +85,22 @@ fn a_workload_is_shown_with_all_that_it_inherits() {
     assert_eq!(workload["tables"], serde_json::json!(["small"]), "a default of its group");
     let claims = workload["contract"].as_array().unwrap();
     let durable = claims.iter().find(|claim| claim["what"] == "durable").unwrap();
-    assert_eq!((&durable["when"], &durable["min"]), (&"commits".into(), &"1".into()), "a named claim");
+    assert_eq!(
+        (&durable["when"], &durable["min"]),
+        (&"commits".into(), &"1".into()),
+        "a named claim"
+    );
     let reason = &workload["params"][0]["unavailable"]["mariadb"]["heap"];
-    assert!(reason.as_str().unwrap().contains("no transactions"), "the engine's own file: {reason}");
-    let plans: Vec<_> = json["plans"].as_array().unwrap().iter().map(|plan| plan["engine"].as_str().unwrap()).collect();
+    assert!(
+        reason.as_str().unwrap().contains("no transactions"),
+        "the engine's own file: {reason}"
+    );
+    let plans: Vec<_> = json["plans"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|plan| plan["engine"].as_str().unwrap())
+        .collect();
     assert_eq!(plans, ["sqlite", "duckdb", "postgres", "mariadb", "mysql", "oracle"]);
 }
 
@@ -86,18 +109,36 @@ fn the_plan_of_a_suite_is_what_a_run_of_it_does() {
     let desk = Desk::new();
     let planned = desk.run("list workloads --plan quick --format json").ok().json();
     assert_eq!((&planned["engine"], &planned["size_gb"]), (&"sqlite".into(), &0.5.into()));
-    let id = |test: &serde_json::Value, key: &str| test[key].as_str().unwrap().split(':').next().unwrap().to_string();
-    let ids: Vec<_> = planned["selections"].as_array().unwrap().iter().map(|test| id(test, "workload")).collect();
+    let id = |test: &serde_json::Value, key: &str| {
+        test[key].as_str().unwrap().split(':').next().unwrap().to_string()
+    };
+    let ids: Vec<_> =
+        planned["selections"].as_array().unwrap().iter().map(|test| id(test, "workload")).collect();
     let suite = desk.run("show suite quick --format json").ok().json();
-    let listed = suite["tests"].as_array().unwrap().iter().filter(|test| test["engines"]["sqlite"] == "yes");
+    let listed =
+        suite["tests"].as_array().unwrap().iter().filter(|test| test["engines"]["sqlite"] == "yes");
     assert_eq!(ids, listed.map(|test| id(test, "corresponds_to")).collect::<Vec<_>>());
-    let of = |id: &str| planned["selections"].as_array().unwrap().iter().find(|test| test["workload"] == id).unwrap();
+    let of = |id: &str| {
+        planned["selections"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|test| test["workload"] == id)
+            .unwrap()
+    };
     let cpu = of("CPU-DOUBLE");
     let steps = cpu["tests_at_most"].as_f64().unwrap();
     // 0.15 s and 0.7 s, and 0.4 s for all around it.
-    assert!((cpu["time_s"].as_f64().unwrap() - steps * 1.25).abs() < 1e-9 && cpu["disk_bytes"] == 0, "{cpu}");
+    assert!(
+        (cpu["time_s"].as_f64().unwrap() - steps * 1.25).abs() < 1e-9 && cpu["disk_bytes"] == 0,
+        "{cpu}"
+    );
     assert!(cpu["repeat"] == 3 && steps % 3.0 == 0.0, "{cpu}");
-    assert!(planned["timed_s"].as_f64().unwrap() < 170.0, "three minutes with loading: {}", planned["timed_s"]);
+    assert!(
+        planned["timed_s"].as_f64().unwrap() < 170.0,
+        "three minutes with loading: {}",
+        planned["timed_s"]
+    );
     assert_eq!(of("STO-READ")["disk_bytes"], 532_640_000, "the big table");
     let redo = of("LGWR-LAT");
     assert_eq!(
@@ -105,10 +146,16 @@ fn the_plan_of_a_suite_is_what_a_run_of_it_does() {
         (Some(50.0), &serde_json::Value::Null)
     );
     let text = desk.run("list workloads --plan orabench --engine postgres").ok().stdout;
-    assert!(text.starts_with("orabench on postgres, profile") && text.contains("T611 SRV-QUERY1"), "{text}");
+    assert!(
+        text.starts_with("orabench on postgres, profile") && text.contains("T611 SRV-QUERY1"),
+        "{text}"
+    );
     let fixed = text.lines().find(|line| line.contains("T611 SRV-QUERY1")).unwrap();
     assert!(fixed.contains(" -  "), "how long fixed work takes is not known: {fixed}");
-    assert!(text.contains("left out: ") && text.contains("'-' is not known before it has run"), "{text}");
+    assert!(
+        text.contains("left out: ") && text.contains("'-' is not known before it has run"),
+        "{text}"
+    );
     assert!(desk.data_entries().is_empty(), "nothing was made");
 }
 
@@ -142,9 +189,20 @@ fn check_creates_nothing() {
     for target in ["sqlite", "postgres", &server.admin_url("checked")] {
         let checked = desk.run(&format!("check {target} --size 0.01")).ok();
         // The tables of this size fit the cache that a server has by itself.
-        let does_not_fit = |line: &str| line.starts_with("lacks    cache: ") && line.contains("the server's cache ");
-        assert!(checked.stdout.lines().all(|line| line.starts_with("ok ") || does_not_fit(line)), "{}", checked.stdout);
-        assert_eq!(checked.stdout.lines().any(does_not_fit), target.contains("://"), "{}", checked.stdout);
+        let does_not_fit = |line: &str| {
+            line.starts_with("lacks    cache: ") && line.contains("the server's cache ")
+        };
+        assert!(
+            checked.stdout.lines().all(|line| line.starts_with("ok ") || does_not_fit(line)),
+            "{}",
+            checked.stdout
+        );
+        assert_eq!(
+            checked.stdout.lines().any(does_not_fit),
+            target.contains("://"),
+            "{}",
+            checked.stdout
+        );
     }
     assert_eq!(column(server.admin("checked").as_mut(), schemas), before);
     assert_eq!(std::fs::read_dir(desk.path("")).unwrap().count(), 0);

@@ -1,4 +1,5 @@
-//! Clusters: jobs are where they should be, the nodes' own counters add up to our ops, a node that dies spoils its test by name.
+//! Clusters: jobs are where they should be, the nodes' own counters add up to our ops, a node that
+//! dies spoils its test by name.
 
 use dbdyno::engine::{self, Access, ConnectTo, Session};
 use dbdyno::model::{ClusterSpec, Target};
@@ -22,7 +23,8 @@ pub fn cluster(
     (name, nodes): (&str, u32),
     settings: &[(&str, &str)],
 ) -> PrivateServer {
-    try_cluster(dir, engine, ClusterSpec { name: name.into(), nodes, link_delay: None }, settings).unwrap()
+    try_cluster(dir, engine, ClusterSpec { name: name.into(), nodes, link_delay: None }, settings)
+        .unwrap()
 }
 
 pub fn try_cluster(
@@ -46,7 +48,13 @@ pub fn each(url: &str) -> Vec<String> {
 pub fn look(url: &str) -> Box<dyn Session> {
     let engine = url.split("://").next().unwrap();
     let target = Target::Existing { engine: engine.into(), url: url.into() };
-    let to = ConnectTo { target, file: None, url: Some(url.into()), password: None, settings: Default::default() };
+    let to = ConnectTo {
+        target,
+        file: None,
+        url: Some(url.into()),
+        password: None,
+        settings: Default::default(),
+    };
     engine::find(engine).unwrap().open(&to, Access::Watch).unwrap().session().unwrap()
 }
 
@@ -57,7 +65,8 @@ pub fn jobs_at_work(url: &str) -> usize {
     column(look(url).as_mut(), sql).len()
 }
 
-/// How a run of two tests on three nodes tells that n3 stopped in the first one: that one is invalid, the other one ran without it.
+/// How a run of two tests on three nodes tells that n3 stopped in the first one: that one is
+/// invalid, the other one ran without it.
 #[track_caller]
 pub fn tests_around_a_loss(desk: &Desk) -> Vec<Value> {
     let run = desk.run("runs show last --format json").ok().json();
@@ -66,7 +75,9 @@ pub fn tests_around_a_loss(desk: &Desk) -> Vec<Value> {
     is_lost(&tests[0], "n3", "in its window");
     let missing = codes(&tests[1]);
     assert!(
-        missing.iter().any(|code| code.contains("node-lost") && code.contains("node n3 did not answer")),
+        missing
+            .iter()
+            .any(|code| code.contains("node-lost") && code.contains("node n3 did not answer")),
         "{missing:?}"
     );
     tests.clone()
@@ -76,7 +87,10 @@ pub fn tests_around_a_loss(desk: &Desk) -> Vec<Value> {
 #[track_caller]
 pub fn is_lost(test: &Value, node: &str, way: &str) {
     let lost = codes(test);
-    assert!(lost.iter().any(|code| code.contains("node-lost") && code.contains(node)), "{way}: {lost:?}");
+    assert!(
+        lost.iter().any(|code| code.contains("node-lost") && code.contains(node)),
+        "{way}: {lost:?}"
+    );
     assert_eq!(test["verdict"]["status"], "invalid", "{way}");
 }
 
@@ -102,26 +116,46 @@ fn reads_scale_over_replicas_writes_stay_on_the_primary_and_a_node_that_dies_is_
     let (desk, dir) = (Desk::new(), directory());
     let cluster = replicas(dir.path(), 3);
     let (url, nodes) = (cluster.url(), each(&cluster.url()));
-    let twice = format!("{},{}", url.split_once("/postgres?").unwrap().0, nodes[0].split('@').nth(1).unwrap());
+    let twice = format!(
+        "{},{}",
+        url.split_once("/postgres?").unwrap().0,
+        nodes[0].split('@').nth(1).unwrap()
+    );
     let twice = twice.replace("/postgres", "") + "/postgres?nodes=all";
     desk.run(&format!("run {twice} {BASE} --workload SRV-QUERY1 --jobs 1"))
         .fails(2, &["lead to one and the same node"]);
-    let reads = format!("run {url} {BASE} --workload SRV-QUERY1 --workload LGWR-LAT --jobs 3 --nodes 1..3");
+    let reads =
+        format!("run {url} {BASE} --workload SRV-QUERY1 --workload LGWR-LAT --jobs 3 --nodes 1..3");
     let run = desk.run(&reads).ok().json();
     let tests = run["tests"].as_array().unwrap();
-    let on: Vec<_> =
-        tests.iter().map(|test| (test["workload"].as_str().unwrap(), test["nodes"].as_u64().unwrap())).collect();
+    let on: Vec<_> = tests
+        .iter()
+        .map(|test| (test["workload"].as_str().unwrap(), test["nodes"].as_u64().unwrap()))
+        .collect();
     assert_eq!(
         on,
         [("SRV-QUERY1", 1), ("SRV-QUERY1", 2), ("SRV-QUERY1", 3), ("LGWR-LAT", 1)],
         "writes: the primary only"
     );
     for test in &tests[..3] {
-        let ops: f64 = test["node_figures"].as_array().unwrap().iter().map(|node| node["ops"].as_f64().unwrap()).sum();
+        let ops: f64 = test["node_figures"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|node| node["ops"].as_f64().unwrap())
+            .sum();
         assert_eq!(Some(ops), test["ops"].as_f64());
-        assert!(all_ops(test) >= ops && !codes(test).iter().any(|code| code.contains("crosscheck")), "{test:#}");
+        assert!(
+            all_ops(test) >= ops && !codes(test).iter().any(|code| code.contains("crosscheck")),
+            "{test:#}"
+        );
     }
-    let jobs: Vec<_> = tests[2]["node_figures"].as_array().unwrap().iter().map(|node| node["jobs"].clone()).collect();
+    let jobs: Vec<_> = tests[2]["node_figures"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|node| node["jobs"].clone())
+        .collect();
     assert_eq!(jobs, [1, 1, 1].map(Value::from));
     let report = desk.run("report nodes --format csv").ok().stdout;
     assert!(report.contains("SRV-QUERY1,2,3,") && report.contains("SRV-QUERY1,3,3,"), "{report}");
@@ -143,14 +177,20 @@ fn a_private_galera_cluster_is_made_measured_and_removed_also_after_a_kill() {
     let desk = Desk::new();
     let data = desk.data().display().to_string();
     let target = "run mariadb-galera --nodes 2";
-    desk.run(&format!("{target} {BASE} --workload SRV-QUERY1 --jobs 1 --keep")).fails(2, &["cannot be kept"]);
-    let mut run = desk.spawn(&format!("{target} --size 0.01 --warmup 100s --workload SRV-QUERY1 --jobs 2 --quiet"));
+    desk.run(&format!("{target} {BASE} --workload SRV-QUERY1 --jobs 1 --keep"))
+        .fails(2, &["cannot be kept"]);
+    let mut run = desk.spawn(&format!(
+        "{target} --size 0.01 --warmup 100s --workload SRV-QUERY1 --jobs 2 --quiet"
+    ));
     let second = desk.data().join("dbdyno-mariadb-galera-n2/data");
     until("the second node has the data", || second.join("dbdyno/small.ibd").exists());
     run.kill().unwrap();
     run.wait().unwrap();
     assert!(processes(&data).len() > 1, "both nodes live on");
-    let run = desk.run(&format!("{target} {BASE} --workload SRV-QUERY1 --workload LGWR-LAT --jobs 2")).ok().json();
+    let run = desk
+        .run(&format!("{target} {BASE} --workload SRV-QUERY1 --workload LGWR-LAT --jobs 2"))
+        .ok()
+        .json();
     assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
     assert_eq!(processes(&data), Vec::<String>::new());
     let tests = run["tests"].as_array().unwrap();
@@ -166,7 +206,11 @@ fn a_private_galera_cluster_is_made_measured_and_removed_also_after_a_kill() {
         );
     }
     let commits: f64 = figures(&tests[1], "commits").iter().sum();
-    assert!(commits >= tests[1]["commits"].as_f64().unwrap(), "each node counts its own: {:#}", tests[1]);
+    assert!(
+        commits >= tests[1]["commits"].as_f64().unwrap(),
+        "each node counts its own: {:#}",
+        tests[1]
+    );
 }
 
 #[test]

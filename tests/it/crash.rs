@@ -1,13 +1,13 @@
-//! Interrupts, kills and servers that die in the middle: what was measured is stored, nothing is left behind, and the
-//! next start works.
+//! Interrupts, kills and servers that die in the middle: what was measured is stored, nothing is
+//! left behind, and the next start works.
 
 use rustix::process::Signal;
 use rustix::pty::OpenptFlags;
 
 use crate::servers::{Lease, Server};
 use crate::support::{
-    Desk, Done, PRIVATE, Private, TINY, bytes_in, column, cpu_s, directory, ended, mistakes, processes, session,
-    signal, start_options, until,
+    Desk, Done, PRIVATE, Private, TINY, bytes_in, column, cpu_s, directory, ended, mistakes,
+    processes, session, signal, start_options, until,
 };
 
 /// What asks a run to end: Ctrl-C, `kill`, the end of the terminal.
@@ -57,10 +57,14 @@ fn ctrl_c_in_the_terminal_while_the_server_is_created_is_an_interrupt() {
         let desk = Desk::new();
         let line = format!("run {} {BASE} --quiet", server.engine);
         let mut run = desk.command(&line);
-        run.process_group(0).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+        run.process_group(0)
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped());
         let run = run.spawn().unwrap();
         let data = desk.data().join(format!("dbdyno-{}/data", server.engine));
-        until("the database is being created", || std::fs::read_dir(&data).is_ok_and(|files| files.count() > 0));
+        until("the database is being created", || {
+            std::fs::read_dir(&data).is_ok_and(|files| files.count() > 0)
+        });
         let group = rustix::process::Pid::from_raw(i32::try_from(run.id()).unwrap()).unwrap();
         rustix::process::kill_process_group(group, how).unwrap();
         assert_interrupted(&desk, ended(run, &line));
@@ -84,7 +88,10 @@ fn an_interrupt_in_the_warm_up_stores_no_figures() {
 #[track_caller]
 fn assert_measured_until_the_interrupt(run: &serde_json::Value) {
     let test = run["tests"].as_array().unwrap().last().unwrap();
-    assert!(test["ops"].as_u64().unwrap() > 0 && test["throughput"].as_f64().unwrap() > 0.0, "{test:#}");
+    assert!(
+        test["ops"].as_u64().unwrap() > 0 && test["throughput"].as_f64().unwrap() > 0.0,
+        "{test:#}"
+    );
     let elapsed_s = test["elapsed_s"].as_f64().unwrap();
     assert!(elapsed_s > 0.0 && elapsed_s < 100.0, "the window was cut: {elapsed_s}");
     let reasons = test["verdict"]["reasons"].as_array().unwrap();
@@ -92,7 +99,8 @@ fn assert_measured_until_the_interrupt(run: &serde_json::Value) {
     assert_ne!(test["verdict"]["status"], "valid");
 }
 
-/// Interrupts a run of `target` in its window, as soon as the job runs, and looks at what it stored.
+/// Interrupts a run of `target` in its window, as soon as the job runs, and looks at what it
+/// stored.
 fn interrupt_in_the_window(target: &str, how: Signal, runs: impl Fn(&Desk, u32) -> bool) {
     let desk = Desk::new();
     let line = format!("run {target} {BASE} --warmup 0 --duration 100s --quiet");
@@ -134,11 +142,13 @@ fn an_interrupt_while_the_report_is_written_loses_none_of_it() {
         let desk = Desk::new();
         // Nobody reads the pipe yet: that is where the program waits.
         let pipe = desk.path("report.html");
-        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0)
+            .unwrap();
         let line = format!("run {TINY} --quiet --report {}", pipe.display());
         let run = desk.spawn(&line);
         until("the run is finished", || {
-            desk.path("results.db").exists() && desk.runs().iter().any(|run| run["status"] == "finished")
+            desk.path("results.db").exists()
+                && desk.runs().iter().any(|run| run["status"] == "finished")
         });
         signal(run.id(), how);
         let page = std::fs::read_to_string(&pipe).unwrap();
@@ -165,7 +175,9 @@ fn a_terminal_that_is_closed_ends_the_run_in_good_order() {
         let program = desk.command(&line);
         let mut session = std::process::Command::new("setsid");
         session.arg("--ctty").arg(program.get_program()).args(program.get_args());
-        session.env_clear().envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        session
+            .env_clear()
+            .envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
         let mut run = session.stdin(screen()).stdout(screen()).stderr(screen()).spawn().unwrap();
         drop(session);
         rustix::io::ioctl_fionbio(terminal.as_fd(), true).unwrap();
@@ -196,7 +208,11 @@ fn nohup_is_obeyed() {
     let mut nohup = std::process::Command::new("nohup");
     nohup.arg(program.get_program()).args(program.get_args()).stdin(std::process::Stdio::null());
     nohup.env_clear().envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let run = nohup.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let run = nohup
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
     until("it has its database", || !desk.data_entries().is_empty());
     signal(run.id(), Signal::HUP);
     ended(run, &line).ok();
@@ -215,7 +231,8 @@ fn a_killed_run_leaves_an_orphan_that_the_next_start_removes() {
     for server in PRIVATE {
         let engine = server.engine;
         let desk = Desk::new();
-        let mut run = desk.spawn(&format!("run {engine} {BASE} --warmup 0 --duration 100s --quiet"));
+        let mut run =
+            desk.spawn(&format!("run {engine} {BASE} --warmup 0 --duration 100s --quiet"));
         until("the job runs", || server.a_job_runs(&desk));
         let in_use = format!("in use by dbdyno process {}", run.id());
         desk.run(&format!("run {engine} {TINY} --quiet")).fails(3, &[&in_use]);
@@ -236,7 +253,8 @@ fn clean_removes_the_orphan_of_a_killed_run() {
     for server in PRIVATE {
         let engine = server.engine;
         let desk = Desk::new();
-        let mut run = desk.spawn(&format!("run {engine} {BASE} --warmup 0 --duration 100s --quiet"));
+        let mut run =
+            desk.spawn(&format!("run {engine} {BASE} --warmup 0 --duration 100s --quiet"));
         until("the job runs", || server.a_job_runs(&desk));
         run.kill().unwrap();
         run.wait().unwrap();
@@ -254,11 +272,13 @@ fn a_run_that_is_killed_while_the_server_is_created_does_not_disturb_the_next() 
     for server in PRIVATE {
         let engine = server.engine;
         let desk = Desk::new();
-        let (home, line) = (desk.data().join(format!("dbdyno-{engine}")), format!("run {engine} {TINY} --quiet"));
+        let (home, line) =
+            (desk.data().join(format!("dbdyno-{engine}")), format!("run {engine} {TINY} --quiet"));
         let mut made = 0;
         for step in 0..STEPS {
             let mut run = desk.spawn(&line);
-            // From the first file on in equal steps to what the whole creation writes, which the first round of all tells.
+            // From the first file on in equal steps to what the whole creation writes, which the
+            // first round of all tells.
             until("the database is being created", || {
                 bytes_in(&home) > 1000 + made * u64::from(step) / u64::from(STEPS)
             });
@@ -288,7 +308,8 @@ fn created_bytes(server: &Private) -> u64 {
 #[test]
 fn a_killed_run_on_the_embedded_engine_does_not_disturb_the_next() {
     let desk = Desk::new();
-    let mut run = desk.spawn("run --size 0.01 --workload LGWR-LAT --jobs 1 --warmup 0 --duration 100s --quiet");
+    let mut run = desk
+        .spawn("run --size 0.01 --workload LGWR-LAT --jobs 1 --warmup 0 --duration 100s --quiet");
     until("the job has used a second", || cpu_s(run.id()).is_some_and(|used_s| used_s > 0.5));
     run.kill().unwrap();
     run.wait().unwrap();
@@ -311,7 +332,11 @@ fn a_private_server_that_dies_ends_the_run_and_loses_nothing() {
         let run = desk.spawn(&line);
         until("the second test's job runs", || server.a_job_runs(&desk));
         signal(server.pid(&desk), server.hard_stop);
-        let how = ["the server's process has ended", "its log ends with", "what was measured before is stored"];
+        let how = [
+            "the server's process has ended",
+            "its log ends with",
+            "what was measured before is stored",
+        ];
         let ended = ended(run, &line).fails(3, &how);
         assert!(ended.stderr.contains(engine), "{ended:#?}");
         let run = last(&desk);
@@ -327,7 +352,10 @@ fn a_private_server_that_dies_ends_the_run_and_loses_nothing() {
 #[test]
 fn an_existing_server_that_dies_while_loading_is_one_line() {
     let (desk, server) = (Desk::new(), Server::start());
-    let line = format!("run {} --size 2 --workload STO-READ --jobs 1 --quiet", server.admin_url("postgres"));
+    let line = format!(
+        "run {} --size 2 --workload STO-READ --jobs 1 --quiet",
+        server.admin_url("postgres")
+    );
     let run = desk.spawn(&line);
     let mut admin = server.admin("postgres");
     until("rows are being loaded", || {

@@ -6,7 +6,9 @@ use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use dbdyno::dataset::{self, Checksum, Cleaned, Definition, LoadEvent, Lock, Recipe, Request, Site, Table, Watch};
+use dbdyno::dataset::{
+    self, Checksum, Cleaned, Definition, LoadEvent, Lock, Recipe, Request, Site, Table, Watch,
+};
 use dbdyno::engine::{self, Access, ConnectTo, Database, Rows, Session};
 use dbdyno::error::Kind;
 use dbdyno::model::rows::{PAD, RowFunction};
@@ -39,8 +41,16 @@ fn blocks() -> BlockSet {
 /// Values for a table without prefix, all rows.
 fn values(table: &str, blocks: &BlockSet, engine: &str) -> Values {
     let rows = ROWS.table_rows.to_string();
-    let pairs = [("table", table), ("name", table), ("rows", &rows), ("seed", "42"), ("pad", PAD), ("lo", "1")];
-    let mut values: Values = pairs.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+    let pairs = [
+        ("table", table),
+        ("name", table),
+        ("rows", &rows),
+        ("seed", "42"),
+        ("pad", PAD),
+        ("lo", "1"),
+    ];
+    let mut values: Values =
+        pairs.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
     values.insert("hi".into(), rows.clone());
     values.insert("columns".into(), blocks.get(engine, "columns").unwrap().text.clone());
     values
@@ -61,12 +71,18 @@ fn sqlite_computes_the_rows_of_the_row_function() {
     let mut query = db.prepare(&sql(&blocks, "sqlite", "checksum", &values)).unwrap();
     let columns: Vec<String> = query.column_names().map(String::from).collect();
     let row = query
-        .query_row([], |row| (0..columns.len()).map(|at| row.get::<_, i64>(at).map(|n| Some(n.to_string()))).collect())
+        .query_row([], |row| {
+            (0..columns.len())
+                .map(|at| row.get::<_, i64>(at).map(|n| Some(n.to_string())))
+                .collect()
+        })
         .unwrap();
     let found = Checksum::from_rows(&Rows { columns, rows: vec![row] }).unwrap();
     assert_eq!(found.differences(&Checksum::of_table(ROWS, 2), true), Vec::<String>::new());
     let (code, booked_on): (String, String) = db
-        .query_row("select code, booked_on from small where id = 7", [], |row| Ok((row.get(0)?, row.get(1)?)))
+        .query_row("select code, booked_on from small where id = 7", [], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })
         .unwrap();
     let mut text = String::new();
     ROWS.row(7).code(&mut text);
@@ -113,11 +129,17 @@ impl Fixture {
     /// A database of its own in the directory, by a server of its own if it needs one.
     fn start(engine: &'static str, dir: &Path) -> Self {
         let server_settings: &[_] = match engine {
-            "mariadb" => &[("innodb_buffer_pool_size", "32M"), ("innodb_flush_log_at_trx_commit", "0")],
+            "mariadb" => {
+                &[("innodb_buffer_pool_size", "32M"), ("innodb_flush_log_at_trx_commit", "0")]
+            }
             _ => &[("shared_buffers", "16MB"), ("fsync", "off"), ("max_wal_size", "32MB")],
         };
         let private = engine::find(engine).unwrap().capabilities().private_server;
-        let start = || Home::Own(Box::new(server::start(engine, &start_options(dir, server_settings)).unwrap()));
+        let start = || {
+            Home::Own(Box::new(
+                server::start(engine, &start_options(dir, server_settings)).unwrap(),
+            ))
+        };
         Fixture::of(engine, dir, private.then(start))
     }
 
@@ -125,7 +147,8 @@ impl Fixture {
         let url = server.as_ref().map(Home::url);
         let target = Target::Embedded { engine: engine.into(), data_dir: dir.into() };
         let file = url.is_none().then(|| dir.join("data.db"));
-        let file_settings = if engine == "sqlite" { settings(&[("journal_mode", "wal")]) } else { BTreeMap::new() };
+        let file_settings =
+            if engine == "sqlite" { settings(&[("journal_mode", "wal")]) } else { BTreeMap::new() };
         let to = ConnectTo { target, file, url, password: None, settings: file_settings };
         let db = engine::find(engine).unwrap().open(&to, Access::Provision).unwrap();
         let definition = Definition::parse(TOML, "dataset.toml").unwrap();
@@ -162,7 +185,11 @@ impl Fixture {
 
     /// True if the table is there, empty or not.
     fn exists(&self, name: &str) -> bool {
-        self.db.session().unwrap().query(&format!("select count(*) from {}", self.own(name)), &[]).is_ok()
+        self.db
+            .session()
+            .unwrap()
+            .query(&format!("select count(*) from {}", self.own(name)), &[])
+            .is_ok()
     }
 }
 
@@ -194,7 +221,11 @@ fn ensure(site: &Site<'_>, sessions: u32) -> (dataset::LoadedDataset, Vec<LoadEv
 }
 
 /// `ensure` with `act` called when the rows of the table are about to be loaded.
-fn ensure_and(site: &Site<'_>, cancel: &AtomicBool, act: &(dyn Fn() + Sync)) -> dbdyno::error::Result<()> {
+fn ensure_and(
+    site: &Site<'_>,
+    cancel: &AtomicBool,
+    act: &(dyn Fn() + Sync),
+) -> dbdyno::error::Result<()> {
     let events = |event: LoadEvent| {
         if matches!(event, LoadEvent::Phase { phase: "rows", .. }) {
             act();
@@ -209,17 +240,28 @@ fn loads_once_is_reused_verified_and_warmed() {
         let site = fixture.site();
         let (first, events) = ensure(&site, 2);
         assert_eq!(first.facts_for(&[])["small_key320"], 50.0);
-        assert!(first.loads[0].loaded && first.loads[0].table_bytes > 4_000_000, "{:?}", first.loads);
+        assert!(
+            first.loads[0].loaded && first.loads[0].table_bytes > 4_000_000,
+            "{:?}",
+            first.loads
+        );
         assert!(first.loads[0].index_bytes > 400_000, "{:?}", first.loads);
-        assert!(events.iter().any(|event| matches!(event, LoadEvent::Progress { .. })), "{}", fixture.engine);
+        assert!(
+            events.iter().any(|event| matches!(event, LoadEvent::Progress { .. })),
+            "{}",
+            fixture.engine
+        );
         let (second, events) = ensure(&site, 1);
         assert_eq!((second.data_set_id, second.loads[0].loaded), (first.data_set_id, false));
         assert_eq!(events, [LoadEvent::Reused { table: "small".into(), rows: 16_000 }]);
         dataset::warm(&site, &Table::new(&site.recipe, &TableRef::new("small"), ROWS)).unwrap();
         let small = fixture.own("small");
-        fixture.execute(&format!("update {small} set amount = amount + 1, status = 1 where id = 5"));
+        fixture
+            .execute(&format!("update {small} set amount = amount + 1, status = 1 where id = 5"));
         dataset::verify(&site, &request(1)).unwrap();
-        fixture.execute(&format!("update {small} set code = concat('9', substr(code, 2)) where id = 5"));
+        fixture.execute(&format!(
+            "update {small} set code = concat('9', substr(code, 2)) where id = 5"
+        ));
         let error = dataset::verify(&site, &request(1)).unwrap_err();
         assert_eq!(error.kind, Kind::Check);
         assert!(error.what.contains("code_h1"), "{error}");
@@ -233,10 +275,12 @@ fn every_organisation_holds_the_same_rows_and_is_used_where_it_is_asked_for() {
         let default = ensure(&site, 2).0;
         for org in &site.recipe.capabilities.orgs[1..] {
             let table = TableRef { kind: "small".into(), org: Some((*org).into()) };
-            let request = Request { tables: vec![TableRef::new("small"), table.clone()], ..request(2) };
+            let request =
+                Request { tables: vec![TableRef::new("small"), table.clone()], ..request(2) };
             let watch = Watch { events: &|_| {}, cancel: &AtomicBool::new(false) };
             let loaded = dataset::ensure(&site, &lock(&site), &request, watch).unwrap();
-            let seen: Vec<_> = loaded.loads.iter().map(|load| (load.table.as_str(), load.loaded)).collect();
+            let seen: Vec<_> =
+                loaded.loads.iter().map(|load| (load.table.as_str(), load.loaded)).collect();
             assert_eq!(seen, [("small", false), (table.name().as_str(), true)]);
             assert_eq!(loaded.data_set_id, default.data_set_id, "the same rows");
             dataset::verify(&site, &request).unwrap();
@@ -250,7 +294,8 @@ fn every_organisation_holds_the_same_rows_and_is_used_where_it_is_asked_for() {
             };
             assert_eq!((facts["small_parts"], facts["small_rows"]), (parts, 16_000.0), "{org}");
             // A log-structured tree compresses the equal pad of the rows.
-            let (least_mb, least_bytes) = if org == &"lsm" { (1.0, 100_000) } else { (4.0, 400_000) };
+            let (least_mb, least_bytes) =
+                if org == &"lsm" { (1.0, 100_000) } else { (4.0, 400_000) };
             let enough = facts["small_mb"] > least_mb && loaded.loads[1].index_bytes > least_bytes;
             assert!(enough, "{org}: {:?}", loaded.loads);
             assert_eq!(loaded.facts_for(&[TableRef::new("small")]), default.facts_for(&[]));
@@ -273,7 +318,9 @@ fn all_engines_hold_the_same_rows_under_the_same_id() {
         let id = ensure(&site, 2).0.data_set_id;
         let table = Table::new(&site.recipe, &TableRef::new("small"), ROWS);
         // As the database itself computes it, not as we expect it.
-        let rows = site.query(fixture.db.session().unwrap().as_mut(), "checksum", &table.values(&site.recipe)).unwrap();
+        let rows = site
+            .query(fixture.db.session().unwrap().as_mut(), "checksum", &table.values(&site.recipe))
+            .unwrap();
         seen.lock().unwrap().push((id, Checksum::from_rows(&rows).unwrap().to_string()));
     });
     let seen = seen.into_inner().unwrap();
@@ -307,7 +354,10 @@ fn cleaning_removes_what_is_ours_and_names_the_rest() {
         }
         let cleaned = drop_all(&site).unwrap();
         let dropped = ["lgwr_lat", "small", "state", "state_chunks"].map(|name| fixture.own(name));
-        assert_eq!((cleaned.dropped, cleaned.foreign), (dropped.to_vec(), vec!["mine".to_string()]));
+        assert_eq!(
+            (cleaned.dropped, cleaned.foreign),
+            (dropped.to_vec(), vec!["mine".to_string()])
+        );
         assert!(fixture.exists("mine") && !fixture.exists("small"), "{}", fixture.engine);
         fixture.execute(&format!("drop table {}", fixture.own("mine")));
         assert_eq!(drop_all(&site).unwrap(), Cleaned::default());
@@ -328,7 +378,8 @@ fn cleaning_postgres_tells_routines_owners_and_schemas_apart() {
     assert_eq!(cleaned.dropped, ["dbdyno.w_lgwr_1", "dbdyno.w_srv_2"]);
     assert_eq!(cleaned.foreign, ["mine", "small", "w_view"]);
     const SCHEMAS: &str = "select count(*) from pg_namespace where nspname = 'dbdyno'";
-    fixture.execute("drop view dbdyno.w_view; drop function dbdyno.mine(); drop table dbdyno.small");
+    fixture
+        .execute("drop view dbdyno.w_view; drop function dbdyno.mine(); drop table dbdyno.small");
     assert!(drop_all(&fixture.site()).unwrap().foreign.is_empty());
     assert_eq!(fixture.scalar(SCHEMAS), "0");
     fixture.execute("create schema dbdyno");
@@ -367,10 +418,17 @@ fn a_lock_is_held_once_and_taken_again_when_its_session_is_lost() {
         }
         let error = Lock::take(&site).err().unwrap();
         let who = match engine {
-            "postgres" => format!("process {}, user dbdyno, on the server's host, backend ", std::process::id()),
+            "postgres" => format!(
+                "process {}, user dbdyno, on the server's host, backend ",
+                std::process::id()
+            ),
             _ => "user dbdyno, on host localhost".to_string(),
         };
-        assert!(error.what.contains("another dbdyno is using this database") && error.what.contains(&who), "{error}");
+        assert!(
+            error.what.contains("another dbdyno is using this database")
+                && error.what.contains(&who),
+            "{error}"
+        );
         let end = end_of_holder(&site).unwrap();
         assert!(error.advice.ends_with(&end), "{error}");
         fixture.execute(&end);
@@ -395,11 +453,14 @@ fn a_server_that_refuses_such_locks_is_used_without_them() {
     let dir = directory();
     let fixture = Fixture::new("postgres", dir.path());
     let grant = "do $$ begin execute 'grant create on database ' || current_database() || ' to locker'; end $$";
-    fixture.execute(&format!("create role locker login; alter schema dbdyno owner to locker; {grant}"));
+    fixture.execute(&format!(
+        "create role locker login; alter schema dbdyno owner to locker; {grant}"
+    ));
     fixture.execute("revoke execute on function pg_try_advisory_lock(bigint) from public");
     let url = fixture.server.as_ref().unwrap().url().replace("dbdyno@", "locker@");
     let target = Target::Existing { engine: "postgres".into(), url: url.clone() };
-    let to = ConnectTo { target, file: None, url: Some(url), password: None, settings: BTreeMap::new() };
+    let to =
+        ConnectTo { target, file: None, url: Some(url), password: None, settings: BTreeMap::new() };
     let db = engine::find("postgres").unwrap().open(&to, Access::Provision).unwrap();
     let site = Site { db: db.as_ref(), ..fixture.site() };
     assert!(ensure(&site, 2).0.loads[0].loaded);
@@ -415,13 +476,16 @@ fn backends_of_a_killed_process_end_and_a_living_one_is_told() {
     let fixture = Fixture::new("postgres", dir.path());
     let url = fixture.server.as_ref().unwrap().url();
     let mut other = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "dataset::backends_of_a_killed_process_end_and_a_living_one_is_told", "--nocapture"])
+        .args([
+            "--exact",
+            "dataset::backends_of_a_killed_process_end_and_a_living_one_is_told",
+            "--nocapture",
+        ])
         .env("DBDYNO_TEST_URL", url)
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    const BACKENDS: &str =
-        "select count(*) from pg_stat_activity where datname = current_database() and query like 'select pg_sleep%'";
+    const BACKENDS: &str = "select count(*) from pg_stat_activity where datname = current_database() and query like 'select pg_sleep%'";
     until("the other process is at work", || {
         assert!(other.try_wait().unwrap().is_none(), "the other process ended");
         fixture.scalar(BACKENDS) != "0"
@@ -439,7 +503,8 @@ fn backends_of_a_killed_process_end_and_a_living_one_is_told() {
 /// The process that is killed within a long statement.
 fn sleep_in(url: String) {
     let target = Target::Existing { engine: "postgres".into(), url: url.clone() };
-    let to = ConnectTo { target, file: None, url: Some(url), password: None, settings: BTreeMap::new() };
+    let to =
+        ConnectTo { target, file: None, url: Some(url), password: None, settings: BTreeMap::new() };
     let db = engine::find("postgres").unwrap().open(&to, Access::Inspect).unwrap();
     let _ = db.session().unwrap().execute("select pg_sleep(600)");
 }
@@ -474,7 +539,8 @@ fn an_interrupted_load_leaves_no_table() {
     });
 }
 
-/// Loads the big table by one session and interrupts it when `so` says so of an event; the error, and all events.
+/// Loads the big table by one session and interrupts it when `so` says so of an event; the error,
+/// and all events.
 fn interrupted_load(
     site: &Site<'_>,
     so: &(dyn Fn(&LoadEvent) -> bool + Sync),
@@ -486,7 +552,9 @@ fn interrupted_load(
         }
         seen.lock().unwrap().push(event);
     };
-    let error = dataset::ensure(site, &lock(site), &big(), Watch { events: &events, cancel: &cancel }).unwrap_err();
+    let error =
+        dataset::ensure(site, &lock(site), &big(), Watch { events: &events, cancel: &cancel })
+            .unwrap_err();
     assert_eq!(error.kind, Kind::Interrupted, "{error}");
     (error, seen.into_inner().unwrap())
 }
@@ -499,7 +567,9 @@ fn big() -> Request {
 fn resumed(site: &Site<'_>) -> Option<u64> {
     let (seen, cancel) = (Mutex::new(Vec::new()), AtomicBool::new(false));
     let events = |event: LoadEvent| seen.lock().unwrap().push(event);
-    let loaded = dataset::ensure(site, &lock(site), &big(), Watch { events: &events, cancel: &cancel }).unwrap();
+    let loaded =
+        dataset::ensure(site, &lock(site), &big(), Watch { events: &events, cancel: &cancel })
+            .unwrap();
     dataset::verify(site, &big()).unwrap();
     let events = seen.into_inner().unwrap();
     let rows = events.iter().find_map(|event| match event {
@@ -520,7 +590,11 @@ fn a_load_that_broke_off_goes_on_where_it_was() {
         let site = fixture.site();
         let (error, events) = interrupted_load(&site, &at_three_quarters);
         let line = error.to_string();
-        assert!(line.contains("80000 of 120000 rows of table") && line.contains("run it again to resume"), "{line}");
+        assert!(
+            line.contains("80000 of 120000 rows of table")
+                && line.contains("run it again to resume"),
+            "{line}"
+        );
         let left = events.iter().rev().find_map(|event| match event {
             LoadEvent::Progress { left_s, .. } => Some(*left_s),
             _ => None,
@@ -550,7 +624,11 @@ fn what_is_not_as_it_was_noted_is_loaded_anew() {
         fixture.execute(&format!("drop table {}", fixture.own("big")));
         let fleeting = Site { lasting: false, ..site };
         let (error, events) = interrupted_load(&fleeting, &at_three_quarters);
-        assert!(!events.iter().any(|event| matches!(event, LoadEvent::Resumed { .. })), "{}", fixture.engine);
+        assert!(
+            !events.iter().any(|event| matches!(event, LoadEvent::Resumed { .. })),
+            "{}",
+            fixture.engine
+        );
         assert!(error.what.contains("big was dropped"), "{error}");
     });
 }
@@ -585,12 +663,17 @@ fn a_disk_that_fills_up_while_loading_is_one_line_and_nothing_is_remembered() {
         let Some(disk) = SmallDisk::mount(500) else { return };
         let fixture = Fixture::start(engine, disk.path());
         let site = fixture.site();
-        let error = ensure_and(&site, &AtomicBool::new(false), &|| disk.shrink(1_500_000)).unwrap_err();
+        let error =
+            ensure_and(&site, &AtomicBool::new(false), &|| disk.shrink(1_500_000)).unwrap_err();
         assert_eq!(error.kind, Kind::Target, "{engine}: {error}");
         let line = error.to_string();
-        assert!(line.contains("the disk is full") && line.contains("free space"), "{engine}: {line}");
+        assert!(
+            line.contains("the disk is full") && line.contains("free space"),
+            "{engine}: {line}"
+        );
         if line.contains("could not be dropped") {
-            // MariaDB 10.11 may crash when it takes a statement back on a full disk, also one of LOAD DATA.
+            // MariaDB 10.11 may crash when it takes a statement back on a full disk, also one of
+            // LOAD DATA.
             assert!(line.contains("the connection to the server broke"), "{engine}: {line}");
             continue;
         }

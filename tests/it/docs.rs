@@ -13,8 +13,14 @@ const SMALL: &str = "--size 0.05";
 const FEW: &str = "--duration 100ms --warmup 50ms --workload SRV-QUERY1 --jobs 1 --max-duration 1s";
 
 /// Beside those of docs/.
-const DOCUMENTS: [&str; 6] =
-    ["README.md", "ARCHITECTURE.md", "METHODOLOGY.md", "BIAS.md", "CONTRIBUTING.md", "CHANGELOG.md"];
+const DOCUMENTS: [&str; 6] = [
+    "README.md",
+    "ARCHITECTURE.md",
+    "METHODOLOGY.md",
+    "BIAS.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+];
 
 fn document(name: &str) -> String {
     std::fs::read_to_string(name).unwrap()
@@ -97,18 +103,27 @@ fn own_workloads_with_own_tables_go_through_everything_on_every_engine() {
     for (target, drive) in [("sqlite", "client"), ("postgres", "database"), ("mariadb", "client")] {
         let desk = Desk::new();
         let (_, catalog) = recipe(&desk);
-        let both = format!("{catalog} --workload MINE-REGION --workload MINE-ORDER --size 0.01 --quiet");
+        let both =
+            format!("{catalog} --workload MINE-REGION --workload MINE-ORDER --size 0.01 --quiet");
         let page = desk.path("page.html");
-        let line = format!("run {target} {both} --jobs 1,2 --format json --keep --report {} {SHORT}", page.display());
+        let line = format!(
+            "run {target} {both} --jobs 1,2 --format json --keep --report {} {SHORT}",
+            page.display()
+        );
         let document = desk.run(&line).ok().json();
         crate::support::assert_run_schema(&document);
         let tests = document["tests"].as_array().unwrap();
-        let seen: Vec<_> = tests.iter().map(|test| (test["workload"].as_str(), test["jobs"].as_u64())).collect();
-        let expected = ["MINE-REGION", "MINE-ORDER"].map(|id| [1, 2].map(|jobs| (Some(id), Some(jobs))));
+        let seen: Vec<_> =
+            tests.iter().map(|test| (test["workload"].as_str(), test["jobs"].as_u64())).collect();
+        let expected =
+            ["MINE-REGION", "MINE-ORDER"].map(|id| [1, 2].map(|jobs| (Some(id), Some(jobs))));
         assert_eq!(seen, expected.concat());
         assert_eq!(tests[0]["drive"], drive, "{target}");
         for test in tests {
-            assert!(test["ops"].as_u64() > Some(0) && mistakes(test).is_empty(), "{target}: {test:#}");
+            assert!(
+                test["ops"].as_u64() > Some(0) && mistakes(test).is_empty(),
+                "{target}: {test:#}"
+            );
         }
         let verified = desk.run(&format!("verify {target} {both}")).ok();
         assert!(verified.stdout.contains("ok      MINE-ORDER"), "{}", verified.stdout);
@@ -137,8 +152,10 @@ fn every_decision_that_sources_and_documents_name_exists() {
     let mut named = 0;
     for dir in ["src", "catalog", "docs", "examples", "scripts"] {
         for (file, text) in files_below(std::path::Path::new(dir)) {
-            for rest in
-                text.split("docs/decisions/").skip(1).filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+            for rest in text
+                .split("docs/decisions/")
+                .skip(1)
+                .filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
             {
                 let name = format!("docs/decisions/{}.md", rest.split(".md").next().unwrap());
                 assert!(std::path::Path::new(&name).exists(), "{} names {name}", file.display());
@@ -157,26 +174,5 @@ fn every_file_that_the_documents_link_to_exists() {
             let local = !link.is_empty() && !link.contains("://");
             assert!(!local || std::path::Path::new(link).exists(), "{name} links to {link}");
         }
-    }
-}
-
-/// Words of all documents together, as `wc -w` counts them. What is said twice can go.
-const MOST_WORDS: usize = 12_000;
-
-#[test]
-fn the_documents_can_be_read_in_an_hour() {
-    let of_docs = files_below(std::path::Path::new("docs")).into_iter();
-    let of_docs = of_docs.filter(|(path, _)| path.extension().is_some_and(|ending| ending == "md"));
-    let texts = of_docs.map(|(_, text)| text).chain(DOCUMENTS.map(document));
-    let words: usize = texts.map(|text| text.split_whitespace().count()).sum();
-    assert!(words <= MOST_WORDS, "{words} words");
-}
-
-#[test]
-fn every_reserved_parameter_and_form_is_explained() {
-    let text = document("CONTRIBUTING.md");
-    let forms = ["transactions", "queries", "reads", "general"];
-    for name in dbdyno::model::params::RESERVED.into_iter().chain(forms) {
-        assert!(text.contains(&format!("`{name}`")), "{name}");
     }
 }

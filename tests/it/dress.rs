@@ -12,12 +12,12 @@ use crate::support::{Desk, finished};
 
 /// One pixel.
 const PNG: &[u8] = &[
-    0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13, b'I', b'H', b'D', b'R', 0, 0, 0, 1, 0, 0, 0, 1, 8, 6,
-    0, 0, 0, 0x1f, 0x15, 0xc4, 0x89, 0, 0, 0, 13, b'I', b'D', b'A', b'T', 0x78, 0x9c, 0x63, 0x60, 0x60, 0x60, 0x60, 0,
-    0, 0, 5, 0, 1, 0xa5, 0xf6, 0x45, 0x40, 0, 0, 0, 0, b'I', b'E', b'N', b'D', 0xae, 0x42, 0x60, 0x82,
+    0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13, b'I', b'H', b'D', b'R', 0, 0, 0,
+    1, 0, 0, 0, 1, 8, 6, 0, 0, 0, 0x1f, 0x15, 0xc4, 0x89, 0, 0, 0, 13, b'I', b'D', b'A', b'T',
+    0x78, 0x9c, 0x63, 0x60, 0x60, 0x60, 0x60, 0, 0, 0, 5, 0, 1, 0xa5, 0xf6, 0x45, 0x40, 0, 0, 0, 0,
+    b'I', b'E', b'N', b'D', 0xae, 0x42, 0x60, 0x82,
 ];
-const BRAND: &str =
-    "name = \"A & <b>Sons</b>\"\nlogo = \"logo.png\"\naccent = \"#003366\"\nfooter = \"<script>x</script>\"\n";
+const BRAND: &str = "name = \"A & <b>Sons</b>\"\nlogo = \"logo.png\"\naccent = \"#003366\"\nfooter = \"<script>x</script>\"\n";
 
 /// A results file with the run `a`, and a brand with its logo.
 fn desk() -> Desk {
@@ -44,17 +44,22 @@ fn a_brand_stands_on_the_page_as_text_and_image_and_nothing_else_is_loaded() {
         browser.open(&page, crate::chromium::View { scheme, ..DESKTOP });
         assert!(browser.complaints().is_empty(), "{:#?}", browser.complaints());
         assert_eq!(browser.count("document.querySelector('.brand img').naturalWidth"), 1);
-        assert_eq!(browser.evaluate("document.querySelector('.brand span').textContent"), json!("A & <b>Sons</b>"));
+        assert_eq!(
+            browser.evaluate("document.querySelector('.brand span').textContent"),
+            json!("A & <b>Sons</b>")
+        );
         assert_eq!(
             browser.evaluate("document.querySelector('body > footer').textContent"),
             json!("<script>x</script>")
         );
         let shown = browser.evaluate("getComputedStyle(document.querySelector('.brand')).color");
         assert!(
-            shown.as_str().unwrap().contains(color) && (color.is_empty() == (shown != "rgb(0, 51, 102)")),
+            shown.as_str().unwrap().contains(color)
+                && (color.is_empty() == (shown != "rgb(0, 51, 102)")),
             "{shown}"
         );
-        let outside = browser.requests().into_iter().filter(|url| !url.starts_with("data:image/png;base64,"));
+        let outside =
+            browser.requests().into_iter().filter(|url| !url.starts_with("data:image/png;base64,"));
         assert_eq!(outside.collect::<Vec<_>>(), [format!("file://{}", page.display())]);
     }
     desk.run(&format!("report ramp a -o {}", page.display())).ok();
@@ -68,14 +73,20 @@ fn a_brand_stands_on_the_page_as_text_and_image_and_nothing_else_is_loaded() {
 fn own_paragraphs_are_text_marked_as_added_in_every_form_for_people() {
     let desk = desk();
     let (text, page) = (desk.path("text.toml"), desk.path("page.html"));
-    std::fs::write(&text, "[[text]]\nsection = \"needs\"\nparagraphs = [\"For the <i>new</i> shop.\"]\n").unwrap();
+    std::fs::write(
+        &text,
+        "[[text]]\nsection = \"needs\"\nparagraphs = [\"For the <i>new</i> shop.\"]\n",
+    )
+    .unwrap();
     let capacity = |line: &str| {
         let mut command = desk.command(&format!("capacity a --text {} {line}", text.display()));
         command.args(["--need", "TP-LIGHT 900 tps"]);
         finished(command, line)
     };
     assert!(capacity("").ok().stdout.contains("Needs\nAdded: For the <i>new</i> shop."));
-    assert!(capacity("--language de").fails(2, &["no section 'needs'", "Bedarf"]).stdout.is_empty());
+    assert!(
+        capacity("--language de").fails(2, &["no section 'needs'", "Bedarf"]).stdout.is_empty()
+    );
     capacity(&format!("-o {}", page.display())).ok();
     assert!(read(&page).contains("<p>Added: For the &lt;i&gt;new&lt;/i&gt; shop.</p>"));
     capacity("--format json").fails(2, &["--text", "json has no place for it"]);
@@ -100,7 +111,8 @@ fn what_is_wrong_with_a_brand_is_one_line() {
     std::fs::write(desk.path("logo.png"), vec![0x89; 300_000]).unwrap();
     std::fs::write(&brand, BRAND).unwrap();
     desk.run(&line).fails(2, &["logo.png", "is larger than 200000 bytes"]);
-    desk.run(&format!("report datasheet a --brand {}", brand.display())).fails(2, &["--brand", "text has no place"]);
+    desk.run(&format!("report datasheet a --brand {}", brand.display()))
+        .fails(2, &["--brand", "text has no place"]);
 }
 
 #[test]
@@ -116,19 +128,25 @@ fn a_report_is_printed_by_the_browser_which_leaves_nothing_behind() {
     assert_eq!(std::fs::read_dir(&temporary).unwrap().count(), 0);
     let mut command = desk.command("report ramp a --format pdf");
     command.env("PATH", &temporary);
-    finished(command, "pdf").fails(2, &["--format pdf", "there is no Chromium or Chrome on the PATH"]);
+    finished(command, "pdf")
+        .fails(2, &["--format pdf", "there is no Chromium or Chrome on the PATH"]);
 }
 
 /// What must not be told, in every place where a run may hold it.
 fn secret_run() -> (RunRecord, Vec<dbdyno::model::TestResult>) {
     let mut run = fixture::run();
-    (run.name, run.target) = (Some("secret-name".into()), "postgres://secret-user@secret-host/app".into());
+    (run.name, run.target) =
+        (Some("secret-name".into()), "postgres://secret-user@secret-host/app".into());
     run.command = "dbdyno run postgres://secret-host".into();
     run.labels.insert("secret-label".into(), "secret-value".into());
-    for (section, fact) in [("hardware", "system"), ("hardware", "cpu_model"), ("os", "kernel"), ("storage", "path")] {
+    for (section, fact) in
+        [("hardware", "system"), ("hardware", "cpu_model"), ("os", "kernel"), ("storage", "path")]
+    {
         run.disclosure.set(section, fact, "secret-fact");
     }
-    for (fact, value) in [("cluster_name", "secretcluster"), ("log_directory", "/secret/log"), ("work_mem", "4MB")] {
+    for (fact, value) in
+        [("cluster_name", "secretcluster"), ("log_directory", "/secret/log"), ("work_mem", "4MB")]
+    {
         run.disclosure.set("settings", fact, value);
     }
     run.disclosure.set("surprise", "fact", "secret");
@@ -156,7 +174,11 @@ fn a_publication_names_no_platform_and_lists_what_was_removed() {
     for (runs, letters) in [("secret-name", &["A"][..]), ("secret-name a", &["A", "B"])] {
         let done = desk.run(&format!("report publish {runs} -o {}", page.display())).ok();
         let text = read(&page);
-        assert!(!text.contains("secret") && !text.contains("nightly"), "{}", around(&text, "secret"));
+        assert!(
+            !text.contains("secret") && !text.contains("nightly"),
+            "{}",
+            around(&text, "secret")
+        );
         assert!(!done.stderr.contains("before you publish"), "{}", done.stderr);
         let removed = text.split("What was removed").last().unwrap();
         for name in [
@@ -169,8 +191,14 @@ fn a_publication_names_no_platform_and_lists_what_was_removed() {
         ] {
             assert!(removed.contains(name), "{name}");
         }
-        assert!(!removed.contains("settings: work_mem") && text.contains("work_mem"), "a size tells nobody's name");
-        assert!(letters.iter().all(|letter| removed.contains(&format!(">{letter}<"))), "{letters:?}");
+        assert!(
+            !removed.contains("settings: work_mem") && text.contains("work_mem"),
+            "a size tells nobody's name"
+        );
+        assert!(
+            letters.iter().all(|letter| removed.contains(&format!(">{letter}<"))),
+            "{letters:?}"
+        );
     }
     // The figures are the same.
     let throughput = "158,230";
@@ -186,12 +214,24 @@ fn around(text: &str, word: &str) -> String {
 fn a_licence_that_restricts_publication_is_told_to_whoever_publishes() {
     let desk = Desk::new();
     let data = format!("{}/data/reference", env!("CARGO_MANIFEST_DIR"));
-    desk.run(&format!("runs import --csv {data}/published-results.csv --platforms {data}/platforms.csv")).ok();
+    desk.run(&format!(
+        "runs import --csv {data}/published-results.csv --platforms {data}/platforms.csv"
+    ))
+    .ok();
     let page = desk.path("public.html");
     let done = desk.run(&format!("report publish dl380-bm ibm-e870 -o {}", page.display())).ok();
-    let lines: Vec<&str> = done.stderr.lines().filter(|line| line.contains("before you publish")).collect();
-    assert!(lines.len() == 1 && lines[0].contains("oracle") && lines[0].contains("consent"), "{}", done.stderr);
+    let lines: Vec<&str> =
+        done.stderr.lines().filter(|line| line.contains("before you publish")).collect();
+    assert!(
+        lines.len() == 1 && lines[0].contains("oracle") && lines[0].contains("consent"),
+        "{}",
+        done.stderr
+    );
     let text = read(&page);
-    assert!(!text.contains("dl380-bm") && !text.contains("ibm-e870") && text.contains("source of the publication"));
+    assert!(
+        !text.contains("dl380-bm")
+            && !text.contains("ibm-e870")
+            && text.contains("source of the publication")
+    );
     assert!(!desk.run("report datasheet dl380-bm").ok().stderr.contains("before you publish"));
 }

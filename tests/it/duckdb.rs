@@ -1,4 +1,5 @@
-//! DuckDB's library, absent, damaged or another one, and what our engine counts against what DuckDB's own profiler says.
+//! DuckDB's library, absent, damaged or another one, and what our engine counts against what
+//! DuckDB's own profiler says.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,17 +17,24 @@ const NAME: &str = "libduckdb.so";
 fn library(dir: &Path, source: &str) {
     std::fs::create_dir_all(dir).unwrap();
     std::fs::write(dir.join("stub.c"), source).unwrap();
-    let built = Command::new("cc").args(["-shared", "-fPIC", "-o", NAME, "stub.c"]).current_dir(dir).status();
+    let built = Command::new("cc")
+        .args(["-shared", "-fPIC", "-o", NAME, "stub.c"])
+        .current_dir(dir)
+        .status();
     assert!(built.unwrap().success());
 }
 
-/// The line that says why `dir` is of no use, for a run and for the preflight, which leave nothing behind.
+/// The line that says why `dir` is of no use, for a run and for the preflight, which leave nothing
+/// behind.
 #[track_caller]
 fn refused(desk: &Desk, dir: &Path, code: i32, words: &[&str]) {
     let dir = dir.display();
     desk.run(&format!("run duckdb {TINY} --quiet --server-bin {dir}")).fails(code, words);
     let checked = desk.run(&format!("check duckdb --server-bin {dir}"));
-    assert!(checked.code == Some(1) && words.iter().all(|word| checked.stdout.contains(word)), "{checked:#?}");
+    assert!(
+        checked.code == Some(1) && words.iter().all(|word| checked.stdout.contains(word)),
+        "{checked:#?}"
+    );
     assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
 }
 
@@ -55,8 +63,10 @@ fn without_a_library_one_line_says_how_to_have_it() {
     let line = format!("run duckdb {TINY} --quiet");
     let mut command = desk.command(&line);
     command.env("XDG_CACHE_HOME", desk.path("empty"));
-    crate::support::finished(command, &line).fails(2, &["is not on this host", "dbdyno server fetch duckdb"]);
-    desk.run(&format!("run sqlite {TINY} --quiet --server-bin /tmp")).fails(2, &["--server-bin", "compiled in"]);
+    crate::support::finished(command, &line)
+        .fails(2, &["is not on this host", "dbdyno server fetch duckdb"]);
+    desk.run(&format!("run sqlite {TINY} --quiet --server-bin /tmp"))
+        .fails(2, &["--server-bin", "compiled in"]);
 }
 
 #[test]
@@ -64,7 +74,8 @@ fn bad_places_and_files_are_one_line() {
     let desk = Desk::new();
     desk.run("load duckdb --quiet --data-dir /dev/null/x").fails(3, &["/dev/null/x", "--data-dir"]);
     std::fs::create_dir_all(desk.data()).unwrap();
-    std::fs::write(desk.data().join("dbdyno-duckdb.db"), "a text, not a database of DuckDB").unwrap();
+    std::fs::write(desk.data().join("dbdyno-duckdb.db"), "a text, not a database of DuckDB")
+        .unwrap();
     let line = format!("run duckdb {TINY} --quiet");
     desk.run(&line).fails(3, &["dbdyno-duckdb.db", "not a", "--data-dir"]);
     desk.run("clean duckdb").ok();
@@ -84,8 +95,10 @@ fn a_killed_run_leaves_nothing_to_the_next_one() {
 }
 
 fn open(file: &Path) -> Box<dyn Database> {
-    let target = Target::Embedded { engine: "duckdb".into(), data_dir: file.parent().unwrap().into() };
-    let (file, settings) = (Some(file.to_path_buf()), settings(&[("cache_mb", "256"), ("threads", "1")]));
+    let target =
+        Target::Embedded { engine: "duckdb".into(), data_dir: file.parent().unwrap().into() };
+    let (file, settings) =
+        (Some(file.to_path_buf()), settings(&[("cache_mb", "256"), ("threads", "1")]));
     let to = ConnectTo { target, file, url: None, password: None, settings };
     engine::find("duckdb").unwrap().open(&to, Access::Provision).unwrap()
 }

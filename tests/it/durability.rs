@@ -1,4 +1,5 @@
-//! The stamp of commits: durable, relaxed by the settings, or faster than the device can be; and what tests leave to be done.
+//! The stamp of commits: durable, relaxed by the settings, or faster than the device can be; and
+//! what tests leave to be done.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -6,28 +7,38 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::support::{Desk, PRIVATE, assert_run_schema, column, directory, finished, newest_postgres, try_session_of};
+use crate::support::{
+    Desk, PRIVATE, assert_run_schema, column, directory, finished, newest_postgres, try_session_of,
+};
 
-const LINE: &str = "--workload LGWR-LAT --jobs 1 --size 0.01 --warmup 200ms --duration 1s --format json --quiet";
+const LINE: &str =
+    "--workload LGWR-LAT --jobs 1 --size 0.01 --warmup 200ms --duration 1s --format json --quiet";
 
 /// A file system that says it has written.
 const LIAR: &str = "int fsync(int fd) { return 0; }\nint fdatasync(int fd) { return 0; }\n";
 
 /// The programs of a PostgreSQL whose writes to the disk return at once, whatever its settings say.
 fn lying_postgres(dir: &Path) -> PathBuf {
-    let (source, library, programs) = (dir.join("liar.c"), dir.join("liar.so"), dir.join("programs"));
+    let (source, library, programs) =
+        (dir.join("liar.c"), dir.join("liar.so"), dir.join("programs"));
     std::fs::write(&source, LIAR).unwrap();
     let mut compiler = Command::new("cc");
     compiler.args(["-shared", "-fPIC", "-o"]).args([&library, &source]);
     finished(compiler, "cc").ok();
     std::fs::create_dir(&programs).unwrap();
     let honest = newest_postgres();
-    for program in std::fs::read_dir(&honest).unwrap().flatten().filter(|program| program.file_name() != "postgres") {
+    for program in std::fs::read_dir(&honest)
+        .unwrap()
+        .flatten()
+        .filter(|program| program.file_name() != "postgres")
+    {
         symlink(program.path(), programs.join(program.file_name())).unwrap();
     }
-    let [library, honest] = [library, honest.join("postgres")].map(|path| path.display().to_string());
+    let [library, honest] =
+        [library, honest.join("postgres")].map(|path| path.display().to_string());
     let script = programs.join("postgres");
-    std::fs::write(&script, format!("#!/bin/sh\nLD_PRELOAD={library} exec {honest} \"$@\"\n")).unwrap();
+    std::fs::write(&script, format!("#!/bin/sh\nLD_PRELOAD={library} exec {honest} \"$@\"\n"))
+        .unwrap();
     std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
     programs
 }
@@ -42,7 +53,8 @@ fn commits_that_the_device_cannot_have_made_durable_are_found_out() {
     let desk = Desk::new();
     let dir = directory();
     let programs = lying_postgres(dir.path());
-    let run = desk.run(&format!("run postgres --server-bin {} {LINE}", programs.display())).ok().json();
+    let run =
+        desk.run(&format!("run postgres --server-bin {} {LINE}", programs.display())).ok().json();
     let (test, device) = (&run["tests"][0], &run["device_sync"]);
     let rate = |name: &str| device[name].as_f64().unwrap();
     let together = rate("fdatasync_all_per_s").max(rate("dsync_all_per_s")) / rate("threads");
@@ -51,7 +63,10 @@ fn commits_that_the_device_cannot_have_made_durable_are_found_out() {
     eprintln!("{commits:.0} commits/s, the device {best:.0}/s");
     // On a disk as fast as the lie nobody can tell.
     if commits > 6.0 * best {
-        assert_eq!((&test["durability"], &test["verdict"]["status"]), (&"implausible".into(), &"invalid".into()));
+        assert_eq!(
+            (&test["durability"], &test["verdict"]["status"]),
+            (&"implausible".into(), &"invalid".into())
+        );
         assert!(codes(test).contains(&"implausible"), "{:?}", codes(test));
     }
 }
@@ -67,7 +82,13 @@ fn commits_that_wait_are_durable_and_those_that_do_not_by_the_settings_relaxed()
     ] {
         let run = desk.run(&format!("run {target} {LINE} {options}")).ok().json();
         let test = run["tests"].as_array().unwrap().last().unwrap();
-        assert_eq!(test["durability"], stamp, "{target}: {:?}, {}", codes(test), run["device_sync"]);
+        assert_eq!(
+            test["durability"],
+            stamp,
+            "{target}: {:?}, {}",
+            codes(test),
+            run["device_sync"]
+        );
         assert_eq!(codes(test).contains(&"durability"), stamp == "relaxed", "{target}");
     }
     let sheet = desk.run("report kpm --format markdown").ok().stdout;
@@ -82,7 +103,11 @@ fn readings(desk: &Desk) -> Value {
     let mut lines = export.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let line = lines.find(|line| line["test"].is_object()).unwrap();
     let snapshots = line["test"]["snapshots"].as_array().unwrap().iter();
-    snapshots.map(|snapshot| (snapshot["moment"].as_str().unwrap().to_string(), snapshot["counters"].clone())).collect()
+    snapshots
+        .map(|snapshot| {
+            (snapshot["moment"].as_str().unwrap().to_string(), snapshot["counters"].clone())
+        })
+        .collect()
 }
 
 #[test]
@@ -95,19 +120,27 @@ fn what_a_test_leaves_is_done_after_it_and_counted_into_what_lasts() {
         let lasts = &run["tests"][0]["sustained"];
         let readings = readings(&desk);
         let (end, paid) = (&readings["end"], &readings["paid"]);
-        let gauges: Vec<&String> = end.as_object().unwrap().keys().filter(|name| name.starts_with("debt_")).collect();
+        let gauges: Vec<&String> =
+            end.as_object().unwrap().keys().filter(|name| name.starts_with("debt_")).collect();
         assert_eq!(gauges.is_empty(), target == "sqlite", "{gauges:?}");
         let owed = |name: &String| end[name].as_f64() > readings["begin"][name].as_f64();
         eprintln!("{target}: {lasts} {gauges:?}");
-        // A page cleaner may be kept from its work by others on the machine; a statement does what it is to do.
+        // A page cleaner may be kept from its work by others on the machine; a statement does what
+        // it is to do.
         if target == "mariadb" && lasts["state"] == "burst" {
             continue;
         }
-        let (pay_back_s, value) = (lasts["pay_back_s"].as_f64().unwrap(), lasts["kpm_value"].as_f64().unwrap());
+        let (pay_back_s, value) =
+            (lasts["pay_back_s"].as_f64().unwrap(), lasts["kpm_value"].as_f64().unwrap());
         assert_eq!(paid["pay_back_s"].as_f64(), Some(pay_back_s), "{target}");
         assert!(pay_back_s > 0.0 && value > 0.0 && lasts["state"] != "burst", "{target}: {lasts}");
         for name in gauges.into_iter().filter(|name| owed(name)) {
-            assert!(paid[name].as_f64() < end[name].as_f64(), "{target}: {name} {} {}", end[name], paid[name]);
+            assert!(
+                paid[name].as_f64() < end[name].as_f64(),
+                "{target}: {name} {} {}",
+                end[name],
+                paid[name]
+            );
         }
         let page = desk.run("report test last:1").ok().stdout;
         assert!(page.contains("Burst and sustained"), "{page}");
@@ -117,9 +150,9 @@ fn what_a_test_leaves_is_done_after_it_and_counted_into_what_lasts() {
 
 #[test]
 fn a_server_that_was_made_to_hurry_has_its_settings_back() {
-    const LINE: &str = "--workload LGWR-LAT --jobs 1 --size 0.01 --warmup 0 --duration 500ms --quiet";
-    const SETTINGS: &str =
-        "select @@global.innodb_max_dirty_pages_pct union all select @@global.innodb_max_dirty_pages_pct_lwm";
+    const LINE: &str =
+        "--workload LGWR-LAT --jobs 1 --size 0.01 --warmup 0 --duration 500ms --quiet";
+    const SETTINGS: &str = "select @@global.innodb_max_dirty_pages_pct union all select @@global.innodb_max_dirty_pages_pct_lwm";
     let desk = Desk::new();
     let server = PRIVATE.into_iter().find(|server| server.engine == "mariadb").unwrap();
     desk.run("load mariadb --quiet --size 0.01 --workload LGWR-LAT").ok();

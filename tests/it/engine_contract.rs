@@ -1,14 +1,17 @@
-//! The contract that every engine keeps, as one test run on a table of targets. An engine adds a [`Subject`].
+//! The contract that every engine keeps, as one test run on a table of targets. An engine adds a
+//! [`Subject`].
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use dbdyno::engine::{
-    self, Access, AfterError, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder, Pacer, RowLoad, Slice,
-    SliceReport, Version,
+    self, Access, AfterError, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder,
+    Pacer, RowLoad, Slice, SliceReport, Version,
 };
 use dbdyno::model::rows::RowFunction;
-use dbdyno::model::{Bind, BoundStatement, Branch, Commit, Counters, Expr, Facts, JobCode, Tally, Target};
+use dbdyno::model::{
+    Bind, BoundStatement, Branch, Commit, Counters, Expr, Facts, JobCode, Tally, Target,
+};
 
 use crate::leftovers::Directory;
 use crate::servers::Lease;
@@ -179,7 +182,8 @@ fn find(engine: &str) -> &'static dyn Engine {
     if engine == Skeleton.name() { &Skeleton } else { engine::find(engine).expect("compiled in") }
 }
 
-/// A place for an engine's database: a directory, and an empty database of a server if the engine needs one.
+/// A place for an engine's database: a directory, and an empty database of a server if the engine
+/// needs one.
 struct Place {
     lease: Option<Lease>,
     directory: Directory,
@@ -194,15 +198,20 @@ impl Place {
     }
 
     fn open(&self, subject: &Subject, access: Access) -> Result<Box<dyn Database>, EngineError> {
-        let target = Target::Embedded { engine: subject.engine.into(), data_dir: self.directory.path().into() };
+        let target = Target::Embedded {
+            engine: subject.engine.into(),
+            data_dir: self.directory.path().into(),
+        };
         let url = self.lease.as_ref().map(|lease| lease.url.clone());
         let file = url.is_none().then(|| self.directory.path().join("db").join("contract.db"));
-        let connect = ConnectTo { target, file, url, password: None, settings: settings(subject.settings) };
+        let connect =
+            ConnectTo { target, file, url, password: None, settings: settings(subject.settings) };
         find(subject.engine).open(&connect, access)
     }
 }
 
-/// Runs `check` on every engine and every version of its server that the tests have, each with an empty database.
+/// Runs `check` on every engine and every version of its server that the tests have, each with an
+/// empty database.
 fn on_every_engine(check: impl Fn(&Subject, &dyn Database)) {
     for subject in SUBJECTS {
         for server_bin in servers(subject.engine) {
@@ -225,7 +234,10 @@ fn create(subject: &Subject, database: &dyn Database) {
 }
 
 fn load(database: &dyn Database, progress: &mut dyn FnMut(u64) -> bool) -> Result<(), EngineError> {
-    database.load_rows(&RowLoad { table: "t", rows: ROWS, ids: 1..16_001, note: None, in_database: None }, progress)
+    database.load_rows(
+        &RowLoad { table: "t", rows: ROWS, ids: 1..16_001, note: None, in_database: None },
+        progress,
+    )
 }
 
 /// Hands out slices of so many ops; keeps what comes back.
@@ -241,7 +253,13 @@ pub struct Script {
 impl Script {
     pub fn new(slices: &[u64]) -> Self {
         let slices = slices.iter().rev().copied().collect();
-        Script { slices, tallies: vec![], failed: vec![], goes_on: false, counters: Counters::default() }
+        Script {
+            slices,
+            tallies: vec![],
+            failed: vec![],
+            goes_on: false,
+            counters: Counters::default(),
+        }
     }
 }
 
@@ -272,7 +290,12 @@ pub fn client(sql: &str, commit: Commit) -> JobCode {
     JobCode::Client { branches, binds, shared_read: false }
 }
 
-pub fn run(database: &dyn Database, code: &JobCode, job: u32, script: &mut Script) -> Result<(), EngineError> {
+pub fn run(
+    database: &dyn Database,
+    code: &JobCode,
+    job: u32,
+    script: &mut Script,
+) -> Result<(), EngineError> {
     let facts = Facts::from([("rows".into(), 16_000.0)]);
     database.run_job(
         &JobOrder {
@@ -296,7 +319,12 @@ fn a_session_answers_with_binds_and_names_its_version() {
         assert!(database.version() > Version(vec![0]), "{}", subject.engine);
         let mut session = database.session().unwrap();
         let rows = session.query(subject.echo, &[7, -9_000_000_000]).unwrap();
-        assert_eq!(rows.rows, [[Some("7".to_string()), Some("-9000000000".to_string())]], "{}", subject.engine);
+        assert_eq!(
+            rows.rows,
+            [[Some("7".to_string()), Some("-9000000000".to_string())]],
+            "{}",
+            subject.engine
+        );
         let error = session.query(subject.nonsense, &[]).unwrap_err();
         assert_eq!(error.class, ErrorClass::Statement, "{}: {error}", subject.engine);
         assert_eq!(error.message.lines().count(), 1);
@@ -320,7 +348,12 @@ fn loaded_rows_are_all_there() {
 #[test]
 fn a_cancelled_load_leaves_nothing() {
     on_every_engine(|subject, database| {
-        assert_eq!(load(database, &mut |_| false).unwrap_err().class, ErrorClass::Cancelled, "{}", subject.engine);
+        assert_eq!(
+            load(database, &mut |_| false).unwrap_err().class,
+            ErrorClass::Cancelled,
+            "{}",
+            subject.engine
+        );
         let left = database.session().unwrap().query(subject.count, &[]);
         let count = left.ok().and_then(|rows| rows.get(0, "count").map(String::from));
         assert!(matches!(count.as_deref(), None | Some("0")), "{}: {count:?}", subject.engine);
@@ -333,7 +366,8 @@ fn slices_have_exactly_their_ops_and_fetch_their_rows() {
         load(database, &mut |_| true).unwrap();
         let mut script = Script::new(&[100, 250]);
         run(database, &client(subject.lookup, Commit::None), 1, &mut script).unwrap();
-        let ops: Vec<_> = script.tallies.iter().map(|tally| (tally.ops, tally.rows, tally.commits)).collect();
+        let ops: Vec<_> =
+            script.tallies.iter().map(|tally| (tally.ops, tally.rows, tally.commits)).collect();
         assert_eq!(ops, [(100, 100, 0), (250, 250, 0)], "{}", subject.engine);
         if let Some(statements) = script.counters.get("statements_run") {
             assert_eq!(statements, 350.0, "{}", subject.engine);
@@ -345,7 +379,8 @@ fn slices_have_exactly_their_ops_and_fetch_their_rows() {
 fn a_wrong_statement_is_told_before_the_gate() {
     on_every_engine(|subject, database| {
         let mut script = Script::new(&[100]);
-        let error = run(database, &client(subject.nonsense, Commit::None), 1, &mut script).unwrap_err();
+        let error =
+            run(database, &client(subject.nonsense, Commit::None), 1, &mut script).unwrap_err();
         assert_eq!(error.class, ErrorClass::Statement, "{}: {error}", subject.engine);
         assert!(script.tallies.is_empty());
     });
@@ -362,7 +397,12 @@ fn two_jobs_run_and_load_side_by_side() {
                 scope.spawn(move || {
                     let mut script = Script::new(&[300]);
                     run(database, code, job, &mut script).unwrap();
-                    assert_eq!((script.tallies[0].ops, script.tallies[0].commits), (300, 300), "{}", subject.engine);
+                    assert_eq!(
+                        (script.tallies[0].ops, script.tallies[0].commits),
+                        (300, 300),
+                        "{}",
+                        subject.engine
+                    );
                 });
             }
         });
@@ -382,8 +422,12 @@ fn sessions_that_load_an_empty_table_side_by_side_do_not_hinder_each_other() {
         }
         for _ in 0..10 {
             let mut session = database.session().unwrap();
-            let noted = ["drop table if exists noted", "create table noted (ids int)", "drop table t"];
-            noted.iter().chain(subject.create).for_each(|sql| assert!(session.execute(sql).is_ok()));
+            let noted =
+                ["drop table if exists noted", "create table noted (ids int)", "drop table t"];
+            noted
+                .iter()
+                .chain(subject.create)
+                .for_each(|sql| assert!(session.execute(sql).is_ok()));
             let start = std::sync::Barrier::new(4);
             std::thread::scope(|scope| {
                 for session in 0..4 {
@@ -393,7 +437,10 @@ fn sessions_that_load_an_empty_table_side_by_side_do_not_hinder_each_other() {
                         let note = Some("insert into noted values (1)");
                         start.wait();
                         database
-                            .load_rows(&RowLoad { table: "t", rows: ROWS, ids, note, in_database: None }, &mut |_| true)
+                            .load_rows(
+                                &RowLoad { table: "t", rows: ROWS, ids, note, in_database: None },
+                                &mut |_| true,
+                            )
                             .unwrap();
                     });
                 }
@@ -411,7 +458,8 @@ fn jobs_load_batches_that_never_collide() {
         for job in 1..=2 {
             let mut script = Script::new(&[4, 6]);
             run(database, &code, job, &mut script).unwrap();
-            let done: Vec<_> = script.tallies.iter().map(|tally| (tally.ops, tally.rows, tally.commits)).collect();
+            let done: Vec<_> =
+                script.tallies.iter().map(|tally| (tally.ops, tally.rows, tally.commits)).collect();
             assert_eq!(done, [(4, 400, 4), (6, 600, 6)], "{}", subject.engine);
         }
         let rows = database.session().unwrap().query(subject.count, &[]).unwrap();
@@ -425,12 +473,22 @@ fn the_servers_own_count_of_lookups_is_ours() {
     on_every_engine(|subject, database| {
         let Some(lookups) = subject.lookups else { return };
         load(database, &mut |_| true).unwrap();
-        let counted =
-            || -> i64 { database.session().unwrap().query(lookups, &[]).unwrap().scalar().unwrap().parse().unwrap() };
+        let counted = || -> i64 {
+            database
+                .session()
+                .unwrap()
+                .query(lookups, &[])
+                .unwrap()
+                .scalar()
+                .unwrap()
+                .parse()
+                .unwrap()
+        };
         // The first look-up of all reads what the server knows about the table.
         run(database, &client(subject.lookup, Commit::Block), 1, &mut Script::new(&[1])).unwrap();
         let before = counted();
-        run(database, &client(subject.lookup, Commit::Block), 1, &mut Script::new(&[40, 60])).unwrap();
+        run(database, &client(subject.lookup, Commit::Block), 1, &mut Script::new(&[40, 60]))
+            .unwrap();
         assert_eq!(counted() - before, 100, "{}", subject.engine);
     });
 }
@@ -445,12 +503,25 @@ fn a_lock_that_is_held_too_long_is_an_error_to_retry() {
         holder.execute("update t set status = 5").unwrap();
         let mut script = Script::new(&[10]);
         let error = run(database, &client(update, Commit::Block), 1, &mut script).unwrap_err();
-        assert_eq!((error.class, error.class.retriable()), (subject.held, true), "{}: {error}", subject.engine);
-        assert_eq!((script.failed.as_slice(), script.tallies[0].ops), ([subject.held].as_slice(), 0));
+        assert_eq!(
+            (error.class, error.class.retriable()),
+            (subject.held, true),
+            "{}: {error}",
+            subject.engine
+        );
+        assert_eq!(
+            (script.failed.as_slice(), script.tallies[0].ops),
+            ([subject.held].as_slice(), 0)
+        );
         holder.execute("rollback").unwrap();
         let mut script = Script::new(&[10]);
         run(database, &client(update, Commit::Block), 1, &mut script).unwrap();
-        assert_eq!((script.tallies[0].ops, script.tallies[0].commits), (10, 10), "{}", subject.engine);
+        assert_eq!(
+            (script.tallies[0].ops, script.tallies[0].commits),
+            (10, 10),
+            "{}",
+            subject.engine
+        );
     });
 }
 
@@ -477,7 +548,11 @@ fn of_two_sessions_that_wait_for_each_other_one_is_the_victim() {
         });
         let failed: Vec<_> = outcomes.iter().filter_map(|outcome| outcome.as_ref().err()).collect();
         assert_eq!(failed.len(), 1, "{outcomes:?}");
-        assert!(failed[0].class == ErrorClass::Deadlock && failed[0].class.retriable(), "{}", failed[0]);
+        assert!(
+            failed[0].class == ErrorClass::Deadlock && failed[0].class.retriable(),
+            "{}",
+            failed[0]
+        );
     });
 }
 
@@ -510,8 +585,9 @@ fn a_lost_session_ends_the_job_and_what_it_did_is_kept() {
     on_every_engine(|subject, database| {
         let Some(sever) = subject.sever else { return };
         load(database, &mut |_| true).unwrap();
-        let mut acting =
-            Acting(Script::new(&[50, 50]), &|| drop(database.session().unwrap().query(sever, &[]).unwrap()));
+        let mut acting = Acting(Script::new(&[50, 50]), &|| {
+            drop(database.session().unwrap().query(sever, &[]).unwrap())
+        });
         let facts = Facts::from([("rows".into(), 16_000.0)]);
         let code = client(subject.lookup, Commit::None);
         let order = JobOrder {
@@ -539,7 +615,8 @@ fn cancelling_ends_statements_soon_and_leaves_the_database_usable() {
         let code = client(endless, Commit::None);
         let class = std::thread::scope(|scope| {
             let job = scope.spawn(|| run(database, &code, 1, &mut Script::new(&[1])));
-            // Before the statement has begun there is nothing to cancel: asked again, as the runner does.
+            // Before the statement has begun there is nothing to cancel: asked again, as the runner
+            // does.
             until_or_abort("the statement is cancelled", || {
                 database.cancel();
                 job.is_finished()
@@ -547,7 +624,11 @@ fn cancelling_ends_statements_soon_and_leaves_the_database_usable() {
             job.join().unwrap().unwrap_err().class
         });
         assert_eq!(class, ErrorClass::Cancelled, "{}", subject.engine);
-        assert!(database.session().unwrap().query(subject.count, &[]).is_ok(), "{}", subject.engine);
+        assert!(
+            database.session().unwrap().query(subject.count, &[]).is_ok(),
+            "{}",
+            subject.engine
+        );
     });
 }
 

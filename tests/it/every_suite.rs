@@ -8,19 +8,26 @@ use crate::support::{Desk, assert_run_schema};
 
 pub const PUBLISHED: [&str; 3] = ["orabench", "benchware", "peakmarks"];
 
-/// One run of published suites at one job, as short as their rules allow: every test that was planned ran without failure, and the
-/// tests of a publication show their codes.
+/// One run of published suites at one job, as short as their rules allow: every test that was
+/// planned ran without failure, and the tests of a publication show their codes.
 fn run_all(target: &str, suites: &[&str], tests: usize, codes: &[&str]) {
     let desk = Desk::new();
     let suites: String = suites.iter().map(|suite| format!(" --suite {suite}")).collect();
-    let line = format!("run {target}{suites} --size 0.05 --time-scale 0.00002 --jobs 1 --quiet --format json");
+    let line = format!(
+        "run {target}{suites} --size 0.05 --time-scale 0.00002 --jobs 1 --quiet --format json"
+    );
     let document: Value = desk.run(&line).ok().json();
     assert_run_schema(&document);
     let run = document["tests"].as_array().unwrap();
     assert!(run.len() >= tests, "{target}: {} tests", run.len());
     for test in run {
         let reasons = test["verdict"]["reasons"].to_string();
-        assert!(!reasons.contains("\"failed\""), "{target} {} {}: {reasons}", test["asked_as"], test["workload"]);
+        assert!(
+            !reasons.contains("\"failed\""),
+            "{target} {} {}: {reasons}",
+            test["asked_as"],
+            test["workload"]
+        );
     }
     let coded: BTreeSet<&str> = run.iter().filter_map(|test| test["asked_as"].as_str()).collect();
     for code in codes {
@@ -40,7 +47,8 @@ fn the_published_suites_run_on_postgres() {
     run_all("postgres", &PUBLISHED, 60, &CODES);
 }
 
-/// Their tests are of the same workloads; each value of each parameter runs on MariaDB in [`crate::every_workload`].
+/// Their tests are of the same workloads; each value of each parameter runs on MariaDB in
+/// [`crate::every_workload`].
 #[test]
 fn a_published_suite_runs_on_mariadb() {
     run_all("mariadb", &PUBLISHED[2..], 30, &["SRV-QUERY1", "DL-BUFFER", "TP-LIGHT"]);

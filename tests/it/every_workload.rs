@@ -1,5 +1,5 @@
-//! Every workload on every engine and drive that has it, for a moment, on real databases: no error, no wrong answer, and
-//! nothing that the database's own counters contradict.
+//! Every workload on every engine and drive that has it, for a moment, on real databases: no error,
+//! no wrong answer, and nothing that the database's own counters contradict.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,25 +18,32 @@ use crate::support::{DISTURBED, directory, servers};
 const SIZE_GB: f64 = 0.1;
 /// Enough that they meet one another, and no more than processors on a small machine.
 const JOBS: &str = "2";
-/// Codes of reasons that are mistakes of ours; a figure may be invalid for others in so short a window.
+/// Codes of reasons that are mistakes of ours; a figure may be invalid for others in so short a
+/// window.
 const MISTAKES: [&str; 5] = ["failed", "contract", "crosscheck", "errors", "little"];
-/// Those among them that another program on the machine, or the server's own work in the background, can cause when a
-/// window is short: a wait for a processor, a few hundred reads.
+/// Those among them that another program on the machine, or the server's own work in the
+/// background, can cause when a window is short: a wait for a processor, a few hundred reads.
 const DOUBTS: [&str; 3] = ["contract", "little", "crosscheck"];
-/// Those that no disturbance excuses when they are found again and again. (A server sums up its counters while sessions end: once in
-/// thousands of tests on a crowded machine it missed what a session of ours had done before the test.)
+/// Those that no disturbance excuses when they are found again and again. (A server sums up its
+/// counters while sessions end: once in thousands of tests on a crowded machine it missed what a
+/// session of ours had done before the test.)
 const UNEXCUSED: &str = "crosscheck";
 /// Window of a further try.
 const LONGER: Window = Window { warmup_s: 0.5, end: End::Time(3.0) };
-/// Further tries of what is in doubt: where others take the processors in bursts, one may find no calm moment.
+/// Further tries of what is in doubt: where others take the processors in bursts, one may find no
+/// calm moment.
 const FURTHER_TRIES: usize = 3;
 
 #[test]
 fn sqlite_runs_every_workload_and_its_counters_agree() {
     let dir = directory();
     let target = Target::Embedded { engine: "sqlite".into(), data_dir: dir.path().join("data") };
-    let settings =
-        [("cache_mb", "8"), ("journal_mode", "wal"), ("synchronous", "full"), ("wal_autocheckpoint", "1000")];
+    let settings = [
+        ("cache_mb", "8"),
+        ("journal_mode", "wal"),
+        ("synchronous", "full"),
+        ("wal_autocheckpoint", "1000"),
+    ];
     every_workload(&target, &settings, dir.path(), |_| true);
 }
 
@@ -54,7 +61,8 @@ fn duckdb_runs_every_workload_and_its_counters_agree() {
 
 #[test]
 fn postgres_runs_every_workload_in_both_drives_and_its_counters_agree() {
-    let settings = [("shared_buffers", "16MB"), ("max_parallel_workers_per_gather", "0"), ("jit", "off")];
+    let settings =
+        [("shared_buffers", "16MB"), ("max_parallel_workers_per_gather", "0"), ("jit", "off")];
     on_private_server("postgres", None, &settings, |_| true);
 }
 
@@ -64,7 +72,8 @@ const OF_MARIADB: [(&str, &str); 12] = [
     ("innodb_lru_scan_depth", "100"),
     ("aria_pagecache_buffer_size", "16M"),
     ("innodb_log_file_size", "32M"),
-    // What tests leave to write is written soon, and rows are sorted, not fetched again in their order.
+    // What tests leave to write is written soon, and rows are sorted, not fetched again in their
+    // order.
     ("innodb_io_capacity", "10000"),
     ("innodb_io_capacity_max", "20000"),
     ("max_length_for_sort_data", "4096"),
@@ -75,8 +84,8 @@ const OF_MARIADB: [(&str, &str); 12] = [
     ("loose_rocksdb_default_cf_options", "compression=kNoCompression"),
 ];
 
-/// What the other generation of the server runs: what a client drives, but for what needs a plugin of the distribution. Each
-/// generation takes a part, so that no test runs twice.
+/// What the other generation of the server runs: what a client drives, but for what needs a plugin
+/// of the distribution. Each generation takes a part, so that no test runs twice.
 fn of_fetched_mariadb(selection: &Selection) -> bool {
     selection.drive == Drive::Client && selection.params.get("org").is_none_or(|org| org != "lsm")
 }
@@ -95,7 +104,8 @@ fn mariadb_of_another_generation_runs_every_workload_of_a_client_and_its_counter
     }
 }
 
-/// The programs of another generation of a server than the installed one, if there are any for this machine.
+/// The programs of another generation of a server than the installed one, if there are any for this
+/// machine.
 fn other_generation(engine: &str) -> Option<PathBuf> {
     servers(engine).into_iter().flatten().next()
 }
@@ -108,18 +118,25 @@ fn on_private_server(
 ) {
     let dir = directory();
     let data_dir = dir.path().join("data");
-    let target = Target::Private { engine: engine.into(), data_dir, server_bin, port: None, cluster: None };
+    let target =
+        Target::Private { engine: engine.into(), data_dir, server_bin, port: None, cluster: None };
     every_workload(&target, settings, dir.path(), part);
 }
 
-/// All tests of an engine, or a part of them, in one run, which loads the tables once: the values of the parameters in the first
-/// drive that has the workload, the defaults in each.
-fn every_workload(target: &Target, settings: &[(&str, &str)], dir: &Path, part: impl Fn(&Selection) -> bool) {
+/// All tests of an engine, or a part of them, in one run, which loads the tables once: the values
+/// of the parameters in the first drive that has the workload, the defaults in each.
+fn every_workload(
+    target: &Target,
+    settings: &[(&str, &str)],
+    dir: &Path,
+    part: impl Fn(&Selection) -> bool,
+) {
     let catalog = Catalog::embedded().unwrap();
     let plans = drives(target.engine()).iter().map(|drive| plan(&catalog, target.engine(), *drive));
     let mut plan = plans.reduce(merge).unwrap();
     plan.selections.retain(part);
-    plan.tables.retain(|table| plan.selections.iter().any(|selection| selection.tables.contains(table)));
+    plan.tables
+        .retain(|table| plan.selections.iter().any(|selection| selection.tables.contains(table)));
     let tests = run(&catalog, target, settings, &plan, dir);
     assert_eq!(tests.len(), plan.selections.len(), "every selection is one test");
     let (mut doubtful, mut judged): (Vec<_>, Vec<_>) = tests.into_iter().partition(in_doubt);
@@ -146,7 +163,8 @@ fn every_workload(target: &Target, settings: &[(&str, &str)], dir: &Path, part: 
 }
 
 fn is_of(test: &TestResult, selection: &Selection) -> bool {
-    (&test.workload, &test.params, test.drive) == (&selection.workload.id, &selection.params, selection.drive)
+    (&test.workload, &test.params, test.drive)
+        == (&selection.workload.id, &selection.params, selection.drive)
 }
 
 /// Broken by nothing but what a moment on a busy machine may break: measured once more, for longer.
@@ -155,8 +173,8 @@ fn in_doubt(test: &TestResult) -> bool {
     !codes.is_empty() && codes.iter().all(|code| DOUBTS.contains(code))
 }
 
-/// Whether the verdict says that others took so much of the processors that our threads were late, also that which puts files
-/// out of the cache.
+/// Whether the verdict says that others took so much of the processors that our threads were late,
+/// also that which puts files out of the cache.
 fn is_disturbed(test: &TestResult) -> bool {
     if reasons(test).any(|reason| reason.code.as_str() == UNEXCUSED) {
         return false;
@@ -165,15 +183,21 @@ fn is_disturbed(test: &TestResult) -> bool {
     reasons.any(|reason| DISTURBED.contains(&reason.code.as_str()))
 }
 
-/// Values of parameters that are plain numbers, beside their defaults, and values that go together; every ten of update_pct
-/// stands somewhere.
+/// Values of parameters that are plain numbers, beside their defaults, and values that go together;
+/// every ten of update_pct stands somewhere.
 const NUMBERS: [(&str, &[&str]); 10] = [
     ("LGWR-THR", &["rows=25"]),
     ("DBWR-THR", &["rows=32"]),
     ("DL-BUFFER", &["rpt=3", "rpt=10"]),
     ("DL-STREAM", &["rpt=10"]),
-    ("TP-LIGHT", &["update_pct=0", "update_pct=30", "update_pct=60", "update_pct=90", "update_pct=100"]),
-    ("TP-MEDIUM", &["update_pct=0", "update_pct=10", "update_pct=40", "update_pct=70", "update_pct=100"]),
+    (
+        "TP-LIGHT",
+        &["update_pct=0", "update_pct=30", "update_pct=60", "update_pct=90", "update_pct=100"],
+    ),
+    (
+        "TP-MEDIUM",
+        &["update_pct=0", "update_pct=10", "update_pct=40", "update_pct=70", "update_pct=100"],
+    ),
     ("TP-HEAVY", &["update_pct=0", "update_pct=50", "update_pct=80", "update_pct=100"]),
     ("STO-RANDOM", &["write_pct=30"]),
     ("DA-INDEX", &["org=range-list,logging=no"]),
@@ -192,22 +216,30 @@ pub fn wish(id: &str, param: Option<&str>) -> String {
     if params.is_empty() { id.into() } else { format!("{id}:{}", params.join(",")) }
 }
 
-/// Every workload with its defaults, and with every other value of its parameters: in the first drive that has it, what
-/// concerns the client in its.
+/// Every workload with its defaults, and with every other value of its parameters: in the first
+/// drive that has it, what concerns the client in its.
 fn wishes(catalog: &Catalog, engine: &str, drive: Drive) -> Vec<String> {
     let mut wishes = Vec::new();
     for workload in catalog.workloads() {
         let default = wish(&workload.id, None);
-        let first = drives(engine).iter().find(|drive| planned(catalog, engine, **drive, &default).is_ok());
+        let first =
+            drives(engine).iter().find(|drive| planned(catalog, engine, **drive, &default).is_ok());
         wishes.push(default);
         let at_home = first.is_none_or(|first| *first == drive);
-        let tried = |name: &str| if OF_CLIENT.contains(&name) { drive == Drive::Client } else { at_home };
+        let tried =
+            |name: &str| if OF_CLIENT.contains(&name) { drive == Drive::Client } else { at_home };
         for param in workload.params.iter().filter(|param| tried(&param.name)) {
             let default = param.engine_default.get(engine).unwrap_or(&param.default);
-            let others = param.values.iter().filter(|value| *value != default && *value != "default");
-            wishes.extend(others.map(|value| wish(&workload.id, Some(&format!("{}={value}", param.name)))));
+            let others =
+                param.values.iter().filter(|value| *value != default && *value != "default");
+            wishes.extend(
+                others.map(|value| wish(&workload.id, Some(&format!("{}={value}", param.name)))),
+            );
         }
-        let numbers = NUMBERS.iter().filter(|(id, _)| at_home && *id == workload.id).flat_map(|(_, numbers)| *numbers);
+        let numbers = NUMBERS
+            .iter()
+            .filter(|(id, _)| at_home && *id == workload.id)
+            .flat_map(|(_, numbers)| *numbers);
         wishes.extend(numbers.map(|number| wish(&workload.id, Some(number))));
     }
     wishes
@@ -216,15 +248,20 @@ fn wishes(catalog: &Catalog, engine: &str, drive: Drive) -> Vec<String> {
 /// All that this engine has with this drive; what it has not is in the golden list.
 fn plan(catalog: &Catalog, engine: &str, drive: Drive) -> Plan {
     let wishes = wishes(catalog, engine, drive);
-    wishes.iter().filter_map(|wish| planned(catalog, engine, drive, wish).ok()).reduce(merge).unwrap()
+    wishes
+        .iter()
+        .filter_map(|wish| planned(catalog, engine, drive, wish).ok())
+        .reduce(merge)
+        .unwrap()
 }
 
-/// The plan of a wish, or none if this engine or drive cannot have it. Any other error is a mistake of ours, a block that
-/// is missing too.
+/// The plan of a wish, or none if this engine or drive cannot have it. Any other error is a mistake
+/// of ours, a block that is missing too.
 fn planned(catalog: &Catalog, engine: &str, drive: Drive, wish: &str) -> Result<Plan, ()> {
     plan::build(catalog, &request(engine, drive, wish.to_string())).map_err(|error| {
         let text = error.to_string();
-        let stated = text.contains(&format!(" cannot run on {engine}: ")) && !text.contains("the catalogue has no");
+        let stated = text.contains(&format!(" cannot run on {engine}: "))
+            && !text.contains("the catalogue has no");
         assert!(stated, "{wish} on {engine}: {text}");
     })
 }
@@ -271,13 +308,18 @@ fn threads_asked_for_are_threads_that_work() {
     let tests = document["tests"].as_array().unwrap();
     assert_eq!(tests.len(), THREADED.len());
     for test in tests {
-        let used = test["metrics"]["threads_used"].as_f64().unwrap_or_else(|| panic!("no threads_used: {test:#}"));
+        let used = test["metrics"]["threads_used"]
+            .as_f64()
+            .unwrap_or_else(|| panic!("no threads_used: {test:#}"));
         assert!((used - 2.0).abs() < 0.1, "{}: {used} threads", test["workload"]);
         let reasons = test["verdict"]["reasons"].as_array().unwrap();
         assert!(reasons.iter().all(|reason| reason["code"] != "threads"), "{test:#}");
     }
     let catalog = Catalog::embedded().unwrap();
-    let threaded = catalog.workloads().filter(|workload| workload.threads.is_some()).map(|workload| &workload.id);
+    let threaded = catalog
+        .workloads()
+        .filter(|workload| workload.threads.is_some())
+        .map(|workload| &workload.id);
     let mut missed = threaded.filter(|id| !THREADED.contains(&id.as_str()));
     assert_eq!(missed.next(), None, "a threaded workload that this test does not run");
 }
@@ -303,10 +345,17 @@ pub fn request(engine: &str, drive: Drive, workload: String) -> Request {
     }
 }
 
-fn run(catalog: &Catalog, target: &Target, settings: &[(&str, &str)], plan: &Plan, dir: &Path) -> Vec<TestResult> {
+fn run(
+    catalog: &Catalog,
+    target: &Target,
+    settings: &[(&str, &str)],
+    plan: &Plan,
+    dir: &Path,
+) -> Vec<TestResult> {
     let mut store = Store::open(&dir.join("results.db")).unwrap();
     let mut profile = catalog.profile("XS").unwrap().clone();
-    profile.settings = BTreeMap::from([(target.engine().to_string(), crate::support::settings(settings))]);
+    profile.settings =
+        BTreeMap::from([(target.engine().to_string(), crate::support::settings(settings))]);
     let request = campaign::Request {
         explain: None,
         is_sampled: true,
@@ -327,8 +376,14 @@ fn run(catalog: &Catalog, target: &Target, settings: &[(&str, &str)], plan: &Pla
         command: "every workload".into(),
     };
     let interrupt = Interrupt::new();
-    let campaign =
-        Campaign { catalog, request: &request, plan, interrupt: &interrupt, events: &|_: Event<'_>| {}, workers: None };
+    let campaign = Campaign {
+        catalog,
+        request: &request,
+        plan,
+        interrupt: &interrupt,
+        events: &|_: Event<'_>| {},
+        workers: None,
+    };
     let ended = campaign::run(&campaign, &mut store).unwrap();
     store.tests(ended.run_id).unwrap().iter().filter_map(|test| test.measured().cloned()).collect()
 }
@@ -336,15 +391,20 @@ fn run(catalog: &Catalog, target: &Target, settings: &[(&str, &str)], plan: &Pla
 /// What is wrong with a test and our mistake.
 fn reasons(test: &TestResult) -> impl Iterator<Item = &Reason> {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    // With more jobs than processors a job waits between its slices, the longer the more programs there are.
-    let waits = move |reason: &&Reason| reason.code.as_str() == "little" && test.jobs as usize > processors;
-    // MyRocks refuses a transaction that changes a row which another one changed since it began: with few rows that happens.
+    // With more jobs than processors a job waits between its slices, the longer the more programs
+    // there are.
+    let waits =
+        move |reason: &&Reason| reason.code.as_str() == "little" && test.jobs as usize > processors;
+    // MyRocks refuses a transaction that changes a row which another one changed since it began:
+    // with few rows that happens.
     let optimistic = test.params.get("org").is_some_and(|org| org == "lsm");
     let conflicts = optimistic && test.total.errors.keys().all(|class| class == "deadlock");
     let refused = move |reason: &&Reason| conflicts && reason.code.as_str() == "errors";
     let invalid = test.verdict.reasons.iter().filter(|reason| reason.status == Status::Invalid);
     let invalid = invalid.filter(move |reason| !refused(reason));
-    invalid.filter(|reason| MISTAKES.contains(&reason.code.as_str())).filter(move |reason| !waits(reason))
+    invalid
+        .filter(|reason| MISTAKES.contains(&reason.code.as_str()))
+        .filter(move |reason| !waits(reason))
 }
 
 fn mistakes(test: &TestResult) -> impl Iterator<Item = String> {

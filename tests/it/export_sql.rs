@@ -1,4 +1,5 @@
-//! The exported scripts, run by the database's own client: the rows are those of the data set, every rate is positive.
+//! The exported scripts, run by the database's own client: the rows are those of the data set,
+//! every rate is positive.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,7 +18,8 @@ const SIZE_GB: f64 = 0.01;
 fn export(desk: &Desk, engine: &str, workloads: &[&str]) -> PathBuf {
     let dir = desk.path("scripts");
     let named: String = workloads.iter().map(|id| format!(" --workload {id}")).collect();
-    desk.run(&format!("export-sql {engine} --size {SIZE_GB}{named} --output {}", dir.display())).ok();
+    desk.run(&format!("export-sql {engine} --size {SIZE_GB}{named} --output {}", dir.display()))
+        .ok();
     dir
 }
 
@@ -54,14 +56,17 @@ fn whole_way(engine: &str, client: &str, workloads: &[(&str, u32)], desk: &Desk)
     let dir = export(desk, engine, &ids);
     feed(client, &dir.join("create.sql"));
     feed(client, &dir.join("load.sql"));
-    let counts: Vec<u64> = feed(client, &dir.join("count.sql")).lines().map(|line| line.parse().unwrap()).collect();
+    let counts: Vec<u64> =
+        feed(client, &dir.join("count.sql")).lines().map(|line| line.parse().unwrap()).collect();
     let expected = ["small", "big"].map(|table| table_rows(table, SIZE_GB));
     assert_eq!(counts, expected[..counts.len()], "{engine}");
     for (id, jobs) in workloads {
         let begun = Instant::now();
         let (figures, remarks) = run(client, &dir, &format!("{id} {jobs} 0.3 0.1"));
         let wall_s = begun.elapsed().as_secs_f64();
-        let number = |name: &str| figures[name].parse::<f64>().unwrap_or_else(|_| panic!("{name} of {figures:?}"));
+        let number = |name: &str| {
+            figures[name].parse::<f64>().unwrap_or_else(|_| panic!("{name} of {figures:?}"))
+        };
         let even = evenly(id, *jobs);
         assert_eq!(number("jobs"), f64::from(even), "{engine} {id}");
         let remark = format!("{id}: {even} jobs, an equal number for each of its");
@@ -69,7 +74,10 @@ fn whole_way(engine: &str, client: &str, workloads: &[(&str, u32)], desk: &Desk)
         assert!(number("ops_per_s") > 0.0 && number("mean_us") > 0.0, "{engine} {id}: {figures:?}");
         // The server's clock against ours: no job worked longer than all took, nor a moment only.
         let job_s = number("ops") * number("mean_us") / 1e6 / f64::from(even);
-        assert!((0.01..wall_s).contains(&job_s), "{engine} {id}: {job_s} s of {wall_s} s, {figures:?}");
+        assert!(
+            (0.01..wall_s).contains(&job_s),
+            "{engine} {id}: {job_s} s of {wall_s} s, {figures:?}"
+        );
         if id.contains("QUERY25") {
             let rows_per_op = number("rows_per_s") / number("ops_per_s");
             assert!((24.9..25.1).contains(&rows_per_op), "{engine} {id}: {figures:?}");
@@ -89,7 +97,8 @@ fn codes(test: &serde_json::Value) -> Vec<&str> {
     reasons.iter().map(|reason| reason["code"].as_str().unwrap()).collect()
 }
 
-/// What the scripts wrote down becomes a run whose counts are cross-checked, and which is never simply valid.
+/// What the scripts wrote down becomes a run whose counts are cross-checked, and which is never
+/// simply valid.
 fn spool_comes_back(desk: &Desk, spool: &Path, workloads: &[(&str, u32)]) {
     let text = std::fs::read_to_string(spool).unwrap();
     desk.run(&format!("runs import {}", spool.display())).ok();
@@ -102,12 +111,17 @@ fn spool_comes_back(desk: &Desk, spool: &Path, workloads: &[(&str, u32)]) {
     for test in tests {
         let codes = codes(test);
         assert!(test["verdict"]["status"] != "valid" && codes.contains(&"scripts"), "{test:#}");
-        assert!(!codes.contains(&"crosscheck") && !codes.contains(&"failed"), "{:#}", test["verdict"]);
+        assert!(
+            !codes.contains(&"crosscheck") && !codes.contains(&"failed"),
+            "{:#}",
+            test["verdict"]
+        );
         assert!(test["kpm"]["value"].as_f64().unwrap() > 0.0, "{:#}", test["kpm"]);
     }
     let unchecked = tests[0]["verdict"].to_string();
     assert!(!unchecked.contains("nothing could be cross-checked"), "{unchecked}");
-    desk.run(&format!("runs import {}", spool.display())).fails(2, &["results.spool", "is here already"]);
+    desk.run(&format!("runs import {}", spool.display()))
+        .fails(2, &["results.spool", "is here already"]);
 
     let lie = |line: &str| match line.strip_prefix("end index_scans ") {
         Some(count) => format!("end index_scans {}", 2.0 * count.parse::<f64>().unwrap()),
@@ -119,7 +133,8 @@ fn spool_comes_back(desk: &Desk, spool: &Path, workloads: &[(&str, u32)]) {
     assert!(codes(&run["tests"][0]).contains(&"crosscheck"), "{:#}", run["tests"][0]["verdict"]);
 
     std::fs::write(spool, text.trim_end().trim_end_matches("done")).unwrap();
-    desk.run(&format!("runs import {}", spool.display())).fails(2, &["results.spool:", "is cut short"]);
+    desk.run(&format!("runs import {}", spool.display()))
+        .fails(2, &["results.spool:", "is cut short"]);
 }
 
 fn psql(desk: &Desk) -> String {
@@ -132,7 +147,13 @@ fn the_scripts_for_psql_load_and_run() {
     let desk = Desk::new();
     let server = start("postgres", &desk);
     let client = psql(&desk);
-    let workloads = [("SRV-QUERY25", 2), ("LGWR-LAT", 2), ("CPU-FIBONACCI", 1), ("DA-INDEX", 1), ("TP-MIXED1", 1)];
+    let workloads = [
+        ("SRV-QUERY25", 2),
+        ("LGWR-LAT", 2),
+        ("CPU-FIBONACCI", 1),
+        ("DA-INDEX", 1),
+        ("TP-MIXED1", 1),
+    ];
     whole_way("postgres", &client, &workloads, &desk);
     let left = ask(&client, "-c", "select count(*) from pg_namespace where nspname = 'dbdyno'");
     assert_eq!(left, "0", "drop.sql removes our schema");
@@ -153,7 +174,8 @@ fn a_schema_that_somebody_else_made_is_not_marked_as_ours_and_stays() {
     for engine in ["postgres", "mariadb"] {
         let desk = Desk::new();
         let server = start(engine, &desk);
-        let (client, option) = if engine == "postgres" { (psql(&desk), "-c") } else { (mariadb_client(&desk), "-e") };
+        let (client, option) =
+            if engine == "postgres" { (psql(&desk), "-c") } else { (mariadb_client(&desk), "-e") };
         ask(&client, option, "create schema dbdyno");
         let dir = export(&desk, engine, &["SRV-QUERY1"]);
         for script in ["create.sql", "drop.sql"] {
@@ -171,7 +193,13 @@ fn the_scripts_for_mariadb_load_and_run() {
     let desk = Desk::new();
     let server = start("mariadb", &desk);
     let client = mariadb_client(&desk);
-    let workloads = [("SRV-QUERY25", 2), ("SRV-UPDATE1", 2), ("LGWR-LAT", 2), ("DA-INDEX", 1), ("TP-MIXED1", 4)];
+    let workloads = [
+        ("SRV-QUERY25", 2),
+        ("SRV-UPDATE1", 2),
+        ("LGWR-LAT", 2),
+        ("DA-INDEX", 1),
+        ("TP-MIXED1", 4),
+    ];
     whole_way("mariadb", &client, &workloads, &desk);
     server.stop_and_remove().unwrap();
 }
@@ -199,9 +227,12 @@ fn jobs_whose_transactions_are_called_one_by_one_begin_together_and_have_their_s
     assert!(begun.elapsed().as_secs_f64() > 4.0);
     // A note of a session without the setting would have failed.
     let number = |name: &str| figures[name].parse::<f64>().unwrap();
-    assert!(number("commits_per_s") > 0.0 && number("rows_per_s") / number("ops_per_s") == 1.0, "{figures:?}");
-    // By the server's own clock no job did more within its window than the window is long: not the warm-up, too. A second is for
-    // the last calls, during which a job may wait for a processor.
+    assert!(
+        number("commits_per_s") > 0.0 && number("rows_per_s") / number("ops_per_s") == 1.0,
+        "{figures:?}"
+    );
+    // By the server's own clock no job did more within its window than the window is long: not the
+    // warm-up, too. A second is for the last calls, during which a job may wait for a processor.
     assert!(number("ops") * number("mean_us") / 1e6 < 2.0 * 3.0, "{figures:?}");
     let calls = std::fs::read_to_string(dir.join("workloads/OWN-NOTE/part-1.calls.sql")).unwrap();
     assert!(calls.contains("set @own = 7") && calls.contains("__START__"), "{calls}");
@@ -244,8 +275,15 @@ fn mariadb_client(desk: &Desk) -> String {
     )
 }
 
-/// Where `client` is the engine's: a job whose statement fails ends `run.sh` with an error, whatever ran before it.
-fn a_failing_job_is_no_figure(engine: &str, client: &str, workload: &str, script: &str, desk: &Desk) {
+/// Where `client` is the engine's: a job whose statement fails ends `run.sh` with an error,
+/// whatever ran before it.
+fn a_failing_job_is_no_figure(
+    engine: &str,
+    client: &str,
+    workload: &str,
+    script: &str,
+    desk: &Desk,
+) {
     let dir = export(desk, engine, &[workload]);
     feed(client, &dir.join("create.sql"));
     feed(client, &dir.join("load.sql"));
@@ -256,7 +294,10 @@ fn a_failing_job_is_no_figure(engine: &str, client: &str, workload: &str, script
     command.args([workload, "1", "0.3", "0.1"]).env("CLIENT", client).stdin(Stdio::null());
     let failed = finished_group(command, workload);
     assert_eq!(failed.code, Some(1), "{failed:#?}");
-    assert!(failed.stderr.contains("there_is_no_such_table") && failed.stderr.contains("a job failed"), "{failed:#?}");
+    assert!(
+        failed.stderr.contains("there_is_no_such_table") && failed.stderr.contains("a job failed"),
+        "{failed:#?}"
+    );
     assert!(!failed.stdout.contains("ops_per_s"), "{failed:#?}");
 }
 
@@ -272,7 +313,8 @@ fn a_job_of_psql_that_fails_ends_the_run_with_an_error() {
 #[cfg(feature = "mariadb")]
 #[test]
 fn a_job_of_mariadb_that_fails_ends_the_run_with_an_error() {
-    for (workload, script) in [("SRV-QUERY1", "part-1.job.sql"), ("SRV-UPDATE1", "part-1.call.sql")] {
+    for (workload, script) in [("SRV-QUERY1", "part-1.job.sql"), ("SRV-UPDATE1", "part-1.call.sql")]
+    {
         let desk = Desk::new();
         let server = start("mariadb", &desk);
         a_failing_job_is_no_figure("mariadb", &mariadb_client(&desk), workload, script, &desk);
@@ -284,7 +326,8 @@ fn a_job_of_mariadb_that_fails_ends_the_run_with_an_error() {
 fn what_cannot_be_exported_is_one_line() {
     let desk = Desk::new();
     let dir = desk.path("scripts").display().to_string();
-    desk.run(&format!("export-sql sqlite --output {dir}")).fails(2, &["sqlite: it has no stored routines"]);
+    desk.run(&format!("export-sql sqlite --output {dir}"))
+        .fails(2, &["sqlite: it has no stored routines"]);
     desk.run(&format!("export-sql oracel --output {dir}")).fails(2, &["'oracel' is not an engine"]);
     desk.run(&format!("export-sql postgres --size 0 --output {dir}")).fails(2, &["--size"]);
     assert!(!desk.path("scripts").exists(), "nothing is written after an error");

@@ -1,7 +1,9 @@
-//! Failovers of real private clusters: what fails is down, clients go on, the ledger is compared with what the others hold, and
-//! nothing is left behind.
+//! Failovers of real private clusters: what fails is down, clients go on, the ledger is compared
+//! with what the others hold, and nothing is left behind.
 
-use dbdyno::model::{ClusterSpec, Failover, FailoverTimes, How, LedgerCounts, Promotion, Survivor, TestResult};
+use dbdyno::model::{
+    ClusterSpec, Failover, FailoverTimes, How, LedgerCounts, Promotion, Survivor, TestResult,
+};
 use dbdyno::report::{Input, RunTests};
 use dbdyno::server::{self, StartOptions};
 use serde_json::Value;
@@ -13,7 +15,11 @@ const SHORT: &str = "--jobs 2 --before 2s --after 60s --quiet";
 
 /// Three failures of a primary, the last of which lost commits, in a report's input.
 pub fn input() -> Input {
-    let tests = (1..=3).map(|seq| TestResult { seq, failover: Some(of(seq)), ..fixture::tests().remove(0) });
+    let tests = (1..=3).map(|seq| TestResult {
+        seq,
+        failover: Some(of(seq)),
+        ..fixture::tests().remove(0)
+    });
     Input {
         runs: vec![RunTests { run: fixture::run(), tests: fixture::as_tests(tests.collect()) }],
         ..Input::default()
@@ -36,9 +42,17 @@ fn of(seq: u32) -> Failover {
         nodes: ["n1", "n2", "n3"].map(String::from).into(),
         timeout_s: 2.0,
         resends: false,
-        promotion: Some(Promotion { by_command: false, node: Some("n2".into()), began_s: 0.01, took_s: 0.1 * at }),
-        durability: [("fsync".to_string(), "on".to_string()), ("synchronous_standby_names".to_string(), String::new())]
-            .into(),
+        promotion: Some(Promotion {
+            by_command: false,
+            node: Some("n2".into()),
+            began_s: 0.01,
+            took_s: 0.1 * at,
+        }),
+        durability: [
+            ("fsync".to_string(), "on".to_string()),
+            ("synchronous_standby_names".to_string(), String::new()),
+        ]
+        .into(),
         before_per_s: 500.0,
         failed_at_s: 10.0,
         times: FailoverTimes {
@@ -93,7 +107,8 @@ fn went_on(one: &Value) {
     assert!(count(one, "acknowledged") > 0 && count(one, "foreign") == 0, "{one:#}");
     // What is sent again may be there twice, what is not cannot.
     assert!(count(one, "duplicated") <= count(one, "resent"), "{one:#}");
-    let judge = one["survivors"].as_array().unwrap().iter().find(|node| node["is_judge"] == true).unwrap();
+    let judge =
+        one["survivors"].as_array().unwrap().iter().find(|node| node["is_judge"] == true).unwrap();
     let there = count(one, "acknowledged") - count(one, "lost") + count(one, "in_doubt_there");
     assert_eq!(judge["commits"].as_u64(), Some(there), "{one:#}");
 }
@@ -110,7 +125,12 @@ fn a_replica_that_commits_wait_for_takes_over_without_loss() {
     assert!(promoted == "n2" || promoted == "n3");
     // It is stored, and shown again.
     let text = desk.run("report failover --format text").ok().stdout;
-    assert!(text.contains("No commit was lost") && text.contains("SIGKILL") && text.contains("indicative"), "{text}");
+    assert!(
+        text.contains("No commit was lost")
+            && text.contains("SIGKILL")
+            && text.contains("indicative"),
+        "{text}"
+    );
     let run = desk.run("runs show last --format json").ok().json();
     crate::support::assert_run_schema(&run);
     assert_eq!(run["tests"][0]["failover"]["ledger"], one["ledger"]);
@@ -122,21 +142,30 @@ fn replicas_that_commits_do_not_wait_for_are_compared_with_the_ledger() {
     let (_, one) = failed(&desk, "postgres-replicas --nodes 2 --how freeze --timeout 500ms");
     went_on(&one);
     assert!(time(&one, "detected_s") > 0.0, "{one:#}");
-    assert!(count(&one, "in_doubt") >= 1, "clients that a silent node does not answer are in doubt: {one:#}");
+    assert!(
+        count(&one, "in_doubt") >= 1,
+        "clients that a silent node does not answer are in doubt: {one:#}"
+    );
 }
 
 #[test]
 fn the_users_command_promotes_a_replica() {
     let desk = Desk::new();
     // What pg_ctl promote does, whoever runs the server.
-    let promote =
-        format!("cd {}/*-n2/data && touch promote && kill -USR1 $(head -n 1 postmaster.pid)", desk.data().display());
+    let promote = format!(
+        "cd {}/*-n2/data && touch promote && kill -USR1 $(head -n 1 postmaster.pid)",
+        desk.data().display()
+    );
     let line = format!("failover postgres-replicas --nodes 2 {SHORT} --repeat 1 --format json");
     let mut command = desk.command(&line);
     command.args(["--promote-command", &promote]);
     let (_, one) = checked(&desk, &finished(command, &line).ok().json());
     went_on(&one);
-    assert_eq!((&one["promotion"]["by_command"], &one["promotion"]["node"]), (&true.into(), &Value::Null), "{one:#}");
+    assert_eq!(
+        (&one["promotion"]["by_command"], &one["promotion"]["node"]),
+        (&true.into(), &Value::Null),
+        "{one:#}"
+    );
 }
 
 #[test]
@@ -152,14 +181,19 @@ fn galera_goes_on_by_itself_after_a_kill() {
 fn galera_expels_a_node_that_says_nothing() {
     let (_, one) = failed(&Desk::new(), "mariadb-galera --how freeze --resend");
     went_on(&one);
-    assert!(count(&one, "lost") == 0 && one["how"] == "freeze" && one["resends"] == true, "{one:#}");
+    assert!(
+        count(&one, "lost") == 0 && one["how"] == "freeze" && one["resends"] == true,
+        "{one:#}"
+    );
 }
 
 #[test]
 fn a_node_that_is_cut_off_is_left_by_its_clients() {
     for target in ["postgres-sync-replicas", "mariadb-galera"] {
         let desk = Desk::new();
-        let done = desk.run(&format!("failover {target} --how cut --timeout 1s {SHORT} --repeat 1 --format json"));
+        let done = desk.run(&format!(
+            "failover {target} --how cut --timeout 1s {SHORT} --repeat 1 --format json"
+        ));
         let must = std::env::var_os("DBDYNO_TEST_MUST_LINK").is_some();
         if done.code == Some(3) && done.stderr.contains("--link-delay") && !must {
             return eprintln!("skipped: {}", done.stderr);
@@ -173,17 +207,28 @@ fn a_node_that_is_cut_off_is_left_by_its_clients() {
 #[test]
 fn commands_of_the_user_break_and_mend_an_existing_cluster() {
     let (desk, dir) = (Desk::new(), directory());
-    let cluster = Some(ClusterSpec { name: "postgres-replicas".into(), nodes: 2, link_delay: None });
-    let options = StartOptions { cluster, ..start_options(dir.path(), &[("shared_buffers", "16MB")]) };
+    let cluster =
+        Some(ClusterSpec { name: "postgres-replicas".into(), nodes: 2, link_delay: None });
+    let options =
+        StartOptions { cluster, ..start_options(dir.path(), &[("shared_buffers", "16MB")]) };
     let cluster = server::start("postgres", &options).unwrap();
     let replica = cluster.pids()[1];
-    let line = format!("failover {} --i-may-break-it --node n2 --repeat 1 {SHORT} --format json", cluster.url());
+    let line = format!(
+        "failover {} --i-may-break-it --node n2 --repeat 1 {SHORT} --format json",
+        cluster.url()
+    );
     let mut command = desk.command(&line);
     command.args(["--break-command", &format!("test $DBDYNO_NODE = n2 && kill -STOP {replica}")]);
     command.args(["--mend-command", &format!("kill -CONT {replica}")]);
     let one = finished(command, &line).ok().json()["studies"][0]["repetitions"][0].clone();
-    assert_eq!((&one["how"], &one["node"], &one["stayed_down"]), (&"command".into(), &"n2".into(), &true.into()));
-    assert_eq!((count(&one, "lost"), count(&one, "in_doubt"), &one["times"]["detected_s"]), (0, 0, &Value::Null));
+    assert_eq!(
+        (&one["how"], &one["node"], &one["stayed_down"]),
+        (&"command".into(), &"n2".into(), &true.into())
+    );
+    assert_eq!(
+        (count(&one, "lost"), count(&one, "in_doubt"), &one["times"]["detected_s"]),
+        (0, 0, &Value::Null)
+    );
     assert!(!is_any_stopped(&dir.path().display().to_string()), "it is mended");
     let there = "select to_regclass('dbdyno.failover_ledger') is null";
     let primary = cluster.url().replace("?nodes=all", "");
@@ -192,14 +237,17 @@ fn commands_of_the_user_break_and_mend_an_existing_cluster() {
         ["t"],
         "the ledger is removed"
     );
-    let refused = desk.run(&format!("{line} --break-command false --mend-command true")).fails(3, &["--break-command"]);
+    let refused = desk
+        .run(&format!("{line} --break-command false --mend-command true"))
+        .fails(3, &["--break-command"]);
     assert!(refused.stdout.is_empty());
 }
 
 /// A process with these words in its command line is stopped.
 fn is_any_stopped(words: &str) -> bool {
     let all = procfs::process::all_processes().unwrap().flatten();
-    let ours = all.filter(|process| process.cmdline().is_ok_and(|line| line.join(" ").contains(words)));
+    let ours =
+        all.filter(|process| process.cmdline().is_ok_and(|line| line.join(" ").contains(words)));
     ours.filter_map(|process| process.stat().ok()).any(|stat| stat.state == 'T')
 }
 
@@ -219,14 +267,18 @@ fn an_interrupted_failover_leaves_nothing() {
 #[test]
 fn what_cannot_fail_over_is_one_line() {
     let desk = Desk::new();
-    let refused = |line: &str, words: &[&str]| drop(desk.run(&format!("failover {line}")).fails(2, words));
+    let refused =
+        |line: &str, words: &[&str]| drop(desk.run(&format!("failover {line}")).fails(2, words));
     let url = "postgres://me@a.invalid,b.invalid/app?nodes=all";
     refused("sqlite", &["is not a cluster", "mariadb-galera"]);
     refused("postgres", &["is not a cluster"]);
     refused(url, &["--i-may-break-it"]);
     refused(&format!("{url} --i-may-break-it"), &["--break-command"]);
     refused(&format!("{url} --i-may-break-it --break-command true"), &["--mend-command"]);
-    refused(&format!("{url} --i-may-break-it --break-command true --mend-command true --how kill"), &["--how"]);
+    refused(
+        &format!("{url} --i-may-break-it --break-command true --mend-command true --how kill"),
+        &["--how"],
+    );
     refused(&format!("{url} --nodes 3"), &["--nodes"]);
     refused("postgres-replicas --break-command true", &["--break-command", "existing"]);
     refused("postgres-replicas --before 0", &["--before"]);

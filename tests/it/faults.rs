@@ -1,4 +1,5 @@
-//! What PostgreSQL's tests try is tried on MariaDB too: a server that dies while loading, passwords that must not be seen.
+//! What PostgreSQL's tests try is tried on MariaDB too: a server that dies while loading, passwords
+//! that must not be seen.
 
 use crate::cli_existing::{SECRET, assert_password_appears_nowhere};
 use crate::mariadb::with_password;
@@ -24,7 +25,9 @@ fn an_existing_mariadb_that_dies_while_loading_is_one_line_and_what_is_in_stays(
     let url = server.url("loader");
     let line = format!("load {url} --quiet {ARGS}");
     let mut load = desk.command(&line);
-    load.env("MYSQL_PWD", SECRET).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    load.env("MYSQL_PWD", SECRET)
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped());
     let load = load.spawn().unwrap();
     until("a third of the rows are in", || noted(&mut server) > 110_000);
     server.kill();

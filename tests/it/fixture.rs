@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use dbdyno::model::{
-    Activity, Better, Bound, Counters, Disclosure, Drive, Event, EventCount, Explained, ForecastOutcome, IoKind,
-    IoTimes, JobFigures, Kpm, KpmValue, LatencySummary, LoadResult, Moment, PartFigures, Profile, ProfileRow, Reason,
-    ReasonCode, RunRecord, RunStatus, SamplerCost, Sentence, SeriesPoint, ServerLog, Snapshot, Status, Tally, Test,
-    TestResult, Verdict, Waits,
+    Activity, Better, Bound, Counters, Disclosure, Drive, Event, EventCount, Explained,
+    ForecastOutcome, IoKind, IoTimes, JobFigures, Kpm, KpmValue, LatencySummary, LoadResult,
+    Moment, PartFigures, Profile, ProfileRow, Reason, ReasonCode, RunRecord, RunStatus,
+    SamplerCost, Sentence, SeriesPoint, ServerLog, Snapshot, Status, Tally, Test, TestResult,
+    Verdict, Waits,
 };
 use dbdyno::store::Store;
 
@@ -107,8 +108,11 @@ pub fn tests() -> Vec<TestResult> {
         ("TP-LIGHT", "TP", 1, 1_410.0, "tps", 1.0),
         ("TP-LIGHT", "TP", 2, 2_633.0, "tps", 1.0),
     ];
-    let mut tests: Vec<TestResult> =
-        specs.iter().zip(1..).map(|(spec, seq)| test(seq, spec.0, spec.1, spec.2, spec.3, spec.4, spec.5)).collect();
+    let mut tests: Vec<TestResult> = specs
+        .iter()
+        .zip(1..)
+        .map(|(spec, seq)| test(seq, spec.0, spec.1, spec.2, spec.3, spec.4, spec.5))
+        .collect();
     make_conditional(&mut tests[3]);
     make_invalid(&mut tests[8]);
     make_time(&mut tests[7]);
@@ -140,12 +144,18 @@ fn mixed(seq: u32) -> TestResult {
 fn make_time(test: &mut TestResult) {
     test.second = Some(Kpm { value: KpmValue::Ops, ..test.kpm.clone() });
     test.second_value = test.kpm_value;
-    test.kpm = Kpm { value: KpmValue::ServiceTime, unit: "ms".into(), better: Better::Lower, scale: 1000.0 };
+    test.kpm = Kpm {
+        value: KpmValue::ServiceTime,
+        unit: "ms".into(),
+        better: Better::Lower,
+        scale: 1000.0,
+    };
     test.kpm_value = Some(1000.0 / test.ops_per_s);
 }
 
 fn make_conditional(test: &mut TestResult) {
-    let steal = Sentence::new("{share%} of the CPU time was taken by the host of this virtual machine");
+    let steal =
+        Sentence::new("{share%} of the CPU time was taken by the host of this virtual machine");
     let unchecked = Sentence::new("contract not checked, {name} is not known here ({because})")
         .with("because", Sentence::new("commits were not waited for"));
     test.verdict = Verdict::from_reasons(vec![
@@ -157,7 +167,8 @@ fn make_conditional(test: &mut TestResult) {
 
 fn make_invalid(test: &mut TestResult) {
     let errors = Sentence::new("{share%} of all ops failed ({classes})").with("share", 0.008);
-    let errors = Reason::new(Status::Invalid, ReasonCode::Errors, errors.with("classes", "140 deadlock"));
+    let errors =
+        Reason::new(Status::Invalid, ReasonCode::Errors, errors.with("classes", "140 deadlock"));
     test.verdict = Verdict::from_reasons(vec![errors]);
     test.window.errors.insert("deadlock".into(), 113);
     test.total.errors.insert("deadlock".into(), 140);
@@ -167,7 +178,15 @@ fn make_invalid(test: &mut TestResult) {
 }
 
 /// One test over 10 s at `ops_per_s`; the unit of work is one op, the KPM `ops_per_s * scale`.
-pub fn test(seq: u32, id: &str, group: &str, jobs: u32, ops_per_s: f64, unit: &str, scale: f64) -> TestResult {
+pub fn test(
+    seq: u32,
+    id: &str,
+    group: &str,
+    jobs: u32,
+    ops_per_s: f64,
+    unit: &str,
+    scale: f64,
+) -> TestResult {
     let window_s = 10.000_25;
     let tally = tally(ops_per_s, window_s, jobs);
     let params = if group == "TP" { map([("update_pct", "20")]) } else { map([("org", "heap")]) };
@@ -200,7 +219,13 @@ pub fn test(seq: u32, id: &str, group: &str, jobs: u32, ops_per_s: f64, unit: &s
         beside: None,
         latency_stride: 16,
         node_figures: Vec::new(),
-        job_figures: vec![JobFigures { job: 1, part: 0, tally: tally.clone(), units: 0.1, elapsed_s: window_s }],
+        job_figures: vec![JobFigures {
+            job: 1,
+            part: 0,
+            tally: tally.clone(),
+            units: 0.1,
+            elapsed_s: window_s,
+        }],
         parts: vec![part(id, params, jobs, &tally, ops_per_s)],
         series: series(ops_per_s, is_sampled(group)),
         snapshots: snapshots(),
@@ -229,7 +254,13 @@ pub fn test(seq: u32, id: &str, group: &str, jobs: u32, ops_per_s: f64, unit: &s
 
 fn tally(ops_per_s: f64, window_s: f64, jobs: u32) -> Tally {
     let ops = (ops_per_s * window_s).round() as u64;
-    Tally { ops, rows: ops, commits: ops, errors: BTreeMap::new(), busy_s: window_s * f64::from(jobs) }
+    Tally {
+        ops,
+        rows: ops,
+        commits: ops,
+        errors: BTreeMap::new(),
+        busy_s: window_s * f64::from(jobs),
+    }
 }
 
 fn latency(mean_us: f64, ops: u64) -> LatencySummary {
@@ -246,7 +277,13 @@ fn latency(mean_us: f64, ops: u64) -> LatencySummary {
     }
 }
 
-fn part(id: &str, params: BTreeMap<String, String>, jobs: u32, tally: &Tally, ops_per_s: f64) -> PartFigures {
+fn part(
+    id: &str,
+    params: BTreeMap<String, String>,
+    jobs: u32,
+    tally: &Tally,
+    ops_per_s: f64,
+) -> PartFigures {
     PartFigures {
         workload: id.into(),
         params,
@@ -310,7 +347,12 @@ fn waits(jobs: u32) -> Waits {
             event("checkpointer: IO", "DataFileWrite", Activity::DataWrite, true, 30, 1.0),
             event("LWLock", "WALWrite", Activity::LogSync, false, seen / 10, 1.0 / 9.0),
         ],
-        cost: SamplerCost { elapsed_s: 12.1, own_cpu_s: 0.04, server_cpu_s: Some(0.06), look_s: 0.000_9 },
+        cost: SamplerCost {
+            elapsed_s: 12.1,
+            own_cpu_s: 0.04,
+            server_cpu_s: Some(0.06),
+            look_s: 0.000_9,
+        },
         missing: Vec::new(),
         io: vec![
             IoTimes { kind: IoKind::Read, ios: 3, mean_us: None, slices: 1, buckets: Vec::new() },
@@ -321,7 +363,13 @@ fn waits(jobs: u32) -> Waits {
                 slices: 9,
                 buckets: vec![(50.0, 900), (2000.0, 600)],
             },
-            IoTimes { kind: IoKind::Sync, ios: 1400, mean_us: Some(1480.0), slices: 70, buckets: vec![(2000.0, 1400)] },
+            IoTimes {
+                kind: IoKind::Sync,
+                ios: 1400,
+                mean_us: Some(1480.0),
+                slices: 70,
+                buckets: vec![(2000.0, 1400)],
+            },
         ],
         io_missing: None,
         processors: None,
@@ -337,8 +385,12 @@ fn profiles(ops_per_s: f64) -> BTreeMap<String, Profile> {
     ];
     let row = ProfileRow { name: "log".into(), values: counters(&values) };
     let io = Profile { rows: vec![row], ..Profile::default() };
-    let missing = Some("pg_stat_statements is not created in this database; to load it costs every statement".into());
-    [("io".to_string(), io), ("statements".to_string(), Profile { missing, ..Profile::default() })].into()
+    let missing = Some(
+        "pg_stat_statements is not created in this database; to load it costs every statement"
+            .into(),
+    );
+    [("io".to_string(), io), ("statements".to_string(), Profile { missing, ..Profile::default() })]
+        .into()
 }
 
 fn explained() -> Explained {
@@ -381,7 +433,12 @@ fn server_log() -> ServerLog {
 }
 
 fn snapshots() -> Vec<Snapshot> {
-    let moments = [(Moment::Begin, -0.01), (Moment::WindowOpen, 2.0), (Moment::WindowClose, 12.0), (Moment::End, 12.2)];
+    let moments = [
+        (Moment::Begin, -0.01),
+        (Moment::WindowOpen, 2.0),
+        (Moment::WindowClose, 12.0),
+        (Moment::End, 12.2),
+    ];
     let snapshot = |(moment, t_s): (Moment, f64)| Snapshot {
         moment,
         t_s,
@@ -426,7 +483,8 @@ fn window_counters(elapsed_s: f64, ops_per_s: f64, jobs: u32) -> Counters {
 pub const RUNS: u32 = 50;
 pub const TESTS: u32 = 200;
 
-/// Fills results with so many runs of [`TESTS`] tests; `seconds`: with the series and snapshots of tests of ten seconds.
+/// Fills results with so many runs of [`TESTS`] tests; `seconds`: with the series and snapshots of
+/// tests of ten seconds.
 pub fn fill(path: &Path, runs: u32, seconds: bool) {
     let template = tests();
     let tests: Vec<Test> = (0..TESTS)
@@ -440,8 +498,11 @@ pub fn fill(path: &Path, runs: u32, seconds: bool) {
             test.into()
         })
         .collect();
-    let runs: Vec<(String, RunRecord)> =
-        (1..=runs).map(|at| (format!("{at:032x}"), RunRecord { name: Some(format!("r{at}")), ..run() })).collect();
+    let runs: Vec<(String, RunRecord)> = (1..=runs)
+        .map(|at| (format!("{at:032x}"), RunRecord { name: Some(format!("r{at}")), ..run() }))
+        .collect();
     let mut store = Store::open(path).unwrap();
-    store.add_runs("scale", runs.iter().map(|(uid, run)| (uid.as_str(), run, tests.as_slice()))).unwrap();
+    store
+        .add_runs("scale", runs.iter().map(|(uid, run)| (uid.as_str(), run, tests.as_slice())))
+        .unwrap();
 }

@@ -1,6 +1,7 @@
-//! The heatmaps of OraBench 2016 (tables 4 to 11 of the study), remade from the imported figures: every printed cell is
-//! there, and the best and the worst of each row are the same, as far as the figures are valid. Where the study's best is
-//! a figure that shows the shortest time that was measured (a lower bound), ours is the best of the valid ones, or none.
+//! The heatmaps of OraBench 2016 (tables 4 to 11 of the study), remade from the imported figures:
+//! every printed cell is there, and the best and the worst of each row are the same, as far as the
+//! figures are valid. Where the study's best is a figure that shows the shortest time that was
+//! measured (a lower bound), ours is the best of the valid ones, or none.
 
 use std::collections::BTreeMap;
 
@@ -24,18 +25,27 @@ pub fn published_runs(names: &[&str]) -> Input {
     let (results, platforms) = (read(RESULTS), read("data/reference/platforms.csv"));
     let catalog = Catalog::embedded().unwrap();
     let platforms = Text { place: "platforms", text: &platforms };
-    let imported = published(Text { place: RESULTS, text: &results }, Some(platforms), &catalog, "").unwrap();
+    let imported =
+        published(Text { place: RESULTS, text: &results }, Some(platforms), &catalog, "").unwrap();
     let of = |platform: &&str| {
         let run = imported.iter().find(|run| run.run.name.as_deref() == Some(*platform)).unwrap();
-        RunTests { run: run.run.clone(), tests: run.tests.iter().cloned().map(Into::into).collect() }
+        RunTests {
+            run: run.run.clone(),
+            tests: run.tests.iter().cloned().map(Into::into).collect(),
+        }
     };
-    Input { runs: names.iter().map(of).collect(), groups: catalog.groups().to_vec(), ..Input::default() }
+    Input {
+        runs: names.iter().map(of).collect(),
+        groups: catalog.groups().to_vec(),
+        ..Input::default()
+    }
 }
 
 fn document() -> Value {
     let report = REPORTS.iter().find(|report| report.name() == "heatmap").unwrap();
     let json = FORMATS.iter().find(|format| format.name() == "json").unwrap();
-    let text = json.render(&report.build(&input()), Options::default()).unwrap().into_text().unwrap();
+    let text =
+        json.render(&report.build(&input()), Options::default()).unwrap().into_text().unwrap();
     serde_json::from_str(&text).unwrap()
 }
 
@@ -49,7 +59,10 @@ fn printed() -> Printed {
         let in_table = row["note"].starts_with("table ") && !row["note"].contains("misprint");
         if row["study"] == "orabench-2016" && row["kind"] != "point" && in_table {
             let key = (row["kind"].clone(), row["test_code"].clone(), row["unit"].clone());
-            printed.entry(key).or_default().insert(row["platform"].clone(), row["value"].parse().unwrap());
+            printed
+                .entry(key)
+                .or_default()
+                .insert(row["platform"].clone(), row["value"].parse().unwrap());
         }
     }
     printed
@@ -57,11 +70,14 @@ fn printed() -> Printed {
 
 /// The row of a heatmap.
 fn row<'a>(document: &'a Value, (kind, code, unit): &(String, String, String)) -> &'a Value {
-    let maps = document["sections"].as_array().unwrap().iter().map(|section| &section["heatmaps"][0]);
+    let maps =
+        document["sections"].as_array().unwrap().iter().map(|section| &section["heatmaps"][0]);
     let map = maps.into_iter().find(|map| map["name"] == kind.as_str()).unwrap();
     assert_eq!(map["platforms"], serde_json::json!(PLATFORMS));
-    let is_row =
-        |row: &&Value| row["label"].as_str().unwrap().contains(&format!("({code})")) && row["unit"] == unit.as_str();
+    let is_row = |row: &&Value| {
+        row["label"].as_str().unwrap().contains(&format!("({code})"))
+            && row["unit"] == unit.as_str()
+    };
     let mut rows = map["rows"].as_array().unwrap().iter().filter(is_row);
     let row = rows.next().unwrap_or_else(|| panic!("no {kind} of {code} in {unit}"));
     assert!(rows.next().is_none(), "{code} stands twice");
@@ -74,27 +90,38 @@ fn the_published_heatmaps_come_out_with_their_cells_and_their_best_and_worst() {
     let (mut cells_seen, mut without_best, mut other_best) = (0, 0, 0);
     for (key, expected) in &printed {
         let row = row(&document, key);
-        let cells: BTreeMap<&str, &Value> = PLATFORMS.into_iter().zip(row["cells"].as_array().unwrap()).collect();
+        let cells: BTreeMap<&str, &Value> =
+            PLATFORMS.into_iter().zip(row["cells"].as_array().unwrap()).collect();
         for (platform, value) in expected {
             assert_eq!(cells[platform.as_str()]["value"], *value, "{key:?} {platform}");
             cells_seen += 1;
         }
         let lower = row["better"] == "lower";
         assert_eq!(lower, key.2 == "s", "{key:?}");
-        let valid: Vec<&String> = expected.keys().filter(|name| cells[name.as_str()]["verdict"] == "valid").collect();
+        let valid: Vec<&String> =
+            expected.keys().filter(|name| cells[name.as_str()]["verdict"] == "valid").collect();
         for platform in expected.keys().filter(|name| valid.len() < 2 || !valid.contains(name)) {
             let cell = cells[platform.as_str()];
-            assert_eq!((&cell["share"], &cell["rank"]), (&Value::Null, &Value::Null), "{key:?} {platform}");
+            assert_eq!(
+                (&cell["share"], &cell["rank"]),
+                (&Value::Null, &Value::Null),
+                "{key:?} {platform}"
+            );
         }
         if valid.len() < 2 {
             without_best += 1;
             continue;
         }
-        let goodness = |platform: &String| if lower { -expected[platform] } else { expected[platform] };
+        let goodness =
+            |platform: &String| if lower { -expected[platform] } else { expected[platform] };
         let best = valid.iter().map(|name| goodness(name)).fold(f64::NEG_INFINITY, f64::max);
         let worst = valid.iter().map(|name| goodness(name)).fold(f64::INFINITY, f64::min);
-        let least = valid.iter().map(|name| cells[name.as_str()]["share"].as_f64().unwrap()).fold(1.0, f64::min);
-        other_best += usize::from(expected.keys().map(goodness).fold(f64::NEG_INFINITY, f64::max) > best);
+        let least = valid
+            .iter()
+            .map(|name| cells[name.as_str()]["share"].as_f64().unwrap())
+            .fold(1.0, f64::min);
+        other_best +=
+            usize::from(expected.keys().map(goodness).fold(f64::NEG_INFINITY, f64::max) > best);
         for platform in &valid {
             let cell = cells[platform.as_str()];
             assert_eq!(cell["rank"] == "best", goodness(platform) == best, "{key:?} {platform}");
@@ -102,7 +129,8 @@ fn the_published_heatmaps_come_out_with_their_cells_and_their_best_and_worst() {
             assert_eq!(cell["share"] == least, goodness(platform) == worst, "{key:?} {platform}");
         }
     }
-    // Of 65 rows so many have the published best; the others' best is flagged, or fewer than two figures are valid.
+    // Of 65 rows so many have the published best; the others' best is flagged, or fewer than two
+    // figures are valid.
     assert_eq!((printed.len() - other_best - without_best, other_best, without_best), (33, 12, 20));
     // 64 rows of all seven platforms, and T133 of which only one throughput is not a misprint.
     assert_eq!((printed.len(), cells_seen), (65, 64 * 7 + 1));
@@ -113,7 +141,10 @@ fn a_misprint_has_no_colour_and_no_rank() {
     let document = document();
     let key = |unit: &str| ("throughput".to_string(), "T133".to_string(), unit.to_string());
     for cell in row(&document, &key("s"))["cells"].as_array().unwrap().iter().take(6) {
-        assert_eq!((&cell["verdict"], &cell["share"], &cell["rank"]), (&"invalid".into(), &Value::Null, &Value::Null));
+        assert_eq!(
+            (&cell["verdict"], &cell["share"], &cell["rank"]),
+            (&"invalid".into(), &Value::Null, &Value::Null)
+        );
     }
     // The only figure of its row.
     let only = &row(&document, &key("ops/s"))["cells"][6];
@@ -133,7 +164,10 @@ fn a_page_of_seven_platforms_is_light_and_lays_out_only_what_is_in_sight() {
     for name in ["html", "compare"] {
         let page = page(name);
         assert!(page.len() < 1_500_000, "{name} has {} bytes", page.len());
-        assert!(page.contains("content-visibility: auto") && page.matches("<script").count() == 1, "{name}");
+        assert!(
+            page.contains("content-visibility: auto") && page.matches("<script").count() == 1,
+            "{name}"
+        );
         assert!(page.contains("ibm-e870") && page.contains("class=\"number h10 best\""), "{name}");
     }
 }

@@ -1,5 +1,6 @@
-//! Texts from outside (names, labels, titles, settings, messages, arguments, catalogues) in every field of every report,
-//! format, comparison, listing and error line: each is shown, and none acts where it is shown.
+//! Texts from outside (names, labels, titles, settings, messages, arguments, catalogues) in every
+//! field of every report, format, comparison, listing and error line: each is shown, and none acts
+//! where it is shown.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,8 +17,8 @@ use dbdyno::report::document::Code;
 use dbdyno::report::format::junit::Junit;
 use dbdyno::report::trials::TrialsReport;
 use dbdyno::report::{
-    Color, Document, FORMATS, Format, Input, Language, Options, REPORTS, Rendered, Report, RunTests, Statements,
-    Subject, compare,
+    Color, Document, FORMATS, Format, Input, Language, Options, REPORTS, Rendered, Report,
+    RunTests, Statements, Subject, compare,
 };
 use dbdyno::store::Store;
 use html5ever::tokenizer::states::RawKind;
@@ -32,7 +33,8 @@ use crate::support::{Desk, Done, finished};
 
 /// For every form.
 const HOSTILE: &[&str] = &[
-    // A terminal: escape sequences, C1, backspace, line ends, directions, what has no width, what XML forbids.
+    // A terminal: escape sequences, C1, backspace, line ends, directions, what has no width, what
+    // XML forbids.
     "\u{1b}[2J\u{1b}]0;title\u{7}\u{9b}31m\u{7f}\u{8}a\r\nb\u{85}c\u{2028}d\u{2029}\u{b}\u{c}e",
     "\u{202e}txt.exe\u{2066}\u{200b}\u{feff}\u{ad}\u{e0041}\u{1}\u{fffe}\u{ffff}\u{fdd0}",
     // A page.
@@ -81,13 +83,16 @@ impl Template {
     fn of<T: Serialize + DeserializeOwned>(value: &T) -> Template {
         let json = serde_json::to_value(value).unwrap();
         let mut free = texts(&json);
-        free.retain(|pointer| serde_json::from_value::<T>(before(json.clone(), pointer, "x")).is_ok());
+        free.retain(|pointer| {
+            serde_json::from_value::<T>(before(json.clone(), pointer, "x")).is_ok()
+        });
         Template { json, free }
     }
 
     /// The value with `text` before each of them.
     fn with<T: DeserializeOwned>(&self, text: &str) -> T {
-        let json = self.free.iter().fold(self.json.clone(), |json, pointer| before(json, pointer, text));
+        let json =
+            self.free.iter().fold(self.json.clone(), |json, pointer| before(json, pointer, text));
         serde_json::from_value(json).unwrap()
     }
 }
@@ -99,7 +104,8 @@ fn before(mut json: Value, pointer: &str, text: &str) -> Value {
 }
 
 static RUN: LazyLock<Template> = LazyLock::new(|| Template::of(&fixture::run()));
-/// Of every group one, of the ramp two: what a field does to a page does not depend on the number of tests.
+/// Of every group one, of the ramp two: what a field does to a page does not depend on the number
+/// of tests.
 static TESTS: LazyLock<Vec<Template>> = LazyLock::new(|| {
     let short = |test: &mut TestResult| {
         test.series.truncate(2);
@@ -113,11 +119,17 @@ static TESTS: LazyLock<Vec<Template>> = LazyLock::new(|| {
 
 /// Where the strings of a JSON value are.
 fn texts(json: &Value) -> Vec<String> {
-    let below = |key: String, value: &Value| texts(value).into_iter().map(move |rest| format!("/{key}{rest}"));
+    let below = |key: String, value: &Value| {
+        texts(value).into_iter().map(move |rest| format!("/{key}{rest}"))
+    };
     match json {
         Value::String(_) => vec![String::new()],
-        Value::Array(items) => items.iter().enumerate().flat_map(|(at, item)| below(at.to_string(), item)).collect(),
-        Value::Object(fields) => fields.iter().flat_map(|(key, value)| below(key.clone(), value)).collect(),
+        Value::Array(items) => {
+            items.iter().enumerate().flat_map(|(at, item)| below(at.to_string(), item)).collect()
+        }
+        Value::Object(fields) => {
+            fields.iter().flat_map(|(key, value)| below(key.clone(), value)).collect()
+        }
         _ => Vec::new(),
     }
 }
@@ -158,7 +170,8 @@ fn runs(text: &str) -> Input {
 
 /// The fixture catalogue with this text in its titles, prose, units and values.
 fn catalogue_in(dir: &Path, text: &str) {
-    let escaped: String = text.chars().map(|character| format!("\\U{:08x}", u32::from(character))).collect();
+    let escaped: String =
+        text.chars().map(|character| format!("\\U{:08x}", u32::from(character))).collect();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/catalog");
     for from in files_in(&root) {
         let mut content = std::fs::read_to_string(&from).unwrap();
@@ -183,9 +196,17 @@ fn catalogue(text: &str) -> Input {
     catalogue_in(dir.path(), text);
     let catalog = Catalog::only_dir(dir.path()).unwrap();
     let code = Code { caption: text.into(), text: format!("select 1\n{text}\n```\n{text}") };
-    let of =
-        |drive: &str, sql| Statements { workload: "MINE-REGION".into(), engine: text.into(), drive: drive.into(), sql };
-    Input { catalog, statements: vec![of(text, Ok(vec![code])), of("", Err(text.into()))], ..Input::default() }
+    let of = |drive: &str, sql| Statements {
+        workload: "MINE-REGION".into(),
+        engine: text.into(),
+        drive: drive.into(),
+        sql,
+    };
+    Input {
+        catalog,
+        statements: vec![of(text, Ok(vec![code])), of("", Err(text.into()))],
+        ..Input::default()
+    }
 }
 
 fn input(subject: Subject, text: &str) -> Input {
@@ -206,7 +227,8 @@ fn documents(text: &str) -> Vec<(String, Document)> {
     let reports = REPORTS.iter().filter(|report| !report.is_publication()).map(|report| {
         let mut input = input(report.subject(), text);
         // Its sentences are in two languages.
-        input.language = if text.len().is_multiple_of(2) { Language::English } else { Language::German };
+        input.language =
+            if text.len().is_multiple_of(2) { Language::English } else { Language::German };
         (report.name().to_owned(), report.build(&input))
     });
     let (input, names) = (runs(text), [format!("{text} a"), format!("{text} b")]);
@@ -224,7 +246,8 @@ fn documents(text: &str) -> Vec<(String, Document)> {
     let campaign = TrialsReport.build(&input);
     check_xml("junit", &Junit.render(&campaign, Options::plain(100)).unwrap().into_text().unwrap());
     let compared_page = compare::CompareReport.build(&input);
-    let others = [("compare", document), ("compare as a page", compared_page), ("campaign", campaign)];
+    let others =
+        [("compare", document), ("compare as a page", compared_page), ("campaign", campaign)];
     reports.chain(others.map(|(name, document)| (name.to_owned(), document))).collect()
 }
 
@@ -233,7 +256,9 @@ fn no_text_acts_in_any_report_and_format() {
     // What a browser prints is the page.
     let all = FORMATS.iter().copied().filter(|format| !format.is_printed_page());
     HOSTILE.iter().for_each(|text| try_in(text, all.clone()));
-    STARTS.iter().for_each(|text| try_in(text, all.clone().filter(|format| WITH_STARTS.contains(&format.name()))));
+    STARTS.iter().for_each(|text| {
+        try_in(text, all.clone().filter(|format| WITH_STARTS.contains(&format.name())))
+    });
 }
 
 fn try_in<'a>(text: &str, formats: impl Iterator<Item = &'a dyn Format> + Clone) {
@@ -249,11 +274,14 @@ fn numbers(json: &Value, at: &str, name: &str, found: &mut BTreeMap<String, Vec<
     match json {
         Value::Number(_) => found.entry(name.into()).or_default().push(at.into()),
         Value::Array(items) => {
-            items.iter().enumerate().for_each(|(index, item)| numbers(item, &format!("{at}/{index}"), name, found));
+            items
+                .iter()
+                .enumerate()
+                .for_each(|(index, item)| numbers(item, &format!("{at}/{index}"), name, found));
         }
-        Value::Object(fields) => {
-            fields.iter().for_each(|(key, value)| numbers(value, &format!("{at}/{key}"), key, found))
-        }
+        Value::Object(fields) => fields
+            .iter()
+            .for_each(|(key, value)| numbers(value, &format!("{at}/{key}"), key, found)),
         _ => {}
     }
 }
@@ -265,17 +293,21 @@ fn no_number_breaks_a_page() {
     numbers(&TESTS[0].json, "", "", &mut found);
     assert!(found.len() > 40, "{:?}", found.keys());
     let values = |name: &String| [0.0, 5e-324].map(|value| (name.clone(), value));
-    let broken: Vec<String> = found.keys().flat_map(values).flat_map(|(name, value)| broken(&name, value)).collect();
+    let broken: Vec<String> =
+        found.keys().flat_map(values).flat_map(|(name, value)| broken(&name, value)).collect();
     assert!(broken.is_empty(), "{broken:#?}");
 }
 
-/// The tests with this number in the fields of a name, of all or of those that one job ran; a field may refuse it.
+/// The tests with this number in the fields of a name, of all or of those that one job ran; a field
+/// may refuse it.
 fn with_number(name: &str, value: f64) -> Vec<Vec<TestResult>> {
     let number = |at: &Template, is_meant: bool| -> Option<TestResult> {
         let (mut json, mut found) = (at.json.clone(), BTreeMap::new());
         numbers(&json, "", "", &mut found);
         let pointers = found.remove(name).filter(|_| is_meant).unwrap_or_default();
-        pointers.iter().for_each(|pointer| *json.pointer_mut(pointer).unwrap() = whole_or_not(value));
+        pointers
+            .iter()
+            .for_each(|pointer| *json.pointer_mut(pointer).unwrap() = whole_or_not(value));
         serde_json::from_value(json).ok()
     };
     let all = |is_meant: fn(&Template) -> bool| {
@@ -296,7 +328,9 @@ fn no_number(page: &str) -> Option<String> {
         let around = [page[..at].chars().next_back(), page[at + text.len()..].chars().next()];
         around.into_iter().flatten().all(is_number)
     };
-    let found = ["NaN", "inf"].iter().find_map(|text| page.match_indices(text).find(|(at, text)| is_alone(*at, text)));
+    let found = ["NaN", "inf"]
+        .iter()
+        .find_map(|text| page.match_indices(text).find(|(at, text)| is_alone(*at, text)));
     found.map(|(at, _)| page[at.saturating_sub(60)..].chars().take(80).collect())
 }
 
@@ -304,14 +338,20 @@ fn no_number(page: &str) -> Option<String> {
 fn broken(name: &str, value: f64) -> Vec<String> {
     let html = FORMATS.iter().find(|format| format.name() == "html").unwrap();
     let page = |report: &dyn Report, tests: &Vec<TestResult>| {
-        let run = |id| RunTests { run: RunRecord { id, ..fixture::run() }, tests: fixture::as_tests(tests.clone()) };
+        let run = |id| RunTests {
+            run: RunRecord { id, ..fixture::run() },
+            tests: fixture::as_tests(tests.clone()),
+        };
         let input = Input { runs: [7, 8].map(run).to_vec(), ..Input::default() };
         html.render(&report.build(&input), Options::plain(100)).unwrap().into_text().unwrap()
     };
     let reports = || REPORTS.iter().filter(|report| ["html", "summary"].contains(&report.name()));
     let of = |tests: Vec<TestResult>| {
-        let found = reports().filter_map(|report| Some((report.name(), no_number(&page(*report, &tests))?)));
-        found.map(|(report, text)| format!("{report}: {name} of {value:e}: {text}")).collect::<Vec<_>>()
+        let found = reports()
+            .filter_map(|report| Some((report.name(), no_number(&page(*report, &tests))?)));
+        found
+            .map(|(report, text)| format!("{report}: {name} of {value:e}: {text}"))
+            .collect::<Vec<_>>()
     };
     with_number(name, value).into_iter().flat_map(of).collect()
 }
@@ -320,26 +360,34 @@ fn broken(name: &str, value: f64) -> Vec<String> {
 #[test]
 fn a_text_longer_than_a_cell_is_cut_in_a_workbook() {
     let long = "x".repeat(40_000);
-    let document = REPORTS.iter().find(|report| report.name() == "datasheet").unwrap().build(&runs(&long));
+    let document =
+        REPORTS.iter().find(|report| report.name() == "datasheet").unwrap().build(&runs(&long));
     let xlsx = FORMATS.iter().find(|format| format.name() == "xlsx").unwrap();
     check("datasheet", *xlsx, &document);
 }
 
 fn check(place: &str, format: &dyn Format, document: &Document) {
-    match format.render(document, Options::plain(100)).unwrap_or_else(|error| panic!("{place}: {error}")) {
+    match format
+        .render(document, Options::plain(100))
+        .unwrap_or_else(|error| panic!("{place}: {error}"))
+    {
         Rendered::Bytes(book) => check_workbook(place, book),
         Rendered::Text(text) => {
             assert_harmless(place, &text);
             match format.name() {
                 "text" => {
-                    let colored = format.render(document, Options { width: 100, color: Color::True });
+                    let colored =
+                        format.render(document, Options { width: 100, color: Color::True });
                     assert_harmless(place, &without_colors(&colored.unwrap().into_text().unwrap()));
                 }
                 "markdown" => check_markdown(place, &text),
                 "csv" => check_csv(place, &text),
                 "html" => check_page(place, &text),
                 "json" => {
-                    let (read, title) = (serde_json::from_str::<Value>(&text).unwrap(), Value::from(&*document.title));
+                    let (read, title) = (
+                        serde_json::from_str::<Value>(&text).unwrap(),
+                        Value::from(&*document.title),
+                    );
                     match &document.data {
                         Some(data) => assert_eq!(&read, data, "{place}"),
                         None => assert_eq!(read["title"], title, "{place}"),
@@ -357,7 +405,10 @@ fn assert_harmless(place: &str, text: &str) {
     if let Some(line) = text.lines().find(|line| line.chars().any(acts)) {
         panic!("{place}: {line:?}");
     }
-    let separators = ['\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}', '\u{202e}', '\u{2066}', '\u{1b}', '\u{9b}'];
+    let separators = [
+        '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}', '\u{202e}', '\u{2066}', '\u{1b}',
+        '\u{9b}',
+    ];
     assert!(!text.contains(separators), "{place}");
 }
 
@@ -366,7 +417,10 @@ fn without_colors(text: &str) -> String {
     let first = parts.next().unwrap().to_owned();
     parts.fold(first, |plain, part| {
         let (code, rest) = part.split_once('m').unwrap();
-        assert!(code.chars().all(|character| character.is_ascii_digit() || character == ';'), "{code:?}");
+        assert!(
+            code.chars().all(|character| character.is_ascii_digit() || character == ';'),
+            "{code:?}"
+        );
         plain + rest
     })
 }
@@ -386,8 +440,10 @@ impl TokenSink for Tags {
         if tag.kind == TagKind::EndTag {
             return TokenSinkResult::Continue;
         }
-        let attributes =
-            tag.attrs.iter().map(|attribute| (attribute.name.local.to_string(), attribute.value.to_string()));
+        let attributes = tag
+            .attrs
+            .iter()
+            .map(|attribute| (attribute.name.local.to_string(), attribute.value.to_string()));
         self.0.borrow_mut().push((tag.name.to_string(), attributes.collect()));
         match &*tag.name {
             "script" => TokenSinkResult::RawData(RawKind::ScriptData),
@@ -407,7 +463,8 @@ fn tags(html: &str) -> Vec<Tag> {
     tokenizer.sink.0.take()
 }
 
-/// As GitHub shows it, with raw HTML let through and addresses linked: nothing but our own headings, lists and tables.
+/// As GitHub shows it, with raw HTML let through and addresses linked: nothing but our own
+/// headings, lists and tables.
 fn check_markdown(place: &str, markdown: &str) {
     let mut options = comrak::Options::default();
     options.extension.table = true;
@@ -418,23 +475,41 @@ fn check_markdown(place: &str, markdown: &str) {
     options.extension.math_dollars = true;
     options.render.r#unsafe = true;
     let html = comrak::markdown_to_html(markdown, &options);
-    let known =
-        ["h1", "h2", "h3", "p", "ul", "li", "strong", "table", "thead", "tbody", "tr", "th", "td", "pre", "code"];
+    let known = [
+        "h1", "h2", "h3", "p", "ul", "li", "strong", "table", "thead", "tbody", "tr", "th", "td",
+        "pre", "code",
+    ];
     for (tag, attributes) in tags(&html) {
         let is_aligned = |(name, _): &(String, String)| name == "align";
-        assert!(known.contains(&tag.as_str()) && attributes.iter().all(is_aligned), "{place}: {tag} {attributes:?}");
+        assert!(
+            known.contains(&tag.as_str()) && attributes.iter().all(is_aligned),
+            "{place}: {tag} {attributes:?}"
+        );
     }
     let marked = |from: &str| markdown.lines().filter(|line| line.starts_with(from)).count();
-    assert_eq!((html.matches("<h1>").count(), html.matches("<h2>").count()), (1, marked("## ")), "{place}");
-    assert!(html.contains("<h1>") && !html.contains("<li><h") && !html.contains("<li>\n<ul"), "{place}");
+    assert_eq!(
+        (html.matches("<h1>").count(), html.matches("<h2>").count()),
+        (1, marked("## ")),
+        "{place}"
+    );
+    assert!(
+        html.contains("<h1>") && !html.contains("<li><h") && !html.contains("<li>\n<ul"),
+        "{place}"
+    );
 }
 
 /// No field is a formula for a spreadsheet.
 fn check_csv(place: &str, text: &str) {
-    let mut reader = csv::ReaderBuilder::new().flexible(true).has_headers(false).from_reader(text.as_bytes());
-    for field in reader.records().flat_map(|record| record.unwrap().iter().map(String::from).collect::<Vec<_>>()) {
-        let begins = field.trim_start().starts_with(['=', '+', '-', '@']) || field.starts_with(['\t', '\r']);
-        let is_plain = field.len() == 1 || field.replace([',', '%', ' '], "").parse::<f64>().is_ok();
+    let mut reader =
+        csv::ReaderBuilder::new().flexible(true).has_headers(false).from_reader(text.as_bytes());
+    for field in reader
+        .records()
+        .flat_map(|record| record.unwrap().iter().map(String::from).collect::<Vec<_>>())
+    {
+        let begins =
+            field.trim_start().starts_with(['=', '+', '-', '@']) || field.starts_with(['\t', '\r']);
+        let is_plain =
+            field.len() == 1 || field.replace([',', '%', ' '], "").parse::<f64>().is_ok();
         assert!(!begins || is_plain, "{place}: {field:?}");
     }
 }
@@ -456,7 +531,9 @@ fn check_page(place: &str, page: &str) {
                 // Sections of the page, and the signs that are drawn in it.
                 "href" => {
                     value.starts_with('#')
-                        && value[1..].bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+                        && value[1..]
+                            .bytes()
+                            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
                 }
                 other => attributes.iter().any(|known| known.eq_ignore_ascii_case(other)),
             };
@@ -475,7 +552,10 @@ fn check_xml(place: &str, xml: &str) -> Vec<(String, String)> {
     loop {
         match reader.read_event().unwrap_or_else(|error| panic!("{place}: {error}")) {
             Event::Start(start) | Event::Empty(start) => {
-                elements.push((String::from_utf8_lossy(start.name().as_ref()).into_owned(), String::new()));
+                elements.push((
+                    String::from_utf8_lossy(start.name().as_ref()).into_owned(),
+                    String::new(),
+                ));
                 for attribute in start.attributes() {
                     let attribute = attribute.unwrap_or_else(|error| panic!("{place}: {error}"));
                     let value = attribute
@@ -495,7 +575,8 @@ fn check_xml(place: &str, xml: &str) -> Vec<(String, String)> {
     }
 }
 
-/// Every part is well-formed; there is no formula in a cell, no name of a chart is one, no link leads out.
+/// Every part is well-formed; there is no formula in a cell, no name of a chart is one, no link
+/// leads out.
 fn check_workbook(place: &str, book: Vec<u8>) {
     let mut archive = zip::ZipArchive::new(Cursor::new(book)).unwrap();
     for at in 0..archive.len() {
@@ -506,7 +587,11 @@ fn check_workbook(place: &str, book: Vec<u8>) {
         assert!(!xml.contains("TargetMode=\"External\""), "{place}: {name}");
         let count = |wanted: &str| elements.iter().filter(|(element, _)| element == wanted).count();
         assert_eq!(count("f"), 0, "{place}: {name} has a formula");
-        assert_eq!(count("c:f"), count("c:xVal") + count("c:yVal"), "{place}: {name} takes a name for a reference");
+        assert_eq!(
+            count("c:f"),
+            count("c:xVal") + count("c:yVal"),
+            "{place}: {name} takes a name for a reference"
+        );
         if name.ends_with("sharedStrings.xml") {
             assert!(elements.iter().all(|(_, text)| !text.chars().any(acts)), "{place}: {name}");
         }
@@ -521,12 +606,17 @@ fn assert_quiet(place: &str, done: &Done) {
 /// The results file of a run with this text everywhere, and what the commands say of it.
 #[test]
 fn no_text_of_a_results_file_acts_on_the_terminal() {
-    for text in ["\u{1b}[2J\u{9b}\u{7f}\u{202e}\u{200b}", "a\r\nb\u{85}c\u{2028}d\t", "=1+1|<b>\u{feff}"] {
+    for text in
+        ["\u{1b}[2J\u{9b}\u{7f}\u{202e}\u{200b}", "a\r\nb\u{85}c\u{2028}d\t", "=1+1|<b>\u{feff}"]
+    {
         let desk = Desk::new();
         let mut store = Store::open(&desk.path("results.db")).unwrap();
         for _ in 0..2 {
             let id = store.begin_run(&run(text)).unwrap();
-            tests(text).iter().filter_map(Test::measured).for_each(|test| store.save_test(id, test).unwrap());
+            tests(text)
+                .iter()
+                .filter_map(Test::measured)
+                .for_each(|test| store.save_test(id, test).unwrap());
             store.finish_run(id, RunStatus::Finished).unwrap();
         }
         drop(store);
@@ -556,9 +646,13 @@ fn no_text_of_a_results_file_acts_on_the_terminal() {
 fn no_argument_acts_or_floods_in_an_error_line() {
     let long = "x y'\u{1b}z".repeat(2_000);
     let desk = Desk::new();
-    for text in
-        ["\u{1b}[2J\u{1b}]0;t\u{7}", "\u{9b}1m\u{7f}", "a\r\nb\u{85}c\u{2028}", "\u{202e}\u{2066}\u{200b}", &long]
-    {
+    for text in [
+        "\u{1b}[2J\u{1b}]0;t\u{7}",
+        "\u{9b}1m\u{7f}",
+        "a\r\nb\u{85}c\u{2028}",
+        "\u{202e}\u{2066}\u{200b}",
+        &long,
+    ] {
         for before in [
             "run --workload",
             "run --suite",
@@ -600,7 +694,12 @@ fn no_argument_acts_or_floods_in_an_error_line() {
             let place = format!("{before} {:?}", &text[..text.len().min(20)]);
             assert_quiet(&place, &done);
             assert!(done.code != Some(0) && done.stderr.lines().count() == 1, "{place}: {done:?}");
-            assert!(done.stderr.chars().count() < 600, "{place}: {} {}", done.stderr.len(), done.stderr);
+            assert!(
+                done.stderr.chars().count() < 600,
+                "{place}: {} {}",
+                done.stderr.len(),
+                done.stderr
+            );
         }
     }
 }
@@ -628,8 +727,10 @@ fn no_text_of_a_catalogue_acts_on_the_terminal() {
             let done = desk.run(&format!("{line} --catalog {}", desk.path("mine").display()));
             assert_quiet(&format!("{line} {text:?}"), &done);
         }
-        let shown =
-            desk.run(&format!("show workload MINE-REGION --catalog {}", desk.path("mine").display())).ok().stdout;
+        let shown = desk
+            .run(&format!("show workload MINE-REGION --catalog {}", desk.path("mine").display()))
+            .ok()
+            .stdout;
         let comment = shown.lines().find(|line| line.contains("count the rows")).unwrap();
         assert!(comment.starts_with("-- ") && comment.contains(&visible(text)), "{comment}");
         for (from, to) in [
@@ -640,7 +741,8 @@ fn no_text_of_a_catalogue_acts_on_the_terminal() {
             let path = desk.path("mine/workloads/mine/group.toml");
             let whole = std::fs::read_to_string(&path).unwrap();
             std::fs::write(&path, whole.replace(from, to)).unwrap();
-            let done = desk.run(&format!("list workloads --catalog {}", desk.path("mine").display()));
+            let done =
+                desk.run(&format!("list workloads --catalog {}", desk.path("mine").display()));
             assert_quiet(from, &done);
             assert_eq!((done.code, done.stderr.lines().count()), (Some(2), 1), "{from}: {done:?}");
             std::fs::write(&path, whole).unwrap();

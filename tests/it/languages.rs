@@ -1,4 +1,5 @@
-//! German reports are German: no English word, no English sentence and no decimal point in what we say ourselves.
+//! German reports are German: no English word, no English sentence and no decimal point in what we
+//! say ourselves.
 
 use std::collections::BTreeSet;
 
@@ -6,12 +7,15 @@ use dbdyno::analysis::compare::{self as comparison, Side};
 use dbdyno::analysis::price::PriceList;
 use dbdyno::catalog::Catalog;
 use dbdyno::report::trials::TrialsReport;
-use dbdyno::report::{FORMATS, Format, Input, Language, Options, REPORTS, Report, RunTests, Subject, compare};
+use dbdyno::report::{
+    FORMATS, Format, Input, Language, Options, REPORTS, Report, RunTests, Subject, compare,
+};
 
 use crate::reports::{golden, input, one_test, rendered};
 use crate::{campaigns, fixture, heatmaps, studies};
 
-/// Words that no German sentence has. Fields of SQL, settings and names of workloads are not among them.
+/// Words that no German sentence has. Fields of SQL, settings and names of workloads are not among
+/// them.
 const ENGLISH: &[&str] = &[
     "the",
     "of",
@@ -93,8 +97,12 @@ fn two_runs() -> Input {
 fn inputs(report: &dyn Report) -> Vec<Input> {
     match report.subject() {
         Subject::Runs if report.name() == "layers" => vec![input(), studies::layers_input()],
-        Subject::Runs if report.name() == "sweep" => vec![input(), studies::sweep_input(), heatmaps::input()],
-        Subject::Runs if report.name() == "interference" => vec![input(), studies::interference_input()],
+        Subject::Runs if report.name() == "sweep" => {
+            vec![input(), studies::sweep_input(), heatmaps::input()]
+        }
+        Subject::Runs if report.name() == "interference" => {
+            vec![input(), studies::interference_input()]
+        }
         Subject::Runs if report.name() == "failover" => vec![input(), crate::failover::input()],
         Subject::Runs | Subject::Campaign => vec![input(), two_runs(), heatmaps::input()],
         Subject::Tests => vec![one_test()],
@@ -105,7 +113,9 @@ fn inputs(report: &dyn Report) -> Vec<Input> {
 
 fn strings(value: &serde_json::Value, found: &mut BTreeSet<String>) {
     match value {
-        serde_json::Value::String(text) => found.extend(text.split("; ").map(String::from).chain([text.clone()])),
+        serde_json::Value::String(text) => {
+            found.extend(text.split("; ").map(String::from).chain([text.clone()]))
+        }
         serde_json::Value::Array(items) => items.iter().for_each(|item| strings(item, found)),
         serde_json::Value::Object(fields) => {
             found.extend(fields.keys().cloned());
@@ -125,7 +135,8 @@ fn stored(input: &Input) -> BTreeSet<String> {
         run["kind"].take();
         strings(&run, &mut found);
         for test in &data.tests {
-            let texts = [test.workload(), test.title(), test.group(), &test.kpm().unit, test.hash()];
+            let texts =
+                [test.workload(), test.title(), test.group(), &test.kpm().unit, test.hash()];
             found.extend(texts.into_iter().chain(test.asked_as()).map(String::from));
             if let Some(test) = test.measured() {
                 found.extend(test.first_error.clone());
@@ -134,7 +145,11 @@ fn stored(input: &Input) -> BTreeSet<String> {
             if let Some(test) = test.published() {
                 let mut published = serde_json::to_value(&test.published).unwrap();
                 published["kind"].take();
-                published["figures"].as_array_mut().unwrap().iter_mut().for_each(|figure| drop(figure["value"].take()));
+                published["figures"]
+                    .as_array_mut()
+                    .unwrap()
+                    .iter_mut()
+                    .for_each(|figure| drop(figure["value"].take()));
                 strings(&published, &mut found);
             }
         }
@@ -147,24 +162,40 @@ fn stored(input: &Input) -> BTreeSet<String> {
 }
 
 /// The report without markup, code and stored texts.
-fn said(report: &dyn Report, format: &dyn Format, input: &Input, stored: &BTreeSet<String>) -> String {
+fn said(
+    report: &dyn Report,
+    format: &dyn Format,
+    input: &Input,
+    stored: &BTreeSet<String>,
+) -> String {
     let text = rendered(format, &report.build(input), Options::plain(400));
     let text = match format.name() {
         "html" => {
             let body = text.split_once("<body>").unwrap().1.split("<script>").next().unwrap();
             let parts = body.split("<script type=\"application/json\">");
-            let body: String = parts.map(|part| part.split_once("</script>").map_or(part, |(_, rest)| rest)).collect();
+            let body: String = parts
+                .map(|part| part.split_once("</script>").map_or(part, |(_, rest)| rest))
+                .collect();
             let attributes = body.replace("aria-label=\"", ">").replace("title=\"", ">");
-            attributes.split('<').map(|part| part.rsplit('>').next().unwrap().to_string() + " ").collect::<String>()
+            attributes
+                .split('<')
+                .map(|part| part.rsplit('>').next().unwrap().to_string() + " ")
+                .collect::<String>()
         }
         // Code is indented on a terminal.
-        "text" => text.lines().filter(|line| !line.starts_with("    ")).map(|line| format!("{line}\n")).collect(),
+        "text" => text
+            .lines()
+            .filter(|line| !line.starts_with("    "))
+            .map(|line| format!("{line}\n"))
+            .collect(),
         _ => text.split("\n```").step_by(2).collect(),
     };
-    let text = text.replace('\\', "").replace("&quot;", "\"").replace("&#39;", "'").replace("&lt;", "<");
+    let text =
+        text.replace('\\', "").replace("&quot;", "\"").replace("&#39;", "'").replace("&lt;", "<");
     let text = text.replace('\u{a0}', " ");
     let has_letter = |text: &&String| text.chars().any(char::is_alphabetic);
-    let mut texts: Vec<&String> = stored.iter().filter(|text| text.len() > 2).filter(has_letter).collect();
+    let mut texts: Vec<&String> =
+        stored.iter().filter(|text| text.len() > 2).filter(has_letter).collect();
     texts.sort_by_key(|text| std::cmp::Reverse(text.len()));
     texts.into_iter().fold(text, |text, stored| text.replace(stored.as_str(), " "))
 }
@@ -178,14 +209,16 @@ fn has_point(number: &str) -> bool {
     let whole = number.trim_end_matches(['.', ',']).split(',').next().unwrap_or_default();
     let parts: Vec<&str> = whole.split('.').collect();
     let lengths: Vec<usize> = parts.iter().map(|part| part.len()).collect();
-    let is_grouped = lengths[1..].iter().all(|length| *length == 3) && parts[0] != "0" && parts[0].len() <= 3;
+    let is_grouped =
+        lengths[1..].iter().all(|length| *length == 3) && parts[0] != "0" && parts[0].len() <= 3;
     parts.len() > 1 && lengths != [2, 2, 4] && !is_grouped
 }
 
 /// Where a text has an English word, or a number with a decimal point that is not stored so.
 fn mistakes(text: &str, stored: &BTreeSet<String>) -> Vec<String> {
     let is_digit = |first: char| first.is_ascii_digit();
-    let numbers = text.split(|character: char| !(character.is_ascii_digit() || ".,".contains(character)));
+    let numbers =
+        text.split(|character: char| !(character.is_ascii_digit() || ".,".contains(character)));
     let numbers = numbers.filter(|number| number.starts_with(is_digit) && has_point(number));
     let numbers = numbers.map(|number| number.trim_end_matches(['.', ',']));
     let numbers = numbers.filter(|number| !stored.iter().any(|text| text.contains(number)));
@@ -199,9 +232,12 @@ pub fn mistakes_of(markdown: &str, input: &Input) -> Vec<String> {
 
 /// What stands around the first such mistake.
 fn around(text: &str, mistake: &str) -> String {
-    let ends = |character: Option<char>| character.is_none_or(|character| !character.is_alphanumeric());
-    let is_whole =
-        |place: &usize| ends(text[..*place].chars().next_back()) && ends(text[place + mistake.len()..].chars().next());
+    let ends =
+        |character: Option<char>| character.is_none_or(|character| !character.is_alphanumeric());
+    let is_whole = |place: &usize| {
+        ends(text[..*place].chars().next_back())
+            && ends(text[place + mistake.len()..].chars().next())
+    };
     let place = text.match_indices(mistake).map(|(place, _)| place).find(is_whole);
     let (before, after) = text.split_at(place.unwrap_or(0));
     let before: Vec<char> = before.chars().rev().take(60).collect();
@@ -218,12 +254,25 @@ fn german_reports_have_no_english_word_and_no_decimal_point() {
             let forms = if number < 2 { &["text", "markdown", "html"][..] } else { &["markdown"] };
             for name in forms {
                 let text = said(*report, format(name), &input, &stored);
-                let told = |word: String| format!("{} {name}: '{word}' in: {}", report.name(), around(&text, &word));
-                found.extend(mistakes(&text, &stored).into_iter().collect::<BTreeSet<_>>().into_iter().map(told));
+                let told = |word: String| {
+                    format!("{} {name}: '{word}' in: {}", report.name(), around(&text, &word))
+                };
+                found.extend(
+                    mistakes(&text, &stored)
+                        .into_iter()
+                        .collect::<BTreeSet<_>>()
+                        .into_iter()
+                        .map(told),
+                );
             }
         }
     }
-    assert!(found.is_empty(), "{} findings:\n{}", found.len(), found.into_iter().collect::<Vec<_>>().join("\n"));
+    assert!(
+        found.is_empty(),
+        "{} findings:\n{}",
+        found.len(),
+        found.into_iter().collect::<Vec<_>>().join("\n")
+    );
 }
 
 #[test]
@@ -231,16 +280,21 @@ fn english_sentences_do_not_stand_in_german_reports() {
     let english: toml::Table = include_str!("../../src/report/texts/en.toml").parse().unwrap();
     let german_texts: toml::Table = include_str!("../../src/report/texts/de.toml").parse().unwrap();
     let texts = |file: &toml::Table, part: &str| file[part].as_table().unwrap().clone();
-    let sentences = texts(&english, "sentences").into_iter().map(|(_, text)| text.as_str().unwrap().to_string());
-    let differs =
-        |(english, german): (String, toml::Value)| (Some(english.as_str()) != german.as_str()).then_some(english);
+    let sentences = texts(&english, "sentences")
+        .into_iter()
+        .map(|(_, text)| text.as_str().unwrap().to_string());
+    let differs = |(english, german): (String, toml::Value)| {
+        (Some(english.as_str()) != german.as_str()).then_some(english)
+    };
     let phrases = texts(&german_texts, "phrases").into_iter().filter_map(differs);
-    let fixed: Vec<String> = sentences.chain(phrases).filter(|text| !text.contains('{') && text.len() > 12).collect();
+    let fixed: Vec<String> =
+        sentences.chain(phrases).filter(|text| !text.contains('{') && text.len() > 12).collect();
     assert!(fixed.len() > 60);
     for report in REPORTS {
         for input in inputs(*report).into_iter().map(german) {
             let text = said(*report, format("markdown"), &input, &BTreeSet::new());
-            let standing: Vec<&String> = fixed.iter().filter(|fixed| text.contains(fixed.as_str())).collect();
+            let standing: Vec<&String> =
+                fixed.iter().filter(|fixed| text.contains(fixed.as_str())).collect();
             assert!(standing.is_empty(), "{}: {standing:?}", report.name());
         }
     }
@@ -293,7 +347,9 @@ fn every_german_text_is_of_some_english_one() {
         let stem = key.trim_end_matches("_one").trim_end_matches("_many");
         let limit = key.starts_with("limit_");
         assert!(
-            limit || joined.contains(&format!("\"{key}\"")) || joined.contains(&format!("\"{stem}\"")),
+            limit
+                || joined.contains(&format!("\"{key}\""))
+                || joined.contains(&format!("\"{stem}\"")),
             "not said anywhere: {key}"
         );
     }
@@ -302,8 +358,11 @@ fn every_german_text_is_of_some_english_one() {
 #[test]
 fn german_golden_reports_are_as_they_were_read() {
     let mut differences = Vec::new();
-    for (name, input) in [("kpm", input()), ("test", one_test()), ("html", two_runs()), ("platform", two_runs())] {
-        let text = rendered(format("markdown"), &report(name).build(&german(input)), Options::default());
+    for (name, input) in
+        [("kpm", input()), ("test", one_test()), ("html", two_runs()), ("platform", two_runs())]
+    {
+        let text =
+            rendered(format("markdown"), &report(name).build(&german(input)), Options::default());
         differences.extend(golden(&format!("{name}.de"), &text).err());
     }
     assert!(differences.is_empty(), "\n{}", differences.join("\n"));
@@ -313,19 +372,30 @@ fn german_golden_reports_are_as_they_were_read() {
 fn a_comparison_is_german_too() {
     let mut other = fixture::tests();
     for test in &mut other {
-        test.kpm_value = test.kpm_value.map(|value| value * if test.workload == "SRV-QUERY1" { 1.5 } else { 0.8 });
+        test.kpm_value = test
+            .kpm_value
+            .map(|value| value * if test.workload == "SRV-QUERY1" { 1.5 } else { 0.8 });
     }
     other.truncate(10);
     let other = fixture::as_tests(other);
     let mut run = fixture::run();
     (run.id, run.name) = (8, Some("later".into()));
-    run.disclosure.0.entry("settings".into()).or_default().insert("shared_buffers".into(), "1GB".into());
+    run.disclosure
+        .0
+        .entry("settings".into())
+        .or_default()
+        .insert("shared_buffers".into(), "1GB".into());
     let (base_run, base_tests) = (fixture::run(), fixture::as_tests(fixture::tests()));
     let catalog = Catalog::embedded().unwrap();
-    let base = Side { name: "nightly", run: &base_run, tests: &base_tests, price: None, noise: None };
+    let base =
+        Side { name: "nightly", run: &base_run, tests: &base_tests, price: None, noise: None };
     let later = Side { name: "later", run: &run, tests: &other, price: None, noise: None };
     let found = comparison::compare(&base, &later, catalog.effects());
-    let text = rendered(format("markdown"), &compare::document(&[found], Language::German), Options::default());
+    let text = rendered(
+        format("markdown"),
+        &compare::document(&[found], Language::German),
+        Options::default(),
+    );
     let both = [(base_run, base_tests), (run, other)].map(|(run, tests)| RunTests { run, tests });
     let stored = stored(&Input { runs: both.into(), ..input() });
     let plain = text.replace('\\', "").replace('\u{a0}', " ");
@@ -343,7 +413,8 @@ fn a_campaign_is_german_too() {
 
 #[test]
 fn a_page_says_its_language_and_binds_numbers_to_their_units() {
-    let page = rendered(format("html"), &report("html").build(&german(input())), Options::default());
+    let page =
+        rendered(format("html"), &report("html").build(&german(input())), Options::default());
     assert!(page.contains("<html lang=\"de\">"));
     assert!(page.contains("95\u{a0}%"), "no line ends before %");
     let paper = rendered(format("csv"), &report("kpm").build(&input()), Options::default());

@@ -1,5 +1,5 @@
-//! Directories of tests, and the end of what lives in one: with its test, also after a panic; with the test process, however
-//! that ends (abort, Ctrl-C, kill), by a process that watches over it.
+//! Directories of tests, and the end of what lives in one: with its test, also after a panic; with
+//! the test process, however that ends (abort, Ctrl-C, kill), by a process that watches over it.
 
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
@@ -23,8 +23,8 @@ const IN_MEMORY: [u64; 2] = [/* tmpfs */ 0x0102_1994, /* ramfs */ 0x8584_58f6];
 /// What was asked to end is killed after this time.
 const HARD_AFTER: Duration = Duration::from_secs(10);
 
-/// A temporary directory of a test. When dropped it is removed, with all processes that live in it: it is a failure of the
-/// test if there are any.
+/// A temporary directory of a test. When dropped it is removed, with all processes that live in it:
+/// it is a failure of the test if there are any.
 pub struct Directory(tempfile::TempDir);
 
 impl Directory {
@@ -45,8 +45,12 @@ impl Drop for Directory {
         let is_failed = std::thread::panicking();
         let is_child = std::env::var_os(END).is_some();
         // Processes of a server that has stopped take their time to end on a busy machine.
-        let left = end_all(self.path(), if is_failed || is_child { Duration::ZERO } else { PATIENCE });
-        assert!(is_failed || left.is_empty(), "the test left processes, which were ended: {left:#?}");
+        let left =
+            end_all(self.path(), if is_failed || is_child { Duration::ZERO } else { PATIENCE });
+        assert!(
+            is_failed || left.is_empty(),
+            "the test left processes, which were ended: {left:#?}"
+        );
     }
 }
 
@@ -54,7 +58,11 @@ impl Drop for Directory {
 fn root() -> &'static Path {
     static ROOT: OnceLock<(PathBuf, Child)> = OnceLock::new();
     let (root, _) = ROOT.get_or_init(|| {
-        let root = tempfile::Builder::new().prefix("dbdyno-it-").tempdir_in(temporary_files()).unwrap().keep();
+        let root = tempfile::Builder::new()
+            .prefix("dbdyno-it-")
+            .tempdir_in(temporary_files())
+            .unwrap()
+            .keep();
         open_to_all(&root);
         let watcher = watch_over(&root);
         (root, watcher)
@@ -99,7 +107,8 @@ fn clean_up_after_the_tests(root: &Path) {
     std::fs::remove_dir_all(root).unwrap();
 }
 
-/// Ends the processes that live in a directory and do not end by themselves in time; their command lines.
+/// Ends the processes that live in a directory and do not end by themselves in time; their command
+/// lines.
 fn end_all(dir: &Path, grace: Duration) -> Vec<String> {
     let deadline = Instant::now() + grace;
     while Instant::now() < deadline && !inhabitants(dir).is_empty() {
@@ -115,9 +124,11 @@ fn end_all(dir: &Path, grace: Duration) -> Vec<String> {
     left
 }
 
-/// At once. PostgreSQL would leave shared memory of the system's behind: it has a signal of its own for that.
+/// At once. PostgreSQL would leave shared memory of the system's behind: it has a signal of its own
+/// for that.
 fn end(process: &Process, hard: bool) {
-    let signal = if !hard && line(process).contains("postgres") { Signal::QUIT } else { Signal::KILL };
+    let signal =
+        if !hard && line(process).contains("postgres") { Signal::QUIT } else { Signal::KILL };
     let _ = Pid::from_raw(process.pid).map(|pid| rustix::process::kill_process(pid, signal)); // it may have ended
 }
 
@@ -128,7 +139,8 @@ fn line(process: &Process) -> String {
 /// Other processes that work in a directory, or whose arguments or environment name it.
 fn inhabitants(dir: &Path) -> Vec<Process> {
     let own = std::process::id();
-    let others = all_processes().unwrap().flatten().filter(|process| process.pid.unsigned_abs() != own);
+    let others =
+        all_processes().unwrap().flatten().filter(|process| process.pid.unsigned_abs() != own);
     others.filter(|process| lives_in(process, dir)).collect()
 }
 
@@ -138,7 +150,9 @@ fn lives_in(process: &Process, dir: &Path) -> bool {
         let bytes = std::fs::read(format!("/proc/{id}/{file}")).unwrap_or_default();
         String::from_utf8_lossy(&bytes).contains(name)
     };
-    process.cwd().is_ok_and(|cwd| cwd.starts_with(dir)) || names_it("cmdline") || names_it("environ")
+    process.cwd().is_ok_and(|cwd| cwd.starts_with(dir))
+        || names_it("cmdline")
+        || names_it("environ")
 }
 
 /// How the process of a test ends that leaves another one behind.
@@ -151,7 +165,9 @@ const NOTE: &str = "DBDYNO_TEST_NOTE";
 fn leave_a_process(how: &str, note: &Path) {
     let dir = Directory::new();
     let mut left = Command::new("sh");
-    left.args(["-c", "sleep 1000 > /dev/null 2>&1 & echo $!"]).current_dir(dir.path()).process_group(0);
+    left.args(["-c", "sleep 1000 > /dev/null 2>&1 & echo $!"])
+        .current_dir(dir.path())
+        .process_group(0);
     let id = String::from_utf8(left.output().unwrap().stdout).unwrap();
     std::fs::write(note, format!("{} {}\n", id.trim(), dir.path().display())).unwrap();
     match how {

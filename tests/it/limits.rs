@@ -1,5 +1,5 @@
-//! The limiter finds causes that we provoke on both servers: each is among those that are found, with its evidence, whatever
-//! else a busy machine adds.
+//! The limiter finds causes that we provoke on both servers: each is among those that are found,
+//! with its evidence, whatever else a busy machine adds.
 
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -42,7 +42,11 @@ const KINDS: [Kind; 2] = [
         socket: "dbdyno-postgres/socket/.s.PGSQL.5432",
         program: "postgres",
         installer: "initdb",
-        small_cache: &[("shared_buffers", "1MB"), ("track_io_timing", "on"), ("max_wal_size", "64MB")],
+        small_cache: &[
+            ("shared_buffers", "1MB"),
+            ("track_io_timing", "on"),
+            ("max_wal_size", "64MB"),
+        ],
         small_log: &[
             ("max_wal_size", "32MB"),
             ("min_wal_size", "32MB"),
@@ -70,7 +74,10 @@ impl Kind {
     /// Where a client finds a server whose socket is at `path`.
     fn url(self, path: &Path) -> String {
         match self.engine {
-            "postgres" => format!("postgres://dbdyno@/postgres?host={}&port=5432", path.parent().unwrap().display()),
+            "postgres" => format!(
+                "postgres://dbdyno@/postgres?host={}&port=5432",
+                path.parent().unwrap().display()
+            ),
             _ => format!("mariadb://dbdyno@/?socket={}&auth=none", path.display()),
         }
     }
@@ -89,26 +96,38 @@ impl Bench {
         Bench::with(kind, directory(), settings, None)
     }
 
-    fn with(kind: Kind, home: Directory, settings: &[(&str, &str)], server_bin: Option<PathBuf>) -> Bench {
+    fn with(
+        kind: Kind,
+        home: Directory,
+        settings: &[(&str, &str)],
+        server_bin: Option<PathBuf>,
+    ) -> Bench {
         let options = StartOptions { server_bin, ..start_options(home.path(), settings) };
         let server = server::start(kind.engine, &options).unwrap();
         Bench { kind, desk: Desk::new(), server, home }
     }
 
-    /// A server on a device that becomes slow when the file of this name is in its home; on a fast one with busy processors reads
-    /// are next to nothing.
+    /// A server on a device that becomes slow when the file of this name is in its home; on a fast
+    /// one with busy processors reads are next to nothing.
     fn on_a_slow_device(kind: Kind, settings: &[(&str, &str)]) -> Bench {
         let home = directory();
         let programs = home.path().join("programs");
         let (library, wrapped) = (home.path().join("slow_reads.so"), programs.join(kind.program));
         std::fs::create_dir(&programs).unwrap();
         let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/slow_reads.c");
-        let built = Command::new("cc").args(["-shared", "-fPIC", "-O2", "-o"]).arg(&library).arg(source).status();
+        let built = Command::new("cc")
+            .args(["-shared", "-fPIC", "-O2", "-o"])
+            .arg(&library)
+            .arg(source)
+            .status();
         assert!(built.unwrap().success());
         let real = installed(kind.program);
         let slow = home.path().join(SLOW).display().to_string();
         let library = library.display();
-        let text = format!("#!/bin/sh\nSLOW_READS='{slow}' LD_PRELOAD='{library}' exec {} \"$@\"\n", real.display());
+        let text = format!(
+            "#!/bin/sh\nSLOW_READS='{slow}' LD_PRELOAD='{library}' exec {} \"$@\"\n",
+            real.display()
+        );
         std::fs::write(&wrapped, text).unwrap();
         std::fs::set_permissions(&wrapped, std::fs::Permissions::from_mode(0o755)).unwrap();
         let installer = installed(kind.installer);
@@ -127,12 +146,16 @@ impl Bench {
         self.finds_within(&[cause], options, &["3s", "9s"])
     }
 
-    /// The test in which one of the causes is found, of tests as long as these: the busier the machine, the longer they take to come
-    /// about.
+    /// The test in which one of the causes is found, of tests as long as these: the busier the
+    /// machine, the longer they take to come about.
     fn finds_within(&self, wanted: &[&str], options: &str, durations: &[&str]) -> Value {
         let mut found = Vec::new();
         for duration in durations {
-            let length = if options.contains("--duration") { String::new() } else { format!("--duration {duration}") };
+            let length = if options.contains("--duration") {
+                String::new()
+            } else {
+                format!("--duration {duration}")
+            };
             let run = self.desk.run(&self.line(&self.server.url(), &format!("{options} {length}")));
             found = causes(&run);
             if is_among(&found, wanted) {
@@ -147,14 +170,22 @@ impl Bench {
 fn explained(test: &Value) -> &Value {
     let explained = &test["explained"];
     let mut causes = test["limiters"].as_array().unwrap().iter().map(|limit| &limit["cause"]);
-    assert!(causes.any(|cause| *cause == explained["cause"]), "{explained:#} {:#}", test["limiters"]);
+    assert!(
+        causes.any(|cause| *cause == explained["cause"]),
+        "{explained:#} {:#}",
+        test["limiters"]
+    );
     explained
 }
 
-/// A block of both sides was measured: with so few the forecast is undecided, and both figures are there.
+/// A block of both sides was measured: with so few the forecast is undecided, and both figures are
+/// there.
 fn is_tried(explained: &Value) -> bool {
     let blocks = explained["blocks"].as_array().unwrap();
-    let measured = blocks.iter().flat_map(|block| block.as_array().unwrap()).all(|per_s| per_s.as_f64().unwrap() > 0.0);
+    let measured = blocks
+        .iter()
+        .flat_map(|block| block.as_array().unwrap())
+        .all(|per_s| per_s.as_f64().unwrap() > 0.0);
     let judged = explained["outcome"] == "undecided" && explained["missing"].is_null();
     judged && measured && blocks.len() as u64 + explained["left_out"].as_u64().unwrap() == 1
 }
@@ -171,7 +202,10 @@ fn causes(run: &Done) -> Vec<Value> {
 fn is_among(found: &[Value], causes: &[&str]) -> bool {
     let is_it = |limit: &&Value| causes.iter().any(|cause| limit["cause"] == *cause);
     let said = |limit: &Value, name: &str| limit[name].as_str().is_some_and(|text| text.len() > 5);
-    found.iter().find(is_it).is_some_and(|limit| said(limit, "evidence") && said(limit, "experiment"))
+    found
+        .iter()
+        .find(is_it)
+        .is_some_and(|limit| said(limit, "evidence") && said(limit, "experiment"))
 }
 
 /// Processes that keep processors busy, as long as this lives.
@@ -204,10 +238,17 @@ impl Drop for Busy {
 
 /// Where a program of a server that a distribution's package installed is.
 fn installed(program: &str) -> PathBuf {
-    let packages =
-        std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten().map(|entry| entry.path().join("bin"));
-    let found = packages.chain(["/usr/sbin", "/usr/bin"].map(PathBuf::from)).map(|dir| dir.join(program));
-    found.filter(|path| path.exists()).last().unwrap_or_else(|| panic!("{program} is not installed"))
+    let packages = std::fs::read_dir("/usr/lib/postgresql")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path().join("bin"));
+    let found =
+        packages.chain(["/usr/sbin", "/usr/bin"].map(PathBuf::from)).map(|dir| dir.join(program));
+    found
+        .filter(|path| path.exists())
+        .last()
+        .unwrap_or_else(|| panic!("{program} is not installed"))
 }
 
 /// A workload of our own: every job updates the same row and holds it for some milliseconds.
@@ -263,14 +304,17 @@ fn commits_wait_for_the_log_and_for_a_row_that_all_want() {
         assert_eq!(refused["outcome"], "not-tried", "{refused:#}");
         assert!(refused["missing"].as_str().is_some_and(|why| why.len() > 5), "{refused:#}");
         let own = hot_row(&bench.desk).display().to_string();
-        let test =
-            bench.finds("row-lock", &format!("--catalog {own} --workload HOT-ROW --jobs 6 --duration 1s --explain=1"));
+        let test = bench.finds(
+            "row-lock",
+            &format!("--catalog {own} --workload HOT-ROW --jobs 6 --duration 1s --explain=1"),
+        );
         let tried = explained(&test);
         assert!(is_tried(tried) && tried["changed"]["jobs"] == "3", "{}: {tried:#}", kind.engine);
     }
 }
 
-/// Workloads of our own: all jobs make one table longer; a job empties a table, for which the server syncs a new data file.
+/// Workloads of our own: all jobs make one table longer; a job empties a table, for which the
+/// server syncs a new data file.
 fn hot_table(desk: &Desk) -> PathBuf {
     let folder = desk.path("hot/workloads/hot");
     std::fs::create_dir_all(&folder).unwrap();
@@ -289,7 +333,9 @@ fn hot_table(desk: &Desk) -> PathBuf {
     .unwrap();
     let create = |kind: &str| {
         let table = |id: &str| {
-            format!("-- name: HOT-{id}.create\ncreate {kind} {{{{prefix}}}}hot_{id} (id bigint, pad text)\n\n")
+            format!(
+                "-- name: HOT-{id}.create\ncreate {kind} {{{{prefix}}}}hot_{id} (id bigint, pad text)\n\n"
+            )
         };
         table("GROW") + &table("RENEW")
     };
@@ -309,14 +355,18 @@ fn hot_table(desk: &Desk) -> PathBuf {
     desk.path("hot")
 }
 
-/// A cause is named only if sessions were seen at its activity, with its share of their time: whether contention takes so much is a
-/// matter of the machine.
+/// A cause is named only if sessions were seen at its activity, with its share of their time:
+/// whether contention takes so much is a matter of the machine.
 fn assert_named_as_seen(test: &Value, cause: &str) {
     assert!(test["waits"]["sessions"].as_f64().unwrap() > 0.0, "{:#}", test["waits"]);
     let mut limits = test["limiters"].as_array().unwrap().iter();
     if let Some(named) = limits.find(|limit| limit["cause"] == cause) {
         let share = named["share"].as_f64().unwrap();
-        assert!(seen_at(test, cause) > 0 && share > 0.0 && share <= 1.0, "{named:#} {:#}", test["waits"]);
+        assert!(
+            seen_at(test, cause) > 0 && share > 0.0 && share <= 1.0,
+            "{named:#} {:#}",
+            test["waits"]
+        );
     }
 }
 
@@ -343,8 +393,11 @@ fn jobs_wait_for_a_table_that_all_make_longer_and_for_new_data_files() {
         let bench = Bench::new(kind, kind.relaxed);
         let own = hot_table(&bench.desk).display().to_string();
         let last = |options: &str| {
-            let run =
-                bench.desk.run(&bench.line(&bench.server.url(), &format!("--catalog {own} {options}"))).ok().json();
+            let run = bench
+                .desk
+                .run(&bench.line(&bench.server.url(), &format!("--catalog {own} {options}")))
+                .ok()
+                .json();
             run["tests"][0].clone()
         };
         let grown = last("--workload HOT-GROW --jobs 8 --duration 1s");
@@ -352,7 +405,8 @@ fn jobs_wait_for_a_table_that_all_make_longer_and_for_new_data_files() {
         assert!(seen_at(&grown, "latch") > 0, "{}: {:#}", kind.engine, grown["waits"]);
         let renewed = last("--workload HOT-RENEW --jobs 1 --duration 1s");
         assert_named_as_seen(&renewed, "data-write");
-        // Sessions of MariaDB write no pages and sync no data files of InnoDB: its page cleaner does.
+        // Sessions of MariaDB write no pages and sync no data files of InnoDB: its page cleaner
+        // does.
         let written = seen_at(&renewed, "data-write");
         assert!(kind.engine == "mariadb" || written > 0, "{}: {:#}", kind.engine, renewed["waits"]);
     });
@@ -363,12 +417,19 @@ fn small_profile(desk: &Desk) -> PathBuf {
     let folder = desk.path("small/profiles");
     std::fs::create_dir_all(&folder).unwrap();
     let settings = |kind: &Kind| {
-        let lines = kind.small_cache.iter().map(|(name, value)| format!("{name} = '{value}'\n")).collect::<String>();
+        let lines = kind
+            .small_cache
+            .iter()
+            .map(|(name, value)| format!("{name} = '{value}'\n"))
+            .collect::<String>();
         format!("[settings.{}]\n{lines}", kind.engine)
     };
     let head = "id = 'SMALL'\ntitle = 'the smallest caches'\nsize_gb = 0.05\ncache_mb = 8\nmemory_mb = 64\n";
-    std::fs::write(folder.join("SMALL.toml"), head.to_string() + &KINDS.iter().map(settings).collect::<String>())
-        .unwrap();
+    std::fs::write(
+        folder.join("SMALL.toml"),
+        head.to_string() + &KINDS.iter().map(settings).collect::<String>(),
+    )
+    .unwrap();
     desk.path("small")
 }
 
@@ -377,7 +438,8 @@ fn an_experiment_takes_the_limit_of_a_private_server_away() {
     on_both(|kind| {
         let desk = Desk::new();
         let own = small_profile(&desk).display().to_string();
-        // The busier the machine, the longer it takes until samples meet the log, in the test and in a trial.
+        // The busier the machine, the longer it takes until samples meet the log, in the test and
+        // in a trial.
         let durations = ["400ms", "2s", "6s"].iter();
         let mut runs = durations.map(|duration| {
             let line = format!(
@@ -392,21 +454,36 @@ fn an_experiment_takes_the_limit_of_a_private_server_away() {
             let [before, after] = ["share_before", "share_after"].map(|name| log[name].as_f64());
             log["cause"] == "log-sync" && is_tried(log) && after < before
         };
-        let run = runs.find(takes_away).unwrap_or_else(|| panic!("{}: no limit of the log is taken away", kind.engine));
+        let run = runs
+            .find(takes_away)
+            .unwrap_or_else(|| panic!("{}: no limit of the log is taken away", kind.engine));
         let (tests, log) = (run["tests"].as_array().unwrap(), &run["tests"][0]["explained"]);
         let per_s = log["blocks"][0].as_array().unwrap();
-        assert!(per_s.len() == 2 && log["changed"].as_object().unwrap().len() == log_settings(kind), "{log:#}");
+        assert!(
+            per_s.len() == 2 && log["changed"].as_object().unwrap().len() == log_settings(kind),
+            "{log:#}"
+        );
         // Where containers have little memory for it, it is said so.
         let in_memory = &log["further"][0];
         let is_moved = in_memory["changed"]["log"] == "tmpfs" && is_tried(in_memory);
-        let has_no_room = in_memory["missing"].as_str().is_some_and(|why| why.starts_with("/dev/shm "));
-        assert!((is_moved || has_no_room) && log["bound"] == "at-least", "{}: {log:#}", kind.engine);
-        // On a fast device reads take less than a tenth of the time: then there is nothing to take away.
+        let has_no_room =
+            in_memory["missing"].as_str().is_some_and(|why| why.starts_with("/dev/shm "));
+        assert!(
+            (is_moved || has_no_room) && log["bound"] == "at-least",
+            "{}: {log:#}",
+            kind.engine
+        );
+        // On a fast device reads take less than a tenth of the time: then there is nothing to take
+        // away.
         let limits = tests[1]["limiters"].as_array().unwrap();
         if limits.first().is_some_and(|limit| limit["cause"] == "read") {
             let read = explained(&tests[1]);
             assert!(read["cause"] == "read" && is_tried(read), "{}: {read:#}", kind.engine);
-            assert!(read["share_after"].as_f64() <= read["share_before"].as_f64(), "{}: {read:#}", kind.engine);
+            assert!(
+                read["share_after"].as_f64() <= read["share_before"].as_f64(),
+                "{}: {read:#}",
+                kind.engine
+            );
         }
         let page = desk.run("report test last:1 --language de").ok().stdout;
         assert!(page.contains("Versucht: ") && page.contains("unentschieden"), "{page}");
@@ -422,7 +499,8 @@ fn log_settings(kind: Kind) -> usize {
 fn a_job_by_itself_and_many_use_up_processors_unless_others_have_them() {
     for kind in KINDS {
         let bench = Bench::new(kind, &[]);
-        // Between the two there is a little room: a job that others held up for less than a tenth of its time.
+        // Between the two there is a little room: a job that others held up for less than a tenth
+        // of its time.
         let looks = ["3s", "3s", "6s", "9s"];
         bench.finds_within(&["one-thread", "neighbours"], "--workload SRV-QUERY1 --jobs 1", &looks);
         bench.finds_within(&["cpu", "neighbours"], "--workload SRV-QUERY1 --jobs 8", &looks);
@@ -446,10 +524,15 @@ fn a_cache_that_is_too_small_makes_jobs_wait_for_reads() {
 fn a_log_that_is_too_small_makes_checkpoints_follow_one_another() {
     for kind in KINDS {
         let bench = Bench::new(kind, kind.small_log);
-        let test = bench.finds_within(&["checkpoint"], "--workload LGWR-THR --jobs 2", &["4s", "15s", "40s"]);
+        let test = bench.finds_within(
+            &["checkpoint"],
+            "--workload LGWR-THR --jobs 2",
+            &["4s", "15s", "40s"],
+        );
         let events = test["waits"]["events"].as_array().unwrap().iter();
-        let seen: Vec<_> =
-            events.filter(|event| event["class"].as_str().unwrap().starts_with("checkpointer")).collect();
+        let seen: Vec<_> = events
+            .filter(|event| event["class"].as_str().unwrap().starts_with("checkpointer"))
+            .collect();
         let mut limits = test["limiters"].as_array().unwrap().iter();
         let limit = limits.find(|limit| limit["cause"] == "checkpoint").unwrap();
         let has_share = limit["share"].is_number();
@@ -474,7 +557,10 @@ fn sessions_wait_for_a_client_without_processors() {
         let line = bench.line(&url, "--workload SRV-QUERY1 --drive client --jobs 4");
         let wanted = bench.desk.command(&line);
         let mut pinned = Command::new("taskset");
-        pinned.args(["-c", &processor, "nice", "-n", "10"]).arg(wanted.get_program()).args(wanted.get_args());
+        pinned
+            .args(["-c", &processor, "nice", "-n", "10"])
+            .arg(wanted.get_program())
+            .args(wanted.get_args());
         let inherited = wanted.get_envs().filter_map(|(name, value)| Some((name, value?)));
         pinned.env_clear().envs(inherited).stdin(Stdio::null());
         let found = causes(&finished(pinned, &line));
@@ -485,7 +571,8 @@ fn sessions_wait_for_a_client_without_processors() {
 /// Number of a processor that we may use.
 fn first_processor() -> String {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap().trim();
+    let list =
+        status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap().trim();
     list.split([',', '-']).next().unwrap().to_string()
 }
 
@@ -505,12 +592,17 @@ fn sessions_wait_for_a_slow_network() {
 #[test]
 fn a_ramp_says_where_its_limit_begins_and_a_page_what_to_try() {
     let bench = Bench::new(KINDS[0], &[]);
-    let run = bench.desk.run(&bench.line(&bench.server.url(), "--workload LGWR-LAT --jobs 1,2 --duration 1s"));
+    let run = bench
+        .desk
+        .run(&bench.line(&bench.server.url(), "--workload LGWR-LAT --jobs 1,2 --duration 1s"));
     // On a busy machine others may come before the log.
     let found = causes(&run);
     let first = found.first().map_or("not found", |limit| limit["cause"].as_str().unwrap());
     let page = bench.desk.run("report test last:2").ok().stdout;
-    assert!(page.contains("\nLimiter\n") && (page.contains("Next experiment") || found.is_empty()), "{page}");
+    assert!(
+        page.contains("\nLimiter\n") && (page.contains("Next experiment") || found.is_empty()),
+        "{page}"
+    );
     let page = bench.desk.run("report test last:2 --language de").ok().stdout;
     assert!(page.contains("\nGrenze\n") && page.contains("Amdahls Gesetz"), "{page}");
     let scaling = bench.desk.run("report scaling --format markdown").ok().stdout;

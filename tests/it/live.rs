@@ -1,4 +1,5 @@
-//! What a run tells while it goes on: OpenMetrics, as a real Prometheus reads them. What a monitor tells of a server.
+//! What a run tells while it goes on: OpenMetrics, as a real Prometheus reads them. What a monitor
+//! tells of a server.
 
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
@@ -14,7 +15,9 @@ use serde_json::Value;
 use crate::cli_existing::SECRET;
 use crate::leftovers::Directory;
 use crate::servers::{Lease, Server};
-use crate::support::{Desk, column, directory, ended, finished, free_port, signal, try_session_of, until};
+use crate::support::{
+    Desk, column, directory, ended, finished, free_port, signal, try_session_of, until,
+};
 
 /// A run that goes on until it is interrupted.
 const LONG: &str = "run sqlite --quiet --size 0.01 --workload SRV-QUERY1 --jobs 1 --warmup 0";
@@ -106,8 +109,10 @@ impl Prometheus {
     fn found(&self, query: &str) -> Vec<Value> {
         let answer = get(self.port, &format!("/api/v1/query?query={query}"));
         // Its API answers in chunks, the only one of which begins behind its length.
-        let json = answer.and_then(|(_, body)| Some(body[body.find('{')?..=body.rfind('}')?].to_string()));
-        let answer: Value = json.and_then(|json| serde_json::from_str(&json).ok()).unwrap_or_default();
+        let json =
+            answer.and_then(|(_, body)| Some(body[body.find('{')?..=body.rfind('}')?].to_string()));
+        let answer: Value =
+            json.and_then(|json| serde_json::from_str(&json).ok()).unwrap_or_default();
         answer["data"]["result"].as_array().cloned().unwrap_or_default()
     }
 }
@@ -125,7 +130,9 @@ fn prometheus_reads_the_metrics_of_a_run() {
     let told = Told::start(&desk, &format!("{LONG} --duration 300ms --repeat 1000"));
     let prometheus = Prometheus::start(told.port);
     let page = told.with(&["dbdyno_test_kpm{"]);
-    until("Prometheus has the test that is over", || !prometheus.found("dbdyno_test_kpm").is_empty());
+    until("Prometheus has the test that is over", || {
+        !prometheus.found("dbdyno_test_kpm").is_empty()
+    });
     let found = prometheus.found("dbdyno_test_kpm");
     assert_eq!(found[0]["metric"]["workload"], "SRV-QUERY1", "{found:?}");
     // As a histogram: 1, 2.5, 5 of seven decades, ten seconds, and all.
@@ -143,14 +150,19 @@ fn a_run_tells_the_test_under_way_and_every_name_of_its_own() {
     let told = Told::start(&desk, &format!("{LONG} --duration 1h"));
     let page = told.with(&["dbdyno_running_ops_rate{", "dbdyno_run_left_seconds "]);
     assert!(
-        page.contains("dbdyno_running{workload=\"SRV-QUERY1\",params=\"\",drive=\"client\",jobs=\"1\"} 1"),
+        page.contains(
+            "dbdyno_running{workload=\"SRV-QUERY1\",params=\"\",drive=\"client\",jobs=\"1\"} 1"
+        ),
         "{page}"
     );
     let known = known_names();
     let strange: Vec<_> = names(&page).into_iter().filter(|name| !known.contains(*name)).collect();
     assert!(strange.is_empty(), "{strange:?}");
     let (head, _) = get(told.port, "/metrics").unwrap();
-    assert!(head.starts_with("HTTP/1.1 200") && head.contains(open_metrics::CONTENT_TYPE), "{head}");
+    assert!(
+        head.starts_with("HTTP/1.1 200") && head.contains(open_metrics::CONTENT_TYPE),
+        "{head}"
+    );
     assert!(get(told.port, "/elsewhere").unwrap().0.starts_with("HTTP/1.1 404"));
     told.end();
 }
@@ -179,7 +191,10 @@ fn the_dashboard_asks_for_names_that_there_are() {
         let names = expression.split(|c| !word(c)).filter(|name| name.starts_with("dbdyno_"));
         // The label of a state set has the name of its family.
         let names: Vec<_> = names.collect();
-        assert!(!names.is_empty() && names.iter().all(|name| known.contains(*name)), "{expression}");
+        assert!(
+            !names.is_empty() && names.iter().all(|name| known.contains(*name)),
+            "{expression}"
+        );
     }
 }
 
@@ -199,14 +214,18 @@ fn a_monitor_needs_no_rights_but_to_look_and_creates_nothing() {
     let (desk, server) = (Desk::new(), Server::shared());
     server.create_user("onlooker", SECRET, false);
     let look = || {
-        let line = format!("monitor {} --once --interval 300ms --format json", server.url("onlooker"));
+        let line =
+            format!("monitor {} --once --interval 300ms --format json", server.url("onlooker"));
         let mut command = desk.command(&line);
         command.env("PGPASSWORD", SECRET);
         finished(command, &line).ok().json()
     };
     let seen = look();
     // What of its own queries is counted already is the server's affair.
-    assert!(rate(&seen, "commits")["now"].is_f64() && rate(&seen, "logical_reads")["peak"].is_f64(), "{seen:#}");
+    assert!(
+        rate(&seen, "commits")["now"].is_f64() && rate(&seen, "logical_reads")["peak"].is_f64(),
+        "{seen:#}"
+    );
     assert!(seen["cost"]["queries_per_s"].as_f64() > Some(0.0), "{seen:#}");
     assert!(seen["missing"].to_string().contains("not a member of pg_monitor"), "{seen:#}");
     let mut admin = server.admin("onlooker");
@@ -227,7 +246,9 @@ fn a_monitor_sees_what_sessions_of_others_wait_for() {
         let sql = if engine == "postgres" { "select pg_sleep(3600)" } else { "select sleep(3600)" };
         let mut holder = try_session_of(engine, &lease.url).unwrap();
         let id = "select pg_backend_pid()";
-        let id = holder.query(if engine == "postgres" { id } else { "select connection_id()" }, &[]).unwrap();
+        let id = holder
+            .query(if engine == "postgres" { id } else { "select connection_id()" }, &[])
+            .unwrap();
         let id = id.scalar().unwrap().to_string();
         let sleeper = std::thread::spawn(move || drop(holder.query(sql, &[])));
         let line = format!("monitor {} --once --interval 500ms --format json", lease.url);
@@ -239,8 +260,11 @@ fn a_monitor_sees_what_sessions_of_others_wait_for() {
             events.iter().any(|event| ["PgSleep", "User sleep"].contains(event))
         });
         let mut admin = try_session_of(engine, &lease.url).unwrap();
-        let end =
-            if engine == "postgres" { format!("select pg_terminate_backend({id})") } else { format!("kill {id}") };
+        let end = if engine == "postgres" {
+            format!("select pg_terminate_backend({id})")
+        } else {
+            format!("kill {id}")
+        };
         let _ = admin.query(&end, &[]);
         sleeper.join().unwrap();
     }
@@ -250,14 +274,20 @@ fn a_monitor_sees_what_sessions_of_others_wait_for() {
 fn a_server_that_no_longer_answers_ends_the_monitor_with_one_line() {
     let (desk, lease) = (Desk::new(), Lease::new("postgres", None, &[]));
     let file = desk.path("day.db");
-    let line = format!("monitor {} --interval 250ms --quiet --record {}", lease.url, file.display());
+    let line =
+        format!("monitor {} --interval 250ms --quiet --record {}", lease.url, file.display());
     let monitor = desk.spawn(&line);
     until("it records", || file.exists() && is_recording(&desk, &file));
     drop(lease);
     let done = ended(monitor, &line);
     assert_eq!(done.code, Some(3), "{done:?}");
-    assert_eq!(done.stderr.lines().filter(|line| line.starts_with("dbdyno: ")).count(), 1, "{done:?}");
-    let run = desk.run(&format!("runs show last --results {} --format json", file.display())).ok().json();
+    assert_eq!(
+        done.stderr.lines().filter(|line| line.starts_with("dbdyno: ")).count(),
+        1,
+        "{done:?}"
+    );
+    let run =
+        desk.run(&format!("runs show last --results {} --format json", file.display())).ok().json();
     assert_eq!(run["status"], "failed", "what was seen is kept: {run}");
 }
 
@@ -265,8 +295,13 @@ fn a_server_that_no_longer_answers_ends_the_monitor_with_one_line() {
 fn a_load_is_told_as_a_share_of_what_its_platform_was_measured_to_do() {
     let (desk, lease) = (Desk::new(), Lease::new("postgres", None, &[]));
     let small = "--size 0.01 --quiet --duration 300ms --warmup 0";
-    desk.run(&format!("run {} {small} --workload TP-LIGHT:update_pct=100 --jobs 1,2 --drive client", lease.url)).ok();
-    let seen = desk.run(&format!("monitor {} --against last --once --format json", lease.url)).ok().json();
+    desk.run(&format!(
+        "run {} {small} --workload TP-LIGHT:update_pct=100 --jobs 1,2 --drive client",
+        lease.url
+    ))
+    .ok();
+    let seen =
+        desk.run(&format!("monitor {} --against last --once --format json", lease.url)).ok().json();
     let commits = rate(&seen, "commits");
     let (now, against) = (commits["now"].as_f64().unwrap(), &commits["against"]);
     let share = now / against["measured"].as_f64().unwrap();
@@ -285,10 +320,12 @@ fn a_recording_is_replayed_and_reported() {
     let (desk, lease) = (Desk::new(), Lease::new("postgres", None, &[]));
     let file = desk.path("day.db");
     let file = file.display();
-    let line = format!("monitor {} --interval 250ms --duration 1s --record {file} --name day", lease.url);
+    let line =
+        format!("monitor {} --interval 250ms --duration 1s --record {file} --name day", lease.url);
     let shown = desk.run(&line).ok();
     assert!(
-        shown.stdout.lines().count() >= 2 && shown.stdout.lines().all(|line| line.contains("Commits ")),
+        shown.stdout.lines().count() >= 2
+            && shown.stdout.lines().all(|line| line.contains("Commits ")),
         "{shown:?}"
     );
     let replayed = desk.run(&format!("monitor --replay day --results {file}")).ok();
@@ -300,7 +337,8 @@ fn a_recording_is_replayed_and_reported() {
     );
     crate::support::assert_run_schema(&run);
     for report in ["html day", "test day:1", "datasheet day", "kpm day"] {
-        let report = desk.run(&format!("report {report} --results {file} --language de")).ok().stdout;
+        let report =
+            desk.run(&format!("report {report} --results {file} --language de")).ok().stdout;
         assert!(report.contains("LIVE"), "{report}");
     }
     desk.run(&format!("run sqlite {} --quiet", crate::support::TINY)).ok();
@@ -311,7 +349,8 @@ fn a_recording_is_replayed_and_reported() {
 fn a_monitor_tells_metrics_and_refuses_what_nobody_else_uses() {
     let (desk, lease) = (Desk::new(), Lease::new("postgres", None, &[]));
     let told = Told::start(&desk, &format!("monitor {} --interval 300ms", lease.url));
-    let page = told.with(&["dbdyno_live_rate{kpm=\"commits\",unit=\"tps\"}", "dbdyno_monitor_info{"]);
+    let page =
+        told.with(&["dbdyno_live_rate{kpm=\"commits\",unit=\"tps\"}", "dbdyno_monitor_info{"]);
     let known = known_names();
     let strange: Vec<_> = names(&page).into_iter().filter(|name| !known.contains(*name)).collect();
     assert!(strange.is_empty(), "{strange:?}");
@@ -342,7 +381,9 @@ impl Screen {
         let program = desk.command(line);
         let mut session = Command::new("setsid");
         session.arg("--ctty").arg(program.get_program()).args(program.get_args());
-        session.env_clear().envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        session
+            .env_clear()
+            .envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
         session.env("TERM", "xterm");
         let child = session.stdin(screen()).stdout(screen()).stderr(screen()).spawn().unwrap();
         rustix::io::ioctl_fionbio(&terminal, true).unwrap();
@@ -388,7 +429,8 @@ fn a_monitor_fills_the_terminal_and_gives_it_back() {
 #[test]
 fn a_run_draws_its_ramp_below_the_bar_unless_it_is_to_be_plain() {
     let desk = Desk::new();
-    let line = "run sqlite --size 0.01 --workload SRV-QUERY1 --jobs 1,2 --warmup 0 --duration 300ms";
+    let line =
+        "run sqlite --size 0.01 --workload SRV-QUERY1 --jobs 1,2 --warmup 0 --duration 300ms";
     let mut screen = Screen::start(&desk, line);
     screen.shows(&["SRV-QUERY1, ops/s by jobs", "|=", "is stored in"]);
     assert_eq!(screen.end(), Some(0));

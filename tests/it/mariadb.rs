@@ -1,4 +1,5 @@
-//! What is MariaDB's own: commits inside routines, privileges of a database, instruments of the server.
+//! What is MariaDB's own: commits inside routines, privileges of a database, instruments of the
+//! server.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -7,7 +8,9 @@ use serde_json::Value;
 
 use crate::cli_existing::{SECRET, TYPED_SECRET};
 use crate::servers::{Existing, Lease};
-use crate::support::{Desk, Done, column, ended, finished, free_port, mistakes, try_session_of, until};
+use crate::support::{
+    Desk, Done, column, ended, finished, free_port, mistakes, try_session_of, until,
+};
 
 /// Two workloads that commit rows of their own: one commit per op, and many.
 const GROUP: &str = r#"
@@ -98,12 +101,20 @@ fn commits_inside_a_procedure_are_not_waited_for_and_the_verdict_says_so() {
     for test in &tests["OWN-EACH"] {
         assert!(!not_waited_for(test), "{test:#}");
         assert_eq!(test["drive"], "database");
-        let counter = |name: &str| test["counters"][name].as_f64().unwrap_or_else(|| panic!("no {name} in {test:#}"));
+        let counter = |name: &str| {
+            test["counters"][name].as_f64().unwrap_or_else(|| panic!("no {name} in {test:#}"))
+        };
         let (commits, syncs) = (counter("commits"), counter("wal_syncs"));
-        assert!(commits <= syncs * test["jobs"].as_f64().unwrap() * 1.005, "{commits} commits, {syncs} syncs");
+        assert!(
+            commits <= syncs * test["jobs"].as_f64().unwrap() * 1.005,
+            "{commits} commits, {syncs} syncs"
+        );
     }
     let naive = &tests["OWN-NAIVE"];
-    assert!(naive.iter().any(|test| not_waited_for(test) && test["verdict"]["status"] == "invalid"), "{naive:#?}");
+    assert!(
+        naive.iter().any(|test| not_waited_for(test) && test["verdict"]["status"] == "invalid"),
+        "{naive:#?}"
+    );
 }
 
 const ARGS: &str = "--size 0.01 --workload SRV-QUERY1 --jobs 1 --warmup 0 --duration 300ms";
@@ -127,12 +138,16 @@ fn an_existing_server_gets_our_database_only_and_clean_removes_exactly_that() {
     std::fs::write(&options, format!("[client]\npassword = \"{SECRET}\"\n")).unwrap();
     let open = desk.run(&format!("run {url} {ARGS} --quiet"));
     open.fails(3, &["chmod 600"]);
-    std::fs::set_permissions(&options, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    std::fs::set_permissions(&options, std::os::unix::fs::PermissionsExt::from_mode(0o600))
+        .unwrap();
     let again = desk.run(&format!("run {url} {ARGS} --format json --quiet")).ok();
     assert_eq!(again.json()["loads"][0]["loaded"], false);
     server.admin.execute("create table dbdyno.precious (id int)").unwrap();
     let cleaned = desk.run(&format!("clean {url}")).ok().stdout;
-    assert!(cleaned.contains("dropped dbdyno.small") && cleaned.contains("not ours: precious"), "{cleaned}");
+    assert!(
+        cleaned.contains("dropped dbdyno.small") && cleaned.contains("not ours: precious"),
+        "{cleaned}"
+    );
     assert_eq!(server.databases(), ["dbdyno"]);
     server.admin.execute("drop table dbdyno.precious").unwrap();
     desk.run(&format!("clean {url}")).ok();
@@ -147,9 +162,11 @@ const BUSY: &str = "begin not atomic while true do select count(*) into @n from 
 fn look_ups_of_other_sessions_are_told_apart_from_those_of_the_jobs() {
     let (desk, lease) = (Desk::new(), Lease::new("mariadb", None, &[]));
     let mut admin = try_session_of("mariadb", &lease.url).unwrap();
-    for sql in
-        ["create database others", "create table others.t (id int primary key)", "insert into others.t values (1)"]
-    {
+    for sql in [
+        "create database others",
+        "create table others.t (id int primary key)",
+        "insert into others.t values (1)",
+    ] {
         admin.execute(sql).unwrap();
     }
     let mut busy = try_session_of("mariadb", &lease.url).unwrap();
@@ -157,13 +174,17 @@ fn look_ups_of_other_sessions_are_told_apart_from_those_of_the_jobs() {
     let document = std::thread::scope(|scope| {
         scope.spawn(|| busy.execute(BUSY).unwrap_err());
         let run = desk.run(&format!("run {} {ARGS} --format json --quiet", lease.url));
-        // The session, not its statement: a wish to end that comes between two statements of a loop is forgotten.
+        // The session, not its statement: a wish to end that comes between two statements of a loop
+        // is forgotten.
         admin.execute(&format!("kill {id}")).unwrap();
         run.ok().json()
     });
     let test = &document["tests"][0];
     let reasons = test["verdict"]["reasons"].as_array().unwrap();
-    assert!(reasons.iter().any(|reason| reason.to_string().contains("other sessions made")), "{test:#}");
+    assert!(
+        reasons.iter().any(|reason| reason.to_string().contains("other sessions made")),
+        "{test:#}"
+    );
     assert!(reasons.iter().all(|reason| reason["code"] != "crosscheck"), "{reasons:#?}");
     let counter = |name: &str| test["counters"][name].as_f64().unwrap();
     assert!(counter("index_scans") > 1.02 * counter("job_index_scans"), "{test:#}");
@@ -176,13 +197,15 @@ fn wrong_passwords_missing_privileges_and_absent_servers_are_one_line() {
     let url = server.url("powerless");
     let run = format!("run {url} {ARGS} --quiet");
     let grant = "grant all on dbdyno.* to 'powerless'@'127.0.0.1'";
-    with_password(&desk, &run, SECRET).fails(3, &[&url, "lacks privileges on database dbdyno", grant]);
+    with_password(&desk, &run, SECRET)
+        .fails(3, &[&url, "lacks privileges on database dbdyno", grant]);
     let wrong = with_password(&desk, &run, "wr0ng").fails(3, &[&url, "Access denied", "MYSQL_PWD"]);
     assert!(!wrong.stderr.contains("wr0ng"));
     desk.run(&run).fails(3, &[&url, "wants a password", "MYSQL_PWD"]);
     let nobody = format!("mysql://me@127.0.0.1:{}/", free_port());
     desk.run(&format!("run {nobody} {ARGS} --quiet")).fails(3, &[&nobody, "no server answers"]);
-    desk.run(&format!("run mariadb://me:{TYPED_SECRET}@h {ARGS}")).fails(2, &["password", "MYSQL_PWD"]);
+    desk.run(&format!("run mariadb://me:{TYPED_SECRET}@h {ARGS}"))
+        .fails(2, &["password", "MYSQL_PWD"]);
     assert_eq!(server.databases(), Vec::<String>::new(), "nothing was created");
     assert!(desk.runs().is_empty(), "nothing was run");
 }
@@ -201,7 +224,11 @@ fn without_stored_routines_the_client_drives_and_a_line_says_so() {
     let both = "--size 0.01 --workload SRV-UPDATE1 --workload SRV-QUERY1";
     let verified = with(format!("verify {url} {both}")).ok();
     assert!(verified.stderr.contains(lacks), "{}", verified.stderr);
-    assert!(verified.stdout.contains("ok      SRV-UPDATE1\nok      SRV-QUERY1\n"), "{}", verified.stdout);
+    assert!(
+        verified.stdout.contains("ok      SRV-UPDATE1\nok      SRV-QUERY1\n"),
+        "{}",
+        verified.stdout
+    );
     let checked = with(format!("check {url} {both}")).ok().stdout;
     assert!(checked.contains(&format!("privileges are sufficient, but {lacks}")), "{checked}");
     assert!(!with(format!("check {url} {both} --drive client")).ok().stdout.contains(lacks));
@@ -232,7 +259,9 @@ fn a_killed_session_fails_its_test_only() {
         server.url("victim")
     );
     let mut run = desk.command(&line);
-    run.env("MYSQL_PWD", SECRET).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    run.env("MYSQL_PWD", SECRET)
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped());
     let run = run.spawn().unwrap();
     let busy = "select id from information_schema.processlist where user = 'victim' and time_ms > 300 \
         and info like 'select%small%' and info not like '%sum(%' and info not like '%force index%'";
@@ -246,17 +275,27 @@ fn a_killed_session_fails_its_test_only() {
     let tests = document["tests"].as_array().unwrap();
     assert_eq!(tests.len(), 2, "{tests:#?}");
     assert!(!mistakes(&tests[0]).is_empty() && mistakes(&tests[1]).is_empty(), "{tests:#?}");
-    assert!(tests[0]["first_error"].as_str().unwrap().to_lowercase().contains("conn"), "{}", tests[0]["first_error"]);
+    assert!(
+        tests[0]["first_error"].as_str().unwrap().to_lowercase().contains("conn"),
+        "{}",
+        tests[0]["first_error"]
+    );
     assert_eq!(document["status"], "finished");
 }
 
 #[test]
 fn a_commit_is_durable_only_if_the_binary_log_is_synced_too() {
-    let mut server = Existing::start(&[("innodb_flush_log_at_trx_commit", "1"), ("log_bin", "changes")]);
+    let mut server =
+        Existing::start(&[("innodb_flush_log_at_trx_commit", "1"), ("log_bin", "changes")]);
     server.create_user("logged", "all");
     // The server's default of sync_binlog leaves it to the operating system.
-    for (flush, sync, durable) in [(1, 0, false), (1, 1, true), (3, 0, true), (2, 1, false), (1, 100, false)] {
-        server.admin.execute(&format!("set global innodb_flush_log_at_trx_commit = {flush}")).unwrap();
+    for (flush, sync, durable) in
+        [(1, 0, false), (1, 1, true), (3, 0, true), (2, 1, false), (1, 100, false)]
+    {
+        server
+            .admin
+            .execute(&format!("set global innodb_flush_log_at_trx_commit = {flush}"))
+            .unwrap();
         server.admin.execute(&format!("set global sync_binlog = {sync}")).unwrap();
         let line = format!(
             "run {} --workload LGWR-LAT --size 0.01 --jobs 1 --warmup 0 --duration 300ms --quiet --format json",
@@ -273,8 +312,7 @@ fn a_commit_is_durable_only_if_the_binary_log_is_synced_too() {
 #[test]
 fn what_log_structured_tables_counted_is_what_we_did() {
     let desk = Desk::new();
-    let workloads =
-        "--workload SRV-QUERY1:org=lsm --workload DL-BUFFER:org=lsm,rpt=10 --workload DBWR-THR:org=lsm,rows=32";
+    let workloads = "--workload SRV-QUERY1:org=lsm --workload DL-BUFFER:org=lsm,rpt=10 --workload DBWR-THR:org=lsm,rows=32";
     let end = "--size 0.05 --jobs 2 --warmup 0 --ops 300 --quiet --format json";
     let document = desk.run(&format!("run mariadb {workloads} {end}")).ok().json();
     let others = desk.run(&format!("run mariadb --workload SRV-QUERY1 {end}")).ok().json();
@@ -285,17 +323,29 @@ fn what_log_structured_tables_counted_is_what_we_did() {
         assert!(mistakes(test).is_empty(), "{test:#}");
         test["counters"][counter].as_f64().unwrap_or_else(|| panic!("no {counter} in {test:#}"))
     };
-    assert_eq!((counted("SRV-QUERY1", "lsm_rows_read"), counted("SRV-QUERY1", "lsm_rows_changed")), (600.0, 0.0));
+    assert_eq!(
+        (counted("SRV-QUERY1", "lsm_rows_read"), counted("SRV-QUERY1", "lsm_rows_changed")),
+        (600.0, 0.0)
+    );
     // A transaction is one write, and each waits for a sync of the log that the two jobs may share.
     assert_eq!(counted("DL-BUFFER", "lsm_rows_changed"), 6000.0);
     let (commits, syncs) = (counted("DL-BUFFER", "commits"), counted("DL-BUFFER", "wal_syncs"));
-    assert!((600.0..620.0).contains(&commits) && syncs * 2.0 >= 600.0, "{commits} commits, {syncs} syncs");
+    assert!(
+        (600.0..620.0).contains(&commits) && syncs * 2.0 >= 600.0,
+        "{commits} commits, {syncs} syncs"
+    );
     assert_eq!(counted("DBWR-THR", "lsm_rows_changed"), 600.0 * 32.0);
     let written = counted("DBWR-THR", "lsm_user_bytes");
     // A row is its key and its pad of 7,800 characters.
-    assert!(written > 7_800.0 * 600.0 * 32.0 && counted("DBWR-THR", "lsm_flushed_bytes") > 0.0, "{written}");
+    assert!(
+        written > 7_800.0 * 600.0 * 32.0 && counted("DBWR-THR", "lsm_flushed_bytes") > 0.0,
+        "{written}"
+    );
     let page = desk.run("report test 1:3 --format json").ok().stdout;
-    assert!(["Write amplification", "debt_merge_bytes"].iter().all(|figure| page.contains(figure)), "{page}");
+    assert!(
+        ["Write amplification", "debt_merge_bytes"].iter().all(|figure| page.contains(figure)),
+        "{page}"
+    );
 }
 
 #[test]
@@ -303,7 +353,8 @@ fn a_server_without_rocksdb_says_how_to_get_log_structured_tables() {
     let (desk, mut server) = (Desk::new(), Existing::start(&[]));
     server.create_user("plain", "all");
     server.admin.execute("uninstall soname 'ha_rocksdb'").unwrap();
-    let line = format!("run {} --size 0.01 --quiet --workload SRV-QUERY1:org=lsm", server.url("plain"));
+    let line =
+        format!("run {} --size 0.01 --quiet --workload SRV-QUERY1:org=lsm", server.url("plain"));
     let words = ["org=lsm is not available: the server has no storage engine ROCKSDB; install"];
     with_password(&desk, &line, SECRET).fails(2, &words);
 }

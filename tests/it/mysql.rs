@@ -1,5 +1,5 @@
-//! MySQL: a real server, which `scripts/mysql-server.sh` fetches, and what is its own: logins by caching_sha2_password, commits inside
-//! routines that are waited for, a schema without a comment.
+//! MySQL: a real server, which `scripts/mysql-server.sh` fetches, and what is its own: logins by
+//! caching_sha2_password, commits inside routines that are waited for, a schema without a comment.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -42,11 +42,17 @@ impl MySql {
         let (data, socket) = (dir.path().join("data"), dir.path().join("my.sock"));
         let mut create = of(&program, &data);
         let log = dir.path().join("create.log");
-        let created = create.arg("--initialize-insecure").arg(format!("--log-error={}", log.display())).status();
+        let created = create
+            .arg("--initialize-insecure")
+            .arg(format!("--log-error={}", log.display()))
+            .status();
         assert!(created.unwrap().success(), "{}", std::fs::read_to_string(log).unwrap_or_default());
         let mut run = of(&program, &data);
-        run.args(SETTINGS).arg(format!("--port={port}")).arg(format!("--socket={}", socket.display()));
-        let process = run.arg(format!("--log-error={}", dir.path().join("log").display())).spawn().unwrap();
+        run.args(SETTINGS)
+            .arg(format!("--port={port}"))
+            .arg(format!("--socket={}", socket.display()));
+        let process =
+            run.arg(format!("--log-error={}", dir.path().join("log").display())).spawn().unwrap();
         let admin_url = format!("mysql://root@/?socket={}&auth=none", socket.display());
         let server = MySql { process, port, data, admin_url, _dir: dir };
         until("MySQL answers", || try_session_of("mysql", &server.admin_url).is_some());
@@ -62,7 +68,8 @@ impl MySql {
     }
 
     fn has_our_database(&self) -> bool {
-        let sql = "select schema_name from information_schema.schemata where schema_name = 'dbdyno'";
+        let sql =
+            "select schema_name from information_schema.schemata where schema_name = 'dbdyno'";
         !column(try_session_of("mysql", &self.admin_url).unwrap().as_mut(), sql).is_empty()
     }
 }
@@ -94,13 +101,21 @@ fn a_password_goes_encrypted_or_not_at_all(desk: &Desk, server: &MySql) {
         with_password(desk, &format!("clean {}", server.url(scheme, parameters)), SECRET)
     };
     clean("mysql", "ssl-mode=disabled").fails(3, &["not encrypted", "server-public-key-path"]);
-    let key = format!("ssl-mode=disabled&server-public-key-path={}", server.data.join("public_key.pem").display());
+    let key = format!(
+        "ssl-mode=disabled&server-public-key-path={}",
+        server.data.join("public_key.pem").display()
+    );
     for parameters in ["ssl-mode=disabled&get-server-public-key=1", &key, "ssl-mode=required"] {
         clean("mysql", parameters).ok();
     }
-    let wrong = with_password(desk, &format!("clean {}", server.url("mysql", "ssl-mode=required")), "wr0ng");
+    let wrong = with_password(
+        desk,
+        &format!("clean {}", server.url("mysql", "ssl-mode=required")),
+        "wr0ng",
+    );
     wrong.fails(3, &["Access denied", "MYSQL_PWD"]);
-    clean("mariadb", "ssl-mode=required").fails(3, &["the server is not MariaDB but MySQL", "mysql://"]);
+    clean("mariadb", "ssl-mode=required")
+        .fails(3, &["the server is not MariaDB but MySQL", "mysql://"]);
     assert!(!server.has_our_database(), "nothing was created");
 }
 
@@ -110,15 +125,25 @@ const OWN: &str = "--workload CPU-STRING --workload CPU-PRIMES --workload LGWR-L
 
 fn answers_counters_and_commits_are_right(desk: &Desk, server: &MySql) {
     let file = desk.path("selftest.json");
-    let line = format!("selftest {} {OWN} --size 0.02 --quiet -o {}", server.url("mysql", ""), file.display());
+    let line = format!(
+        "selftest {} {OWN} --size 0.02 --quiet -o {}",
+        server.url("mysql", ""),
+        file.display()
+    );
     let done = with_password(desk, &line, SECRET).ok();
     assert!(!server.has_our_database(), "{}", done.stdout);
     let document: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
     let tests = document["tests"].as_array().unwrap();
-    let in_routine = tests.iter().find(|test| test["workload"] == "LGWR-LAT" && test["drive"] == "database").unwrap();
+    let in_routine = tests
+        .iter()
+        .find(|test| test["workload"] == "LGWR-LAT" && test["drive"] == "database")
+        .unwrap();
     let counter = |name: &str| in_routine["counters"][name].as_f64().unwrap();
     // The loop is inside: one call, and a sync for each of its commits.
-    assert!(counter("commits") > 5.0 && counter("wal_syncs") > 0.9 * counter("commits"), "{in_routine:#}");
+    assert!(
+        counter("commits") > 5.0 && counter("wal_syncs") > 0.9 * counter("commits"),
+        "{in_routine:#}"
+    );
 }
 
 /// What is not ours stays; a database that we did not make, too.
@@ -163,5 +188,7 @@ fn a_live_server_keeps_the_contract() {
 
 #[test]
 fn a_private_server_is_told_to_be_had_by_url_only() {
-    Desk::new().run("run mysql").fails(2, &["MySQL is only reached as an existing server", "mysql://user@host"]);
+    Desk::new()
+        .run("run mysql")
+        .fails(2, &["MySQL is only reached as an existing server", "mysql://user@host"]);
 }

@@ -1,5 +1,5 @@
-//! What stands between a load machine and a server: another network, a proxy that drops idle sessions; and a server that may
-//! not be written to.
+//! What stands between a load machine and a server: another network, a proxy that drops idle
+//! sessions; and a server that may not be written to.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -14,9 +14,12 @@ use rustix::process::Signal;
 use crate::cli_existing::SECRET;
 use crate::remote::{Helper, with_password};
 use crate::servers::Server;
-use crate::support::{Desk, TINY, column, directory, finished, free_port, session, signal, start_options, until};
+use crate::support::{
+    Desk, TINY, column, directory, finished, free_port, session, signal, start_options, until,
+};
 
-/// The variable that says: here we may do what root may, so that not being able to is a failure (`.ci/run`).
+/// The variable that says: here we may do what root may, so that not being able to is a failure
+/// (`.ci/run`).
 const MUST: &str = "DBDYNO_TEST_MUST_MOUNT";
 
 /// Passes bytes on between whoever connects to its address and a port of this machine.
@@ -33,10 +36,12 @@ const MOST_CUT: u64 = 10;
 type Moved = Arc<AtomicU64>;
 
 impl Relay {
-    /// With `most_idle` a connection is cut that stays silent while the others move so many bytes; of ten.
+    /// With `most_idle` a connection is cut that stays silent while the others move so many bytes;
+    /// of ten.
     fn start(address: &str, port: u16, most_idle: Option<u64>) -> Relay {
         let listener = TcpListener::bind(address).unwrap();
-        let (at, moved, cut) = (listener.local_addr().unwrap(), Moved::default(), Arc::<AtomicU64>::default());
+        let (at, moved, cut) =
+            (listener.local_addr().unwrap(), Moved::default(), Arc::<AtomicU64>::default());
         let cuts = Arc::clone(&cut);
         thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
@@ -47,7 +52,13 @@ impl Relay {
         Relay { at, cut }
     }
 
-    fn connect(client: TcpStream, server: TcpStream, moved: &Moved, cut: &Moved, most_idle: Option<u64>) {
+    fn connect(
+        client: TcpStream,
+        server: TcpStream,
+        moved: &Moved,
+        cut: &Moved,
+        most_idle: Option<u64>,
+    ) {
         let last = Arc::new(AtomicU64::new(moved.load(Relaxed)));
         for (from, to) in [(&client, &server), (&server, &client)] {
             let (from, to) = (from.try_clone().unwrap(), to.try_clone().unwrap());
@@ -58,7 +69,8 @@ impl Relay {
         let (moved, cut) = (Arc::clone(moved), Arc::clone(cut));
         thread::spawn(move || {
             until("it is idle", || moved.load(Relaxed).saturating_sub(last.load(Relaxed)) > most);
-            // Where others move that much in no time a new connection would be cut before it is used.
+            // Where others move that much in no time a new connection would be cut before it is
+            // used.
             if cut.fetch_add(1, Relaxed) >= MOST_CUT {
                 return;
             }
@@ -79,8 +91,8 @@ fn pass_on(mut from: TcpStream, mut to: TcpStream, moved: &AtomicU64, last: &Ato
     let _ = to.shutdown(Shutdown::Write);
 }
 
-/// A network of its own, joined to that of this machine by a cable: whoever runs in it is another machine to us, but for the
-/// processors. Removed when dropped.
+/// A network of its own, joined to that of this machine by a cable: whoever runs in it is another
+/// machine to us, but for the processors. Removed when dropped.
 struct Namespace {
     name: String,
     /// Of the two ends of the cable: here, there.
@@ -114,8 +126,13 @@ impl Namespace {
     /// The same command in this network.
     fn inside(&self, command: &Command) -> Command {
         let mut inside = Command::new("ip");
-        inside.args(["netns", "exec", &self.name]).arg(command.get_program()).args(command.get_args());
-        inside.env_clear().envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        inside
+            .args(["netns", "exec", &self.name])
+            .arg(command.get_program())
+            .args(command.get_args());
+        inside
+            .env_clear()
+            .envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
         inside.stdin(Stdio::null());
         inside
     }
@@ -142,7 +159,8 @@ fn the_host_of_a_server_in_another_network_is_known_by_its_exporter() {
     let here = &network.ends[0];
     let relay = Relay::start(&format!("{here}:0"), server.port, None);
     let _exporter = Helper::node_exporter(here, port);
-    let url = server.url("afar").replace(&format!("127.0.0.1:{}", server.port), &relay.at.to_string());
+    let url =
+        server.url("afar").replace(&format!("127.0.0.1:{}", server.port), &relay.at.to_string());
     let measured = |more: &str| {
         let line = format!("run {url} {TINY} --quiet --format json {more}");
         let mut command = network.inside(&desk.command(&line));
@@ -154,7 +172,9 @@ fn the_host_of_a_server_in_another_network_is_known_by_its_exporter() {
     let known = measured(&format!("--host-metrics http://{here}:{port}"));
     assert!(known["tests"][0]["metrics"]["cpu_busy_pct"].is_number(), "{known}");
     assert!(known["tests"][0]["counters"]["os_net_sent_bytes"].as_f64() > Some(0.0), "{known}");
-    let fact = |section: &str, name: &str| known["disclosure"][section][name].as_str().unwrap_or_default().to_string();
+    let fact = |section: &str, name: &str| {
+        known["disclosure"][section][name].as_str().unwrap_or_default().to_string()
+    };
     assert!(fact("hardware", "told_by").starts_with("node_exporter "), "{known}");
     assert!(fact("network", "round_trip_us").parse::<f64>().unwrap() > 0.0, "{known}");
 }
@@ -181,13 +201,17 @@ fn a_proxy_that_drops_idle_sessions_takes_no_counter_away() {
 #[test]
 fn a_standby_can_only_read_and_is_one_line() {
     let (dir, desk) = (directory(), Desk::new());
-    let server = server::start("postgres", &start_options(dir.path(), &[("shared_buffers", "16MB")])).unwrap();
+    let server =
+        server::start("postgres", &start_options(dir.path(), &[("shared_buffers", "16MB")]))
+            .unwrap();
     std::fs::write(server.storage_path().join("standby.signal"), "").unwrap();
     // After a crash of one of its processes it recovers, and reads that file.
     let mut session = session(&server.url());
     let pid = column(session.as_mut(), "select pg_backend_pid()").remove(0);
     signal(pid.parse().unwrap(), Signal::KILL);
-    until("it is a standby", || std::fs::read_to_string(server.log_path()).unwrap().contains("read-only connections"));
+    until("it is a standby", || {
+        std::fs::read_to_string(server.log_path()).unwrap().contains("read-only connections")
+    });
     desk.run(&format!("run {} {TINY} --quiet", server.url()))
         .fails(3, &["the server is a standby", "connect to its primary"]);
     assert_eq!(desk.runs().len(), 0);

@@ -1,4 +1,5 @@
-//! One dbdyno at a time works in a database: another one is told who is there, and nothing of the first one's is touched.
+//! One dbdyno at a time works in a database: another one is told who is there, and nothing of the
+//! first one's is touched.
 
 use std::process::Child;
 
@@ -23,9 +24,11 @@ impl Drop for Killed {
     }
 }
 
-/// A run on a kept private server in the middle of its window, stopped: it lives, and all its sessions are idle.
+/// A run on a kept private server in the middle of its window, stopped: it lives, and all its
+/// sessions are idle.
 fn stopped_run(desk: &Desk, server: &Private) -> Killed {
-    let line = "--size 0.01 --workload SRV-QUERY1 --jobs 1 --warmup 0 --duration 100s --keep --quiet";
+    let line =
+        "--size 0.01 --workload SRV-QUERY1 --jobs 1 --warmup 0 --duration 100s --keep --quiet";
     let run = desk.spawn(&format!("run {} {line}", server.engine));
     until("the job runs", || server.a_job_runs(desk));
     signal(run.id(), Signal::STOP);
@@ -41,7 +44,8 @@ fn a_living_dbdyno_that_is_idle_keeps_others_out_and_a_killed_one_does_not() {
         // The same server by its URL, as anybody's existing one.
         let url = server.url(&desk.data());
         let mut session = try_session_of(server.engine, &url).unwrap();
-        let mut rows = |table: &str| column(session.as_mut(), &format!("select count(*) from dbdyno.{table}"));
+        let mut rows =
+            |table: &str| column(session.as_mut(), &format!("select count(*) from dbdyno.{table}"));
         assert_eq!(rows("small"), ["16000"], "{}", server.engine);
         for line in [format!("run {url} {TINY} --quiet"), format!("clean {url}")] {
             desk.run(&line).fails(3, &["another dbdyno is using this database"]);

@@ -9,22 +9,34 @@ const BASE: &str = "run --size 0.01 --workload TP-LOOKUP --jobs 2 --warmup 100ms
 #[test]
 fn each_rate_is_a_test_with_response_times_of_its_own() {
     let desk = Desk::new();
-    let run = desk.run(&format!("{BASE} --rate 300,600 --arrivals uniform --duration 1s --format json")).ok().json();
+    let run = desk
+        .run(&format!("{BASE} --rate 300,600 --arrivals uniform --duration 1s --format json"))
+        .ok()
+        .json();
     let tests = run["tests"].as_array().unwrap();
-    let offered: Vec<f64> = tests.iter().map(|test| test["offered_per_s"].as_f64().unwrap()).collect();
+    let offered: Vec<f64> =
+        tests.iter().map(|test| test["offered_per_s"].as_f64().unwrap()).collect();
     assert_eq!(offered, [300.0, 600.0]);
     for test in tests {
         let [done, due] = ["ops", "due"].map(|name| test[name].as_f64().unwrap());
         assert!(done > 0.0 && done <= due, "{done} of {due}");
-        // Nearly what was offered in the window, whatever the machine: what is late is due all the same.
+        // Nearly what was offered in the window, whatever the machine: what is late is due all the
+        // same.
         let per_s = due / test["elapsed_s"].as_f64().unwrap();
         assert!(per_s < 1.2 * test["offered_per_s"].as_f64().unwrap(), "{test:#}");
         let times = |kind: &str| test[kind]["p50"].as_f64().unwrap();
         assert!(times("response_time_us") >= times("service_time_us") * 0.999, "{test:#}");
-        assert_eq!((&test["params"]["arrivals"], &test["drive"]), (&"uniform".into(), &"client".into()));
+        assert_eq!(
+            (&test["params"]["arrivals"], &test["drive"]),
+            (&"uniform".into(), &"client".into())
+        );
         assert!(test["series"][0]["max_us"].as_f64().unwrap() > 0.0, "{test:#}");
     }
-    assert!(run["own_loop"]["p999_us"].as_f64().is_some_and(|us| us >= 0.0), "{:#}", run["own_loop"]);
+    assert!(
+        run["own_loop"]["p999_us"].as_f64().is_some_and(|us| us >= 0.0),
+        "{:#}",
+        run["own_loop"]
+    );
     let sheet = desk.run("report datasheet").ok().stdout;
     assert!(sheet.contains("Open loop") && sheet.contains("rate=300"), "{sheet}");
     let page = desk.run("report test last:1").ok().stdout;
@@ -38,7 +50,8 @@ fn an_offered_mix_is_that_of_the_closed_loop() {
     let shares = |options: &str| {
         let run = desk.run(&format!("{line} {options}")).ok().json();
         let ops = |part: &Value| part["ops_per_s"].as_f64().unwrap();
-        let parts: Vec<f64> = run["tests"][0]["parts"].as_array().unwrap().iter().map(ops).collect();
+        let parts: Vec<f64> =
+            run["tests"][0]["parts"].as_array().unwrap().iter().map(ops).collect();
         parts.iter().map(|per_s| per_s / parts.iter().sum::<f64>()).collect::<Vec<_>>()
     };
     let (closed, offered) = (shares(""), shares("--drive client --rate 400 --arrivals uniform"));
@@ -64,7 +77,8 @@ fn the_highest_rate_that_keeps_a_promise_is_looked_for() {
     );
     let [kept, broken] = ["kept_per_s", "broken_per_s"].map(|name| promise[name].as_f64());
     assert!(kept.zip(broken).is_none_or(|(kept, broken)| kept < broken), "{promise}");
-    let says = |text: &str| desk.run("report datasheet").ok().stdout.replace('\n', " ").contains(text);
+    let says =
+        |text: &str| desk.run("report datasheet").ok().stdout.replace('\n', " ").contains(text);
     assert!(says("TP-LOOKUP with 2 jobs: p50<10s") || says("trials do not tell"), "{promise}");
 }
 
@@ -72,11 +86,16 @@ fn the_highest_rate_that_keeps_a_promise_is_looked_for() {
 fn a_rate_that_is_not_kept_up_with_is_no_figure() {
     let desk = Desk::new();
     // More than any machine does.
-    let run = desk.run(&format!("{BASE} --rate 500000000 --duration 300ms --format json")).ok().json();
+    let run =
+        desk.run(&format!("{BASE} --rate 500000000 --duration 300ms --format json")).ok().json();
     let test = &run["tests"][0];
-    let codes: Vec<&Value> = test["verdict"]["reasons"].as_array().unwrap().iter().map(|one| &one["code"]).collect();
+    let codes: Vec<&Value> =
+        test["verdict"]["reasons"].as_array().unwrap().iter().map(|one| &one["code"]).collect();
     assert!(codes.contains(&&"overload".into()), "{codes:?}");
-    assert_eq!((&test["verdict"]["status"], &test["kpm"]["value"]), (&"invalid".into(), &Value::Null));
+    assert_eq!(
+        (&test["verdict"]["status"], &test["kpm"]["value"]),
+        (&"invalid".into(), &Value::Null)
+    );
 }
 
 #[test]

@@ -1,5 +1,6 @@
-//! Oracle's texts without a server of Oracle: parsed by a grammar, and the routines, translated, run on PostgreSQL. `make oracle`
-//! installs what these tests need (`scripts/oracle-dependencies.sh`) and runs them.
+//! Oracle's texts without a server of Oracle: parsed by a grammar, and the routines, translated,
+//! run on PostgreSQL. `make oracle` installs what these tests need
+//! (`scripts/oracle-dependencies.sh`) and runs them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -36,16 +37,17 @@ fn the_grammar_accepts_every_text_and_refuses_mutants() {
     let (desk, parser) = (Desk::new(), dbdyno::host::cache_dir().join("plsql-parser"));
     let (statements, script) = (desk.path("statements.jsonl"), parser.join("grammar.mjs"));
     std::fs::copy("tests/oracle/grammar.mjs", &script).unwrap();
-    let lines = texts::all(&catalog())
-        .into_iter()
-        .map(|text| serde_json::json!({"file": text.file, "name": text.name, "text": text.sql}).to_string());
+    let lines = texts::all(&catalog()).into_iter().map(|text| {
+        serde_json::json!({"file": text.file, "name": text.name, "text": text.sql}).to_string()
+    });
     let lines: Vec<String> = lines.collect();
     assert!(lines.len() > 1000, "{} texts", lines.len());
     std::fs::write(&statements, lines.join("\n")).unwrap();
     let mut node = Command::new("node");
     node.arg(&script).arg(&statements).args(std::env::var_os("ORACLE_FILE"));
     let said = node.output().unwrap();
-    let (out, errors) = (String::from_utf8_lossy(&said.stdout), String::from_utf8_lossy(&said.stderr));
+    let (out, errors) =
+        (String::from_utf8_lossy(&said.stdout), String::from_utf8_lossy(&said.stderr));
     println!("{out}");
     assert!(said.status.success(), "{out}{errors}");
 }
@@ -55,18 +57,23 @@ fn the_grammar_accepts_every_text_and_refuses_mutants() {
 fn a_second_parser_accepts_every_text_but_for_what_it_lacks() {
     let desk = Desk::new();
     let all = texts::all(&catalog());
-    let entries = all.iter().map(|text| format!("{}\x1f{}", text.kind(), text.sql.trim_end_matches("-- PL/SQL")));
+    let entries = all
+        .iter()
+        .map(|text| format!("{}\x1f{}", text.kind(), text.sql.trim_end_matches("-- PL/SQL")));
     let file = desk.path("texts");
     std::fs::write(&file, entries.collect::<Vec<_>>().join("\x1e")).unwrap();
     let mut java = Command::new("java");
     java.arg("-cp").arg(dbdyno::host::cache_dir().join("druid/druid-1.2.28.jar"));
     java.arg("tests/oracle/Druid.java").arg(&file);
     let said = finished_group(java, "Druid.java").ok().stdout;
-    let refused: BTreeMap<&str, &str> = said.lines().filter_map(|line| line.split_once('\x1f')).collect();
+    let refused: BTreeMap<&str, &str> =
+        said.lines().filter_map(|line| line.split_once('\x1f')).collect();
     let listed = std::fs::read_to_string("tests/oracle/druid.csv").unwrap();
-    let listed: BTreeSet<&str> = listed.lines().skip(1).filter_map(|line| Some(line.split_once(',')?.0)).collect();
+    let listed: BTreeSet<&str> =
+        listed.lines().skip(1).filter_map(|line| Some(line.split_once(',')?.0)).collect();
     let unlisted = refused.iter().filter(|(text, _)| !listed.contains(*text));
-    let unlisted: Vec<String> = unlisted.map(|(text, why)| format!("refused, not listed: {text}: {why}")).collect();
+    let unlisted: Vec<String> =
+        unlisted.map(|(text, why)| format!("refused, not listed: {text}: {why}")).collect();
     assert!(unlisted.is_empty(), "{}", unlisted.join("\n"));
     let accepted: Vec<&&str> = listed.iter().filter(|text| !refused.contains_key(**text)).collect();
     assert!(accepted.is_empty(), "listed, but accepted: {accepted:?}");
@@ -79,7 +86,9 @@ fn the_exported_scripts_need_no_other_program() {
     let dir = desk.path("pack");
     let ids = "--workload SRV-QUERY25 --workload TP-MIXED1 --workload SRV-QUERY1:org=hash";
     desk.run(&format!("export-sql oracle --size {SIZE_GB} {ids} --output {}", dir.display())).ok();
-    let read = |name: &str| std::fs::read_to_string(dir.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let read = |name: &str| {
+        std::fs::read_to_string(dir.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    };
     let mixed = read("workloads/TP-MIXED1.sql");
     for part in [
         "test TP-MIXED1",
@@ -90,38 +99,58 @@ fn the_exported_scripts_need_no_other_program() {
     ] {
         assert!(mixed.contains(part), "{part}: {mixed}");
     }
-    for script in
-        ["create.sql", "load.sql", "drop.sql", "workloads/SRV-QUERY25.sql", "workloads/SRV-QUERY1.org-hash.sql"]
-    {
+    for script in [
+        "create.sql",
+        "load.sql",
+        "drop.sql",
+        "workloads/SRV-QUERY25.sql",
+        "workloads/SRV-QUERY1.org-hash.sql",
+    ] {
         let text = read(script);
-        assert!(!text.contains("{{") && text.trim_end().ends_with("exit success"), "{script}: {text}");
+        assert!(
+            !text.contains("{{") && text.trim_end().ends_with("exit success"),
+            "{script}: {text}"
+        );
         assert!(!text.to_lowercase().contains("password"), "{script}");
     }
     let rows = RowFunction { table_rows: table_rows("small", SIZE_GB), seed: 42 };
-    assert!(read("verify.sql").contains(&Checksum::of_table(rows, 2).to_string()), "{}", read("verify.sql"));
+    assert!(
+        read("verify.sql").contains(&Checksum::of_table(rows, 2).to_string()),
+        "{}",
+        read("verify.sql")
+    );
     assert!(!dir.join("run.sh").exists() && read("README.md").contains("TP-MIXED1"));
     dropped_is_what_was_created(&dir);
 }
 
-/// Every table, cluster and procedure that a script creates goes with `drop.sql` or with the script itself; and no line is longer
-/// than SQL*Plus reads.
+/// Every table, cluster and procedure that a script creates goes with `drop.sql` or with the script
+/// itself; and no line is longer than SQL*Plus reads.
 fn dropped_is_what_was_created(dir: &Path) {
     let objects = |text: &str, verbs: &[&str]| -> BTreeSet<String> {
         let text = text.to_lowercase();
         let kinds = ["table", "cluster", "procedure", "function"];
-        let verbs = verbs.iter().flat_map(|verb| kinds.iter().map(move |kind| format!("{verb} {kind} ")));
-        let names = verbs.flat_map(|verb| text.split(&verb).skip(1).map(str::to_string).collect::<Vec<_>>());
+        let verbs =
+            verbs.iter().flat_map(|verb| kinds.iter().map(move |kind| format!("{verb} {kind} ")));
+        let names = verbs
+            .flat_map(|verb| text.split(&verb).skip(1).map(str::to_string).collect::<Vec<_>>());
         names
-            .map(|rest| rest.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).next().unwrap().to_string())
+            .map(|rest| {
+                rest.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+                    .next()
+                    .unwrap()
+                    .to_string()
+            })
             .collect()
     };
     let dropped = std::fs::read_to_string(dir.join("drop.sql")).unwrap();
     // Everything with these beginnings is looked for in the catalogue.
     assert!(dropped.contains("'^dbdyno_(w|state)_'"), "{dropped}");
     let gone = objects(&dropped, &["drop"]);
-    let scripts = std::fs::read_dir(dir.join("workloads")).unwrap().chain(std::fs::read_dir(dir).unwrap());
-    for path in
-        scripts.map(|entry| entry.unwrap().path()).filter(|path| path.extension().is_some_and(|end| end == "sql"))
+    let scripts =
+        std::fs::read_dir(dir.join("workloads")).unwrap().chain(std::fs::read_dir(dir).unwrap());
+    for path in scripts
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|end| end == "sql"))
     {
         let text = std::fs::read_to_string(&path).unwrap();
         assert!(text.lines().all(|line| line.len() < 2_400), "{}", path.display());
@@ -144,16 +173,23 @@ fn a_spool_of_sqlplus_becomes_a_run_with_verdicts_and_reports() {
     let desk = Desk::new();
     desk.run(&format!("runs import {SPOOL}")).ok();
     let run = desk.run("runs show last --format json").ok().json();
-    assert_eq!((run["engine"].as_str(), run["kind"].as_str()), (Some(texts::ENGINE), Some("scripts")));
+    assert_eq!(
+        (run["engine"].as_str(), run["kind"].as_str()),
+        (Some(texts::ENGINE), Some("scripts"))
+    );
     let figures = |run: &serde_json::Value| -> Vec<(String, f64)> {
         let tests = run["tests"].as_array().unwrap().iter();
-        tests.map(|test| (test["workload"].to_string(), test["kpm"]["value"].as_f64().unwrap())).collect()
+        tests
+            .map(|test| (test["workload"].to_string(), test["kpm"]["value"].as_f64().unwrap()))
+            .collect()
     };
     let found = figures(&run);
     assert_eq!(found.len(), 3);
     for test in run["tests"].as_array().unwrap() {
         let verdict = &test["verdict"];
-        let has = |code: &str| verdict["reasons"].as_array().unwrap().iter().any(|reason| reason["code"] == code);
+        let has = |code: &str| {
+            verdict["reasons"].as_array().unwrap().iter().any(|reason| reason["code"] == code)
+        };
         assert_eq!(verdict["status"], "conditional", "{verdict:#}");
         assert!(has("scripts") && has("unconfirmed-engine") && !has("crosscheck"), "{verdict:#}");
     }
@@ -165,7 +201,9 @@ fn a_spool_of_sqlplus_becomes_a_run_with_verdicts_and_reports() {
         };
         let made = desk.run(&format!("report {report} {runs} --format json"));
         assert!(
-            made.code == Some(0) || made.stderr.contains("sweep") || made.stderr.contains("measured together"),
+            made.code == Some(0)
+                || made.stderr.contains("sweep")
+                || made.stderr.contains("measured together"),
             "{report}: {}",
             made.stderr
         );
@@ -190,7 +228,11 @@ fn a_damaged_spool_is_one_line_that_says_where() {
     for (name, damaged, words) in [
         ("cut", text[..middle].to_string(), "is cut"),
         ("wrapped", text.lines().map(wrapped).collect(), "wrapped"),
-        ("stopped", text.replacen("begin blocks", &format!("{echo}begin blocks"), 1), "the client reports 'ORA-00942"),
+        (
+            "stopped",
+            text.replacen("begin blocks", &format!("{echo}begin blocks"), 1),
+            "the client reports 'ORA-00942",
+        ),
         ("two", format!("{text}{}", text.replace("pack 5d", "pack 6d")), "the spools of two packs"),
         ("comma", text.replacen("total_s 11.", "total_s 11,", 1), "a decimal point, no comma"),
     ] {
@@ -205,9 +247,14 @@ fn a_damaged_spool_is_one_line_that_says_where() {
 #[ignore = "needs ora2pg and orafce: make oracle"]
 fn routines_translated_from_oracle_do_what_those_of_postgres_do() {
     let (desk, lease, catalog) = (Desk::new(), Lease::new("postgres", None, &[]), catalog());
-    desk.run(&format!("load {} --size {SIZE_GB} --quiet --workload TP-LIGHT --workload SRV-QUERY1", lease.url)).ok();
+    desk.run(&format!(
+        "load {} --size {SIZE_GB} --quiet --workload TP-LIGHT --workload SRV-QUERY1",
+        lease.url
+    ))
+    .ok();
     let mut session = translator(&lease);
-    let workloads: Vec<&Workload> = catalog.workloads().filter(|workload| workload.parts.is_empty()).collect();
+    let workloads: Vec<&Workload> =
+        catalog.workloads().filter(|workload| workload.parts.is_empty()).collect();
     let pairs: Vec<(&Workload, Option<Pair>)> =
         workloads.iter().map(|workload| (*workload, Pair::of(&catalog, workload))).collect();
     create_translated(session.as_mut(), &desk, &pairs);
@@ -223,7 +270,8 @@ fn routines_translated_from_oracle_do_what_those_of_postgres_do() {
         };
         let (native, translated) = pair.run(session.as_mut());
         if !alike(&native, &translated) {
-            different.push(format!("{}: {native:?} natively, {translated:?} translated", workload.id));
+            different
+                .push(format!("{}: {native:?} natively, {translated:?} translated", workload.id));
         }
         let in_mode = mode.run(workload, &pair.oracle);
         let (is_run, lacks) = in_mode.as_ref().map_or_else(|what| ("", *what), |_| ("yes", ""));
@@ -231,7 +279,8 @@ fn routines_translated_from_oracle_do_what_those_of_postgres_do() {
         if let Ok(done) = in_mode
             && !alike(&native, &done)
         {
-            different.push(format!("{}: {native:?} on PostgreSQL, {done:?} in MariaDB", workload.id));
+            different
+                .push(format!("{}: {native:?} on PostgreSQL, {done:?} in MariaDB", workload.id));
         }
     }
     assert!(different.is_empty(), "{}", different.join("\n"));
@@ -254,7 +303,8 @@ fn the_translated_harness_is_timed_against_the_barest_loop() {
         let pairs = [(workload, Pair::of(&catalog, workload))];
         create_translated(session.as_mut(), &desk, &pairs);
         let oracle = &pairs[0].1.as_ref().unwrap().oracle;
-        let routine = oracle.setup_sql().into_iter().find(|sql| sql.contains(routine_name(oracle))).unwrap();
+        let routine =
+            oracle.setup_sql().into_iter().find(|sql| sql.contains(routine_name(oracle))).unwrap();
         let bare = translate(&desk, &barest(&routine).replace("-- PL/SQL", "/\n\n"), "procedure");
         let at = bare.find("CREATE OR REPLACE").unwrap();
         session.execute(bare[at..].trim().trim_end_matches(';')).unwrap();
@@ -265,7 +315,13 @@ fn the_translated_harness_is_timed_against_the_barest_loop() {
         );
         let bare = format!("call dbdyno_w_bare({TIMED_OPS}, {SEED}, null, null)");
         let processor_s = |session: &mut dyn Session| {
-            let pid: i32 = session.query("select pg_backend_pid()", &[]).unwrap().scalar().unwrap().parse().unwrap();
+            let pid: i32 = session
+                .query("select pg_backend_pid()", &[])
+                .unwrap()
+                .scalar()
+                .unwrap()
+                .parse()
+                .unwrap();
             let stat = procfs::process::Process::new(pid).unwrap().stat().unwrap();
             (stat.utime + stat.stime) as f64 / procfs::ticks_per_second() as f64
         };
@@ -305,28 +361,40 @@ fn rows_and_checksums_by_oracles_text_are_those_of_the_row_function() {
     let set = catalog.dataset("dbdyno").unwrap();
     let definition = Definition::parse(&set.toml, &set.toml_path).unwrap();
     let capabilities = texts::capabilities();
-    let recipe = Recipe { engine: texts::ENGINE, capabilities, definition: &definition, blocks: &set.blocks };
+    let recipe = Recipe {
+        engine: texts::ENGINE,
+        capabilities,
+        definition: &definition,
+        blocks: &set.blocks,
+    };
     session.execute("create schema dbdyno").unwrap();
     for size_gb in [0.01, 0.5, 4.0] {
         let rows = RowFunction { table_rows: table_rows("big", size_gb), seed: 42 };
         let table = Table::new(&recipe, &TableRef::new("big"), rows);
         let mut values = table.values(&recipe);
-        values.extend([("lo", "1"), ("hi", "10000")].map(|(name, value)| (name.to_string(), value.to_string())));
+        values.extend(
+            [("lo", "1"), ("hi", "10000")]
+                .map(|(name, value)| (name.to_string(), value.to_string())),
+        );
         let text = |name: &str| format!("{};\n", recipe.sql(name, &values).unwrap().unwrap());
         session.execute("drop table if exists dbdyno.big").unwrap();
         let made = translate(&desk, &text("row-select"), "query");
-        let names = "id, key25, key125, key320, region, booked_on, amount, quantity, status, code, filler";
+        let names =
+            "id, key25, key125, key320, region, booked_on, amount, quantity, status, code, filler";
         let made = made.trim().trim_end_matches(';').to_string();
         session.execute(&format!("create table dbdyno.big ({names}) as {made}")).unwrap();
-        let sums =
-            session.query(translate(&desk, &text("checksum"), "query").trim().trim_end_matches(';'), &[]).unwrap();
+        let sums = session
+            .query(translate(&desk, &text("checksum"), "query").trim().trim_end_matches(';'), &[])
+            .unwrap();
         assert_eq!(whole(&sums), Ok(Checksum::of(rows, 1..10_001)), "{size_gb} GB");
     }
 }
 
 /// The checksum of a result whose sums may be written with decimals (`16000.00`).
 fn whole(sums: &Rows) -> Result<Checksum, String> {
-    let cut = |cell: &Option<String>| cell.as_ref().map(|text| text.split('.').next().unwrap_or_default().to_string());
+    let cut = |cell: &Option<String>| {
+        cell.as_ref().map(|text| text.split('.').next().unwrap_or_default().to_string())
+    };
     let rows = sums.rows.iter().map(|row| row.iter().map(cut).collect()).collect();
     Checksum::from_rows(&Rows { columns: sums.columns.clone(), rows })
 }
@@ -375,11 +443,15 @@ impl Pair {
         // A plain COMMIT does in PostgreSQL what it does in LGWR-LAT.
         let id = if workload.id == "LGWR-PLAIN" { "LGWR-LAT" } else { &workload.id };
         let of = |engine: &str, capabilities, id: &str, drive| {
-            texts::parts_on(engine, capabilities, catalog, &format!("{id}{with}"), drive, SIZE_GB).pop()
+            texts::parts_on(engine, capabilities, catalog, &format!("{id}{with}"), drive, SIZE_GB)
+                .pop()
         };
         let drive = if workload.bulk { Drive::Client } else { Drive::Database };
         let native = of("postgres", postgres.capabilities(), id, drive)?;
-        Some(Pair { native, oracle: of(texts::ENGINE, texts::capabilities(), &workload.id, Drive::Database)? })
+        Some(Pair {
+            native,
+            oracle: of(texts::ENGINE, texts::capabilities(), &workload.id, Drive::Database)?,
+        })
     }
 
     /// What both do, one after the other, on the same tables.
@@ -398,7 +470,8 @@ impl Pair {
         };
         let translated = called(session, &translated_call(&self.oracle), "p_");
         if let JobCode::Bulk { table, .. } = &self.native.code {
-            let sql = format!("select count(*), count(distinct id), min(length(filler)) from {table}");
+            let sql =
+                format!("select count(*), count(distinct id), min(length(filler)) from {table}");
             let rows = (u64::from(OPS) * BATCH).to_string();
             let found = session.query(&sql, &[]).unwrap().rows.remove(0);
             assert_eq!(found, [Some(rows.clone()), Some(rows), Some("180".into())]);
@@ -421,7 +494,8 @@ fn checked(session: &mut dyn Session, routine: &str) {
 /// What the ops of a bulk load are, which PostgreSQL has no routine for.
 fn loaded() -> Done {
     let seed = (0..OPS).fold(u64::from(SEED), |seed, _| seed * 48_271 % 2_147_483_647);
-    [u64::from(OPS), u64::from(OPS) * BATCH, u64::from(OPS), seed, 0].map(|number| number.to_string())
+    [u64::from(OPS), u64::from(OPS) * BATCH, u64::from(OPS), seed, 0]
+        .map(|number| number.to_string())
 }
 
 fn native_call(part: &PartPlan) -> String {
@@ -437,7 +511,11 @@ fn native_call(part: &PartPlan) -> String {
 }
 
 fn translated_call(part: &PartPlan) -> String {
-    format!("call {}(1, 1, 1000000000000, {OPS}, 1, {SEED}{})", routine_name(part), ", null".repeat(8))
+    format!(
+        "call {}(1, 1, 1000000000000, {OPS}, 1, {SEED}{})",
+        routine_name(part),
+        ", null".repeat(8)
+    )
 }
 
 fn routine_name(part: &PartPlan) -> &str {
@@ -452,12 +530,18 @@ fn called(session: &mut dyn Session, call: &str, prefix: &str) -> Done {
         .map(|name| rows.get(0, &format!("{prefix}{name}")).unwrap_or("null").to_string())
 }
 
-/// Creates the translated routines and functions, whose names and types PostgreSQL's checker finds right.
+/// Creates the translated routines and functions, whose names and types PostgreSQL's checker finds
+/// right.
 fn create_translated(session: &mut dyn Session, desk: &Desk, pairs: &[(&Workload, Option<Pair>)]) {
-    let created = pairs.iter().filter_map(|(_, pair)| pair.as_ref()).flat_map(|pair| pair.oracle.setup_sql());
+    let created =
+        pairs.iter().filter_map(|(_, pair)| pair.as_ref()).flat_map(|pair| pair.oracle.setup_sql());
     let (mut functions, mut procedures) = (Vec::new(), Vec::new());
     for sql in created {
-        let kind = if sql.starts_with("create or replace function") { &mut functions } else { &mut procedures };
+        let kind = if sql.starts_with("create or replace function") {
+            &mut functions
+        } else {
+            &mut procedures
+        };
         if sql.starts_with("create or replace") && !kind.contains(&sql) {
             kind.push(sql);
         }
@@ -478,7 +562,10 @@ fn create_translated(session: &mut dyn Session, desk: &Desk, pairs: &[(&Workload
 fn alike(native: &Done, translated: &Done) -> bool {
     let number = |text: &String| text.parse::<f64>().unwrap_or(f64::NAN);
     let close = |a: f64, b: f64| a == b || (a - b).abs() <= 1e-8 * a.abs().max(b.abs());
-    native.iter().zip(translated).all(|(native, translated)| close(number(native), number(translated)))
+    native
+        .iter()
+        .zip(translated)
+        .all(|(native, translated)| close(number(native), number(translated)))
 }
 
 /// The table in the repository says what was found.
@@ -486,5 +573,9 @@ fn kept(table: &str) {
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         std::fs::write(EXECUTED, table).unwrap();
     }
-    assert_eq!(std::fs::read_to_string(EXECUTED).unwrap(), table, "UPDATE_GOLDEN=1 rewrites {EXECUTED}");
+    assert_eq!(
+        std::fs::read_to_string(EXECUTED).unwrap(),
+        table,
+        "UPDATE_GOLDEN=1 rewrites {EXECUTED}"
+    );
 }

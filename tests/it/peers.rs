@@ -12,9 +12,13 @@ use crate::support::{PRIVATE, column, directory, ended, processes, try_session, 
 fn peers() -> PathBuf {
     let mut build = Command::new(env!("CARGO"));
     build.args(["build", "--quiet", "--example", "peers"]).current_dir(env!("CARGO_MANIFEST_DIR"));
-    // What cargo tells of the package whose tests run: build scripts of others would run again for it, and once more after us.
+    // What cargo tells of the package whose tests run: build scripts of others would run again for
+    // it, and once more after us.
     for (name, _) in std::env::vars_os() {
-        if ["CARGO_PKG_", "CARGO_MANIFEST_", "OUT_DIR"].iter().any(|of| name.to_string_lossy().starts_with(of)) {
+        if ["CARGO_PKG_", "CARGO_MANIFEST_", "OUT_DIR"]
+            .iter()
+            .any(|of| name.to_string_lossy().starts_with(of))
+        {
             build.env_remove(name);
         }
     }
@@ -29,12 +33,16 @@ fn ctrl_c_leaves_no_server_behind() {
     let name = dir.path().display().to_string();
     let mut peers = Command::new(peers());
     // Minutes of it, as if nobody interrupted it.
-    peers.args(["harness", "--pairs", "1", "--seconds", "600", "--data-dir", &name]).process_group(0);
+    peers
+        .args(["harness", "--pairs", "1", "--seconds", "600", "--data-dir", &name])
+        .process_group(0);
     let peers = peers.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let url = PRIVATE[0].url(&dir.path().join(format!("dbdyno-peers-{}", peers.id())));
     let busy = "select count(*) from pg_stat_activity where state = 'active' and query like '%w_srv_query1%' \
         and pid <> pg_backend_pid() and now() - query_start > interval '100 ms'";
-    until("a job runs", || try_session(&url).is_some_and(|mut session| column(session.as_mut(), busy) == ["1"]));
+    until("a job runs", || {
+        try_session(&url).is_some_and(|mut session| column(session.as_mut(), busy) == ["1"])
+    });
     // As the terminal does it: to the whole group.
     rustix::process::kill_process_group(Pid::from_child(&peers), Signal::INT).unwrap();
     let done = ended(peers, "peers");

@@ -1,5 +1,5 @@
-//! PostgreSQL of the distribution, the newest one and one whose counters lag behind: the same counters from different views, the
-//! same verdicts.
+//! PostgreSQL of the distribution, the newest one and one whose counters lag behind: the same
+//! counters from different views, the same verdicts.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,8 @@ use serde_json::Value;
 
 use crate::leftovers::Directory;
 use crate::support::{
-    Desk, assert_run_schema, directory, newest_postgres, postgres_with_collector, servers, session, start_options,
+    Desk, assert_run_schema, directory, newest_postgres, postgres_with_collector, servers, session,
+    start_options,
 };
 
 /// Programs of servers to try; none = the distribution's.
@@ -22,7 +23,8 @@ fn versions() -> Vec<Option<PathBuf>> {
 /// A server of these programs with everything timed.
 fn start(server_bin: Option<&Path>) -> (PrivateServer, Directory) {
     let dir = directory();
-    let settings = [("shared_buffers", "16MB"), ("track_io_timing", "on"), ("track_wal_io_timing", "on")];
+    let settings =
+        [("shared_buffers", "16MB"), ("track_io_timing", "on"), ("track_wal_io_timing", "on")];
     let server_bin = server_bin.map(Path::to_path_buf);
     let options = StartOptions { server_bin, ..start_options(dir.path(), &settings) };
     (server::start("postgres", &options).unwrap(), dir)
@@ -37,11 +39,13 @@ fn counters(session: &mut dyn Session, version: &str) -> Vec<(String, String, Op
         if !block.name.starts_with("counters.") {
             continue;
         }
-        let rows =
-            session.query(&block.text, &[]).unwrap_or_else(|error| panic!("{} on {version:?}: {error}", block.name));
+        let rows = session
+            .query(&block.text, &[])
+            .unwrap_or_else(|error| panic!("{} on {version:?}: {error}", block.name));
         assert_eq!(rows.rows.len(), 1, "{}", block.name);
         let named = rows.columns.iter().zip(&rows.rows[0]);
-        counters.extend(named.map(|(name, value)| (block.name.clone(), name.clone(), value.clone())));
+        counters
+            .extend(named.map(|(name, value)| (block.name.clone(), name.clone(), value.clone())));
     }
     counters
 }
@@ -74,18 +78,30 @@ fn every_counter_block_runs_on_every_version_and_gives_documented_counters() {
         let version = server.version().to_string();
         let counters = counters(session.as_mut(), &version);
         for (block, name, value) in &counters {
-            assert!(documented.contains(name), "{version}: {block} gives {name}, which docs/counters.md does not name");
+            assert!(
+                documented.contains(name),
+                "{version}: {block} gives {name}, which docs/counters.md does not name"
+            );
             if name == "replication_lag_s" {
                 assert_eq!(*value, None, "{version}: of standbys only");
                 continue;
             }
             let number = value.as_deref().map(str::parse::<f64>);
-            assert!(matches!(number, Some(Ok(number)) if number >= 0.0), "{version}: {block}.{name} = {value:?}");
+            assert!(
+                matches!(number, Some(Ok(number)) if number >= 0.0),
+                "{version}: {block}.{name} = {value:?}"
+            );
         }
         let names: BTreeSet<_> = counters.into_iter().map(|(_, name, _)| name).collect();
-        for name in
-            ["commits", "logical_reads", "physical_reads", "blocks_written", "checkpoints", "wal_bytes", "wal_syncs"]
-        {
+        for name in [
+            "commits",
+            "logical_reads",
+            "physical_reads",
+            "blocks_written",
+            "checkpoints",
+            "wal_bytes",
+            "wal_syncs",
+        ] {
             assert!(names.contains(name), "{version}: no {name} in {names:?}");
         }
         drop(session);
@@ -99,7 +115,8 @@ fn every_settings_block_runs_on_every_version() {
         let (server, _dir) = start(server_bin.as_deref());
         let mut session = session(&server.url());
         let catalog = Catalog::embedded().unwrap();
-        let version: Vec<u32> = server.version().split('.').map(|part| part.parse().unwrap()).collect();
+        let version: Vec<u32> =
+            server.version().split('.').map(|part| part.parse().unwrap()).collect();
         let blocks = catalog.probes("postgres", &version);
         let lacks = |name: &str, session: &mut dyn Session| {
             let missing = blocks.iter().find(|block| block.name == format!("{name}.missing"));
@@ -109,7 +126,9 @@ fn every_settings_block_runs_on_every_version() {
             if lacks(&block.name, session.as_mut()) {
                 continue;
             }
-            let rows = session.query(&block.text, &[]).unwrap_or_else(|error| panic!("{}: {error}", block.name));
+            let rows = session
+                .query(&block.text, &[])
+                .unwrap_or_else(|error| panic!("{}: {error}", block.name));
             // A server alone has nothing to say of standbys.
             let says = block.name.starts_with("settings.") && block.name != "settings.cluster";
             assert!(!says || !rows.rows.is_empty(), "{}", block.name);
@@ -120,8 +139,16 @@ fn every_settings_block_runs_on_every_version() {
 }
 
 /// One workload of each group, at two jobs in a window that is long enough for the cross-checks.
-const ONE_OF_EACH_GROUP: [&str; 8] =
-    ["CPU-DOUBLE", "SRV-QUERY25", "STO-RANDOM", "LGWR-LAT", "DBWR-THR", "DL-BUFFER", "DA-AGGREGATE", "TP-MEDIUM"];
+const ONE_OF_EACH_GROUP: [&str; 8] = [
+    "CPU-DOUBLE",
+    "SRV-QUERY25",
+    "STO-RANDOM",
+    "LGWR-LAT",
+    "DBWR-THR",
+    "DL-BUFFER",
+    "DA-AGGREGATE",
+    "TP-MEDIUM",
+];
 
 #[test]
 fn a_workload_of_each_group_agrees_with_the_counters_of_other_versions() {
@@ -132,7 +159,8 @@ fn a_workload_of_each_group_agrees_with_the_counters_of_other_versions() {
 
 fn agree_with_the_counters(bin: &Path) {
     let desk = Desk::new();
-    let workloads: String = ONE_OF_EACH_GROUP.iter().map(|id| format!(" --workload {id}")).collect();
+    let workloads: String =
+        ONE_OF_EACH_GROUP.iter().map(|id| format!(" --workload {id}")).collect();
     let line = format!(
         "run postgres --server-bin {} --size 0.1 --jobs 2 --warmup 100ms --duration 500ms --format json",
         bin.display()
@@ -144,12 +172,23 @@ fn agree_with_the_counters(bin: &Path) {
     for test in tests {
         let reasons: Vec<&Value> = test["verdict"]["reasons"].as_array().unwrap().iter().collect();
         let wrong = |code: &str| reasons.iter().any(|reason| reason["code"] == code);
-        assert!(!wrong("crosscheck") && !wrong("failed") && !wrong("errors"), "{}: {reasons:?}", test["workload"]);
-        let contract = reasons.iter().any(|reason| reason["code"] == "contract" && reason["status"] == "invalid");
+        assert!(
+            !wrong("crosscheck") && !wrong("failed") && !wrong("errors"),
+            "{}: {reasons:?}",
+            test["workload"]
+        );
+        let contract = reasons
+            .iter()
+            .any(|reason| reason["code"] == "contract" && reason["status"] == "invalid");
         let io = &test["profiles"]["io"];
         let writes = |row: &Value| row["values"]["writes"].as_f64().unwrap_or(0.0);
-        let written: f64 = io["rows"].as_array().unwrap_or_else(|| panic!("{io:#}")).iter().map(writes).sum();
-        assert!(io["missing"].is_null() && (written > 0.0 || test["commits"] == 0), "{}: {io:#}", test["workload"]);
+        let written: f64 =
+            io["rows"].as_array().unwrap_or_else(|| panic!("{io:#}")).iter().map(writes).sum();
+        assert!(
+            io["missing"].is_null() && (written > 0.0 || test["commits"] == 0),
+            "{}: {io:#}",
+            test["workload"]
+        );
         // Whether the big table fits the caches of this machine is not the version's doing.
         assert!(!contract || test["workload"] == "STO-RANDOM", "{}: {reasons:?}", test["workload"]);
     }
@@ -162,13 +201,20 @@ fn what_is_fetched_is_not_fetched_again_and_what_is_missing_is_said() {
     let mut fetch = desk.command("server fetch postgres --format json");
     fetch.env("XDG_CACHE_HOME", &cache);
     let done = crate::support::finished(fetch, "server fetch").ok().json();
-    assert_eq!((done["was_there"].as_bool(), done["engine"].as_str()), (Some(true), Some("postgres")));
+    assert_eq!(
+        (done["was_there"].as_bool(), done["engine"].as_str()),
+        (Some(true), Some("postgres"))
+    );
     let empty = desk.path("cache");
     let mut fetch = desk.command("server fetch postgres");
     fetch.env("PATH", "/nonexistent").env("XDG_CACHE_HOME", &empty);
     crate::support::finished(fetch, "fetch without Maven")
         .fails(3, &["mvn cannot be run", "install the package maven"]);
-    desk.run("server fetch postgres --version 18/..").fails(2, &["--version: '18/..' is not a valid version"]);
+    desk.run("server fetch postgres --version 18/..")
+        .fails(2, &["--version: '18/..' is not a valid version"]);
     desk.run("server fetch sqlite").fails(2, &["this engine has no private server"]);
-    assert!(std::fs::read_dir(empty.join("dbdyno")).map_or(0, Iterator::count) == 0, "a failed fetch leaves nothing");
+    assert!(
+        std::fs::read_dir(empty.join("dbdyno")).map_or(0, Iterator::count) == 0,
+        "a failed fetch leaves nothing"
+    );
 }

@@ -5,11 +5,13 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use dbdyno::engine::{
-    self, Access, AfterError, ConnectTo, Database, EngineError, ErrorClass, JobOrder, Pacer, RowLoad, Slice,
-    SliceReport,
+    self, Access, AfterError, ConnectTo, Database, EngineError, ErrorClass, JobOrder, Pacer,
+    RowLoad, Slice, SliceReport,
 };
 use dbdyno::model::rows::RowFunction;
-use dbdyno::model::{Bind, BoundStatement, Branch, Commit, Counters, Expr, Facts, JobCode, Tally, Target};
+use dbdyno::model::{
+    Bind, BoundStatement, Branch, Commit, Counters, Expr, Facts, JobCode, Tally, Target,
+};
 use dbdyno::server::{self, PrivateServer, StartOptions};
 use secrecy::SecretString;
 
@@ -40,8 +42,8 @@ struct Kind {
     database: &'static str,
     /// Processes that a server has at least.
     processes: usize,
-    /// Makes the user ann, with a password; gives it the privileges, as the advice says; a change after which the password
-    /// is of no use any more.
+    /// Makes the user ann, with a password; gives it the privileges, as the advice says; a change
+    /// after which the password is of no use any more.
     ann: [&'static str; 3],
     /// Ends it at once.
     kill: rustix::process::Signal,
@@ -113,10 +115,20 @@ fn refused(kind: &Kind, data_dir: &Path, port: Option<u16>) -> dbdyno::error::Er
     server::start(kind.engine, &options(kind, data_dir, port)).err().unwrap()
 }
 
-fn open(url: &str, password: Option<SecretString>, access: Access) -> Result<Box<dyn Database>, EngineError> {
+fn open(
+    url: &str,
+    password: Option<SecretString>,
+    access: Access,
+) -> Result<Box<dyn Database>, EngineError> {
     let engine = url.split_once("://").unwrap().0;
     let target = Target::Existing { engine: engine.into(), url: url.into() };
-    let to = ConnectTo { target, file: None, url: Some(url.into()), password, settings: BTreeMap::new() };
+    let to = ConnectTo {
+        target,
+        file: None,
+        url: Some(url.into()),
+        password,
+        settings: BTreeMap::new(),
+    };
     engine::find(engine).unwrap().open(&to, access)
 }
 
@@ -132,7 +144,14 @@ struct TestPacer<F: FnMut(u32)> {
 
 impl<F: FnMut(u32)> TestPacer<F> {
     fn new(slices: u32, before: F) -> Self {
-        TestPacer { slices, given: 0, before, tally: Tally::default(), samples: 0, errors: Vec::new() }
+        TestPacer {
+            slices,
+            given: 0,
+            before,
+            tally: Tally::default(),
+            samples: 0,
+            errors: Vec::new(),
+        }
     }
 }
 
@@ -157,13 +176,18 @@ impl<F: FnMut(u32)> Pacer for TestPacer<F> {
 }
 
 fn branch(sql: &str, commit: Commit) -> JobCode {
-    let statement = BoundStatement { name: "step".into(), sql: sql.into(), binds: vec!["key".into()] };
+    let statement =
+        BoundStatement { name: "step".into(), sql: sql.into(), binds: vec!["key".into()] };
     let branches = vec![Branch { upto: 100.0, commit, statements: vec![statement], times: 1 }];
     let binds = BTreeMap::from([("key".to_owned(), Bind::Random(Expr("8000".into())))]);
     JobCode::Client { branches, binds, shared_read: false }
 }
 
-fn run<F: FnMut(u32)>(database: &dyn Database, code: &JobCode, pacer: &mut TestPacer<F>) -> Result<(), EngineError> {
+fn run<F: FnMut(u32)>(
+    database: &dyn Database,
+    code: &JobCode,
+    pacer: &mut TestPacer<F>,
+) -> Result<(), EngineError> {
     let facts = Facts::new();
     database.run_job(
         &JobOrder {
@@ -197,7 +221,9 @@ fn loads_and_runs_both_drives_and_leaves_nothing() {
         check_load(&*database);
         check_client_drive(&kind, &*database);
         check_routine(&kind, &*database);
-        assert!(database.server_pids().contains(&pid) && database.server_pids().len() >= kind.processes);
+        assert!(
+            database.server_pids().contains(&pid) && database.server_pids().len() >= kind.processes
+        );
         assert_eq!(database.storage_path().as_deref(), Some(server.storage_path()));
         server.stop_and_remove().unwrap();
         assert!(!is_alive(pid));
@@ -206,11 +232,13 @@ fn loads_and_runs_both_drives_and_leaves_nothing() {
 }
 
 fn check_load(database: &dyn Database) {
-    let cancelled = RowLoad { table: "dbdyno.t", rows: ROWS, ids: 1..20_001, note: None, in_database: None };
+    let cancelled =
+        RowLoad { table: "dbdyno.t", rows: ROWS, ids: 1..20_001, note: None, in_database: None };
     let error = database.load_rows(&cancelled, &mut |_| false).unwrap_err();
     assert_eq!(error.class, ErrorClass::Cancelled);
     let mut sent = 0;
-    let load = RowLoad { table: "dbdyno.t", rows: ROWS, ids: 1..8001, note: None, in_database: None };
+    let load =
+        RowLoad { table: "dbdyno.t", rows: ROWS, ids: 1..8001, note: None, in_database: None };
     database
         .load_rows(&load, &mut |rows| {
             sent = rows;
@@ -233,10 +261,13 @@ fn check_load(database: &dyn Database) {
         expected.booked_on_iso(&mut iso);
         expected.code(&mut code);
         expected.filler(&mut filler);
-        let numbers = [expected.id, expected.key25, expected.key125, expected.key320, expected.region];
+        let numbers =
+            [expected.id, expected.key25, expected.key125, expected.key320, expected.region];
         let mut texts: Vec<String> = numbers.iter().map(i64::to_string).collect();
         texts.push(iso.clone());
-        texts.extend([expected.amount_cents, expected.quantity, expected.status].iter().map(i64::to_string));
+        texts.extend(
+            [expected.amount_cents, expected.quantity, expected.status].iter().map(i64::to_string),
+        );
         texts.extend([code.clone(), filler.clone(), "exact".into()]);
         assert_eq!(row.iter().flatten().cloned().collect::<Vec<_>>(), texts);
     }
@@ -259,7 +290,9 @@ fn check_client_drive(kind: &Kind, database: &dyn Database) {
     let mut pacer = TestPacer::new(1, |_| ());
     run(database, &branch(kind.fails, Commit::None), &mut pacer).unwrap();
     assert_eq!(pacer.tally.ops, 100);
-    assert!(pacer.errors.len() > 20 && pacer.errors.iter().all(|class| *class == ErrorClass::Statement));
+    assert!(
+        pacer.errors.len() > 20 && pacer.errors.iter().all(|class| *class == ErrorClass::Statement)
+    );
 }
 
 fn check_routine(kind: &Kind, database: &dyn Database) {
@@ -267,7 +300,13 @@ fn check_routine(kind: &Kind, database: &dyn Database) {
     database.session().unwrap().execute(create).unwrap();
     let binds = vec!["max_ops".into(), "seed".into()];
     let call = BoundStatement { name: "call".into(), sql: call.into(), binds };
-    let routine = dbdyno::model::Routine { name: "dbdyno.f".into(), create: vec![], call, per_op: false, drop: vec![] };
+    let routine = dbdyno::model::Routine {
+        name: "dbdyno.f".into(),
+        create: vec![],
+        call,
+        per_op: false,
+        drop: vec![],
+    };
     let mut pacer = TestPacer::new(2, |_| ());
     run(database, &JobCode::Routine(routine), &mut pacer).unwrap();
     assert_eq!((pacer.tally.ops, pacer.tally.rows, pacer.samples), (200, 400, 4));
@@ -280,24 +319,31 @@ fn a_server_killed_in_the_middle_is_a_lost_connection() {
         let dir = directory();
         let server = started(&kind, dir.path(), None);
         let database = open(&server.url(), None, Access::Provision).unwrap();
-        let pid = rustix::process::Pid::from_raw(i32::try_from(server.pid().unwrap()).unwrap()).unwrap();
+        let pid =
+            rustix::process::Pid::from_raw(i32::try_from(server.pid().unwrap()).unwrap()).unwrap();
         let kill = |slice| {
             if slice == 2 {
                 rustix::process::kill_process(pid, kind.kill).unwrap();
             }
         };
         let mut pacer = TestPacer::new(1_000_000, kill);
-        let error = run(&*database, &branch(&format!("select {}", kind.mark), Commit::None), &mut pacer).unwrap_err();
+        let error =
+            run(&*database, &branch(&format!("select {}", kind.mark), Commit::None), &mut pacer)
+                .unwrap_err();
         assert_eq!(error.class, ErrorClass::Lost, "{error}");
         assert!(pacer.tally.ops >= 100);
-        assert!(matches!(database.session().err().unwrap().class, ErrorClass::Unreachable | ErrorClass::Lost));
+        assert!(matches!(
+            database.session().err().unwrap().class,
+            ErrorClass::Unreachable | ErrorClass::Lost
+        ));
         server.stop_and_remove().unwrap();
     }
 }
 
 #[test]
 fn passwords_and_privileges_are_checked_before_anything_is_created() {
-    const OURS: &str = "select count(*) from information_schema.schemata where schema_name = 'dbdyno'";
+    const OURS: &str =
+        "select count(*) from information_schema.schemata where schema_name = 'dbdyno'";
     for kind in KINDS {
         let (dir, port, [create, grant, spoil]) = (directory(), free_port(), kind.ann);
         let server = started(&kind, dir.path(), Some(port));
@@ -310,7 +356,10 @@ fn passwords_and_privileges_are_checked_before_anything_is_created() {
         let error = open(&url, Some("wr0ng".into()), Access::Provision).err().unwrap();
         assert_eq!(error.class, ErrorClass::Denied);
         assert!(!format!("{error:?}").contains("wr0ng"));
-        assert_eq!(open(&url, None, Access::Provision).err().unwrap().class, ErrorClass::NoPassword);
+        assert_eq!(
+            open(&url, None, Access::Provision).err().unwrap().class,
+            ErrorClass::NoPassword
+        );
         let error = open(&url, right(), Access::Provision).err().unwrap();
         assert_eq!(error.class, ErrorClass::Privilege);
         assert!(error.advice.as_ref().unwrap().contains(grant), "{error:?}");
@@ -337,7 +386,12 @@ fn no_session_of_ours_ends_because_it_is_idle() {
         options.settings.insert(setting.into(), "60000".into());
         let server = server::start(kind.engine, &options).unwrap();
         let database = open(&server.url(), None, Access::Inspect).unwrap();
-        assert_eq!(database.session().unwrap().query(shown, &[]).unwrap().scalar(), Some(value), "{}", kind.engine);
+        assert_eq!(
+            database.session().unwrap().query(shown, &[]).unwrap().scalar(),
+            Some(value),
+            "{}",
+            kind.engine
+        );
         server.stop_and_remove().unwrap();
     }
 }
@@ -349,7 +403,10 @@ fn a_port_in_use_is_said_before_anything_starts() {
         let port = listener.local_addr().unwrap().port();
         let dir = directory();
         let error = refused(&kind, dir.path(), Some(port));
-        assert!(error.to_string().starts_with(&format!("--port {port}: the port cannot be used")), "{error}");
+        assert!(
+            error.to_string().starts_with(&format!("--port {port}: the port cannot be used")),
+            "{error}"
+        );
     }
 }
 
@@ -362,7 +419,10 @@ fn a_directory_that_the_servers_user_cannot_enter_is_named() {
         let dir = directory();
         std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o700)).unwrap();
         let error = refused(&kind, dir.path(), None);
-        assert!(error.to_string().contains("cannot enter") && error.advice.contains("/var/tmp"), "{error}");
+        assert!(
+            error.to_string().contains("cannot enter") && error.advice.contains("/var/tmp"),
+            "{error}"
+        );
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
     }
 }
@@ -423,7 +483,8 @@ fn the_servers_user_can_write_nothing_that_we_trust() {
         };
         assert_eq!(uid_and_mode(&home), (0, 0o711), "{}", kind.engine);
         for entry in std::fs::read_dir(&home).unwrap().flatten() {
-            let ((uid, mode), theirs) = (uid_and_mode(&entry.path()), entry.file_type().unwrap().is_dir());
+            let ((uid, mode), theirs) =
+                (uid_and_mode(&entry.path()), entry.file_type().unwrap().is_dir());
             assert_eq!((uid != 0, mode & 0o022), (theirs, 0), "{:?}", entry.path());
             assert!(!theirs || mode == 0o700, "{:?}", entry.path());
         }
@@ -448,7 +509,11 @@ fn a_marker_that_names_somebody_elses_directory_and_a_home_of_another_user_are_l
     std::fs::create_dir(&precious).unwrap();
     let marker = home.join("dbdyno.json");
     let text = std::fs::read_to_string(&marker).unwrap();
-    for elsewhere in [precious.as_path(), Path::new("/tmp/dbdyno-0123456789abcdef/.."), Path::new("/tmp/dbdyno-1")] {
+    for elsewhere in [
+        precious.as_path(),
+        Path::new("/tmp/dbdyno-0123456789abcdef/.."),
+        Path::new("/tmp/dbdyno-1"),
+    ] {
         let socket_dir = format!("\"socket_dir\": \"{}\"", elsewhere.display());
         std::fs::write(&marker, text.replace("\"socket_dir\": null", &socket_dir)).unwrap();
         let error = server::remove(kind.engine, dir.path()).unwrap_err();

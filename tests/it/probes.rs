@@ -17,8 +17,12 @@ impl Neighbours {
     fn at_work() -> Neighbours {
         let script = "while kill -0 $0; do i=0; while [ $i -lt 10000 ]; do i=$((i+1)); done; done";
         let own = std::process::id().to_string();
-        let start = |_| Command::new("sh").args(["-c", script, &own]).stderr(Stdio::null()).spawn().unwrap();
-        let neighbours = Neighbours((0..std::thread::available_parallelism().unwrap().get()).map(start).collect());
+        let start = |_| {
+            Command::new("sh").args(["-c", script, &own]).stderr(Stdio::null()).spawn().unwrap()
+        };
+        let neighbours = Neighbours(
+            (0..std::thread::available_parallelism().unwrap().get()).map(start).collect(),
+        );
         let works = |child: &Child| cpu_s(child.id()).is_some_and(|s| s > 0.05);
         until("the neighbours work", || neighbours.0.iter().all(works));
         neighbours
@@ -33,10 +37,12 @@ impl Drop for Neighbours {
     }
 }
 
-/// The reasons that lowered a verdict when the test ended; its repetitions are compared after the run.
+/// The reasons that lowered a verdict when the test ended; its repetitions are compared after the
+/// run.
 fn codes(test: &Value) -> Vec<String> {
     let reasons = test["verdict"]["reasons"].as_array().unwrap().iter();
-    let against = reasons.filter(|reason| reason["status"] != "valid" && reason["code"] != "repetitions");
+    let against =
+        reasons.filter(|reason| reason["status"] != "valid" && reason["code"] != "repetitions");
     against.map(|reason| reason["code"].as_str().unwrap().to_string()).collect()
 }
 
@@ -53,7 +59,9 @@ fn a_busy_neighbour_lowers_the_verdict_whether_the_database_is_a_server_or_withi
         let tests = &desk.run(&line).ok().json()["tests"];
         let test = &tests[0];
         let against = codes(test);
-        let disturbed = against.iter().all(|code| ["steal", "foreign-load", "platform-unsteady"].contains(&&**code));
+        let disturbed = against
+            .iter()
+            .all(|code| ["steal", "foreign-load", "platform-unsteady"].contains(&&**code));
         assert_eq!(tests.as_array().unwrap().len(), 1 + usize::from(disturbed), "{against:?}");
         called_slow.push(against.contains(&"platform-unsteady".to_string()));
         assert_ne!(test["verdict"]["status"], "valid");
@@ -69,11 +77,12 @@ fn a_busy_neighbour_lowers_the_verdict_whether_the_database_is_a_server_or_withi
 
 #[test]
 fn the_time_of_a_servers_processes_that_ended_stays_its_own() {
-    let script =
-        "for n in 1 2 3; do sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done'; echo $n; done; read end";
+    let script = "for n in 1 2 3; do sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done'; echo $n; done; read end";
     let mut server = Command::new("sh");
-    let mut server = server.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let mut probes = ProbeSet::host(&ProbeContext { server_pids: &[server.id()], ..ProbeContext::default() });
+    let mut server =
+        server.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut probes =
+        ProbeSet::host(&ProbeContext { server_pids: &[server.id()], ..ProbeContext::default() });
     let mut used = move || probes.read().counters.get("server_cpu_s").unwrap();
     let mut before = used();
     for line in BufReader::new(server.stdout.take().unwrap()).lines().take(3) {
@@ -91,7 +100,11 @@ fn the_time_of_a_servers_processes_that_ended_stays_its_own() {
 #[test]
 fn the_host_is_read_and_cpu_time_moves() {
     let pid = [std::process::id()];
-    let context = ProbeContext { storage: Some(Path::new(".")), server_pids: &pid, ..ProbeContext::default() };
+    let context = ProbeContext {
+        storage: Some(Path::new(".")),
+        server_pids: &pid,
+        ..ProbeContext::default()
+    };
     let mut probes = ProbeSet::host(&context);
     let begin = probes.read();
     assert!(begin.failed.is_empty(), "{:?}", begin.failed);
@@ -108,8 +121,12 @@ fn the_host_is_read_and_cpu_time_moves() {
 #[test]
 fn the_disclosure_has_its_sections() {
     let disclosure = host::disclosure(Some(Path::new(".")));
-    for (section, key) in [("hardware", "threads"), ("os", "kernel"), ("storage", "file_system"), ("dbdyno", "version")]
-    {
+    for (section, key) in [
+        ("hardware", "threads"),
+        ("os", "kernel"),
+        ("storage", "file_system"),
+        ("dbdyno", "version"),
+    ] {
         assert!(disclosure.get(section, key).is_some(), "{section}.{key}");
     }
 }
@@ -117,7 +134,11 @@ fn the_disclosure_has_its_sections() {
 /// The causes of noise that `check` names for a target.
 pub fn noises(target: &str) -> Vec<String> {
     let found = Desk::new().run(&format!("check {target} --noise --size 0.01")).ok().stdout;
-    found.lines().filter_map(|line| line.strip_prefix("noise ")).map(|line| line.trim().to_string()).collect()
+    found
+        .lines()
+        .filter_map(|line| line.strip_prefix("noise "))
+        .map(|line| line.trim().to_string())
+        .collect()
 }
 
 #[test]
@@ -126,6 +147,8 @@ fn causes_of_noise_are_named_with_what_to_do() {
     // Tests beside this one may use more for a while.
     until("the neighbours are named first", || {
         let found = noises("sqlite");
-        found[0].starts_with("other programs use ") && found[0].contains("sh") && found[0].contains("; stop them")
+        found[0].starts_with("other programs use ")
+            && found[0].contains("sh")
+            && found[0].contains("; stop them")
     });
 }

@@ -1,4 +1,5 @@
-//! The scalability law of every published ramp is the least-squares fit that an independent optimiser finds.
+//! The scalability law of every published ramp is the least-squares fit that an independent
+//! optimiser finds.
 
 use dbdyno::analysis::scaling::{Scaling, ramps};
 use dbdyno::catalog::Catalog;
@@ -26,7 +27,8 @@ fn reference() -> Vec<Reference> {
 
 fn imported() -> Vec<ImportedRun> {
     let text = std::fs::read_to_string(RESULTS).unwrap();
-    published(Text { place: RESULTS, text: &text }, None, &Catalog::embedded().unwrap(), "").unwrap()
+    published(Text { place: RESULTS, text: &text }, None, &Catalog::embedded().unwrap(), "")
+        .unwrap()
 }
 
 /// What the law is fitted to.
@@ -36,9 +38,16 @@ fn points(scaling: &Scaling<'_>) -> Vec<(f64, f64)> {
 }
 
 /// What the law of a ramp differs in; none = nothing but rounding.
-fn difference(scaling: &Scaling<'_>, points: &[(f64, f64)], expected: &Reference) -> Option<String> {
-    let Some(law) = scaling.fit.as_ref().map(|fit| fit.law) else { return Some("has no law".into()) };
-    let squares: f64 = points.iter().map(|(jobs, value)| (value - law.throughput(*jobs)).powi(2)).sum();
+fn difference(
+    scaling: &Scaling<'_>,
+    points: &[(f64, f64)],
+    expected: &Reference,
+) -> Option<String> {
+    let Some(law) = scaling.fit.as_ref().map(|fit| fit.law) else {
+        return Some("has no law".into());
+    };
+    let squares: f64 =
+        points.iter().map(|(jobs, value)| (value - law.throughput(*jobs)).powi(2)).sum();
     let close = |got: f64, expected: f64, part: f64| (got - expected).abs() <= part * expected;
     let same = close(squares, expected.squares, 1e-6)
         && close(law.gamma, expected.gamma, 1e-4)
@@ -54,17 +63,27 @@ fn every_published_ramp_has_the_law_of_an_independent_optimiser() {
     let mut wrong = Vec::new();
     let tests = |run: &ImportedRun| run.tests.iter().cloned().map(Test::from).collect::<Vec<_>>();
     let runs: Vec<_> = runs.iter().map(|run| (&run.run, tests(run))).collect();
-    for (run, ramp) in runs.iter().flat_map(|(run, tests)| ramps(tests).into_iter().map(move |ramp| (run, ramp))) {
-        let Some(scaling) = ramp.scaling().filter(|scaling| points(scaling).len() >= 4) else { continue };
+    for (run, ramp) in
+        runs.iter().flat_map(|(run, tests)| ramps(tests).into_iter().map(move |ramp| (run, ramp)))
+    {
+        let Some(scaling) = ramp.scaling().filter(|scaling| points(scaling).len() >= 4) else {
+            continue;
+        };
         let points = points(&scaling);
-        let printed: Vec<String> = points.iter().map(|(jobs, value)| format!("{jobs}:{value}")).collect();
-        let (ramp, printed) = (format!("{} {}", run.name.as_deref().unwrap_or(""), ramp.label), printed.join(" "));
-        let Some(at) = reference.iter().position(|known| known.ramp == ramp && known.points == printed) else {
+        let printed: Vec<String> =
+            points.iter().map(|(jobs, value)| format!("{jobs}:{value}")).collect();
+        let (ramp, printed) =
+            (format!("{} {}", run.name.as_deref().unwrap_or(""), ramp.label), printed.join(" "));
+        let Some(at) =
+            reference.iter().position(|known| known.ramp == ramp && known.points == printed)
+        else {
             wrong.push(format!("{ramp},{printed} is not in the reference"));
             continue;
         };
         let expected = reference.swap_remove(at);
-        wrong.extend(difference(&scaling, &points, &expected).map(|what| format!("{expected:?} {what}")));
+        wrong.extend(
+            difference(&scaling, &points, &expected).map(|what| format!("{expected:?} {what}")),
+        );
     }
     wrong.extend(reference.iter().map(|left| format!("{left:?} is not among the ramps")));
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));

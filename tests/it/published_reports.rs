@@ -15,11 +15,16 @@ fn platform(name: &str) -> Input {
 fn datasheet(input: &Input) -> Value {
     let report = REPORTS.iter().find(|report| report.name() == "datasheet").unwrap();
     let json = FORMATS.iter().find(|format| format.name() == "json").unwrap();
-    serde_json::from_str(&reports::rendered(*json, &report.build(input), Options::default())).unwrap()
+    serde_json::from_str(&reports::rendered(*json, &report.build(input), Options::default()))
+        .unwrap()
 }
 
 fn kpms(datasheet: &Value) -> &Value {
-    let tables = datasheet["sections"].as_array().unwrap().iter().flat_map(|section| section["tables"].as_array());
+    let tables = datasheet["sections"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|section| section["tables"].as_array());
     tables.flatten().find(|table| table["name"] == "kpm").unwrap()
 }
 
@@ -48,7 +53,12 @@ fn a_datasheet_of_a_publication_says_what_is_known_of_how_it_was_made() {
     let text = FORMATS.iter().find(|format| format.name() == "text").unwrap();
     let report = REPORTS.iter().find(|report| report.name() == "datasheet").unwrap();
     let page = reports::rendered(*text, &report.build(&platform("ibm-e870")), Options::plain(100));
-    assert!(!page.contains("not ended") && !page.contains("seed 0") && !page.contains("data set unknown"), "{page}");
+    assert!(
+        !page.contains("not ended")
+            && !page.contains("seed 0")
+            && !page.contains("data set unknown"),
+        "{page}"
+    );
 }
 
 #[test]
@@ -68,9 +78,16 @@ fn what_a_publication_does_not_print_is_said_so_and_nothing_else() {
     let text = FORMATS.iter().find(|format| format.name() == "text").unwrap();
     for name in ["datasheet", "kpm"] {
         let report = REPORTS.iter().find(|report| report.name() == name).unwrap();
-        let page = reports::rendered(*text, &report.build(&platform("ibm-e870")), Options::plain(400));
+        let page =
+            reports::rendered(*text, &report.build(&platform("ibm-e870")), Options::plain(400));
         assert!(page.contains("the source does not print it"), "{page}");
-        for ours in ["op was completed", "too few", "no test at one job", "not known here", "measured at one number"] {
+        for ours in [
+            "op was completed",
+            "too few",
+            "no test at one job",
+            "not known here",
+            "measured at one number",
+        ] {
             assert!(!page.contains(ours), "{name} says '{ours}' of a publication:\n{page}");
         }
     }
@@ -96,7 +113,10 @@ fn printed_figures_have_the_digits_of_the_source() {
 fn a_test_without_an_op_says_so() {
     let mut test = fixture::tests().remove(0);
     (test.window.ops, test.kpm_value) = (0, None);
-    let input = Input { runs: vec![RunTests { run: fixture::run(), tests: vec![test.into()] }], ..reports::input() };
+    let input = Input {
+        runs: vec![RunTests { run: fixture::run(), tests: vec![test.into()] }],
+        ..reports::input()
+    };
     let report = REPORTS.iter().find(|report| report.name() == "kpm").unwrap();
     let text = FORMATS.iter().find(|format| format.name() == "text").unwrap();
     let page = reports::rendered(*text, &report.build(&input), Options::plain(200));

@@ -1,5 +1,6 @@
-//! Servers that are elsewhere, or stand behind something: who tells of their host, what a user with few rights can have, what is
-//! refused. `0.0.0.0` leads to this machine, but is not an address of its own loop: such a server counts as elsewhere.
+//! Servers that are elsewhere, or stand behind something: who tells of their host, what a user with
+//! few rights can have, what is refused. `0.0.0.0` leads to this machine, but is not an address of
+//! its own loop: such a server counts as elsewhere.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -23,7 +24,11 @@ pub struct Helper(Child);
 impl Helper {
     fn start(mut command: Command) -> Helper {
         command.stdin(Stdio::null()).stderr(Stdio::null());
-        Helper(command.spawn().unwrap_or_else(|error| panic!("{command:?} (scripts/test-dependencies.sh): {error}")))
+        Helper(
+            command.spawn().unwrap_or_else(|error| {
+                panic!("{command:?} (scripts/test-dependencies.sh): {error}")
+            }),
+        )
     }
 
     pub fn node_exporter(address: &str, port: u16) -> Helper {
@@ -61,16 +66,25 @@ pub fn with_password(desk: &Desk, line: &str) -> Done {
 
 /// The only test of a run, and who has told of the host.
 fn measured(desk: &Desk, target: &str) -> (Value, Option<String>) {
-    let run = with_password(desk, &format!("run {target} {TINY} --quiet --format json")).ok().json();
+    let run =
+        with_password(desk, &format!("run {target} {TINY} --quiet --format json")).ok().json();
     let test = run["tests"][0].clone();
     assert_eq!(mistakes(&test), Vec::<&Value>::new());
     let told_by = run["disclosure"]["hardware"]["told_by"].as_str().map(String::from);
     if told_by.is_some() {
         let here = host::disclosure(None);
-        let network = |fact: &str| run["disclosure"]["network"][fact].as_str().unwrap().parse::<f64>().unwrap();
+        let network = |fact: &str| {
+            run["disclosure"]["network"][fact].as_str().unwrap().parse::<f64>().unwrap()
+        };
         assert!(network("round_trip_us") > 0.0, "{}", run["disclosure"]["network"]);
-        for (section, fact) in [("hardware", "threads"), ("hardware", "memory_mb"), ("os", "kernel")] {
-            assert_eq!(run["disclosure"][section][fact].as_str(), here.get(section, fact), "{fact} by {told_by:?}");
+        for (section, fact) in
+            [("hardware", "threads"), ("hardware", "memory_mb"), ("os", "kernel")]
+        {
+            assert_eq!(
+                run["disclosure"][section][fact].as_str(),
+                here.get(section, fact),
+                "{fact} by {told_by:?}"
+            );
         }
     }
     (test, told_by)
@@ -86,12 +100,20 @@ fn whoever_knows_the_host_of_a_server_tells_its_figures() {
     assert!(told_by.is_none() && !is_known(&test, "cpu_busy_pct"), "{told_by:?} {test}");
     let check = || with_password(&desk, &format!("check {elsewhere} {FEW}")).ok().stdout;
     let lacks = check();
-    for statement in ["grant pg_monitor to hosted", "grant pg_read_server_files to hosted; grant execute on function"] {
-        assert!(lacks.lines().any(|line| line.starts_with("lacks") && line.contains(statement)), "{lacks}");
+    for statement in [
+        "grant pg_monitor to hosted",
+        "grant pg_read_server_files to hosted; grant execute on function",
+    ] {
+        assert!(
+            lacks.lines().any(|line| line.starts_with("lacks") && line.contains(statement)),
+            "{lacks}"
+        );
     }
     let mut admin = server.admin("hosted");
     admin.execute("grant pg_read_server_files, pg_monitor to hosted").unwrap();
-    admin.execute("grant execute on function pg_read_file(text, bigint, bigint, boolean) to hosted").unwrap();
+    admin
+        .execute("grant execute on function pg_read_file(text, bigint, bigint, boolean) to hosted")
+        .unwrap();
     assert!(!check().contains("figures of its host"), "{}", check());
     let (test, told_by) = measured(&desk, &elsewhere);
     assert_eq!(told_by.as_deref(), Some("the server"));
@@ -108,8 +130,9 @@ fn an_exporter_on_the_host_of_a_server_tells_its_figures() {
     let (desk, server) = (Desk::new(), Server::shared());
     server.create_user("exported", SECRET, true);
     let (exporter, probe) = (free_port(), free_port());
-    let url =
-        |port: u16, path: &str| format!("{} --host-metrics http://127.0.0.1:{port}{path}", server.url("exported"));
+    let url = |port: u16, path: &str| {
+        format!("{} --host-metrics http://127.0.0.1:{port}{path}", server.url("exported"))
+    };
     {
         let _started = Helper::node_exporter("127.0.0.1", exporter);
         let (test, told_by) = measured(&desk, &url(exporter, ""));
@@ -126,10 +149,12 @@ fn an_exporter_on_the_host_of_a_server_tells_its_figures() {
     run(&url(probe, "/other")).fails(3, &["--host-metrics", "404"]);
     run(&url(exporter, "")).fails(3, &["--host-metrics", "does not answer", "node_exporter"]);
     desk.run(&format!("run {} {TINY} --quiet", url(probe, ""))).fails(3, &["password"]);
-    desk.run(&format!("run sqlite {TINY} --host-metrics http://db1:9100")).fails(2, &["runs on this host"]);
+    desk.run(&format!("run sqlite {TINY} --host-metrics http://db1:9100"))
+        .fails(2, &["runs on this host"]);
     desk.run(&format!("run sqlite {TINY} --host-metrics db1:9100"))
         .fails(2, &["node_exporter", "http://db1:9100/metrics"]);
-    desk.run("probe --listen 0.0.0.0:9101").fails(2, &["can be reached from the network", "DBDYNO_TOKEN"]);
+    desk.run("probe --listen 0.0.0.0:9101")
+        .fails(2, &["can be reached from the network", "DBDYNO_TOKEN"]);
 }
 
 /// A pgbouncer in transaction mode before a server's database of a user.
@@ -156,8 +181,7 @@ fn pooler(dir: &Directory, server: &Server, user: &str, more: &str) -> (Helper, 
 fn a_pooler_is_refused_in_one_line_whether_it_passes_settings_on_or_drops_them() {
     let (desk, server, dir) = (Desk::new(), Server::shared(), directory());
     server.create_user("pooled", SECRET, true);
-    let drops =
-        "ignore_startup_parameters = statement_timeout, idle_in_transaction_session_timeout, jit, extra_float_digits";
+    let drops = "ignore_startup_parameters = statement_timeout, idle_in_transaction_session_timeout, jit, extra_float_digits";
     for more in ["", drops] {
         let (_pgbouncer, port) = pooler(&dir, server, "pooled", more);
         let url = format!("postgres://pooled@127.0.0.1:{port}/pooled");
@@ -185,7 +209,8 @@ fn a_user_of_mariadb_with_a_schema_alone_measures_and_is_told_what_it_lacks() {
     existing.create_user("alone", "all");
     let (test, _) = measured(&desk, &existing.url("alone"));
     assert!(test["ops"].as_u64() > Some(0), "{test}");
-    let check = |desk: &Desk, url: &str| with_password(desk, &format!("check {url} {FEW}")).ok().stdout;
+    let check =
+        |desk: &Desk, url: &str| with_password(desk, &format!("check {url} {FEW}")).ok().stdout;
     let lacks = check(&desk, &existing.url("alone"));
     assert!(lacks.contains("grant process on *.* to 'alone'@'127.0.0.1'"), "{lacks}");
     existing.admin.execute("grant process on *.* to 'alone'@'127.0.0.1'").unwrap();
@@ -199,10 +224,16 @@ fn message(kind: u8, body: &[u8]) -> Vec<u8> {
 
 #[test]
 fn a_foreign_server_that_speaks_the_protocol_is_one_line() {
-    let greeting = [message(b'R', &[0; 4]), message(b'S', b"server_version\x0013.0.0\0"), message(b'Z', b"I")].concat();
-    let refusal =
-        [message(b'E', b"SERROR\0C42883\0Munknown function: pg_is_in_recovery()\0\0"), message(b'Z', b"I")].concat();
-    let answers: &'static [&'static [u8]] = Box::leak(Box::new([&*greeting.leak(), &*refusal.leak()]));
+    let greeting =
+        [message(b'R', &[0; 4]), message(b'S', b"server_version\x0013.0.0\0"), message(b'Z', b"I")]
+            .concat();
+    let refusal = [
+        message(b'E', b"SERROR\0C42883\0Munknown function: pg_is_in_recovery()\0\0"),
+        message(b'Z', b"I"),
+    ]
+    .concat();
+    let answers: &'static [&'static [u8]] =
+        Box::leak(Box::new([&*greeting.leak(), &*refusal.leak()]));
     let (port, heard) = stub(answers, true);
     let desk = Desk::new();
     let line = format!("run postgres://me@127.0.0.1:{port}/app?sslmode=disable {TINY} --quiet");

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use dbdyno::catalog::{Catalog, Form, Group};
 use dbdyno::report::document::Code;
 use dbdyno::report::{
-    Color, Document, FORMATS, Format, Input, Options, REPORTS, Report, RunTests, Statements, Subject, run_json,
+    Color, Document, FORMATS, Format, Input, Options, REPORTS, Report, RunTests, Statements,
+    Subject, run_json,
 };
 
 use serde_json::json;
@@ -36,7 +37,8 @@ pub fn rendered(format: &dyn Format, document: &Document, options: Options) -> S
     format.render(document, options).unwrap().into_text().unwrap()
 }
 
-/// Compares with `tests/golden/<name>`; on a difference writes `<name>.got` beside it. UPDATE_GOLDEN=1 rewrites.
+/// Compares with `tests/golden/<name>`; on a difference writes `<name>.got` beside it.
+/// UPDATE_GOLDEN=1 rewrites.
 pub fn golden(name: &str, actual: &str) -> Result<(), String> {
     let path = root().join("tests/golden").join(name);
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
@@ -84,8 +86,14 @@ fn small_catalog() -> Input {
         drive: "client".into(),
         sql,
     };
-    let code = Code { caption: "each op".into(), text: "select count(*) from mine where region < 7".into() };
-    let statements = vec![statements("sqlite", Ok(vec![code])), statements("other", Err("it has no regions".into()))];
+    let code = Code {
+        caption: "each op".into(),
+        text: "select count(*) from mine where region < 7".into(),
+    };
+    let statements = vec![
+        statements("sqlite", Ok(vec![code])),
+        statements("other", Err("it has no regions".into())),
+    ];
     Input { catalog, statements, ..Input::default() }
 }
 
@@ -98,9 +106,9 @@ fn has_golden(report: &dyn Report, format: &dyn Format) -> bool {
 /// A page without the parts that are the same in every page.
 pub fn without_assets(page: &str) -> String {
     let assets = ["assets/report.js", "assets/report.css", "src/report/format/html/symbols.svg"];
-    assets
-        .iter()
-        .fold(page.to_string(), |page, name| page.replace(&fs::read_to_string(root().join(name)).unwrap(), name))
+    assets.iter().fold(page.to_string(), |page, name| {
+        page.replace(&fs::read_to_string(root().join(name)).unwrap(), name)
+    })
 }
 
 #[test]
@@ -126,7 +134,8 @@ fn text_keeps_to_its_width() {
     let text = FORMATS.iter().find(|format| format.name() == "text").unwrap();
     for report in REPORTS {
         for width in [80, 100, 120, 200] {
-            let text = rendered(*text, &report.build(&input_for(report.subject())), Options::plain(width));
+            let text =
+                rendered(*text, &report.build(&input_for(report.subject())), Options::plain(width));
             let too_long = text.lines().find(|line| line.chars().count() > width);
             assert_eq!(too_long, None, "{} at {width}", report.name());
         }
@@ -148,11 +157,14 @@ fn color_changes_nothing_but_color() {
 
 #[test]
 fn a_run_without_tests_or_without_runs_has_a_report() {
-    let bare = Input { runs: vec![RunTests { run: fixture::run(), tests: vec![] }], ..Input::default() };
+    let bare =
+        Input { runs: vec![RunTests { run: fixture::run(), tests: vec![] }], ..Input::default() };
     for input in [bare, Input::default()] {
         for report in REPORTS {
             for format in FORMATS.iter().filter(|format| format.is_text()) {
-                assert!(!rendered(*format, &report.build(&input), Options::default()).contains("NaN"));
+                assert!(
+                    !rendered(*format, &report.build(&input), Options::default()).contains("NaN")
+                );
             }
         }
     }
@@ -162,18 +174,24 @@ fn a_run_without_tests_or_without_runs_has_a_report() {
 fn rows_have_as_many_cells_as_the_table_has_columns() {
     for report in REPORTS {
         let json = FORMATS.iter().find(|format| format.name() == "json").unwrap();
-        let document = rendered(*json, &report.build(&input_for(report.subject())), Options::default());
+        let document =
+            rendered(*json, &report.build(&input_for(report.subject())), Options::default());
         let document: serde_json::Value = serde_json::from_str(&document).unwrap();
         if STUDIES.contains(&report.name()) {
             assert!(document["studies"].is_array(), "{document:#}");
             continue;
         }
-        let tables =
-            document["sections"].as_array().unwrap().iter().flat_map(|section| section["tables"].as_array().unwrap());
+        let tables = document["sections"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .flat_map(|section| section["tables"].as_array().unwrap());
         for table in tables {
             let columns = table["columns"].as_array().unwrap().len();
             let rows = table["rows"].as_array().unwrap();
-            assert!(!rows.is_empty() && rows.iter().all(|row| row.as_array().unwrap().len() == columns));
+            assert!(
+                !rows.is_empty() && rows.iter().all(|row| row.as_array().unwrap().len() == columns)
+            );
         }
     }
 }
@@ -183,7 +201,8 @@ fn the_document_of_a_run_is_valid_against_its_schema() {
     let schema = fs::read_to_string(root().join("docs/schema/run.schema.json")).unwrap();
     let validator = jsonschema::validator_for(&serde_json::from_str(&schema).unwrap()).unwrap();
     let document = run_json::document(&fixture::run(), &fixture::as_tests(fixture::tests()));
-    let errors: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
+    let errors: Vec<String> =
+        validator.iter_errors(&document).map(|error| error.to_string()).collect();
     assert!(errors.is_empty(), "{errors:?}");
     let mut wrong = document.clone();
     wrong["tests"][0]["throughput"] = "fast".into();

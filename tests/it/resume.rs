@@ -1,4 +1,5 @@
-//! Loads that are killed: the next one goes on where they were, on every kind of target, and the rows are right.
+//! Loads that are killed: the next one goes on where they were, on every kind of target, and the
+//! rows are right.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -23,24 +24,34 @@ fn noted_at(url: &str) -> i64 {
 fn noted_in(file: &Path) -> i64 {
     let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
     let db = rusqlite::Connection::open_with_flags(file, flags).ok();
-    db.and_then(|db| db.query_row(&CHUNKS.replace("dbdyno.", ""), [], |row| row.get(0)).ok()).unwrap_or(0)
+    db.and_then(|db| db.query_row(&CHUNKS.replace("dbdyno.", ""), [], |row| row.get(0)).ok())
+        .unwrap_or(0)
 }
 
 /// Rows that are noted as in, in the MariaDB server whose socket is in this directory.
 fn noted_in_mariadb(directory: &Path) -> i64 {
-    let files = std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());
-    let Some(socket) = files.into_iter().find(|path| path.extension().is_some_and(|end| end == "sock")) else {
+    let files =
+        std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());
+    let Some(socket) =
+        files.into_iter().find(|path| path.extension().is_some_and(|end| end == "sock"))
+    else {
         return 0;
     };
-    let url = format!("mariadb://dbdyno@/?socket={}&auth=none", socket.display().to_string().replace('/', "%2F"));
+    let url = format!(
+        "mariadb://dbdyno@/?socket={}&auth=none",
+        socket.display().to_string().replace('/', "%2F")
+    );
     let target = Target::Existing { engine: "mariadb".into(), url: url.clone() };
-    let to = ConnectTo { target, file: None, url: Some(url), password: None, settings: BTreeMap::new() };
-    let database = engine::find("mariadb").and_then(|engine| engine.open(&to, Access::Inspect).ok());
+    let to =
+        ConnectTo { target, file: None, url: Some(url), password: None, settings: BTreeMap::new() };
+    let database =
+        engine::find("mariadb").and_then(|engine| engine.open(&to, Access::Inspect).ok());
     let rows = database.and_then(|database| database.session().ok()?.query(CHUNKS, &[]).ok());
     rows.and_then(|rows| rows.scalar()?.parse().ok()).unwrap_or(0)
 }
 
-/// Kills a load of `target` by a signal when a third of the rows are in; then loads again and checks everything.
+/// Kills a load of `target` by a signal when a third of the rows are in; then loads again and
+/// checks everything.
 fn kill_and_go_on(desk: &Desk, target: &str, noted: &dyn Fn() -> i64) {
     let mut load = desk.spawn(&format!("load {target} {ARGS}"));
     until("a third of the rows are in", || {
@@ -60,7 +71,8 @@ fn kill_and_go_on(desk: &Desk, target: &str, noted: &dyn Fn() -> i64) {
 #[track_caller]
 fn assert_went_on(stderr: &str) {
     let line = stderr.lines().find(|line| line.contains("resumes at"));
-    let percent = line.and_then(|line| line.split(" at ").nth(1)?.split(' ').next()?.parse::<u64>().ok());
+    let percent =
+        line.and_then(|line| line.split(" at ").nth(1)?.split(' ').next()?.parse::<u64>().ok());
     assert!(percent.is_some_and(|percent| (33..=100).contains(&percent)), "{stderr}");
     assert!(stderr.contains("rows in") && stderr.contains("verified"), "{stderr}");
 }
@@ -103,8 +115,8 @@ fn a_load_that_loses_its_server_says_that_rows_stay_and_goes_on() {
     let line = format!("load {url} --quiet {ARGS}");
     let load = desk.spawn(&line);
     until("a third of the rows are in", || noted_at(&url) > 110_000);
-    // A process of the server itself, which is there however far the load is: the server drops all connections, recovers and
-    // serves again.
+    // A process of the server itself, which is there however far the load is: the server drops all
+    // connections, recovers and serves again.
     let checkpointer = "select pid from pg_stat_activity where backend_type = 'checkpointer'";
     let pid = column(server.admin("postgres").as_mut(), checkpointer)[0].parse().unwrap();
     signal(pid, Signal::KILL);

@@ -1,4 +1,5 @@
-//! The runner on the null engine, whose ops cost and fail as told: gate, window, counts, errors, interrupts, phases.
+//! The runner on the null engine, whose ops cost and fail as told: gate, window, counts, errors,
+//! interrupts, phases.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -6,17 +7,19 @@ use std::time::{Duration, Instant};
 
 use dbdyno::analysis::{self, JudgeContext, unsteady};
 use dbdyno::engine::{
-    self, Access, AfterError, ConnectTo, Database, EngineError, ErrorClass, JobOrder, Pacer, RowLoad, Rows, Session,
-    Slice, SliceReport, Version,
+    self, Access, AfterError, ConnectTo, Database, EngineError, ErrorClass, JobOrder, Pacer,
+    RowLoad, Rows, Session, Slice, SliceReport, Version,
 };
 use dbdyno::model::rows::RowFunction;
 use dbdyno::model::{
-    Arrivals, Better, Bind, BoundStatement, Branch, Commit, Counters, Drive, End, Expr, Facts, JobCode, JobFigures,
-    Kpm, KpmValue, LatencySummary, Loop, Moment, Offer, PartPlan, Ramp, ReasonCode, Selection, Tally, Target,
-    TestResult, TestSpec, Window, Workload,
+    Arrivals, Better, Bind, BoundStatement, Branch, Commit, Counters, Drive, End, Expr, Facts,
+    JobCode, JobFigures, Kpm, KpmValue, LatencySummary, Loop, Moment, Offer, PartPlan, Ramp,
+    ReasonCode, Selection, Tally, Target, TestResult, TestSpec, Window, Workload,
 };
 use dbdyno::probe::{Pace, ProbeSet, Round, Watch};
-use dbdyno::runner::{CONNECT_TIMEOUT, Interrupt, Outcome, Progress, ReadProbes, TestContext, run_test};
+use dbdyno::runner::{
+    CONNECT_TIMEOUT, Interrupt, Outcome, Progress, ReadProbes, TestContext, run_test,
+};
 use dbdyno::stats::LatencyHistogram;
 
 use crate::support::{in_a_calm_moment, until};
@@ -40,14 +43,19 @@ fn ops(ops_per_job: u64) -> Window {
 
 /// A selection whose op is one statement of the null engine.
 fn selection(statement: &str, window: Window) -> Selection {
-    let statement = BoundStatement { name: "op".into(), sql: statement.into(), binds: vec!["key".into()] };
-    let branch = Branch { upto: 100.0, commit: Commit::None, statements: vec![statement], times: 1 };
+    let statement =
+        BoundStatement { name: "op".into(), sql: statement.into(), binds: vec!["key".into()] };
+    let branch =
+        Branch { upto: 100.0, commit: Commit::None, statements: vec![statement], times: 1 };
     let binds = BTreeMap::from([("key".into(), Bind::Random(Expr("1000".into())))]);
     let part = PartPlan {
         work: Expr("3".into()),
         setup: vec!["rows 1".into(), "rows 2".into()],
         teardown: vec!["rows 8".into(), "rows 9".into()],
-        ..PartPlan::bare("NULL-OP", JobCode::Client { branches: vec![branch], binds, shared_read: false })
+        ..PartPlan::bare(
+            "NULL-OP",
+            JobCode::Client { branches: vec![branch], binds, shared_read: false },
+        )
     };
     Selection {
         workload: workload(),
@@ -69,7 +77,8 @@ fn selection(statement: &str, window: Window) -> Selection {
 }
 
 fn workload() -> Workload {
-    let kpm = Kpm { value: KpmValue::Ops, unit: "ops/s".into(), better: Better::Higher, scale: 1.0 };
+    let kpm =
+        Kpm { value: KpmValue::Ops, unit: "ops/s".into(), better: Better::Higher, scale: 1.0 };
     Workload { work: Expr("3".into()), ..Workload::bare("NULL-OP", "an op", kpm) }
 }
 
@@ -149,7 +158,10 @@ fn fixed_work_is_done_exactly_and_counted_exactly() {
     assert_eq!((result.window.ops, result.window.rows, result.total.ops), (2100, 4200, 2100));
     assert_eq!(result.units, 6300.0);
     assert_eq!(result.counters.get("statements_run"), Some(2100.0));
-    assert_eq!(result.job_figures.iter().map(|job| job.tally.ops).collect::<Vec<_>>(), [700, 700, 700]);
+    assert_eq!(
+        result.job_figures.iter().map(|job| job.tally.ops).collect::<Vec<_>>(),
+        [700, 700, 700]
+    );
 }
 
 #[test]
@@ -159,8 +171,16 @@ fn the_warm_up_is_dropped_and_the_window_is_cut_while_the_jobs_run() {
     assert_eq!(moments, [Moment::Begin, Moment::WindowOpen, Moment::WindowClose, Moment::End]);
     let at = |index: usize| result.snapshots[index].t_s;
     assert!(at(1) >= 0.4 && at(2) >= 1.0 && at(2) <= at(3), "{:?}", result.snapshots);
-    assert!(result.window_s > 0.0 && result.window_s < at(3), "{} s, {:?}", result.window_s, result.snapshots);
-    assert!(result.window.ops > 0 && result.total.ops > result.window.ops, "the warm-up's ops are in the total only");
+    assert!(
+        result.window_s > 0.0 && result.window_s < at(3),
+        "{} s, {:?}",
+        result.window_s,
+        result.snapshots
+    );
+    assert!(
+        result.window.ops > 0 && result.total.ops > result.window.ops,
+        "the warm-up's ops are in the total only"
+    );
     // Ops of a millisecond: about 1000 a second at most, whatever the machine.
     assert!(result.ops_per_s <= 1001.0, "{}", result.ops_per_s);
     assert!(result.series.iter().any(|point| !point.in_window));
@@ -174,12 +194,16 @@ fn an_op_longer_than_the_window_is_measured_to_its_end() {
     assert!(result.window.ops >= 2, "{:?}", result.window);
     assert!(result.ops_per_s <= 2.0 / 0.4 * 1.01, "{}", result.ops_per_s);
     let whole = |job: &JobFigures| job.elapsed_s >= 0.4 * job.tally.ops as f64;
-    assert!(result.job_figures.iter().all(whole), "no part of an op is cut off: {:?}", result.job_figures);
+    assert!(
+        result.job_figures.iter().all(whole),
+        "no part of an op is cut off: {:?}",
+        result.job_figures
+    );
     assert!(result.latency.mean_us.unwrap() >= 400_000.0);
 }
 
-/// A database whose jobs do 100,000 ops in each second, whoever else is busy; where it `swings` three times as many in every
-/// other second.
+/// A database whose jobs do 100,000 ops in each second, whoever else is busy; where it `swings`
+/// three times as many in every other second.
 struct Metronome {
     inner: Box<dyn Database>,
     swings: bool,
@@ -207,7 +231,11 @@ impl Database for Metronome {
         }
         Ok(())
     }
-    fn load_rows(&self, load: &RowLoad<'_>, progress: &mut dyn FnMut(u64) -> bool) -> Result<(), EngineError> {
+    fn load_rows(
+        &self,
+        load: &RowLoad<'_>,
+        progress: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<(), EngineError> {
         self.inner.load_rows(load, progress)
     }
     fn load_method(&self) -> &'static str {
@@ -218,13 +246,22 @@ impl Database for Metronome {
 fn run_until_known(swings: bool, most_s: f64) -> TestResult {
     let database = Metronome { inner: null(), swings };
     let end = End::Known { precision: "2%".parse().unwrap(), most_s };
-    measured(run_watched(&database, &selection("rows 1", Window { warmup_s: 1.0, end }), 2, &|_, _| ()))
+    measured(run_watched(
+        &database,
+        &selection("rows 1", Window { warmup_s: 1.0, end }),
+        2,
+        &|_, _| (),
+    ))
 }
 
 #[test]
 fn a_steady_test_ends_when_its_mean_is_known() {
     let result = run_until_known(false, 60.0);
-    assert!(result.snapshots[1].t_s >= 1.0 && (4.9..60.0).contains(&result.window_s), "{:?}", result.snapshots);
+    assert!(
+        result.snapshots[1].t_s >= 1.0 && (4.9..60.0).contains(&result.window_s),
+        "{:?}",
+        result.snapshots
+    );
     assert!(result.ci_fraction.unwrap() <= 0.02, "{:?}", result.ci_fraction);
     assert_eq!(result.precision.unwrap().to_string(), "2%");
     let inside = result.series.iter().filter(|point| point.in_window && point.interval_s > 0.5);
@@ -243,7 +280,8 @@ fn a_noisy_test_is_given_up_without_a_narrow_interval() {
 /// Ops in flight on average, by throughput and service time.
 fn in_flight(jobs: u32) -> f64 {
     let result = measured(run(ONE_MS, seconds(0.2, 0.8), jobs));
-    let of_jobs: f64 = result.job_figures.iter().map(|job| job.tally.ops as f64 / job.elapsed_s).sum();
+    let of_jobs: f64 =
+        result.job_figures.iter().map(|job| job.tally.ops as f64 / job.elapsed_s).sum();
     assert!((of_jobs / result.ops_per_s - 1.0).abs() < 1e-9);
     result.ops_per_s * result.latency.mean_us.unwrap() / 1e6
 }
@@ -251,7 +289,8 @@ fn in_flight(jobs: u32) -> f64 {
 #[test]
 fn littles_law_holds() {
     for jobs in [1, 3] {
-        // Repeated: other programs can take the processor between two ops, where no op is in flight.
+        // Repeated: other programs can take the processor between two ops, where no op is in
+        // flight.
         let off = |in_flight: &f64| (in_flight / f64::from(jobs) - 1.0).abs() >= 0.03;
         let tried: Vec<f64> = (0..10).map(|_| in_flight(jobs)).take_while(off).collect();
         assert!(tried.len() < 10, "ops in flight at {jobs} jobs: {tried:?}");
@@ -269,7 +308,10 @@ fn errors_that_can_be_retried_are_counted_by_class() {
 
 #[test]
 fn an_error_that_no_retry_helps_ends_the_test() {
-    assert_eq!(failure(run("fail statement every 5", seconds(0.0, 60.0), 2)).class, ErrorClass::Statement);
+    assert_eq!(
+        failure(run("fail statement every 5", seconds(0.0, 60.0), 2)).class,
+        ErrorClass::Statement
+    );
     assert_eq!(failure(run("lost after 50", seconds(0.0, 60.0), 2)).class, ErrorClass::Lost);
     assert_eq!(failure(run("fail busy every 1", seconds(0.0, 60.0), 1)).class, ErrorClass::Busy);
     assert_eq!(failure(run("gibberish", seconds(0.0, 60.0), 2)).class, ErrorClass::Statement);
@@ -292,7 +334,12 @@ fn an_interrupt_in_the_window_gives_the_figures_so_far() {
     let interrupted = || run_watched(&*null(), &selection(ONE_MS, seconds(0.2, 60.0)), 2, &stop);
     let outcome = in_a_calm_moment(interrupted);
     let Outcome::Interrupted(Some(result)) = outcome else { panic!("{outcome:?}") };
-    assert!(result.window.ops > 0 && result.window_s < 30.0, "{} in {} s", result.window.ops, result.window_s);
+    assert!(
+        result.window.ops > 0 && result.window_s < 30.0,
+        "{} in {} s",
+        result.window.ops,
+        result.window_s
+    );
     assert!(result.ops_per_s <= 2002.0);
 }
 
@@ -342,15 +389,22 @@ impl Database for Diary {
         let (lines, number) = (self.lines.clone(), job.job);
         if let Some((_, line)) = self.slow_job.filter(|(slow, _)| *slow == number) {
             until(line, || lines.have(line));
-            // Time for the others to begin at a gate that does not wait: there is nothing of that to wait for where it does.
+            // Time for the others to begin at a gate that does not wait: there is nothing of that
+            // to wait for where it does.
             std::thread::sleep(Duration::from_millis(50));
         }
         lines.add(format!("job {number} begins"));
-        let outcome = self.inner.run_job(job, &mut DiaryPacer { inner: pacer, lines, job: number, has_begun: false });
+        let outcome = self
+            .inner
+            .run_job(job, &mut DiaryPacer { inner: pacer, lines, job: number, has_begun: false });
         self.lines.add(format!("job {number} ends"));
         outcome
     }
-    fn load_rows(&self, load: &RowLoad<'_>, progress: &mut dyn FnMut(u64) -> bool) -> Result<(), EngineError> {
+    fn load_rows(
+        &self,
+        load: &RowLoad<'_>,
+        progress: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<(), EngineError> {
         self.inner.load_rows(load, progress)
     }
     fn load_method(&self) -> &'static str {
@@ -402,7 +456,9 @@ impl Session for DiarySession {
     fn execute(&mut self, sql: &str) -> Result<u64, EngineError> {
         self.lines.add(sql);
         match self.refused {
-            Some(refused) if refused == sql => Err(EngineError::new(ErrorClass::DiskFull, "no space left")),
+            Some(refused) if refused == sql => {
+                Err(EngineError::new(ErrorClass::DiskFull, "no space left"))
+            }
             _ => self.inner.execute(sql),
         }
     }
@@ -418,7 +474,10 @@ fn setup_jobs_and_teardown_come_in_this_order_also_after_a_failure() {
         let outcome = run_watched(&diary, &selection(statement, ops(10)), 1, &|_, _| ());
         assert_eq!(matches!(outcome, Outcome::Failed(_)), fails, "{outcome:?}");
         let job = ["job 1 begins", "job 1 is ready", "job 1 works", "job 1 ends"];
-        assert_eq!(diary.lines(), [&["rows 1", "rows 2"], &job[..], &["rows 8", "rows 9"]].concat());
+        assert_eq!(
+            diary.lines(),
+            [&["rows 1", "rows 2"], &job[..], &["rows 8", "rows 9"]].concat()
+        );
     }
 }
 
@@ -443,7 +502,9 @@ fn the_gate_opens_when_the_last_job_has_come() {
     let diary = Diary { slow_job: Some((2, "job 1 is ready")), ..Diary::new() };
     measured(run_watched(&diary, &selection("rows 1", ops(10)), 2, &|_, _| ()));
     let lines = diary.lines();
-    let at = |line: &str| lines.iter().position(|have| have == line).unwrap_or_else(|| panic!("no {line}: {lines:?}"));
+    let at = |line: &str| {
+        lines.iter().position(|have| have == line).unwrap_or_else(|| panic!("no {line}: {lines:?}"))
+    };
     assert!(at("job 1 is ready") < at("job 2 is ready"), "{lines:?}");
     assert!(at("job 2 is ready") < at("job 1 works").min(at("job 2 works")), "{lines:?}");
 }
@@ -469,19 +530,35 @@ fn a_processor_that_becomes_slower_is_a_reason_and_its_seconds_are_marked() {
     })));
     let mut read = |_| (probes.read().counters, 0.0);
     let selection = selection(ONE_MS, seconds(0.0, 4.0));
-    let result = measured(run_probed(&*null(), &selection, 1, CONNECT_TIMEOUT, &mut read, &|_, _| ()));
-    let context =
-        JudgeContext { engine: "null", in_process: true, host_cpus: 2, clock_step_s: 0.0, round_trip_s: None };
+    let result =
+        measured(run_probed(&*null(), &selection, 1, CONNECT_TIMEOUT, &mut read, &|_, _| ()));
+    let context = JudgeContext {
+        engine: "null",
+        in_process: true,
+        host_cpus: 2,
+        clock_step_s: 0.0,
+        round_trip_s: None,
+    };
     let reasons = analysis::judge(&result, &[], &[], &context).reasons;
     let reason = reasons.iter().find(|reason| reason.code == ReasonCode::PlatformUnsteady);
     let text = &reason.unwrap_or_else(|| panic!("{reasons:?} {:#?}", result.series)).text;
-    assert!(text.starts_with("the processor gave 0.620 to ") && text.ends_with("seconds less than 0.85"), "{text}");
+    assert!(
+        text.starts_with("the processor gave 0.620 to ")
+            && text.ends_with("seconds less than 0.85"),
+        "{text}"
+    );
     let marks: Vec<bool> = result.series.iter().filter_map(unsteady::is_slow).collect();
     assert!(marks.is_sorted() && marks.last() == Some(&true), "{marks:?}");
 }
 
 /// Runs a test whose ops start when they are due.
-fn run_offered(statement: &str, window: Window, jobs: u32, per_s: f64, arrivals: Arrivals) -> TestResult {
+fn run_offered(
+    statement: &str,
+    window: Window,
+    jobs: u32,
+    per_s: f64,
+    arrivals: Arrivals,
+) -> TestResult {
     let offer = Some(Offer { per_s, arrivals, promise: None });
     run_spec(&TestSpec { offer, ..TestSpec::closed(&selection(statement, window), jobs, 1) })
 }
@@ -510,7 +587,8 @@ fn open(result: &TestResult) -> (u64, f64, &LatencySummary) {
 
 #[test]
 fn an_open_loop_does_what_is_due_and_no_more() {
-    for (arrivals, jobs) in [(Arrivals::Uniform, 1), (Arrivals::Uniform, 3), (Arrivals::Poisson, 2)] {
+    for (arrivals, jobs) in [(Arrivals::Uniform, 1), (Arrivals::Uniform, 3), (Arrivals::Poisson, 2)]
+    {
         in_a_calm_moment(|| what_is_due_is_done(arrivals, jobs));
     }
 }
@@ -519,13 +597,19 @@ fn what_is_due_is_done(arrivals: Arrivals, jobs: u32) {
     let result = run_offered("spin 1000", seconds(0.3, 1.5), jobs, 600.0, arrivals);
     let (done, due, _) = open(&result);
     assert!(done as f64 <= due, "{done} of {due}");
-    // What is due depends on the schedule alone: 600 a second, of a Poisson process within five standard deviations.
-    let elapsed_s = result.job_figures.iter().map(|job| job.elapsed_s).sum::<f64>() / f64::from(jobs);
-    let (expected, spread) = (600.0 * elapsed_s, if arrivals == Arrivals::Poisson { 5.0 } else { 0.1 });
+    // What is due depends on the schedule alone: 600 a second, of a Poisson process within five
+    // standard deviations.
+    let elapsed_s =
+        result.job_figures.iter().map(|job| job.elapsed_s).sum::<f64>() / f64::from(jobs);
+    let (expected, spread) =
+        (600.0 * elapsed_s, if arrivals == Arrivals::Poisson { 5.0 } else { 0.1 });
     // A job of a busy machine may stand still between two slices, whose time belongs to no job.
     let between = (600.0 * (result.window_s - elapsed_s)).max(0.0);
     let spread = spread * expected.sqrt() + 2.0 * f64::from(jobs);
-    assert!((-spread..=spread + between).contains(&(due - expected)), "{due}, {expected}, {between}");
+    assert!(
+        (-spread..=spread + between).contains(&(due - expected)),
+        "{due}, {expected}, {between}"
+    );
     assert!(result.window.busy_s < elapsed_s * f64::from(jobs), "jobs wait: {:?}", result.window);
     let params: Vec<&str> = result.params.keys().map(String::as_str).collect();
     assert!(params.contains(&"rate"), "its figures are told apart: {params:?}");
@@ -541,24 +625,43 @@ fn an_open_loop_keeps_the_mix_of_its_parts() {
     let offered = [1, 2, 3].map(|job| spec.offered_per_s(job).unwrap());
     assert_eq!(offered, [375.0, 250.0, 375.0], "two jobs of the first part, one of the second");
     let result = run_spec(&spec);
-    // However late a busy machine is, no job does more than was due: with equal shares the second would.
+    // However late a busy machine is, no job does more than was due: with equal shares the second
+    // would.
     for (job, per_s) in result.job_figures.iter().zip(offered) {
         let ops = job.tally.ops as f64;
-        assert!(ops > 0.0 && ops <= per_s * result.total_s + 2.0, "{ops} of job {} in {} s", job.job, result.total_s);
+        assert!(
+            ops > 0.0 && ops <= per_s * result.total_s + 2.0,
+            "{ops} of job {} in {} s",
+            job.job,
+            result.total_s
+        );
     }
 }
 
 #[test]
 fn what_waits_for_a_slow_op_responds_late_though_it_is_served_fast() {
-    // Every 1000th op takes 300 ms, all others next to nothing: of 500 a second 150 are due meanwhile.
-    let result = run_offered("slow 300000000 every 1000", seconds(0.0, 4.0), 1, 500.0, Arrivals::Uniform);
+    // Every 1000th op takes 300 ms, all others next to nothing: of 500 a second 150 are due
+    // meanwhile.
+    let result =
+        run_offered("slow 300000000 every 1000", seconds(0.0, 4.0), 1, 500.0, Arrivals::Uniform);
     let (_, _, response) = open(&result);
     let stall_us = result.latency.max_us.unwrap();
     assert!(stall_us >= 300_000.0, "the stall stands in max: {stall_us}");
     assert!(response.max_us.unwrap() >= stall_us * 0.999, "{response:?}");
-    assert!(result.latency.p99_us.unwrap() < 0.1 * stall_us, "nearly all are served fast: {:?}", result.latency);
-    assert!(response.p99_us.unwrap() > 0.5 * stall_us, "one in thirteen waits, some nearly as long: {response:?}");
-    assert!(result.series.iter().any(|point| point.max_us.unwrap_or(0.0) >= 300_000.0), "{:?}", result.series);
+    assert!(
+        result.latency.p99_us.unwrap() < 0.1 * stall_us,
+        "nearly all are served fast: {:?}",
+        result.latency
+    );
+    assert!(
+        response.p99_us.unwrap() > 0.5 * stall_us,
+        "one in thirteen waits, some nearly as long: {response:?}"
+    );
+    assert!(
+        result.series.iter().any(|point| point.max_us.unwrap_or(0.0) >= 300_000.0),
+        "{:?}",
+        result.series
+    );
 }
 
 #[test]
@@ -571,8 +674,8 @@ fn a_rate_beyond_the_platform_leaves_ops_undone() {
 
 #[test]
 fn a_stall_stands_in_max_though_only_some_ops_are_timed() {
-    // About 100,000 ops a second, of which a tenth or fewer are timed (on a machine so busy that all are, the stall is seen,
-    // too); the stall is the 150,000th op.
+    // About 100,000 ops a second, of which a tenth or fewer are timed (on a machine so busy that
+    // all are, the stall is seen, too); the stall is the 150,000th op.
     let result = measured(run("spin 5000, slow 250000000 every 150000", ops(200_000), 1));
     eprintln!("one of {} ops timed", result.latency_stride);
     let max_us = result.latency.max_us.unwrap();

@@ -1,4 +1,5 @@
-//! `selftest`: whole on SQLite, on servers with some workloads; a counter that lies is named, and nothing is left behind.
+//! `selftest`: whole on SQLite, on servers with some workloads; a counter that lies is named, and
+//! nothing is left behind.
 
 use rustix::process::Signal;
 use serde_json::Value;
@@ -16,7 +17,9 @@ fn checks(document: &Value) -> Vec<[String; 3]> {
 #[track_caller]
 fn outcome_of<'a>(checks: &'a [[String; 3]], name: &str) -> (&'a str, &'a str) {
     let found = checks.iter().find(|check| check[0] == name);
-    found.map(|check| (check[1].as_str(), check[2].as_str())).unwrap_or_else(|| panic!("no {name}: {checks:?}"))
+    found
+        .map(|check| (check[1].as_str(), check[2].as_str()))
+        .unwrap_or_else(|| panic!("no {name}: {checks:?}"))
 }
 
 /// Runs a self-test of a desk; gives how it ended and the file that it wrote.
@@ -33,7 +36,13 @@ fn sqlite_is_tested_as_a_whole() {
     let (done, document, text) = selftest(&desk, "sqlite --quiet");
     let done = done.ok();
     let checks = checks(&document);
-    for name in ["connection", "data set", "answers, client drive", "counters, client drive", "clock, our own loop"] {
+    for name in [
+        "connection",
+        "data set",
+        "answers, client drive",
+        "counters, client drive",
+        "clock, our own loop",
+    ] {
         assert_eq!(outcome_of(&checks, name).0, "ok", "{checks:?}");
         assert!(done.stdout.contains(name), "{}", done.stdout);
     }
@@ -71,7 +80,9 @@ fn a_counter_that_lies_is_named_and_the_truth_is_confirmed() {
     let (outcome, evidence) = (checks(&document), "the database counted ");
     let found = outcome_of(&outcome, "counters, client drive");
     assert!(
-        found.0 == "failed" && found.1.contains(evidence) && found.1.contains(" index_scans, we expect "),
+        found.0 == "failed"
+            && found.1.contains(evidence)
+            && found.1.contains(" index_scans, we expect "),
         "{found:?}"
     );
     assert_eq!(schemas("postgres", url), Vec::<String>::new());
@@ -81,15 +92,23 @@ fn a_counter_that_lies_is_named_and_the_truth_is_confirmed() {
     let clock = checks(&document);
     let (outcome, evidence) = outcome_of(&clock, "clock, client drive");
     assert!(outcome != "failed" && evidence.starts_with("ops of 2000 us took mean "), "{evidence}");
-    assert!(!text.contains("127.0.0.1") && !text.contains("lease_") && document.get("target").is_none(), "{text}");
+    assert!(
+        !text.contains("127.0.0.1") && !text.contains("lease_") && document.get("target").is_none(),
+        "{text}"
+    );
     let compared = &document["tests"][0]["compared"][0];
-    assert!(compared["counter"] == "index_scans" && compared["counted"].as_f64().unwrap() > 0.0, "{compared}");
+    assert!(
+        compared["counter"] == "index_scans" && compared["counted"].as_f64().unwrap() > 0.0,
+        "{compared}"
+    );
     assert_eq!(schemas("postgres", url), Vec::<String>::new());
 
     desk.run(&format!("load {url} --size 0.01 --workload SRV-QUERY1 --quiet")).ok();
-    desk.run(&format!("selftest {url} {some}")).fails(2, &["holds a data set of dbdyno already", "dbdyno clean"]);
+    desk.run(&format!("selftest {url} {some}"))
+        .fails(2, &["holds a data set of dbdyno already", "dbdyno clean"]);
     assert_eq!(schemas("postgres", url), ["dbdyno"]);
-    desk.run(&format!("selftest {url} --keep")).fails(2, &["--keep: a self-test leaves nothing behind"]);
+    desk.run(&format!("selftest {url} --keep"))
+        .fails(2, &["--keep: a self-test leaves nothing behind"]);
     desk.run(&format!("selftest {url} --workload NOPE")).fails(2, &["NOPE"]);
 }
 
@@ -103,7 +122,8 @@ fn an_interrupted_self_test_leaves_nothing_behind() {
     until("a routine or a table of ours is there", || {
         let mut session = try_session_of("postgres", &lease.url).unwrap();
         !column(session.as_mut(), sql).is_empty()
-            || !column(session.as_mut(), "select proname from pg_proc where proname like 'w\\_%'").is_empty()
+            || !column(session.as_mut(), "select proname from pg_proc where proname like 'w\\_%'")
+                .is_empty()
     });
     signal(child.id(), Signal::INT);
     ended(child, "selftest").fails(130, &["selftest: interrupted"]);

@@ -1,4 +1,5 @@
-//! The site of a results file: who is let in, what it shows, a run under way, and that browsers find nothing to complain of.
+//! The site of a results file: who is let in, what it shows, a run under way, and that browsers
+//! find nothing to complain of.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -51,7 +52,9 @@ impl Served {
     fn start(desk: &Desk, line: &str, token: Option<&str>) -> Served {
         let port = crate::support::free_port();
         let mut command = desk.command(&format!("serve {line} --listen {port}"));
-        command.envs(token.map(|token| ("DBDYNO_TOKEN", token))).stdout(std::process::Stdio::piped());
+        command
+            .envs(token.map(|token| ("DBDYNO_TOKEN", token)))
+            .stdout(std::process::Stdio::piped());
         let mut child = command.stderr(std::process::Stdio::piped()).spawn().unwrap();
         let mut told = String::new();
         BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut told).unwrap();
@@ -77,7 +80,10 @@ impl Served {
     }
 
     fn asked(&self, path: &str, headers: &str) -> (String, String) {
-        self.sent(&format!("GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n{headers}\r\n", self.address))
+        self.sent(&format!(
+            "GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n{headers}\r\n",
+            self.address
+        ))
     }
 
     /// The body of a page that is there.
@@ -113,26 +119,61 @@ fn every_page_is_there_and_names_are_text() {
     let served = Served::filled(&desk, "");
     let before = std::fs::read(desk.path("results.db")).unwrap();
     let parts = [
-        ("/", vec!["10 of 10 runs", "&lt;b&gt;bold&lt;/b&gt;", "href=\"/run/10\"", "name=\"run\" value=\"3\""]),
-        ("/?q=BOLD+lab-1&status=finished&verdict=not&sort=oldest", vec!["1 of 10 runs", "href=\"/run/2\""]),
+        (
+            "/",
+            vec![
+                "10 of 10 runs",
+                "&lt;b&gt;bold&lt;/b&gt;",
+                "href=\"/run/10\"",
+                "name=\"run\" value=\"3\"",
+            ],
+        ),
+        (
+            "/?q=BOLD+lab-1&status=finished&verdict=not&sort=oldest",
+            vec!["1 of 10 runs", "href=\"/run/2\""],
+        ),
         ("/?q=nothing", vec!["0 of 10 runs"]),
-        ("/run/2", vec!["&lt;b&gt;bold", "Key performance metrics", "href=\"/run/2/test/12\"", "class=\"card\""]),
+        (
+            "/run/2",
+            vec![
+                "&lt;b&gt;bold",
+                "Key performance metrics",
+                "href=\"/run/2/test/12\"",
+                "class=\"card\"",
+            ],
+        ),
         ("/run/last/test/2", vec!["Run 10 test 2: SRV-QUERY1", "/history?workload=SRV-QUERY1"]),
         ("/compare?run=10&run=1&base=oldest", vec!["run=10&amp;run=1", "shared_buffers"]),
         ("/history", vec!["workload=TP-LIGHT", "param=update_pct%3D50"]),
-        ("/history?workload=SRV-QUERY1&jobs=2", vec!["10 of 10", "night 6", "worse, x0.800", "16MB", "128MB"]),
-        ("/history?workload=SRV-QUERY1&jobs=4", vec!["0 of 10", "not valid", "Too few accepted figures"]),
+        (
+            "/history?workload=SRV-QUERY1&jobs=2",
+            vec!["10 of 10", "night 6", "worse, x0.800", "16MB", "128MB"],
+        ),
+        (
+            "/history?workload=SRV-QUERY1&jobs=4",
+            vec!["0 of 10", "not valid", "Too few accepted figures"],
+        ),
     ];
     for (path, parts) in parts {
         let page = served.page(path);
         for part in parts {
             assert!(page.contains(part), "{path}: no {part} in {page}");
         }
-        assert!(!page.contains("<b>") && !page.contains(" style=") && !page.contains("<style"), "{path}");
+        assert!(
+            !page.contains("<b>") && !page.contains(" style=") && !page.contains("<style"),
+            "{path}"
+        );
         assert!(!page.contains(['\u{1b}', '\u{202e}']), "{path}");
-        assert_eq!(page.matches("<script").count(), page.matches("<script src=\"/").count(), "{path}");
+        assert_eq!(
+            page.matches("<script").count(),
+            page.matches("<script src=\"/").count(),
+            "{path}"
+        );
     }
-    assert!(served.page("/site.js").contains("EventSource") && served.page("/report.css").contains("--ink"));
+    assert!(
+        served.page("/site.js").contains("EventSource")
+            && served.page("/report.css").contains("--ink")
+    );
     assert_eq!(std::fs::read(desk.path("results.db")).unwrap(), before, "nothing is written");
     served.end();
 }
@@ -154,19 +195,29 @@ fn what_cannot_be_answered_has_a_clear_page_or_status() {
         ("/run/%2e%2e/etc", "404", ""),
     ] {
         let (head, body) = served.asked(path, "");
-        assert!(head.starts_with(&format!("HTTP/1.1 {status}")) && body.contains(word), "{path}: {head} {body}");
+        assert!(
+            head.starts_with(&format!("HTTP/1.1 {status}")) && body.contains(word),
+            "{path}: {head} {body}"
+        );
     }
     let rest = format!("Host: {}\r\nConnection: close\r\n\r\n", served.address);
     let (head, _) = served.sent(&format!("POST / HTTP/1.1\r\n{rest}"));
     assert!(head.starts_with("HTTP/1.1 405") && head.contains("allow: GET, HEAD"), "{head}");
     let (head, body) = served.sent(&format!("HEAD / HTTP/1.1\r\n{rest}"));
-    assert!(head.starts_with("HTTP/1.1 200") && body.is_empty() && head.contains("frame-ancestors 'none'"), "{head}");
+    assert!(
+        head.starts_with("HTTP/1.1 200")
+            && body.is_empty()
+            && head.contains("frame-ancestors 'none'"),
+        "{head}"
+    );
     let (head, _) = served.sent(&format!("GET /{} HTTP/1.1\r\n{rest}", "a".repeat(9_000)));
     assert!(head.starts_with("HTTP/1.1 400"), "{head}");
-    let (head, _) = served.sent("GET / HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n");
+    let (head, _) =
+        served.sent("GET / HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n");
     assert!(head.starts_with("HTTP/1.1 403"), "{head}");
     // A client that says nothing keeps nobody waiting.
-    let silent: Vec<TcpStream> = (0..40).map(|_| TcpStream::connect(&served.address).unwrap()).collect();
+    let silent: Vec<TcpStream> =
+        (0..40).map(|_| TcpStream::connect(&served.address).unwrap()).collect();
     assert!(served.page("/").contains("10 of 10"));
     drop(silent);
 }
@@ -180,7 +231,9 @@ fn a_token_is_needed_where_others_can_listen_and_opens_the_site() {
     short.env("DBDYNO_TOKEN", "short");
     crate::support::finished(short, "serve").fails(2, &["DBDYNO_TOKEN", "16 characters"]);
     desk.run("serve --results nowhere.db").fails(2, &["nowhere.db"]);
-    for (version, words) in [(1, ["older dbdyno", "dbdyno runs list"]), (99, ["newer dbdyno", "update dbdyno"])] {
+    for (version, words) in
+        [(1, ["older dbdyno", "dbdyno runs list"]), (99, ["newer dbdyno", "update dbdyno"])]
+    {
         let path = desk.path("other.db");
         drop(Store::open(&path).unwrap());
         Connection::open(&path).unwrap().pragma_update(None, "user_version", version).unwrap();
@@ -195,8 +248,10 @@ fn a_token_is_needed_where_others_can_listen_and_opens_the_site() {
     let pair = cookie.split(';').next().unwrap();
     let (head, body) = served.asked("/history", &format!("Cookie: {pair}\r\n"));
     assert!(head.starts_with("HTTP/1.1 200") && body.contains("<h1>Verläufe</h1>"), "{head}");
-    let (head, body) =
-        served.asked("/history?workload=SRV-QUERY1&jobs=2", &format!("Authorization: Bearer {SECRET}\r\n"));
+    let (head, body) = served.asked(
+        "/history?workload=SRV-QUERY1&jobs=2",
+        &format!("Authorization: Bearer {SECRET}\r\n"),
+    );
     assert!(head.starts_with("HTTP/1.1 200") && body.contains("schlechter, x0,800"), "{body}");
 }
 
@@ -205,8 +260,7 @@ fn a_run_under_way_is_shown_test_by_test() {
     let desk = Desk::new();
     fill(&desk.path("results.db"));
     let served = Served::start(&desk, "", None);
-    let line =
-        "run sqlite --quiet --size 0.01 --workload SRV-QUERY1 --jobs 1,2 --repeat 500 --warmup 0 --duration 100ms";
+    let line = "run sqlite --quiet --size 0.01 --workload SRV-QUERY1 --jobs 1,2 --repeat 500 --warmup 0 --duration 100ms";
     let mut run = desk.spawn(line);
     let at = format!("/run/{}", RUNS + 1);
     until("a test is told by the site while the run goes on", || {
@@ -214,7 +268,11 @@ fn a_run_under_way_is_shown_test_by_test() {
         events.contains("id: 1\nevent: test\n") && !events.contains("event: ended")
     });
     let page = served.page(&at);
-    assert!(page.contains(&format!("data-events=\"{at}/events?after=")) && page.contains("of 1000 planned"), "{page}");
+    assert!(
+        page.contains(&format!("data-events=\"{at}/events?after="))
+            && page.contains("of 1000 planned"),
+        "{page}"
+    );
     assert!(page.contains("<noscript><meta http-equiv=\"refresh\""), "{page}");
     let later = served.asked(&format!("{at}/events"), "Last-Event-ID: 1\r\n").1;
     assert!(later.contains("retry: ") && !later.contains("id: 1\n"), "{later}");
@@ -222,7 +280,9 @@ fn a_run_under_way_is_shown_test_by_test() {
     // Rows come without the page being asked for again; with the end of the run comes its report.
     let mut browser = Browser::online();
     browser.open_url(&served.url(&at), DESKTOP);
-    let rows = |browser: &mut Browser| browser.count("document.querySelectorAll('table.tests tbody tr').length");
+    let rows = |browser: &mut Browser| {
+        browser.count("document.querySelectorAll('table.tests tbody tr').length")
+    };
     let first = rows(&mut browser);
     until("a test comes to the page", || rows(&mut browser) > first);
     assert_eq!(browser.count("document.querySelectorAll('main[data-events]').length"), 1);
@@ -231,7 +291,11 @@ fn a_run_under_way_is_shown_test_by_test() {
         signal(run.id(), Signal::INT);
         run.wait().unwrap();
     });
-    assert_eq!(browser.count("document.querySelectorAll('section#tests').length"), 1, "the report takes its place");
+    assert_eq!(
+        browser.count("document.querySelectorAll('section#tests').length"),
+        1,
+        "the report takes its place"
+    );
     assert!(browser.complaints().is_empty(), "{:#?}", browser.complaints());
     let events = served.asked(&format!("{at}/events"), "").1;
     assert!(events.ends_with("event: ended\ndata: {}\n\n"), "{events}");
@@ -255,7 +319,9 @@ fn a_browser_ticks_two_runs_and_has_nothing_to_complain_of() {
     let mut browser = Browser::online();
     let (checker, mut found) = (axe(), Vec::new());
     let pages = ["/", "/history?workload=SRV-QUERY1&jobs=2", "/history", "/run/1"];
-    for (path, scheme) in pages.iter().flat_map(|path| ["light", "dark"].map(|scheme| (path, scheme))) {
+    for (path, scheme) in
+        pages.iter().flat_map(|path| ["light", "dark"].map(|scheme| (path, scheme)))
+    {
         browser.open_url(&served.url(path), View { scheme, ..DESKTOP });
         assert!(browser.complaints().is_empty(), "{path}: {:#?}", browser.complaints());
         browser
@@ -264,7 +330,9 @@ fn a_browser_ticks_two_runs_and_has_nothing_to_complain_of() {
         let run = "axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'], resultTypes: ['violations']})\
             .then(found => found.violations.map(rule => rule.id + ': ' + rule.nodes.slice(0, 3).map(node => node.html.slice(0, 160)).join(' | ')))";
         let violations = browser.evaluate(run);
-        found.extend(violations.as_array().unwrap().iter().map(|rule| format!("{path} {scheme}: {rule}")));
+        found.extend(
+            violations.as_array().unwrap().iter().map(|rule| format!("{path} {scheme}: {rule}")),
+        );
     }
     assert!(found.is_empty(), "{found:#?}");
     for path in pages {
@@ -277,7 +345,10 @@ fn a_browser_ticks_two_runs_and_has_nothing_to_complain_of() {
         browser.evaluate(&format!("document.querySelector('input[value=\"{run}\"]').focus()"));
         press(&mut browser, " ", 32, " ");
     }
-    assert_eq!(browser.count("document.querySelectorAll('input[type=checkbox]:checked').length"), 2);
+    assert_eq!(
+        browser.count("document.querySelectorAll('input[type=checkbox]:checked').length"),
+        2
+    );
     browser.evaluate("document.querySelector('.runs button').focus()");
     browser.loads(|browser| press(browser, "Enter", 13, "\r"));
     let title = browser.evaluate("document.title");

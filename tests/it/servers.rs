@@ -1,5 +1,5 @@
-//! Servers that stand for somebody's existing ones. Those that tests share are started by the first test that needs one, and
-//! end with the test process (`leftovers`).
+//! Servers that stand for somebody's existing ones. Those that tests share are started by the first
+//! test that needs one, and end with the test process (`leftovers`).
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -12,7 +12,9 @@ use rustix::process::Signal;
 
 use crate::cli_existing::SECRET;
 use crate::leftovers::Directory;
-use crate::support::{column, directory, free_port, session, signal, start_options, try_session_of};
+use crate::support::{
+    column, directory, free_port, session, signal, start_options, try_session_of,
+};
 
 /// A PostgreSQL server: TCP with scram passwords.
 pub struct Server {
@@ -32,9 +34,11 @@ impl Server {
 
     /// The shared one of these programs; none named: the installed ones.
     fn shared_of(server_bin: Option<PathBuf>) -> &'static Server {
-        static SHARED: Mutex<BTreeMap<Option<PathBuf>, &'static Server>> = Mutex::new(BTreeMap::new());
+        static SHARED: Mutex<BTreeMap<Option<PathBuf>, &'static Server>> =
+            Mutex::new(BTreeMap::new());
         let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
-        let start = || -> &'static Server { Box::leak(Box::new(Server::with("200", server_bin.clone()))) };
+        let start =
+            || -> &'static Server { Box::leak(Box::new(Server::with("200", server_bin.clone()))) };
         shared.entry(server_bin.clone()).or_insert_with(start)
     }
 
@@ -50,14 +54,17 @@ impl Server {
 
     fn with(max_connections: &str, server_bin: Option<PathBuf>) -> Server {
         let (dir, port) = (directory(), free_port());
-        let settings = [("shared_buffers", "32MB"), ("fsync", "off"), ("max_connections", max_connections)];
-        let options = StartOptions { port: Some(port), server_bin, ..start_options(dir.path(), &settings) };
+        let settings =
+            [("shared_buffers", "32MB"), ("fsync", "off"), ("max_connections", max_connections)];
+        let options =
+            StartOptions { port: Some(port), server_bin, ..start_options(dir.path(), &settings) };
         let server = server::start("postgres", &options).unwrap();
         let (url, pid) = (server.url(), server.pid().unwrap());
         Server { url, pid, port, _server: Mutex::new(server), _dir: dir }
     }
 
-    /// Creates a role and a database of the same name; the role may create schemas in it if `privileged`.
+    /// Creates a role and a database of the same name; the role may create schemas in it if
+    /// `privileged`.
     pub fn create_user(&self, name: &str, password: &str, privileged: bool) {
         let mut admin = self.admin("postgres");
         let role = format!("create role {name} login password '{password}'");
@@ -103,7 +110,8 @@ impl Existing {
         Existing { server: Some(server), admin, options, _lease: None, _dir: Some(dir) }
     }
 
-    /// The one that the tests of this process share, empty, and for this test alone as long as it holds it.
+    /// The one that the tests of this process share, empty, and for this test alone as long as it
+    /// holds it.
     pub fn shared() -> Existing {
         let lease = Lease::new("mariadb", None, &[]);
         let admin = try_session_of("mariadb", &lease.url).unwrap();
@@ -127,9 +135,13 @@ impl Existing {
 
     /// Makes a user with these privileges on our database.
     pub fn create_user(&mut self, name: &str, privileges: &str) {
-        self.admin.execute(&format!("create user {name}@'127.0.0.1' identified by '{SECRET}'")).unwrap();
+        self.admin
+            .execute(&format!("create user {name}@'127.0.0.1' identified by '{SECRET}'"))
+            .unwrap();
         if !privileges.is_empty() {
-            self.admin.execute(&format!("grant {privileges} on dbdyno.* to {name}@'127.0.0.1'")).unwrap();
+            self.admin
+                .execute(&format!("grant {privileges} on dbdyno.* to {name}@'127.0.0.1'"))
+                .unwrap();
         }
     }
 
@@ -150,10 +162,18 @@ impl Drop for Existing {
     }
 }
 
-fn start_mariadb(dir: &Directory, server_bin: Option<PathBuf>, more: &[(&str, &str)]) -> (PrivateServer, StartOptions) {
+fn start_mariadb(
+    dir: &Directory,
+    server_bin: Option<PathBuf>,
+    more: &[(&str, &str)],
+) -> (PrivateServer, StartOptions) {
     let base = [("innodb_buffer_pool_size", "32M"), ("innodb_flush_log_at_trx_commit", "0")];
     let settings = [&base[..], more].concat();
-    let options = StartOptions { port: Some(free_port()), server_bin, ..start_options(dir.path(), &settings) };
+    let options = StartOptions {
+        port: Some(free_port()),
+        server_bin,
+        ..start_options(dir.path(), &settings)
+    };
     (server::start("mariadb", &options).unwrap(), options)
 }
 
@@ -166,12 +186,18 @@ struct SharedMariaDb {
 
 /// One for each directory of programs; none = the installed ones.
 fn shared_mariadb(server_bin: Option<PathBuf>) -> &'static SharedMariaDb {
-    static SHARED: Mutex<BTreeMap<Option<PathBuf>, &'static SharedMariaDb>> = Mutex::new(BTreeMap::new());
+    static SHARED: Mutex<BTreeMap<Option<PathBuf>, &'static SharedMariaDb>> =
+        Mutex::new(BTreeMap::new());
     let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
     shared.entry(server_bin.clone()).or_insert_with(|| {
         let dir = directory();
         let (server, options) = start_mariadb(&dir, server_bin, &[]);
-        Box::leak(Box::new(SharedMariaDb { url: server.url(), options, _server: Mutex::new(server), _dir: dir }))
+        Box::leak(Box::new(SharedMariaDb {
+            url: server.url(),
+            options,
+            _server: Mutex::new(server),
+            _dir: dir,
+        }))
     })
 }
 
@@ -184,8 +210,8 @@ const LEFT: [&str; 2] = [
     "select concat('drop user `', user, '`@`', host, '`') from mysql.global_priv where host = '127.0.0.1'",
 ];
 
-/// What a test has of a server that others share: on PostgreSQL a database of its own, on MariaDB, whose schema is the
-/// database, the whole server for a while.
+/// What a test has of a server that others share: on PostgreSQL a database of its own, on MariaDB,
+/// whose schema is the database, the whole server for a while.
 pub struct Lease {
     /// Where the superuser of the private server connects to it.
     pub url: String,

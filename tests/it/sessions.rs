@@ -1,4 +1,5 @@
-//! More jobs than a server has room for: a private one is given the room, of an existing one it is said beforehand.
+//! More jobs than a server has room for: a private one is given the room, of an existing one it is
+//! said beforehand.
 
 use std::process::{Command, Stdio};
 
@@ -17,10 +18,18 @@ fn a_private_server_has_room_for_every_job_of_the_run() {
         let run = desk.run(&line).ok();
         let document = run.json();
         let test = &document["tests"][0];
-        assert_eq!((test["jobs"].as_u64(), &test["first_error"]), (Some(150), &serde_json::Value::Null), "{test:#}");
+        assert_eq!(
+            (test["jobs"].as_u64(), &test["first_error"]),
+            (Some(150), &serde_json::Value::Null),
+            "{test:#}"
+        );
         assert!(test["ops"].as_u64().unwrap() >= 150, "{test:#}");
         assert!(!test["verdict"]["reasons"].to_string().contains("\"failed\""), "{test:#}");
-        let room: u32 = document["disclosure"]["settings"]["max_connections"].as_str().unwrap().parse().unwrap();
+        let room: u32 = document["disclosure"]["settings"]["max_connections"]
+            .as_str()
+            .unwrap()
+            .parse()
+            .unwrap();
         assert!(room > 150, "{room}");
     }
 }
@@ -29,7 +38,8 @@ fn a_private_server_has_room_for_every_job_of_the_run() {
 fn a_low_limit_of_open_files_is_raised_for_us_and_for_a_private_server() {
     for target in ["mariadb", "postgres", "sqlite"] {
         let desk = Desk::new();
-        let run = desk.command(&format!("run {target} {ARGS} --workload SRV-QUERY1 --jobs 150 --quiet"));
+        let run =
+            desk.command(&format!("run {target} {ARGS} --workload SRV-QUERY1 --jobs 150 --quiet"));
         let test = finished(few_files(&run), target).ok().json()["tests"][0].clone();
         assert_eq!(test["first_error"], serde_json::Value::Null, "{target}: {test:#}");
     }
@@ -38,7 +48,10 @@ fn a_low_limit_of_open_files_is_raised_for_us_and_for_a_private_server() {
 /// The same command by a shell that lets it open few files, which it may raise.
 fn few_files(command: &Command) -> Command {
     let mut shell = Command::new("sh");
-    shell.args(["-c", "ulimit -Sn 128; exec \"$0\" \"$@\""]).arg(command.get_program()).args(command.get_args());
+    shell
+        .args(["-c", "ulimit -Sn 128; exec \"$0\" \"$@\""])
+        .arg(command.get_program())
+        .args(command.get_args());
     shell.env_clear().envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
     shell.stdin(Stdio::null());
     shell
@@ -58,7 +71,12 @@ fn jobs_that_an_existing_server_has_no_room_for_are_refused_before_anything_is_m
     server.create_user("crowd", SECRET, true);
     let url = server.url("crowd");
     let line = format!("run {url} {ARGS} --workload SRV-QUERY1 --jobs 1,2,64 --quiet");
-    let words = ["--jobs", "64 jobs", "room for 32", "max_connections = 40, 3 kept for superusers, 0 in use"];
+    let words = [
+        "--jobs",
+        "64 jobs",
+        "room for 32",
+        "max_connections = 40, 3 kept for superusers, 0 in use",
+    ];
     run_as(&desk, &line).fails(2, &words);
     assert!(desk.runs().is_empty(), "nothing was run");
     server.admin("postgres").execute("alter role crowd connection limit 10").unwrap();
@@ -77,10 +95,12 @@ fn a_server_with_room_for_few_sessions_is_loaded_by_those_that_it_takes() {
     run_as(&desk, &format!("load {} --size 0.01", server.url("narrow"))).ok();
 
     limit(6);
-    let checked = |line: &str| run_as(&desk, &format!("check {} --size 0.01 {line}", server.url("narrow")));
+    let checked =
+        |line: &str| run_as(&desk, &format!("check {} --size 0.01 {line}", server.url("narrow")));
     let said = checked("--suite standard").ok().stdout;
     assert!(
-        said.contains("room for 1 job (connection limit of the user = 6") && said.contains("left out are"),
+        said.contains("room for 1 job (connection limit of the user = 6")
+            && said.contains("left out are"),
         "{said}"
     );
     let said = checked("--workload SRV-MIXED").fails(1, &["1 of 5 checks failed"]).stdout;
@@ -94,15 +114,20 @@ fn steps_of_a_suite_that_an_existing_server_has_no_room_for_are_left_out_with_on
     server.create_user("guest", SECRET, true);
     server.admin("postgres").execute("alter role guest connection limit 38").unwrap();
     std::fs::create_dir_all(desk.path("own/suites")).unwrap();
-    let suite = "id = 'wide'\ntitle = 'wide'\n[[entry]]\nworkload = 'SRV-QUERY1'\njobs = '1,64,128'\n";
+    let suite =
+        "id = 'wide'\ntitle = 'wide'\n[[entry]]\nworkload = 'SRV-QUERY1'\njobs = '1,64,128'\n";
     std::fs::write(desk.path("own/suites/wide.toml"), suite).unwrap();
     let own = desk.path("own").display().to_string();
     let line = format!("run {} {ARGS} --catalog {own} --suite wide", server.url("guest"));
     let run = run_as(&desk, &line).ok();
     let document = run.json();
-    let jobs: Vec<_> = document["tests"].as_array().unwrap().iter().map(|test| test["jobs"].as_u64()).collect();
+    let jobs: Vec<_> =
+        document["tests"].as_array().unwrap().iter().map(|test| test["jobs"].as_u64()).collect();
     assert_eq!(jobs, [Some(1)], "{}", run.stderr);
     let said: Vec<_> = run.stderr.lines().filter(|line| line.contains("left out are")).collect();
     assert_eq!(said.len(), 1, "{}", run.stderr);
-    assert!(said[0].contains("room for 33 jobs") && said[0].ends_with("SRV-QUERY1 at 64 and 128"), "{said:?}");
+    assert!(
+        said[0].contains("room for 33 jobs") && said[0].ends_with("SRV-QUERY1 at 64 and 128"),
+        "{said:?}"
+    );
 }

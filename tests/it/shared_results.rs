@@ -1,4 +1,5 @@
-//! Results in a database that a team shares: the same as in a file, for several users at once, and nothing else is touched.
+//! Results in a database that a team shares: the same as in a file, for several users at once, and
+//! nothing else is touched.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -21,7 +22,9 @@ fn fill(store: &mut Store) {
             (format!("{at:032x}"), run, fixture::as_tests(fixture::tests()))
         })
         .collect();
-    store.add_runs("test", runs.iter().map(|(uid, run, tests)| (uid.as_str(), run, tests))).unwrap();
+    store
+        .add_runs("test", runs.iter().map(|(uid, run, tests)| (uid.as_str(), run, tests)))
+        .unwrap();
 }
 
 fn open(url: &str) -> Store {
@@ -34,7 +37,10 @@ fn change(url: &str, sql: &str) {
 
 fn refusal(opened: dbdyno::error::Result<Store>) -> String {
     let line = opened.unwrap_err().to_string();
-    assert!(line.starts_with("postgres://dbdyno@/lease") && line.contains("; ") && !line.contains('\n'), "{line}");
+    assert!(
+        line.starts_with("postgres://dbdyno@/lease") && line.contains("; ") && !line.contains('\n'),
+        "{line}"
+    );
     line
 }
 
@@ -53,10 +59,15 @@ fn a_database_gives_what_a_file_gives_and_nothing_else_in_it_is_touched() {
         (file.listing().unwrap(), file.measured(9).unwrap())
     );
     assert_eq!(shared.measured_with("host", "lab-1").unwrap(), [1, 2]);
-    assert_eq!(shared.tests_of("SRV-QUERY1", 2, 9).unwrap(), file.tests_of("SRV-QUERY1", 2, 9).unwrap());
+    assert_eq!(
+        shared.tests_of("SRV-QUERY1", 2, 9).unwrap(),
+        file.tests_of("SRV-QUERY1", 2, 9).unwrap()
+    );
     let explained = fixture::tests().into_iter().find_map(|test| test.explained);
     if let Some(explained) = explained {
-        [&mut file, &mut shared].into_iter().for_each(|store| store.explain_test(1, 1, &explained).unwrap());
+        [&mut file, &mut shared]
+            .into_iter()
+            .for_each(|store| store.explain_test(1, 1, &explained).unwrap());
     }
     let exported = |store: &Store| {
         let mut out = Vec::new();
@@ -66,9 +77,12 @@ fn a_database_gives_what_a_file_gives_and_nothing_else_in_it_is_touched() {
     assert_eq!(exported(&shared), exported(&file));
     let again = shared.import("export", &mut exported(&file).as_bytes()).unwrap_err().to_string();
     assert!(again.contains("is here already as run 1"), "{again}");
-    for line in
-        ["runs list --format json", "report kpm last --format json", "compare r1 r2 --format json", "runs show r2"]
-    {
+    for line in [
+        "runs list --format json",
+        "report kpm last --format json",
+        "compare r1 r2 --format json",
+        "runs show r2",
+    ] {
         let same = desk.run(&format!("{line} --results {}", lease.url)).ok().stdout;
         assert_eq!(same, desk.run(line).ok().stdout, "{line}");
     }
@@ -76,7 +90,11 @@ fn a_database_gives_what_a_file_gives_and_nothing_else_in_it_is_touched() {
     assert_eq!(shared.runs().unwrap().len(), 1);
     shared.delete(2).unwrap();
     for table in ["load", "test", "series", "snapshot"] {
-        assert_eq!(column(admin.as_mut(), &format!("select count(*) from dbdyno_results.{table}")), ["0"], "{table}");
+        assert_eq!(
+            column(admin.as_mut(), &format!("select count(*) from dbdyno_results.{table}")),
+            ["0"],
+            "{table}"
+        );
     }
     assert_eq!(column(admin.as_mut(), OTHERS), others);
 }
@@ -90,7 +108,9 @@ fn users_at_once_have_runs_of_their_own_and_a_writer_that_is_gone_is_seen() {
             let id = store.begin_run(&fixture::run()).unwrap();
             fixture::tests().iter().for_each(|test| store.save_test(id, test).unwrap());
             store.finish_run(id, RunStatus::Finished).unwrap();
-            let left = store.begin_run(&RunRecord { status: RunStatus::Running, ..fixture::run() }).unwrap();
+            let left = store
+                .begin_run(&RunRecord { status: RunStatus::Running, ..fixture::run() })
+                .unwrap();
             // Seen by somebody else as long as the writer lives.
             assert_eq!(open(&lease.url).run(&left.to_string()).unwrap().status, RunStatus::Running);
             vec![id, left]
@@ -130,7 +150,10 @@ fn an_older_database_is_brought_up_to_date_and_others_are_refused_in_one_line() 
         column(session(&lease.url).as_mut(), "select version from dbdyno_results.about"),
         [SCHEMA_VERSION.to_string()]
     );
-    change(&lease.url, "update dbdyno_results.run set kind = 'scripts'; update dbdyno_results.about set version = 99");
+    change(
+        &lease.url,
+        "update dbdyno_results.run set kind = 'scripts'; update dbdyno_results.about set version = 99",
+    );
     assert!(refusal(Store::open(place)).contains("newer dbdyno (schema 99"));
     change(&lease.url, "update dbdyno_results.about set application = 1");
     assert!(refusal(Store::open(place)).contains("is not one of dbdyno"));
@@ -156,7 +179,8 @@ fn passwords_come_from_where_those_of_targets_come_from_and_are_shown_nowhere() 
     let done = run(line, Some("Hidden-7")).ok();
     assert!(done.stderr.contains(&format!("run 1 is stored in {url}")), "{done:?}");
     assert!(run("check sqlite", Some("Hidden-7")).ok().stdout.contains("with 1 runs"));
-    let refused = desk.run(&format!("runs list --results {}", url.replace("team@", "team:Hidden-7@")));
+    let refused =
+        desk.run(&format!("runs list --results {}", url.replace("team@", "team:Hidden-7@")));
     assert!(refused.code == Some(2) && !refused.stderr.contains("Hidden-7"), "{refused:?}");
     let unknown = desk.run("runs list --results mysql://u@h/d");
     assert!(unknown.stderr.contains("postgres://user@host/database"), "{unknown:?}");

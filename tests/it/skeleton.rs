@@ -1,8 +1,10 @@
-//! A skeleton of an engine, to copy from: every part that CONTRIBUTING's recipe asks for, with tables in memory in the
-//! place of a database. The contract test runs on it as on every engine; it is compiled with the tests and never shipped.
+//! A skeleton of an engine, to copy from: every part that CONTRIBUTING's recipe asks for, with
+//! tables in memory in the place of a database. The contract test runs on it as on every engine; it
+//! is compiled with the tests and never shipped.
 //!
-//! A real engine is a folder in `src/engine/` with the same parts: the engine (what it is and can do, how to open it), the
-//! open database, the control session, and the job's session of the client drive.
+//! A real engine is a folder in `src/engine/` with the same parts: the engine (what it is and can
+//! do, how to open it), the open database, the control session, and the job's session of the client
+//! drive.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,14 +12,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use dbdyno::catalog::Catalog;
 use dbdyno::engine::client_loop::{self, ClientSession};
 use dbdyno::engine::{
-    Access, AfterError, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder, Pacer, RowLoad, Rows, Session,
-    Slice, SliceReport, Version,
+    Access, AfterError, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder, Pacer,
+    RowLoad, Rows, Session, Slice, SliceReport, Version,
 };
 use dbdyno::model::rows::{RowFunction, table_rows};
 use dbdyno::model::{AskedRamp, BoundStatement, Capabilities, Counters, Facts, Target};
 use dbdyno::plan::{self, Request};
 
-/// Why organisations of tables that others have cannot be had; what is not listed is lacking without a reason.
+/// Why organisations of tables that others have cannot be had; what is not listed is lacking
+/// without a reason.
 const LACKING_ORGS: &[(&str, &str)] =
     &[("iot", "a set of ids has one order only"), ("hash", "a set of ids has one order only")];
 
@@ -32,12 +35,19 @@ impl Engine for Skeleton {
     fn title(&self) -> &'static str {
         "tables in memory, to copy from"
     }
-    /// What differs from an embedded engine that can do the least; a server starts from `Capabilities::SERVER`.
+    /// What differs from an embedded engine that can do the least; a server starts from
+    /// `Capabilities::SERVER`.
     fn capabilities(&self) -> Capabilities {
-        Capabilities { product: "Skeleton", orgs: &["heap"], lacking_orgs: LACKING_ORGS, ..Capabilities::LEAST }
+        Capabilities {
+            product: "Skeleton",
+            orgs: &["heap"],
+            lacking_orgs: LACKING_ORGS,
+            ..Capabilities::LEAST
+        }
     }
-    /// A server reads `target.url()?` and connects, an embedded engine opens `target.file` with `target.settings`. Here
-    /// belong the checks of version and privileges; nothing may be created if `access` is `Access::Inspect`.
+    /// A server reads `target.url()?` and connects, an embedded engine opens `target.file` with
+    /// `target.settings`. Here belong the checks of version and privileges; nothing may be created
+    /// if `access` is `Access::Inspect`.
     fn open(&self, _target: &ConnectTo, _access: Access) -> Result<Box<dyn Database>, EngineError> {
         Ok(Box::new(SkeletonDatabase::default()))
     }
@@ -63,13 +73,20 @@ impl Database for SkeletonDatabase {
     fn session(&self) -> Result<Box<dyn Session>, EngineError> {
         Ok(Box::new(SkeletonSession { tables: self.tables.clone() }))
     }
-    /// The loop is shared: it asks for the session after it knows the statements. An engine with stored routines matches
-    /// `job.code` first, and calls its slices by `engine::slices`.
+    /// The loop is shared: it asks for the session after it knows the statements. An engine with
+    /// stored routines matches `job.code` first, and calls its slices by `engine::slices`.
     fn run_job(&self, job: &JobOrder<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
-        client_loop::drive(job, pacer, |statements| SkeletonJob::prepare(self.tables.clone(), statements))
+        client_loop::drive(job, pacer, |statements| {
+            SkeletonJob::prepare(self.tables.clone(), statements)
+        })
     }
-    /// One stream, one transaction: all rows or none. A real engine sends `load.rows` by its fastest path.
-    fn load_rows(&self, load: &RowLoad<'_>, progress: &mut dyn FnMut(u64) -> bool) -> Result<(), EngineError> {
+    /// One stream, one transaction: all rows or none. A real engine sends `load.rows` by its
+    /// fastest path.
+    fn load_rows(
+        &self,
+        load: &RowLoad<'_>,
+        progress: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<(), EngineError> {
         let rows = load.ids.end - load.ids.start;
         for sent in (0..=rows).step_by(10_000).chain([rows]) {
             if !progress(sent) {
@@ -105,7 +122,12 @@ fn parse(sql: &str) -> Result<Statement, EngineError> {
         ["count", table] => Statement::Count((*table).into()),
         ["echo"] => Statement::Echo,
         ["lookup", table, "?1"] => Statement::Lookup((*table).into()),
-        _ => return Err(EngineError::new(ErrorClass::Statement, format!("the skeleton does not understand '{sql}'"))),
+        _ => {
+            return Err(EngineError::new(
+                ErrorClass::Statement,
+                format!("the skeleton does not understand '{sql}'"),
+            ));
+        }
     })
 }
 
@@ -131,7 +153,10 @@ impl Session for SkeletonSession {
         Ok(match statement {
             Statement::Count(table) => {
                 let ids = tables.get(&table).ok_or_else(|| missing(&table))?;
-                row(&["count", "sum"], vec![ids.len().to_string(), ids.iter().sum::<u64>().to_string()])
+                row(
+                    &["count", "sum"],
+                    vec![ids.len().to_string(), ids.iter().sum::<u64>().to_string()],
+                )
             }
             Statement::Echo => row(&["a", "b"], binds.iter().map(i64::to_string).collect()),
             Statement::Create(_) | Statement::Lookup(_) => Rows::default(),
@@ -152,7 +177,8 @@ struct SkeletonJob {
 impl SkeletonJob {
     /// A wrong statement is told here, before the gate, not in the loop.
     fn prepare(tables: Arc<Tables>, statements: &[&BoundStatement]) -> Result<Self, EngineError> {
-        let statements = statements.iter().map(|statement| parse(&statement.sql)).collect::<Result<_, _>>()?;
+        let statements =
+            statements.iter().map(|statement| parse(&statement.sql)).collect::<Result<_, _>>()?;
         Ok(SkeletonJob { tables, statements })
     }
 }
@@ -167,7 +193,8 @@ impl ClientSession for SkeletonJob {
     fn rollback(&mut self) -> Result<(), EngineError> {
         Ok(())
     }
-    /// The measured loop: no allocation, no more than the statement itself; returns the rows fetched.
+    /// The measured loop: no allocation, no more than the statement itself; returns the rows
+    /// fetched.
     fn run(&mut self, statement: usize, binds: &[i64]) -> Result<u64, EngineError> {
         let Statement::Lookup(table) = &self.statements[statement] else { return Ok(0) };
         let tables = lock(&self.tables);
@@ -181,8 +208,8 @@ impl ClientSession for SkeletonJob {
     }
 }
 
-/// The catalogue's part of an engine, with one workload: `probes/` makes its name known, each workload folder has the
-/// statements in its own dialect, and its own file says what it cannot do.
+/// The catalogue's part of an engine, with one workload: `probes/` makes its name known, each
+/// workload folder has the statements in its own dialect, and its own file says what it cannot do.
 const FILES: [(&str, &str); 4] = [
     ("probes/skeleton.sql", "-- name: version\nversion\n"),
     (
@@ -251,7 +278,8 @@ fn the_recipe_of_an_engine_gives_a_planned_workload_that_runs() {
     };
     let refused = plan::build(&catalog, &request("MINE-SORT")).unwrap_err().to_string();
     assert!(refused.contains("the skeleton does not sort"), "{refused}");
-    let plan = plan::build(&catalog, &request("MINE-LOOKUP")).unwrap_or_else(|error| panic!("{error}"));
+    let plan =
+        plan::build(&catalog, &request("MINE-LOOKUP")).unwrap_or_else(|error| panic!("{error}"));
 
     let target = Target::Embedded { engine: Skeleton.name().into(), data_dir: dir.path().into() };
     let to = ConnectTo { target, file: None, url: None, password: None, settings: BTreeMap::new() };

@@ -1,4 +1,5 @@
-//! A small file system in memory that gets full when a test wants it to, where we may mount one (as root).
+//! A small file system in memory that gets full when a test wants it to, where we may mount one (as
+//! root).
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -25,7 +26,10 @@ impl SmallDisk {
         let path = dir.path().join("disk");
         std::fs::create_dir(&path).unwrap();
         let is_mounted = mount(&format!("size={megabytes}m,mode=755"), &path);
-        assert!(is_mounted || std::env::var_os(MUST_MOUNT).is_none(), "{MUST_MOUNT}: no file system can be mounted");
+        assert!(
+            is_mounted || std::env::var_os(MUST_MOUNT).is_none(),
+            "{MUST_MOUNT}: no file system can be mounted"
+        );
         if !is_mounted {
             eprintln!("skipped: this process may not mount a file system");
         }
@@ -36,7 +40,8 @@ impl SmallDisk {
         &self.path
     }
 
-    /// Takes all free space away but `left_bytes`, in one call: nobody can write more beside it, as beside a file that grows.
+    /// Takes all free space away but `left_bytes`, in one call: nobody can write more beside it, as
+    /// beside a file that grows.
     pub fn shrink(&self, left_bytes: u64) {
         until("the file system is smaller", || {
             let system = rustix::fs::statvfs(&self.path).unwrap();

@@ -1,4 +1,5 @@
-//! A server that stands still for a known time: the stall must stand in the figures of both drives and both loops.
+//! A server that stands still for a known time: the stall must stand in the figures of both drives
+//! and both loops.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -6,7 +7,9 @@ use std::time::{Duration, Instant};
 use dbdyno::catalog::Catalog;
 use dbdyno::engine::{self, Access, ConnectTo, Database};
 use dbdyno::model::rows::{RowFunction, table_rows};
-use dbdyno::model::{Arrivals, AskedRamp, Counters, Drive, Facts, Offer, Selection, Target, TestResult, TestSpec};
+use dbdyno::model::{
+    Arrivals, AskedRamp, Counters, Drive, Facts, Offer, Selection, Target, TestResult, TestSpec,
+};
 use dbdyno::plan;
 use dbdyno::runner::{CONNECT_TIMEOUT, Interrupt, Outcome, Progress, TestContext, run_test};
 use dbdyno::server::{self, PrivateServer};
@@ -32,7 +35,13 @@ impl Stand {
         let url = server.url();
         Desk::new().run(&format!("load {url} --size {SIZE_GB} --workload SRV-QUERY1")).ok();
         let target = Target::Existing { engine: engine.into(), url: url.clone() };
-        let to = ConnectTo { target, file: None, url: Some(url), password: None, settings: Default::default() };
+        let to = ConnectTo {
+            target,
+            file: None,
+            url: Some(url),
+            password: None,
+            settings: Default::default(),
+        };
         let database = engine::find(engine).unwrap().open(&to, Access::Provision).unwrap();
         Stand { engine, server, database }
     }
@@ -79,12 +88,16 @@ impl Stand {
         }
     }
 
-    /// Stops every process of the server for a while; us from the last that stopped to the first that goes on.
+    /// Stops every process of the server for a while; us from the last that stopped to the first
+    /// that goes on.
     fn stand_still(&self) -> f64 {
         let leader = self.server.pid().unwrap();
         let is_of_it = |pid: i32, parent: i32| pid as u32 == leader || parent as u32 == leader;
         let family = all_processes().unwrap().flatten().filter_map(|process| process.stat().ok());
-        let pids: Vec<u32> = family.filter(|stat| is_of_it(stat.pid, stat.ppid)).map(|stat| stat.pid as u32).collect();
+        let pids: Vec<u32> = family
+            .filter(|stat| is_of_it(stat.pid, stat.ppid))
+            .map(|stat| stat.pid as u32)
+            .collect();
         pids.iter().for_each(|pid| signal(*pid, Signal::STOP));
         let stopped_at = Instant::now();
         std::thread::sleep(STALL);
@@ -101,13 +114,19 @@ fn a_server_that_stands_still_shows_in_max_and_in_the_series_of_both_drives() {
         let stand = Stand::new(server.engine, dir.path());
         for drive in [Drive::Database, Drive::Client] {
             let (result, stalled_us) = stand.stalled(drive, None);
-            let what = format!("{} {drive:?}: {stalled_us} us, every {}th op", server.engine, result.latency_stride);
+            let what = format!(
+                "{} {drive:?}: {stalled_us} us, every {}th op",
+                server.engine, result.latency_stride
+            );
             let max_us = result.latency.max_us.unwrap();
-            // A process that waits for a processor stops when it gets one, and may read the clock just before.
+            // A process that waits for a processor stops when it gets one, and may read the clock
+            // just before.
             assert!(max_us >= 0.8 * stalled_us, "{what}: {max_us}");
-            let in_series = result.series.iter().filter_map(|point| point.max_us).reduce(f64::max).unwrap();
+            let in_series =
+                result.series.iter().filter_map(|point| point.max_us).reduce(f64::max).unwrap();
             assert!(in_series >= 0.8 * stalled_us, "{what}: {in_series}");
-            let (p99_us, mean_us) = (result.latency.p99_us.unwrap(), result.latency.mean_us.unwrap());
+            let (p99_us, mean_us) =
+                (result.latency.p99_us.unwrap(), result.latency.mean_us.unwrap());
             assert!(
                 p99_us < 0.1 * stalled_us && mean_us < p99_us.max(stalled_us / 100.0),
                 "{what}: {p99_us}, {mean_us}"
@@ -123,9 +142,16 @@ fn assert_open_loop(stand: &Stand) {
     let (result, stalled_us) = in_a_calm_moment(|| stand.stalled(Drive::Client, Some(offer)));
     let response = &result.open.as_ref().unwrap().response;
     let (max_us, mean_us) = (result.latency.max_us.unwrap(), result.latency.p50_us.unwrap());
-    assert!(max_us >= 0.8 * (stalled_us - 1e6 / RATE), "{}: {max_us} of {stalled_us}", stand.engine);
-    // The op that met the stall waits longest; each later one was due later and waits for the ones before.
-    let late = (0..).map(|n| max_us - f64::from(n) * (1e6 / RATE - mean_us)).take_while(|us| *us > mean_us);
+    assert!(
+        max_us >= 0.8 * (stalled_us - 1e6 / RATE),
+        "{}: {max_us} of {stalled_us}",
+        stand.engine
+    );
+    // The op that met the stall waits longest; each later one was due later and waits for the ones
+    // before.
+    let late = (0..)
+        .map(|n| max_us - f64::from(n) * (1e6 / RATE - mean_us))
+        .take_while(|us| *us > mean_us);
     let mut expected: Vec<f64> = late.collect();
     expected.resize(result.window.ops as usize, mean_us);
     expected.sort_by(f64::total_cmp);

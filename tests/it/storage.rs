@@ -12,7 +12,8 @@ use serde_json::Value;
 
 /// Every engine that keeps its tables on this host.
 const TARGETS: [&str; 3] = ["sqlite", "postgres", "mariadb"];
-/// Lines of the profile XS and what is in their place: caches that hold the small table of a tenth of a gigabyte, not the big.
+/// Lines of the profile XS and what is in their place: caches that hold the small table of a tenth
+/// of a gigabyte, not the big.
 const SMALLER: [[&str; 2]; 5] = [
     ["id = \"XS\"", "id = \"TINY\""],
     ["shared_buffers = \"64MB\"", "shared_buffers = \"16MB\""],
@@ -23,8 +24,8 @@ const SMALLER: [[&str; 2]; 5] = [
 
 /// A data set that is loaded in a moment, and a moment's window.
 const MOMENT: &str = "--size 0.1 --duration 500ms";
-/// As [`MOMENT`], with a big table that no scan goes through before it is put out of the cache again, also where the thread that
-/// does this waits 80 ms for a processor.
+/// As [`MOMENT`], with a big table that no scan goes through before it is put out of the cache
+/// again, also where the thread that does this waits 80 ms for a processor.
 const LARGER: &str = "--size 0.3 --duration 500ms";
 
 /// The tests of a short run.
@@ -32,7 +33,8 @@ fn tests(line: &str) -> Vec<Value> {
     run(&Desk::new(), &format!("{line} --profile XS"))
 }
 
-/// The tests of a short run whose caches are small; `changed` are lines of the profile beside [`SMALLER`].
+/// The tests of a short run whose caches are small; `changed` are lines of the profile beside
+/// [`SMALLER`].
 fn with_small_caches(line: &str, changed: &[[&str; 2]]) -> Vec<Value> {
     let desk = Desk::new();
     let mut profile = own_profile(Catalog::embedded().unwrap().profile("XS").unwrap());
@@ -47,7 +49,8 @@ fn with_small_caches(line: &str, changed: &[[&str; 2]]) -> Vec<Value> {
 
 /// A profile as the file of a user's own.
 fn own_profile(profile: &Profile) -> String {
-    let mut text = format!("id = \"{}\"\ntitle = \"\"\nsize_gb = {}\n", profile.id, profile.size_gb);
+    let mut text =
+        format!("id = \"{}\"\ntitle = \"\"\nsize_gb = {}\n", profile.id, profile.size_gb);
     text += &format!("cache_mb = {}\n", profile.cache_mb.unwrap());
     for (engine, settings) in &profile.settings {
         text += &format!("[settings.{engine}]\n");
@@ -62,11 +65,13 @@ fn run(desk: &Desk, line: &str) -> Vec<Value> {
 }
 
 fn metric(test: &Value, name: &str) -> f64 {
-    test["metrics"][name].as_f64().unwrap_or_else(|| panic!("{} has no {name}: {test:#}", test["workload"]))
+    test["metrics"][name]
+        .as_f64()
+        .unwrap_or_else(|| panic!("{} has no {name}: {test:#}", test["workload"]))
 }
 
-/// Whether it is known what the device read for the database. In a container it is not where another user's processes are not
-/// shown and the file system has no device of its own.
+/// Whether it is known what the device read for the database. In a container it is not where
+/// another user's processes are not shown and the file system has no device of its own.
 fn device_is_known(test: &Value) -> bool {
     test["metrics"]["tier_device_pct"].is_f64()
 }
@@ -74,7 +79,10 @@ fn device_is_known(test: &Value) -> bool {
 /// The reasons of a verdict that have this code.
 fn reasons<'a>(test: &'a Value, code: &str) -> Vec<&'a str> {
     let reasons = test["verdict"]["reasons"].as_array().unwrap().iter();
-    reasons.filter(|reason| reason["code"] == code).map(|reason| reason["text"].as_str().unwrap()).collect()
+    reasons
+        .filter(|reason| reason["code"] == code)
+        .map(|reason| reason["text"].as_str().unwrap())
+        .collect()
 }
 
 const LOOKUPS: &str = "--workload SRV-QUERY1 --workload SRV-QUERY25 --workload SRV-REPORT";
@@ -105,10 +113,15 @@ fn sqlite_descends_a_tree_for_each_row() {
 
 #[test]
 fn mariadb_reads_the_blocks_that_are_documented() {
-    // docs/counters.md. Some hundred blocks are the server's own, which tells where a busy machine runs few queries.
+    // docs/counters.md. Some hundred blocks are the server's own, which tells where a busy machine
+    // runs few queries.
     for (test, documented) in lookups("mariadb").iter().zip([2.0, 54.0, 254.0]) {
-        let (found, own) = (metric(test, "logical_reads_per_op"), 1000.0 / test["ops"].as_f64().unwrap());
-        assert!((0.95 * documented..1.05 * documented + own).contains(&found), "{found} instead of {documented}");
+        let (found, own) =
+            (metric(test, "logical_reads_per_op"), 1000.0 / test["ops"].as_f64().unwrap());
+        assert!(
+            (0.95 * documented..1.05 * documented + own).contains(&found),
+            "{found} instead of {documented}"
+        );
     }
 }
 
@@ -128,7 +141,8 @@ fn what_the_database_lacks_comes_from_the_device_also_in_a_machine_with_more_mem
         let judged: Vec<&Value> = tests.iter().filter(of_device).collect();
         assert!(!judged.is_empty(), "{target}: is TMPDIR on a disk? {:#?}", tests[0]["verdict"]);
         for test in judged {
-            let shares = ["tier_buffer_pct", "tier_os_cache_pct", "tier_device_pct"].map(|name| metric(test, name));
+            let shares = ["tier_buffer_pct", "tier_os_cache_pct", "tier_device_pct"]
+                .map(|name| metric(test, name));
             assert!((shares.iter().sum::<f64>() - 100.0).abs() < 0.01, "{shares:?}");
             assert!(shares[2] > shares[1], "{target} {}: {shares:?}", test["workload"]);
         }
@@ -138,10 +152,16 @@ fn what_the_database_lacks_comes_from_the_device_also_in_a_machine_with_more_mem
 #[test]
 fn where_the_databases_own_cache_holds_the_table_the_verdict_says_so() {
     for target in ["postgres", "mariadb"] {
-        // So many transactions find most rows in the cache however slow the device is from which the index comes first.
-        for test in tests(&format!("{target} --workload TP-SELECT32 --workload DA-AGGREGATE --size 0.1 --ops 40")) {
+        // So many transactions find most rows in the cache however slow the device is from which
+        // the index comes first.
+        for test in tests(&format!(
+            "{target} --workload TP-SELECT32 --workload DA-AGGREGATE --size 0.1 --ops 40"
+        )) {
             let tiers = reasons(&test, "tier");
-            assert!(tiers.iter().any(|text| text.contains("the database's own cache")), "{target}: {test:#}");
+            assert!(
+                tiers.iter().any(|text| text.contains("the database's own cache")),
+                "{target}: {test:#}"
+            );
             assert_ne!(test["verdict"]["status"], "valid");
         }
     }
@@ -161,13 +181,21 @@ fn reads_of_arias_heaps_are_counted_and_judged() {
     }
     // The small table does not fit any more: what is not cached is not valid as cached.
     let small = [["aria_pagecache_buffer_size = \"8M\"", "aria_pagecache_buffer_size = \"1M\""]];
-    let test = &with_small_caches(&format!("mariadb --workload SRV-QUERY1:org=heap {MOMENT}"), &small)[0];
-    assert!(reasons(test, "contract").iter().any(|text| text.contains("not cached")), "{:#}", test["verdict"]);
+    let test =
+        &with_small_caches(&format!("mariadb --workload SRV-QUERY1:org=heap {MOMENT}"), &small)[0];
+    assert!(
+        reasons(test, "contract").iter().any(|text| text.contains("not cached")),
+        "{:#}",
+        test["verdict"]
+    );
 }
 
 #[test]
 fn a_scan_of_a_heap_reads_the_tables_bytes() {
-    for test in with_small_caches(&format!("mariadb --workload STO-READ:org=heap --workload STO-READ {MOMENT}"), &[]) {
+    for test in with_small_caches(
+        &format!("mariadb --workload STO-READ:org=heap --workload STO-READ {MOMENT}"),
+        &[],
+    ) {
         // 100,000 rows of about 300 bytes; blocks of Aria and InnoDB have different sizes.
         let mb_per_op = metric(&test, "physical_read_mb_per_s") / metric(&test, "ops_per_s");
         assert!((25.0..45.0).contains(&mb_per_op), "{mb_per_op} MB per scan: {test:#}");
@@ -176,25 +204,31 @@ fn a_scan_of_a_heap_reads_the_tables_bytes() {
 
 #[test]
 fn the_real_number_of_processes_is_counted_and_engines_without_parallel_query_say_so() {
-    let threads: Vec<f64> = tests(&format!("postgres --workload DA-SCAN:threads=2 --workload DA-SCAN {MOMENT}"))
-        .iter()
-        .map(|test| metric(test, "threads_used"))
-        .collect();
+    let threads: Vec<f64> =
+        tests(&format!("postgres --workload DA-SCAN:threads=2 --workload DA-SCAN {MOMENT}"))
+            .iter()
+            .map(|test| metric(test, "threads_used"))
+            .collect();
     assert!((threads[0] - 2.0).abs() < 0.1 && (threads[1] - 1.0).abs() < 0.01, "{threads:?}");
-    Desk::new().run("run sqlite --workload DA-SCAN:threads=2").fails(2, &["DA-SCAN", "threads=2", "one thread"]);
+    Desk::new()
+        .run("run sqlite --workload DA-SCAN:threads=2")
+        .fails(2, &["DA-SCAN", "threads=2", "one thread"]);
 }
 
 #[test]
 fn where_the_files_cannot_be_put_out_of_the_cache_the_verdict_says_which_tier_was_measured() {
-    // An ordinary role may not know where the server's files are; what was just loaded lies in the system's cache.
+    // An ordinary role may not know where the server's files are; what was just loaded lies in the
+    // system's cache.
     let (desk, server) = (Desk::new(), Server::shared());
     server.create_user("outsider", "pale-cedar-9", true);
-    let line = format!("run {} --workload STO-READ {MOMENT} --jobs 1 --warmup 0", server.url("outsider"));
+    let line =
+        format!("run {} --workload STO-READ {MOMENT} --jobs 1 --warmup 0", server.url("outsider"));
     let mut run = desk.command(&format!("{line} --format json"));
     run.env("PGPASSWORD", "pale-cedar-9");
     let test = finished(run, "run").ok().json()["tests"][0].clone();
     let is_known = device_is_known(&test);
-    let measured = if is_known { "the operating system's cache" } else { "it is not known which tier" };
+    let measured =
+        if is_known { "the operating system's cache" } else { "it is not known which tier" };
     assert!(reasons(&test, "tier").iter().any(|text| text.contains(measured)), "{test:#}");
     assert_ne!(test["verdict"]["status"], "valid");
     assert!(!is_known || metric(&test, "tier_device_pct").round() == 0.0, "{test:#}");
@@ -202,7 +236,11 @@ fn where_the_files_cannot_be_put_out_of_the_cache_the_verdict_says_which_tier_wa
 
 /// DBWR-THR with 320 rows per op, its tables made for two jobs.
 fn writer_test(engine: &str, session: &mut dyn Session) -> PartPlan {
-    let plan = plan::build(&Catalog::embedded().unwrap(), &request(engine, Drive::Client, "DBWR-THR".into())).unwrap();
+    let plan = plan::build(
+        &Catalog::embedded().unwrap(),
+        &request(engine, Drive::Client, "DBWR-THR".into()),
+    )
+    .unwrap();
     let part = plan.selections[0].parts[0].clone();
     for statement in &part.setup {
         session.execute(&sql::bind_late(statement, 2)).unwrap();
@@ -251,13 +289,16 @@ fn an_op_of_the_writer_test_dirties_a_block_per_row_on_postgres() {
     session.execute("create schema dbdyno").unwrap();
     let part = writer_test("postgres", session.as_mut());
     one_op(&part, session.as_mut());
-    let dirtied = "select count(distinct (ctid::text::point)[0]) from dbdyno.dbwr_thr where counter = 1";
+    let dirtied =
+        "select count(distinct (ctid::text::point)[0]) from dbdyno.dbwr_thr where counter = 1";
     assert_eq!(column(session.as_mut(), dirtied), ["320"]);
 }
 
 /// MariaDB keeps so many pages free: by its default, 24 MB, all of a small cache.
-const FEW_FREE_PAGES: [[&str; 2]; 1] =
-    [["innodb_buffer_pool_size = \"16M\"", "innodb_buffer_pool_size = \"16M\"\ninnodb_lru_scan_depth = \"100\""]];
+const FEW_FREE_PAGES: [[&str; 2]; 1] = [[
+    "innodb_buffer_pool_size = \"16M\"",
+    "innodb_buffer_pool_size = \"16M\"\ninnodb_lru_scan_depth = \"100\"",
+]];
 
 #[test]
 fn the_writer_test_is_of_a_cached_table_or_the_verdict_says_that_it_was_not() {
@@ -265,7 +306,13 @@ fn the_writer_test_is_of_a_cached_table_or_the_verdict_says_that_it_was_not() {
     for target in ["postgres", "mariadb"] {
         // 320 rows are 5 MB, 2,000 are 33 MB; the caches have 16 MB.
         let tests = with_small_caches(&format!("{target} {line}"), &FEW_FREE_PAGES);
-        let not_cached = |test: &Value| reasons(test, "contract").iter().any(|text| text.contains("was not cached"));
-        assert_eq!(tests.iter().map(not_cached).collect::<Vec<_>>(), [false, true], "{target}: {tests:#?}");
+        let not_cached = |test: &Value| {
+            reasons(test, "contract").iter().any(|text| text.contains("was not cached"))
+        };
+        assert_eq!(
+            tests.iter().map(not_cached).collect::<Vec<_>>(),
+            [false, true],
+            "{target}: {tests:#?}"
+        );
     }
 }

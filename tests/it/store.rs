@@ -1,4 +1,5 @@
-//! The results file: what is written is read back, whatever happens to the file or the writing process.
+//! The results file: what is written is read back, whatever happens to the file or the writing
+//! process.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -71,7 +72,12 @@ fn what_becomes_known_later_is_updated_and_the_list_counts_tests() {
 fn a_run_that_does_not_exist_is_answered_with_those_that_do() {
     let (dir, mut store, id) = filled();
     let text = store.run("weekly").unwrap_err().to_string();
-    assert!(text.contains("no run 'weekly'") && text.contains("nightly") && text.contains("from 1 to 1"), "{text}");
+    assert!(
+        text.contains("no run 'weekly'")
+            && text.contains("nightly")
+            && text.contains("from 1 to 1"),
+        "{text}"
+    );
     store.delete(id).unwrap();
     assert!(store.run("last").unwrap_err().to_string().contains("holds no run yet"));
     let none = Store::open_existing(&dir.path().join("other.db")).unwrap_err();
@@ -86,7 +92,8 @@ fn deleting_a_run_leaves_nothing_of_it_and_nothing_of_others_goes() {
     store.delete(first).unwrap();
     assert_eq!(store.tests(second).unwrap(), fixture::as_tests(fixture::tests()));
     let connection = Connection::open(Path::new(&store.place())).unwrap();
-    for (table, rows) in [("run", 1), ("load", 2), ("test", 12), ("series", 144), ("snapshot", 48)] {
+    for (table, rows) in [("run", 1), ("load", 2), ("test", 12), ("series", 144), ("snapshot", 48)]
+    {
         let sql = format!("SELECT count(*) FROM {table}");
         assert_eq!(connection.query_row(&sql, [], |row| row.get::<_, i64>(0)), Ok(rows), "{table}");
     }
@@ -103,7 +110,11 @@ fn a_test_that_cannot_be_stored_leaves_no_part_of_it() {
     test.series[5].ops = 1.0;
     test.counters.set("rate", f64::INFINITY);
     store.save_test(id, &test).unwrap();
-    assert_eq!(store.tests(id).unwrap()[12].measured().unwrap().counters.get("rate"), None, "no number is unknown");
+    assert_eq!(
+        store.tests(id).unwrap()[12].measured().unwrap().counters.get("rate"),
+        None,
+        "no number is unknown"
+    );
 }
 
 #[test]
@@ -137,12 +148,16 @@ fn two_writers_and_a_reader_get_along() {
 fn files_that_are_not_ours_or_damaged_or_newer_are_refused_unchanged() {
     let dir = TempDir::new().unwrap();
     let path = |name: &str| dir.path().join(name);
-    fs::write(path("text"), "no database at all, just a text that is long enough".repeat(40)).unwrap();
+    fs::write(path("text"), "no database at all, just a text that is long enough".repeat(40))
+        .unwrap();
     assert!(refused(&path("text")).what.contains("not a dbdyno results file"));
     Connection::open(path("foreign")).unwrap().execute("CREATE TABLE t (a)", []).unwrap();
     assert!(refused(&path("foreign")).what.contains("not a dbdyno results file"));
     drop(Store::open(&path("newer")).unwrap());
-    Connection::open(path("newer")).unwrap().pragma_update(None, "user_version", SCHEMA_VERSION + 1).unwrap();
+    Connection::open(path("newer"))
+        .unwrap()
+        .pragma_update(None, "user_version", SCHEMA_VERSION + 1)
+        .unwrap();
     let newer = refused(&path("newer"));
     assert!(newer.what.contains("newer dbdyno") && newer.kind == Kind::Usage);
     fs::create_dir(path("dir")).unwrap();
@@ -215,7 +230,8 @@ fn a_bad_import_is_refused_with_its_line_and_imports_nothing() {
     let text = exported(&store);
     let lines: Vec<&str> = text.lines().collect();
     let without = |skip: usize| {
-        let kept = lines.iter().enumerate().filter(|(index, _)| *index != skip).map(|(_, line)| *line);
+        let kept =
+            lines.iter().enumerate().filter(|(index, _)| *index != skip).map(|(_, line)| *line);
         kept.collect::<Vec<_>>().join("\n")
     };
     let newer = text.replacen("\"format\":2", "\"format\":3", 1);
@@ -253,7 +269,8 @@ fn a_results_file_explains_every_column_of_its_tables() {
     let sql = "SELECT t.name, c.name, s.sql FROM pragma_table_list t, pragma_table_info(t.name) c \
                JOIN sqlite_schema s ON s.name = t.name WHERE t.schema = 'main' AND t.name NOT LIKE 'sqlite%'";
     let mut statement = connection.prepare(sql).unwrap();
-    let columns = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
+    let columns =
+        statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
     let columns: Vec<(String, String, String)> = columns.map(Result::unwrap).collect();
     assert!(columns.len() > 80, "{}", columns.len());
     for (table, column, sql) in columns {
@@ -297,8 +314,10 @@ fn verdicts_are_counted_without_reading_the_tests() {
     let third = "DROP INDEX test_by_verdict; PRAGMA user_version = 3";
     Connection::open(&path).unwrap().execute_batch(third).unwrap();
     drop(Store::open(&path).unwrap());
-    let counted = "EXPLAIN QUERY PLAN SELECT run_id, verdict, count(*) FROM test GROUP BY run_id, verdict";
-    let plan: String = Connection::open(&path).unwrap().query_row(counted, [], |row| row.get(3)).unwrap();
+    let counted =
+        "EXPLAIN QUERY PLAN SELECT run_id, verdict, count(*) FROM test GROUP BY run_id, verdict";
+    let plan: String =
+        Connection::open(&path).unwrap().query_row(counted, [], |row| row.get(3)).unwrap();
     assert!(plan.contains("COVERING INDEX test_by_verdict"), "{plan}");
 }
 
@@ -309,9 +328,15 @@ fn as_reader(desk: &Desk, line: &str) -> Done {
         // Root may write everything. The program that was built may be where nobody else can go.
         let program = desk.path("dbdyno");
         // By another process: while this one has it open, no test can start it.
-        assert!(Command::new("cp").arg(command.get_program()).arg(&program).status().unwrap().success());
+        assert!(
+            Command::new("cp").arg(command.get_program()).arg(&program).status().unwrap().success()
+        );
         let mut unprivileged = Command::new(program);
-        unprivileged.args(command.get_args()).env("DBDYNO_HOME", desk.path("")).uid(65_534).gid(65_534);
+        unprivileged
+            .args(command.get_args())
+            .env("DBDYNO_HOME", desk.path(""))
+            .uid(65_534)
+            .gid(65_534);
         command = unprivileged;
     }
     finished(command, line)
@@ -344,7 +369,8 @@ fn a_file_that_may_only_be_read_is_read() {
     let half = desk.path("half");
     fs::create_dir(&half).unwrap();
     for end in ["", "-wal"] {
-        fs::copy(format!("{}{end}", path.display()), half.join(format!("results.db{end}"))).unwrap();
+        fs::copy(format!("{}{end}", path.display()), half.join(format!("results.db{end}")))
+            .unwrap();
     }
     set_mode(&half, 0o555);
     let line = format!("runs list --results {}", half.join("results.db").display());
@@ -369,7 +395,9 @@ fn an_older_file_that_may_only_be_read_says_what_it_lacks() {
 #[test]
 fn an_export_of_the_first_format_is_read() {
     let (_dir, store, _) = filled();
-    let text = exported(&store).replacen("\"format\":2", "\"format\":1", 1).replace("\"kind\":\"measured\",", "");
+    let text = exported(&store)
+        .replacen("\"format\":2", "\"format\":1", 1)
+        .replace("\"kind\":\"measured\",", "");
     let (_dir, store, outcome) = imported(&text);
     outcome.unwrap();
     assert_eq!(store.run("last").unwrap().kind, dbdyno::model::RunKind::Measured);

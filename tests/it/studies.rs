@@ -1,8 +1,11 @@
-//! Studies of blocks: `layers` from the command line on every kind of target, and their reports in every form.
+//! Studies of blocks: `layers` from the command line on every kind of target, and their reports in
+//! every form.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use dbdyno::model::{Beside, Drive, LatencySummary, PartFigures, Reason, ReasonCode, Status, TestResult, Verdict};
+use dbdyno::model::{
+    Beside, Drive, LatencySummary, PartFigures, Reason, ReasonCode, Status, TestResult, Verdict,
+};
 use dbdyno::report::document::Block;
 use dbdyno::report::{FORMATS, Format, Input, Language, Options, REPORTS, Report, RunTests};
 use serde_json::{Value, json};
@@ -10,7 +13,9 @@ use serde_json::{Value, json};
 use crate::fixture;
 use crate::reports::{golden, rendered};
 use crate::servers::Lease;
-use crate::support::{Desk, Done, PRIVATE, assert_run_schema, column, ended, processes, session, signal, until};
+use crate::support::{
+    Desk, Done, PRIVATE, assert_run_schema, column, ended, processes, session, signal, until,
+};
 
 /// Short blocks on small tables.
 const SHORT: &str = "--size 0.01 --warmup 0 --duration 100ms --quiet";
@@ -26,7 +31,12 @@ fn counted(desk: &Desk) -> BTreeMap<String, usize> {
         let params = test["params"].as_object().unwrap();
         let of = |name: &str| params.get(name).and_then(Value::as_str).unwrap_or("-").to_string();
         *counted
-            .entry(format!("{} {} {}", test["drive"].as_str().unwrap(), of("transport"), of("protocol")))
+            .entry(format!(
+                "{} {} {}",
+                test["drive"].as_str().unwrap(),
+                of("transport"),
+                of("protocol")
+            ))
             .or_default() += 1;
     }
     counted
@@ -46,7 +56,10 @@ fn assert_told(rows: &[Value]) {
             None => assert!(row["why"].is_string(), "{row}"),
             Some(us) => {
                 let [low, high] = ["low_us", "high_us"].map(|name| row[name].as_f64().unwrap());
-                assert!(low <= us && us <= high && row["why"].is_null() && row["verdict"] != "invalid", "{row}");
+                assert!(
+                    low <= us && us <= high && row["why"].is_null() && row["verdict"] != "invalid",
+                    "{row}"
+                );
                 assert!(row["layer"] == "inside" || low > 0.0 || high < 0.0, "{row}");
             }
         }
@@ -60,12 +73,16 @@ fn why(rows: &[Value], layer: &str) -> Vec<String> {
 
 #[test]
 fn a_private_server_is_measured_by_every_way_that_it_has() {
-    for (kind, protocols) in PRIVATE.iter().zip([&["-", "prepared-text", "simple"][..], &["-", "simple"]]) {
+    for (kind, protocols) in
+        PRIVATE.iter().zip([&["-", "prepared-text", "simple"][..], &["-", "simple"]])
+    {
         let desk = Desk::new();
-        let done = desk.run(&format!("layers {} {SHORT} --blocks 6 --format json", kind.engine)).ok();
+        let done =
+            desk.run(&format!("layers {} {SHORT} --blocks 6 --format json", kind.engine)).ok();
         let document = done.json();
         let mut expected = BTreeMap::from([("database - -".to_string(), 6)]);
-        for (transport, protocol) in ["socket", "tcp"].iter().flat_map(|way| protocols.iter().map(move |of| (way, of)))
+        for (transport, protocol) in
+            ["socket", "tcp"].iter().flat_map(|way| protocols.iter().map(move |of| (way, of)))
         {
             expected.insert(format!("client {transport} {protocol}"), 6);
         }
@@ -74,7 +91,10 @@ fn a_private_server_is_measured_by_every_way_that_it_has() {
         // A private server has no certificate.
         assert!(why(layers(&document), "tls")[0].starts_with("not measured: "), "{document:#}");
         if protocols.len() == 2 {
-            assert!(why(layers(&document), "text").iter().all(|why| why.contains("prepared-text")), "{document:#}");
+            assert!(
+                why(layers(&document), "text").iter().all(|why| why.contains("prepared-text")),
+                "{document:#}"
+            );
         }
         // The report shows the same again, in every form.
         assert_eq!(desk.run("report layers --format json").ok().json(), document);
@@ -95,7 +115,10 @@ fn an_existing_server_is_measured_by_the_ways_that_reach_it_and_gets_no_account(
     assert_eq!(column(session(&lease.url).as_mut(), accounts), Vec::<String>::new());
     // Over TCP the superuser has no password: the reason stands where the figure would.
     let counted = counted(&desk);
-    assert!(counted.contains_key("client socket -") && !counted.contains_key("client tcp -"), "{counted:?}");
+    assert!(
+        counted.contains_key("client socket -") && !counted.contains_key("client tcp -"),
+        "{counted:?}"
+    );
     assert!(why(rows, "tcp")[0].starts_with("not measured: "), "{rows:#?}");
 }
 
@@ -106,7 +129,10 @@ fn in_our_process_there_is_only_the_call() {
     assert_told(layers(&document));
     assert_eq!(counted(&desk), BTreeMap::from([("client process -".to_string(), 6)]));
     for layer in ["transport", "tcp", "text", "simple", "tls"] {
-        assert_eq!(why(layers(&document), layer), ["does not apply: the database runs in our process"]);
+        assert_eq!(
+            why(layers(&document), layer),
+            ["does not apply: the database runs in our process"]
+        );
     }
     let text = desk.run("report layers").ok();
     assert!(text.stdout.contains("does not apply"), "{}", text.stdout);
@@ -117,8 +143,10 @@ fn the_simple_protocol_gives_the_same_rows() {
     let lease = Lease::new("postgres", None, &[]);
     let desk = Desk::new();
     for protocol in ["prepared-text", "simple"] {
-        let line =
-            format!("run {} --workload SRV-QUERY25:protocol={protocol} {SHORT} --jobs 1 --format json", lease.url);
+        let line = format!(
+            "run {} --workload SRV-QUERY25:protocol={protocol} {SHORT} --jobs 1 --format json",
+            lease.url
+        );
         let test = desk.run(&line).ok().json()["tests"][0].clone();
         let [ops, rows] = ["ops", "rows"].map(|name| test[name].as_f64().unwrap_or_default());
         assert!(ops > 0.0 && rows == 25.0 * ops, "{test:#}");
@@ -128,17 +156,27 @@ fn the_simple_protocol_gives_the_same_rows() {
 #[test]
 fn what_cannot_travel_so_is_one_line() {
     let desk = Desk::new();
-    let refused = |line: &str, code: i32, words: &[&str]| drop(desk.run(&format!("{line} --quiet")).fails(code, words));
+    let refused = |line: &str, code: i32, words: &[&str]| {
+        drop(desk.run(&format!("{line} --quiet")).fails(code, words))
+    };
     let lookup = |way: &str| format!("run postgres --size 0.01 --workload SRV-QUERY1:{way}");
     refused(&lookup("transport=pigeon"), 2, &["'pigeon'", "socket, tcp, tls"]);
     refused(&lookup("protocol=simple --drive database"), 2, &["client drive"]);
-    refused("run mariadb --workload SRV-QUERY1:protocol=prepared-text", 2, &["no form prepared-text"]);
+    refused(
+        "run mariadb --workload SRV-QUERY1:protocol=prepared-text",
+        2,
+        &["no form prepared-text"],
+    );
     refused("run sqlite --workload SRV-QUERY1:transport=tcp", 2, &["in our process"]);
     refused("layers nonsense", 2, &["nonsense"]);
     refused("layers sqlite --blocks 0", 2, &["--blocks"]);
     refused("layers sqlite --output /nowhere/x.html", 2, &["/nowhere"]);
     let lease = Lease::new("postgres", None, &[]);
-    refused(&format!("run {} --workload SRV-QUERY1:transport=tcp --size 0.01", lease.url), 3, &["transport=tcp"]);
+    refused(
+        &format!("run {} --workload SRV-QUERY1:transport=tcp --size 0.01", lease.url),
+        3,
+        &["transport=tcp"],
+    );
     assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
 }
 
@@ -172,7 +210,8 @@ fn report(name: &str) -> &'static dyn Report {
     *REPORTS.iter().find(|report| report.name() == name).unwrap()
 }
 
-/// A lookup by every way but one in eight blocks that drift, and one that cannot be told from another.
+/// A lookup by every way but one in eight blocks that drift, and one that cannot be told from
+/// another.
 pub fn layers_input() -> Input {
     let kind = fixture::tests().into_iter().find(|test| test.workload == "SRV-QUERY1").unwrap();
     type Spec = (Drive, &'static [(&'static str, &'static str)], f64);
@@ -188,12 +227,23 @@ pub fn layers_input() -> Input {
     for block in 0..8_u32 {
         for (at, (drive, params, us)) in ways.iter().enumerate() {
             let noise = 0.02 * us * f64::from((block * 5 + at as u32 * 3) % 7) - 0.06 * us;
-            let chosen = params.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+            let chosen =
+                params.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
             let mean_us = Some(us + noise + 0.5 * f64::from(block));
             let seq = tests.len() as u32 + 1;
-            let (latency, verdict) =
-                (LatencySummary { mean_us, ..kind.latency.clone() }, Verdict::from_reasons(Vec::new()));
-            tests.push(TestResult { seq, jobs: 1, drive: *drive, chosen, latency, verdict, ..kind.clone() });
+            let (latency, verdict) = (
+                LatencySummary { mean_us, ..kind.latency.clone() },
+                Verdict::from_reasons(Vec::new()),
+            );
+            tests.push(TestResult {
+                seq,
+                jobs: 1,
+                drive: *drive,
+                chosen,
+                latency,
+                verdict,
+                ..kind.clone()
+            });
         }
     }
     let left_out = json!([{ "workload": "SRV-QUERY1:protocol=prepared-text,transport=tcp", "reason": "refused" }]);
@@ -201,22 +251,33 @@ pub fn layers_input() -> Input {
     Input { runs: vec![RunTests { run, tests: fixture::as_tests(tests) }], ..Input::default() }
 }
 
-/// A lookup, a scan and a commit, alone and in pairs, in eight blocks that drift; one pair has too few.
+/// A lookup, a scan and a commit, alone and in pairs, in eight blocks that drift; one pair has too
+/// few.
 pub fn interference_input() -> Input {
     let kinds = ["SRV-QUERY1", "SRV-SCAN", "LGWR-LAT"]
         .map(|id| fixture::tests().into_iter().find(|test| test.workload == id).unwrap());
     let alone = [60_000.0, 12.0, 1_950.0];
     // Rates of the pairs as shares of those alone, in front and beside.
-    let pairs = [(0, 0, 0.51, 0.5), (0, 1, 0.55, 0.52), (0, 2, 0.95, 0.8), (1, 1, 0.6, 0.6), (1, 2, 0.9, 0.7)];
+    let pairs = [
+        (0, 0, 0.51, 0.5),
+        (0, 1, 0.55, 0.52),
+        (0, 2, 0.95, 0.8),
+        (1, 1, 0.6, 0.6),
+        (1, 2, 0.9, 0.7),
+    ];
     let mut tests: Vec<TestResult> = Vec::new();
     for block in 0..8_u32 {
-        let speed = |at: usize| 1.0 + 0.02 * f64::from(block) + 0.01 * f64::from((block * 5 + at as u32 * 3) % 7);
+        let speed = |at: usize| {
+            1.0 + 0.02 * f64::from(block) + 0.01 * f64::from((block * 5 + at as u32 * 3) % 7)
+        };
         let mut add = |of: usize, share: f64, beside: Option<(usize, f64)>| {
             let ops_per_s = alone[of] * share * speed(tests.len());
-            let mut test = TestResult { seq: tests.len() as u32 + 1, jobs: 1, ops_per_s, ..kinds[of].clone() };
+            let mut test =
+                TestResult { seq: tests.len() as u32 + 1, jobs: 1, ops_per_s, ..kinds[of].clone() };
             test.verdict = Verdict::from_reasons(Vec::new());
-            test.beside =
-                beside.map(|(other, share)| beside_it(&kinds[other], alone[other] * share * speed(tests.len())));
+            test.beside = beside.map(|(other, share)| {
+                beside_it(&kinds[other], alone[other] * share * speed(tests.len()))
+            });
             if let Some((other, _)) = beside {
                 let reason = Reason::new(Status::Conditional, ReasonCode::Beside, "");
                 test.verdict = Verdict::from_reasons(vec![reason]);
@@ -231,7 +292,10 @@ pub fn interference_input() -> Input {
             add(2, 0.9, Some((2, 0.9)));
         }
     }
-    Input { runs: vec![RunTests { run: fixture::run(), tests: fixture::as_tests(tests) }], ..Input::default() }
+    Input {
+        runs: vec![RunTests { run: fixture::run(), tests: fixture::as_tests(tests) }],
+        ..Input::default()
+    }
 }
 
 fn beside_it(kind: &TestResult, ops_per_s: f64) -> Beside {
@@ -261,17 +325,30 @@ fn a_test_beside_another_workload_is_conditional_and_tells_its_rate() {
     assert_run_schema(&document);
     for test in document["tests"].as_array().unwrap() {
         let beside = &test["beside"];
-        assert_eq!((&beside["workload"], &beside["jobs"]), (&"TP-LIGHT".into(), &2.into()), "{beside:#}");
-        assert!(beside["ops"].as_u64() > Some(0) && beside["ops_per_s"].as_f64() > Some(0.0), "{beside:#}");
+        assert_eq!(
+            (&beside["workload"], &beside["jobs"]),
+            (&"TP-LIGHT".into(), &2.into()),
+            "{beside:#}"
+        );
+        assert!(
+            beside["ops"].as_u64() > Some(0) && beside["ops_per_s"].as_f64() > Some(0.0),
+            "{beside:#}"
+        );
         assert_eq!(beside["covers_window"], true, "{beside:#}");
         assert_eq!(test["params"]["beside"], "TP-LIGHT:update_pct=40");
         let reasons = test["verdict"]["reasons"].as_array().unwrap();
         assert!(reasons.iter().any(|reason| reason["code"] == "beside"), "{reasons:#?}");
-        assert!(reasons.iter().all(|reason| !["contract", "crosscheck"].map(Value::from).contains(&reason["code"])));
+        assert!(
+            reasons.iter().all(|reason| !["contract", "crosscheck"]
+                .map(Value::from)
+                .contains(&reason["code"]))
+        );
         assert_ne!(test["verdict"]["status"], "valid");
     }
     // Beside another it is another test than alone: nothing compares the two.
-    let alone = desk.run(&format!("run postgres {WARMED} --workload SRV-QUERY1 --jobs 1 --name alone")).ok();
+    let alone = desk
+        .run(&format!("run postgres {WARMED} --workload SRV-QUERY1 --jobs 1 --name alone"))
+        .ok();
     drop(alone);
     let compared = desk.run("compare 1 alone --format json").ok().json();
     assert_eq!(compared["kpms"].as_array().unwrap().len(), 0, "{compared:#}");
@@ -282,22 +359,31 @@ fn a_test_beside_another_workload_is_conditional_and_tells_its_rate() {
 fn all_pairs_are_measured_once_per_block() {
     for kind in &PRIVATE[..1] {
         let desk = Desk::new();
-        let line =
-            format!("interference {} {WARMED} --blocks 6 --workloads SRV-QUERY1,TP-LIGHT:update_pct=40", kind.engine);
+        let line = format!(
+            "interference {} {WARMED} --blocks 6 --workloads SRV-QUERY1,TP-LIGHT:update_pct=40",
+            kind.engine
+        );
         let document = desk.run(&format!("{line} --format json")).ok().json();
         let run = desk.run("runs show last --format json").ok().json();
         let tests = run["tests"].as_array().unwrap();
         assert_eq!(tests.len(), 6 * (2 + 3), "two alone, two beside themselves, one pair");
         let study = &document["studies"][0]["study"];
-        let [alone, cells, pairs] = ["alone", "slowdowns", "pairs"].map(|name| study[name].as_array().unwrap());
+        let [alone, cells, pairs] =
+            ["alone", "slowdowns", "pairs"].map(|name| study[name].as_array().unwrap());
         assert_eq!([alone.len(), cells.len(), pairs.len()], [2, 4, 3], "{study:#}");
-        for (cell, name) in cells.iter().map(|cell| (cell, "ratio")).chain(pairs.iter().map(|pair| (pair, "factor"))) {
-            let [blocks, left_out] = ["blocks", "left_out"].map(|name| cell[name].as_u64().unwrap_or_default());
+        for (cell, name) in cells
+            .iter()
+            .map(|cell| (cell, "ratio"))
+            .chain(pairs.iter().map(|pair| (pair, "factor")))
+        {
+            let [blocks, left_out] =
+                ["blocks", "left_out"].map(|name| cell[name].as_u64().unwrap_or_default());
             assert!(blocks + left_out <= 6, "{cell:#}");
             let known = &cell[name];
             assert_eq!(known.is_null(), blocks < 6, "{cell:#}");
             if !known.is_null() {
-                let [value, low, high] = ["value", "low", "high"].map(|name| known[name].as_f64().unwrap());
+                let [value, low, high] =
+                    ["value", "low", "high"].map(|name| known[name].as_f64().unwrap());
                 assert!(0.0 < low && low <= value && value <= high, "{cell:#}");
             }
         }
@@ -311,10 +397,16 @@ fn all_pairs_are_measured_once_per_block() {
 #[test]
 fn what_cannot_run_beside_is_one_line() {
     let desk = Desk::new();
-    let refused = |line: &str, code: i32, words: &[&str]| drop(desk.run(&format!("{line} --quiet")).fails(code, words));
+    let refused = |line: &str, code: i32, words: &[&str]| {
+        drop(desk.run(&format!("{line} --quiet")).fails(code, words))
+    };
     refused("run sqlite --workload SRV-QUERY1 --beside NOPE", 2, &["--beside NOPE", "NOPE"]);
     refused("run sqlite --workload SRV-QUERY1 --beside SRV-QUERY1:x=1", 2, &["--beside", "'x'"]);
-    refused("run mariadb --workload SRV-QUERY1 --beside SRV-QUERY1:org=hash", 2, &["--beside", "hash"]);
+    refused(
+        "run mariadb --workload SRV-QUERY1 --beside SRV-QUERY1:org=hash",
+        2,
+        &["--beside", "hash"],
+    );
     refused("run sqlite --workload SRV-QUERY1 --beside SRV-SCAN --ops 5", 2, &["--ops"]);
     refused("run sqlite --workload SRV-QUERY1 --beside-jobs 2", 2, &["--beside"]);
     refused("interference sqlite --workloads SRV-QUERY1,NOPE", 2, &["NOPE"]);
@@ -327,7 +419,8 @@ fn what_cannot_run_beside_is_one_line() {
 fn a_server_that_dies_ends_the_study_with_what_was_measured() {
     let desk = Desk::new();
     let kind = &PRIVATE[0];
-    let line = format!("interference postgres {SHORT} --blocks 1000 --workloads SRV-QUERY1,SRV-SCAN");
+    let line =
+        format!("interference postgres {SHORT} --blocks 1000 --workloads SRV-QUERY1,SRV-SCAN");
     let child = desk.spawn(&line);
     until("something was measured", || {
         let runs = if desk.path("results.db").exists() { desk.runs() } else { Vec::new() };
@@ -339,13 +432,17 @@ fn a_server_that_dies_ends_the_study_with_what_was_measured() {
     assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
 }
 
-/// Six blocks of 1 to 256 MB: a database's cache of 16 MB, behind it the system's, or the device where that is passed.
+/// Six blocks of 1 to 256 MB: a database's cache of 16 MB, behind it the system's, or the device
+/// where that is passed.
 pub fn sweep_input() -> Input {
     let kind = fixture::tests().into_iter().find(|test| test.workload == "STO-RANDOM").unwrap();
     let mut tests: Vec<TestResult> = Vec::new();
-    for (block, evicted, step) in (0..6_u32).flat_map(|block| (0..34_u32).map(move |at| (block, at >= 17, at % 17))) {
+    for (block, evicted, step) in
+        (0..6_u32).flat_map(|block| (0..34_u32).map(move |at| (block, at >= 17, at % 17)))
+    {
         let mb = 2f64.powf(f64::from(step) / 2.0);
-        let (miss, noise) = ((1.0 - 16.0 / mb).max(0.0), 0.97 + 0.01 * f64::from((block * 5 + step * 3) % 7));
+        let (miss, noise) =
+            ((1.0 - 16.0 / mb).max(0.0), 0.97 + 0.01 * f64::from((block * 5 + step * 3) % 7));
         let mean_us = Some((3.0 + if evicted { 150.0 } else { 12.0 } * miss) * noise);
         let mut test = TestResult {
             seq: tests.len() as u32 + 1,
@@ -365,11 +462,16 @@ pub fn sweep_input() -> Input {
         test.facts.extend(facts.map(|(name, value)| (name.to_string(), value)));
         test.total.ops = 100_000;
         let (reads, from_device) = (100_000.0 * miss, if evicted { 0.97 } else { 0.0 });
-        test.counters =
-            fixture::counters(&[("physical_reads", reads), ("server_read_bytes", reads * 8192.0 * from_device)]);
+        test.counters = fixture::counters(&[
+            ("physical_reads", reads),
+            ("server_read_bytes", reads * 8192.0 * from_device),
+        ]);
         tests.push(test);
     }
-    Input { runs: vec![RunTests { run: fixture::run(), tests: fixture::as_tests(tests) }], ..Input::default() }
+    Input {
+        runs: vec![RunTests { run: fixture::run(), tests: fixture::as_tests(tests) }],
+        ..Input::default()
+    }
 }
 
 #[test]
@@ -377,7 +479,11 @@ fn a_sweep_of_too_few_blocks_has_tables_and_no_empty_chart() {
     let mut input = sweep_input();
     let drawings = |input: &Input| {
         let sections = report("sweep").build(input).sections;
-        sections.iter().flat_map(|section| &section.blocks).filter(|block| matches!(block, Block::Drawing(_))).count()
+        sections
+            .iter()
+            .flat_map(|section| &section.blocks)
+            .filter(|block| matches!(block, Block::Drawing(_)))
+            .count()
     };
     assert_eq!(drawings(&input), 1);
     let whole = input.runs[0].tests.len();
@@ -390,21 +496,30 @@ fn a_growing_active_set_leaves_the_cache_by_the_servers_own_counters() {
     for kind in &PRIVATE {
         let desk = Desk::new();
         let sweep = |warmup: &str| {
-            let line = format!("sweep {} --size 0.5 --blocks 1 --warmup {warmup} --duration 200ms", kind.engine);
+            let line = format!(
+                "sweep {} --size 0.5 --blocks 1 --warmup {warmup} --duration 200ms",
+                kind.engine
+            );
             desk.run(&format!("{line} --quiet --format json")).ok().json()
         };
         let mut document = sweep("500ms");
         // The profile's cache has 64 MB, the table 150.
         let covers = |steps: &[Value]| {
             let mb = |step: Option<&Value>| number(step.unwrap(), "active_mb");
-            steps.len() >= 10 && mb(steps.first()) < 6.0 && (120.0..200.0).contains(&mb(steps.last()))
+            steps.len() >= 10
+                && mb(steps.first()) < 6.0
+                && (120.0..200.0).contains(&mb(steps.last()))
         };
         if !all_curves(&document, leaves_the_cache) || !all_curves(&document, covers) {
             // On a busy machine the cache may not be filled so soon, and a step may be invalid.
             document = sweep("3s");
         }
         let curves = document["studies"][0]["curves"].as_array().unwrap();
-        assert_eq!(curves.iter().map(|curve| &curve["evicted"]).collect::<Vec<_>>(), [false, true], "{document:#}");
+        assert_eq!(
+            curves.iter().map(|curve| &curve["evicted"]).collect::<Vec<_>>(),
+            [false, true],
+            "{document:#}"
+        );
         assert!(all_curves(&document, covers), "{document:#}");
         assert!(all_curves(&document, leaves_the_cache), "{document:#}");
         assert_eq!(desk.run("report sweep --format json").ok().json(), document);
@@ -431,8 +546,15 @@ fn number(step: &Value, name: &str) -> f64 {
 fn the_published_tiers_are_curves_over_the_size_of_the_database() {
     let desk = Desk::new();
     let data = |name: &str| format!("{}/data/reference/{name}.csv", env!("CARGO_MANIFEST_DIR"));
-    desk.run(&format!("runs import --csv {} --platforms {}", data("published-results"), data("platforms"))).ok();
-    let runs = ["1", "2", "4", "8", "12", "16", "24"].map(|tb| format!("exadata-x5-2-qr-hc-{tb}tb")).join(" ");
+    desk.run(&format!(
+        "runs import --csv {} --platforms {}",
+        data("published-results"),
+        data("platforms")
+    ))
+    .ok();
+    let runs = ["1", "2", "4", "8", "12", "16", "24"]
+        .map(|tb| format!("exadata-x5-2-qr-hc-{tb}tb"))
+        .join(" ");
     let document = desk.run(&format!("report sweep {runs} --format json")).ok().json();
     let curves = document["published"].as_array().unwrap();
     assert_eq!(curves.len(), 7, "one for each number of jobs: {document:#}");
@@ -451,7 +573,9 @@ fn the_published_tiers_are_curves_over_the_size_of_the_database() {
 #[test]
 fn what_cannot_be_swept_is_one_line() {
     let desk = Desk::new();
-    let refused = |line: &str, code: i32, words: &[&str]| drop(desk.run(&format!("{line} --quiet")).fails(code, words));
+    let refused = |line: &str, code: i32, words: &[&str]| {
+        drop(desk.run(&format!("{line} --quiet")).fails(code, words))
+    };
     refused("sweep sqlite --size 0.01 --workload SRV-QUERY1", 2, &["SRV-QUERY1", "'active_rows'"]);
     refused("sweep sqlite --workload NOPE", 2, &["NOPE"]);
     refused("sweep sqlite --size 0", 2, &["--size"]);
@@ -461,7 +585,11 @@ fn what_cannot_be_swept_is_one_line() {
 #[test]
 fn reports_of_studies_are_as_people_have_read_them() {
     let mut wrong = BTreeSet::new();
-    let studies = [("layers", layers_input()), ("interference", interference_input()), ("sweep", sweep_input())];
+    let studies = [
+        ("layers", layers_input()),
+        ("interference", interference_input()),
+        ("sweep", sweep_input()),
+    ];
     for (name, input) in studies.into_iter().chain([("failover", crate::failover::input())]) {
         let report = report(name);
         for (form, language, ending) in [

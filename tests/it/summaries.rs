@@ -15,7 +15,8 @@ fn text(report: &str, input: &Input) -> String {
     rendered(*text, &report.build(input), Options::plain(100))
 }
 
-/// The fixture run against one of other figures: 40 % less in queries, 1 % less (within the noise) in scans.
+/// The fixture run against one of other figures: 40 % less in queries, 1 % less (within the noise)
+/// in scans.
 fn two_runs() -> Input {
     let (mut run, mut tests) = (fixture::run(), fixture::tests());
     (run.id, run.name) = (8, Some("other".into()));
@@ -42,7 +43,8 @@ fn summaries_and_datasheets_are_as_they_were_read_in_both_languages() {
     for (name, report, mut input) in cases.into_iter().chain([("one", "datasheet", input())]) {
         for (code, language) in [("en", Language::English), ("de", Language::German)] {
             input.language = language;
-            differences.extend(golden(&format!("{report}-{name}.{code}"), &text(report, &input)).err());
+            differences
+                .extend(golden(&format!("{report}-{name}.{code}"), &text(report, &input)).err());
         }
     }
     assert!(differences.is_empty(), "\n{}", differences.join("\n"));
@@ -67,8 +69,9 @@ fn one_job_and_one_workload_are_not_several() {
     let mut input = input();
     input.runs.truncate(1);
     let first = input.runs[0].tests[0].measured().unwrap().clone();
-    input.runs[0].tests =
-        [1, 2].map(|seq| TestResult { seq, jobs: 1, kpm_value: None, ..first.clone() }.into()).to_vec();
+    input.runs[0].tests = [1, 2]
+        .map(|seq| TestResult { seq, jobs: 1, kpm_value: None, ..first.clone() }.into())
+        .to_vec();
     for (language, said) in [
         (Language::English, "2 tests of 1 workload, with 1 job;"),
         (Language::German, "2 Tests von 1 Workload mit 1 Job;"),
@@ -81,14 +84,16 @@ fn one_job_and_one_workload_are_not_several() {
 
 /// A day as either language writes it.
 fn is_day(word: &str) -> bool {
-    let digits = word.trim_end_matches(['.', ',']).split(['-', '.']).map(str::len).collect::<Vec<_>>();
+    let digits =
+        word.trim_end_matches(['.', ',']).split(['-', '.']).map(str::len).collect::<Vec<_>>();
     digits == [4, 2, 2] || digits == [2, 2, 4]
 }
 
 /// Digits of a text, in order: what both languages must share. Their days have another order.
 fn figures(text: &str) -> Vec<String> {
     let text = text.split_whitespace().filter(|word| !is_day(word)).collect::<Vec<_>>().join(" ");
-    let words = text.split(|character: char| !(character.is_ascii_digit() || ".,".contains(character)));
+    let words =
+        text.split(|character: char| !(character.is_ascii_digit() || ".,".contains(character)));
     let digits = words.map(|word| word.chars().filter(char::is_ascii_digit).collect::<String>());
     let mut figures: Vec<String> = digits.filter(|word| !word.is_empty()).collect();
     figures.sort();
@@ -110,7 +115,8 @@ fn published_figures_are_put_in_order_without_a_claim() {
     let summary = text("summary", &heatmaps::input());
     let words = summary.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("The figures of publications have no intervals."), "{words}");
-    // Tables 5, 7, 9 and 11: of 32 rows 20 without a flagged figure (T133 is a misprint), counted from the CSV file by another program.
+    // Tables 5, 7, 9 and 11: of 32 rows 20 without a flagged figure (T133 is a misprint), counted
+    // from the CSV file by another program.
     let order = "20 comparable figures, as printed: dl380-bm is ahead in 10, dl380-esxi is ahead in 4, dl380-rhv is ahead \
                  in 1, ibm-e870 is ahead in 1; in 4 nobody is ahead alone. 12 figures are left out,";
     assert!(words.contains(order), "{words}");
@@ -124,25 +130,32 @@ fn words(input: &Input) -> String {
 #[test]
 fn a_mean_is_that_of_the_figures_that_are_valid_on_all_platforms() {
     let words = words(&heatmaps::input());
-    let speed = words.split("Speed (one job), ").nth(1).unwrap().split("Throughput (").next().unwrap();
-    // Of 33 rows 20 hold a flagged figure. IBM E870 has 68 % of the best over all, 44.5 % over the 13 others, by another
-    // program, and is ahead in none of them.
+    let speed =
+        words.split("Speed (one job), ").nth(1).unwrap().split("Throughput (").next().unwrap();
+    // Of 33 rows 20 hold a flagged figure. IBM E870 has 68 % of the best over all, 44.5 % over the
+    // 13 others, by another program, and is ahead in none of them.
     assert!(speed.starts_with("13 comparable figures, as printed: "), "{speed}");
-    assert!(speed.contains("20 figures are left out, because not every platform has a valid value: "), "{speed}");
+    assert!(
+        speed.contains("20 figures are left out, because not every platform has a valid value: "),
+        "{speed}"
+    );
     assert!(speed.contains("ibm-e870 44 %") && !speed.contains("ibm-e870 is ahead"), "{speed}");
 }
 
 #[test]
 fn an_outlier_that_its_own_footnote_rejects_is_not_ahead() {
-    let names = ["1tb", "2tb", "4tb", "8tb", "12tb", "16tb", "24tb"].map(|size| format!("exadata-x5-2-qr-hc-{size}"));
+    let names = ["1tb", "2tb", "4tb", "8tb", "12tb", "16tb", "24tb"]
+        .map(|size| format!("exadata-x5-2-qr-hc-{size}"));
     let input = heatmaps::published_runs(&names.each_ref().map(String::as_str));
     let words = words(&input);
     assert!(!words.contains("x77.79") && !words.contains("3,267"), "{words}");
-    let none = "Speed (one job): no figure supports a statement about who is ahead. 1 figure is left out";
+    let none =
+        "Speed (one job): no figure supports a statement about who is ahead. 1 figure is left out";
     assert!(words.contains(none), "{words}");
     let heatmap = text("heatmap", &input);
     assert!(heatmap.contains("3,267?") && !heatmap.contains("3,267?*"), "{heatmap}");
-    // Of 24 TB the best throughput is doubtful: 172 tps are the best of the others, and no measure of the distance.
+    // Of 24 TB the best throughput is doubtful: 172 tps are the best of the others, and no measure
+    // of the distance.
     assert!(words.contains("passed-over in 1") && !words.contains("x133"), "{words}");
     assert!(heatmap.contains("172.0?"), "{heatmap}");
 }
@@ -150,10 +163,19 @@ fn an_outlier_that_its_own_footnote_rejects_is_not_ahead() {
 #[test]
 fn the_mean_of_a_group_is_that_of_its_valid_figures() {
     let input = heatmaps::published_runs(&["dl380-bm", "ibm-e870"]);
-    let side =
-        |at: usize| Side { name: "", run: &input.runs[at].run, tests: &input.runs[at].tests, price: None, noise: None };
+    let side = |at: usize| Side {
+        name: "",
+        run: &input.runs[at].run,
+        tests: &input.runs[at].tests,
+        price: None,
+        noise: None,
+    };
     let found = compare(&side(0), &side(1), &[]);
-    let mean = found.groups.iter().find(|mean| mean.group == "SRV" && mean.kind == Kind::Throughput).unwrap();
+    let mean = found
+        .groups
+        .iter()
+        .find(|mean| mean.group == "SRV" && mean.kind == Kind::Throughput)
+        .unwrap();
     // Over all 14 it is 0.942, by another program.
     assert!((mean.ratio - 0.9076).abs() < 5e-5, "{mean:?}");
     assert_eq!((mean.workloads, mean.left_out), (6, 8));
@@ -162,14 +184,21 @@ fn the_mean_of_a_group_is_that_of_its_valid_figures() {
 /// A published platform, and SQLite measured with so few ops that their interval is wide.
 fn published_and_sqlite(ops: u64) -> Input {
     let mut input = heatmaps::published_runs(&["dl380-bm"]);
-    let printed = input.runs[0].tests.iter().find(|test| test.asked_as() == Some("T621")).unwrap().clone();
+    let printed =
+        input.runs[0].tests.iter().find(|test| test.asked_as() == Some("T621")).unwrap().clone();
     let mut test = fixture::tests().remove(1);
     (test.workload, test.group, test.jobs) = (printed.workload().into(), printed.group().into(), 1);
-    (test.chosen, test.params, test.drive) = (printed.chosen().clone(), printed.params().clone(), printed.drive());
-    (test.kpm, test.kpm_value, test.revision) = (printed.kpm().clone(), Some(1e9), printed.revision());
+    (test.chosen, test.params, test.drive) =
+        (printed.chosen().clone(), printed.params().clone(), printed.drive());
+    (test.kpm, test.kpm_value, test.revision) =
+        (printed.kpm().clone(), Some(1e9), printed.revision());
     (test.window.ops, test.asked_as) = (ops, None);
     test.verdict = if ops < 5 {
-        Verdict::from_reasons(vec![Reason::new(Status::Conditional, ReasonCode::Samples, "4 ops in the window")])
+        Verdict::from_reasons(vec![Reason::new(
+            Status::Conditional,
+            ReasonCode::Samples,
+            "4 ops in the window",
+        )])
     } else {
         Verdict::from_reasons(vec![])
     };
@@ -193,21 +222,29 @@ fn a_figure_of_four_ops_is_not_ahead_of_a_publication_nor_is_one_of_many() {
 #[test]
 fn limits_and_growth_are_those_of_valid_tests() {
     let mut input = input();
-    let stolen = || Verdict::from_reasons(vec![Reason::new(Status::Conditional, ReasonCode::Steal, "stolen")]);
+    let stolen = || {
+        Verdict::from_reasons(vec![Reason::new(Status::Conditional, ReasonCode::Steal, "stolen")])
+    };
     let tests = fixture::tests().into_iter().map(|test| TestResult { verdict: stolen(), ..test });
     input.runs[0].tests = fixture::as_tests(tests.collect());
     let words = words(&input);
     for claim in ["the limit was", "still rising", "No limit was found", "(x"] {
         assert!(!words.contains(claim), "{claim}: {words}");
     }
-    assert!(words.contains("8 throughputs say nothing about limits, because they are not valid."), "{words}");
+    assert!(
+        words.contains("8 throughputs say nothing about limits, because they are not valid."),
+        "{words}"
+    );
 }
 
 #[test]
 fn nobody_is_ahead_inside_the_noise() {
     let summary = text("summary", &two_runs());
     let words = summary.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("nightly is ahead in 1; in 4 nobody is ahead alone. 1 figure is left out"), "{words}");
+    assert!(
+        words.contains("nightly is ahead in 1; in 4 nobody is ahead alone. 1 figure is left out"),
+        "{words}"
+    );
     assert!(!words.contains("SRV-SCAN"), "a difference of 1 % is none: {words}");
 }
 
@@ -249,7 +286,9 @@ fn two_drives() -> Input {
 
 #[test]
 fn platforms_without_a_common_drive_stand_side_by_side_and_nobody_is_ahead() {
-    let words = |input: &Input, report| text(report, input).split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = |input: &Input, report| {
+        text(report, input).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
     let summary = words(&two_drives(), "summary");
     assert!(!summary.contains("is ahead in") && summary.contains("drive in 6"), "{summary}");
     let heatmap = words(&two_drives(), "heatmap");
@@ -260,14 +299,25 @@ fn platforms_without_a_common_drive_stand_side_by_side_and_nobody_is_ahead() {
     let inside = driven(&both.runs[1].tests, Drive::Database);
     both.runs[1].tests.extend(inside);
     assert!(!words(&both, "heatmap").contains("another drive"));
-    assert!(words(&both, "summary").contains("is ahead in") && !words(&both, "summary").contains("drive in"));
+    assert!(
+        words(&both, "summary").contains("is ahead in")
+            && !words(&both, "summary").contains("drive in")
+    );
 }
 
 #[test]
 fn platforms_of_the_same_name_are_told_apart() {
     let mut input = two_runs();
     input.runs[1].run.name = input.runs[0].run.name.clone();
-    assert!(text("summary", &input).contains("nightly (run 7) and nightly (run 8)"), "{}", text("summary", &input));
+    assert!(
+        text("summary", &input).contains("nightly (run 7) and nightly (run 8)"),
+        "{}",
+        text("summary", &input)
+    );
     input.language = Language::German;
-    assert!(text("summary", &input).contains("nightly (Lauf 7) und nightly (Lauf 8)"), "{}", text("summary", &input));
+    assert!(
+        text("summary", &input).contains("nightly (Lauf 7) und nightly (Lauf 8)"),
+        "{}",
+        text("summary", &input)
+    );
 }

@@ -1,5 +1,5 @@
-//! What the end-to-end tests share: the built program with a state directory of its own, and a PostgreSQL server that
-//! they address by its URL.
+//! What the end-to-end tests share: the built program with a state directory of its own, and a
+//! PostgreSQL server that they address by its URL.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -19,11 +19,13 @@ use crate::leftovers::Directory;
 
 /// The smallest measurement.
 pub const TINY: &str = "--size 0.01 --workload SRV-QUERY1 --jobs 1 --warmup 0 --duration 300ms";
-/// What of the environment of whoever runs the tests the program sees: how to find programs and libraries, where and when we are.
+/// What of the environment of whoever runs the tests the program sees: how to find programs and
+/// libraries, where and when we are.
 const PASSED_ON: [&str; 4] = ["PATH", "LD_LIBRARY_PATH", "TMPDIR", "TZ"];
 /// No command of these tests takes longer, also on a machine that others keep busy.
 pub const PATIENCE: Duration = Duration::from_secs(600);
-/// Tries of a test that looks into a window of less than a second, and the wait for a processor that spoils one.
+/// Tries of a test that looks into a window of less than a second, and the wait for a processor
+/// that spoils one.
 const CALM_TRIES: usize = 10;
 const LONG_WAIT: Duration = Duration::from_millis(100);
 
@@ -67,10 +69,13 @@ impl Desk {
         entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
     }
 
-    /// The program with these arguments, separated by blanks, and none of the settings of whoever runs the tests.
+    /// The program with these arguments, separated by blanks, and none of the settings of whoever
+    /// runs the tests.
     pub fn command(&self, line: &str) -> Command {
         let mut command = Command::new(assert_cmd::cargo::cargo_bin!("dbdyno"));
-        command.env_clear().envs(PASSED_ON.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
+        command
+            .env_clear()
+            .envs(PASSED_ON.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
         command.args(line.split_whitespace()).stdin(Stdio::null());
         command.env("DBDYNO_HOME", self.dir.path()).env("HOME", self.dir.path());
         // What was fetched for the tests is found, whoever runs them.
@@ -128,7 +133,12 @@ pub fn ended(child: Child, line: &str) -> Done {
 /// What a program left when it ended.
 fn done(output: std::process::Output, line: &str) -> Done {
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    Done { line: line.into(), code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+    Done {
+        line: line.into(),
+        code: output.status.code(),
+        stdout: text(output.stdout),
+        stderr: text(output.stderr),
+    }
 }
 
 /// An ended program.
@@ -148,7 +158,8 @@ impl Done {
         self
     }
 
-    /// It failed with this code and with exactly one line on standard error, which says all of `words`.
+    /// It failed with this code and with exactly one line on standard error, which says all of
+    /// `words`.
     #[track_caller]
     pub fn fails(self, code: i32, words: &[&str]) -> Done {
         assert_eq!(self.code, Some(code), "{self:#?}");
@@ -167,14 +178,16 @@ impl Done {
     }
 }
 
-/// What makes a test of a run's JSON document invalid, but for `little`: in a window of less than a second other programs and the
-/// hypervisor can cause that alone, by taking the processor between two slices.
+/// What makes a test of a run's JSON document invalid, but for `little`: in a window of less than a
+/// second other programs and the hypervisor can cause that alone, by taking the processor between
+/// two slices.
 pub fn mistakes(test: &Value) -> Vec<&Value> {
     let reasons = test["verdict"]["reasons"].as_array().unwrap().iter();
     reasons.filter(|reason| reason["status"] == "invalid" && reason["code"] != "little").collect()
 }
 
-/// Codes of the reasons by which a verdict says that others took the processors: the hypervisor, other programs.
+/// Codes of the reasons by which a verdict says that others took the processors: the hypervisor,
+/// other programs.
 pub const DISTURBED: [&str; 3] = ["steal", "foreign-load", "platform-unsteady"];
 
 /// Waits until something is so.
@@ -196,9 +209,9 @@ pub fn until_or_abort(what: &str, mut so: impl FnMut() -> bool) {
     }
 }
 
-/// What `act` gives when no thread had to wait long for a processor meanwhile: a window of less than a second is spoilt by
-/// other programs, or by the hypervisor, when they take the processors for a good part of it. Tried so often at the most; then
-/// the last one is judged as it is.
+/// What `act` gives when no thread had to wait long for a processor meanwhile: a window of less
+/// than a second is spoilt by other programs, or by the hypervisor, when they take the processors
+/// for a good part of it. Tried so often at the most; then the last one is judged as it is.
 pub fn in_a_calm_moment<T>(mut act: impl FnMut() -> T) -> T {
     for _ in 1..CALM_TRIES {
         let (result, longest) = timed_waits(&mut act);
@@ -211,7 +224,8 @@ pub fn in_a_calm_moment<T>(mut act: impl FnMut() -> T) -> T {
     act()
 }
 
-/// What `act` gives, and the longest that a thread beside it which wants to run every few milliseconds had to wait.
+/// What `act` gives, and the longest that a thread beside it which wants to run every few
+/// milliseconds had to wait.
 fn timed_waits<T>(act: impl FnOnce() -> T) -> (std::thread::Result<T>, Duration) {
     const PAUSE: Duration = Duration::from_millis(5);
     let has_ended = AtomicBool::new(false);
@@ -273,7 +287,13 @@ pub fn try_session_of(engine: &str, url: &str) -> Option<Box<dyn Session>> {
 
 fn open(engine: &str, url: &str) -> Option<Box<dyn Database>> {
     let target = Target::Existing { engine: engine.into(), url: url.into() };
-    let to = ConnectTo { target, file: None, url: Some(url.into()), password: None, settings: BTreeMap::new() };
+    let to = ConnectTo {
+        target,
+        file: None,
+        url: Some(url.into()),
+        password: None,
+        settings: BTreeMap::new(),
+    };
     engine::find(engine).unwrap().open(&to, Access::Inspect).ok()
 }
 
@@ -296,16 +316,18 @@ pub struct Private {
     pub pid_file: &'static str,
     /// URL of the one in this directory, `{}` for the directory.
     url: &'static str,
-    /// What grows within the directory of private databases when rows are loaded, and its megabytes when empty.
+    /// What grows within the directory of private databases when rows are loaded, and its megabytes
+    /// when empty.
     tables: (&'static str, u64),
     /// Counts the jobs of SRV-QUERY1 that run in it, for a while already.
     busy: &'static str,
-    /// What follows the hint of how to connect, to run a statement and print nothing but its result.
+    /// What follows the hint of how to connect, to run a statement and print nothing but its
+    /// result.
     pub client_options: &'static [&'static str],
     /// Ends it at once.
     pub hard_stop: Signal,
-    /// What a load says when the disk gets full. PostgreSQL's words depend on what needs the space first: for its log it
-    /// ends itself.
+    /// What a load says when the disk gets full. PostgreSQL's words depend on what needs the space
+    /// first: for its log it ends itself.
     pub full_disk: &'static [&'static str],
 }
 
@@ -377,11 +399,13 @@ pub fn assert_run_schema(document: &Value) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/schema/run.schema.json");
     let schema = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     let validator = jsonschema::validator_for(&schema).unwrap();
-    let errors: Vec<String> = validator.iter_errors(document).map(|error| error.to_string()).collect();
+    let errors: Vec<String> =
+        validator.iter_errors(document).map(|error| error.to_string()).collect();
     assert!(errors.is_empty(), "{errors:?}");
 }
 
-/// The servers of an engine that the tests run on: the installed one (none named), and another generation, fetched.
+/// The servers of an engine that the tests run on: the installed one (none named), and another
+/// generation, fetched.
 pub fn servers(engine: &str) -> Vec<Option<PathBuf>> {
     let other = match engine {
         "postgres" => Some(newest_postgres()),
@@ -392,13 +416,15 @@ pub fn servers(engine: &str) -> Vec<Option<PathBuf>> {
     std::iter::once(None).chain(other.map(Some)).collect()
 }
 
-/// The programs of the newest PostgreSQL, which `scripts/test-dependencies.sh` fetches; fetched here if it has not.
+/// The programs of the newest PostgreSQL, which `scripts/test-dependencies.sh` fetches; fetched
+/// here if it has not.
 pub fn newest_postgres() -> PathBuf {
     static DIR: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();
     DIR.get_or_init(|| fetched("postgres", None)).clone()
 }
 
-/// The programs of the last PostgreSQL whose counters are collected by a process and lag behind, fetched likewise.
+/// The programs of the last PostgreSQL whose counters are collected by a process and lag behind,
+/// fetched likewise.
 pub fn postgres_with_collector() -> PathBuf {
     static DIR: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();
     DIR.get_or_init(|| fetched("postgres", Some("14.18.0"))).clone()
@@ -412,8 +438,13 @@ fn fetched(engine: &str, version: Option<&str>) -> PathBuf {
 pub fn axe() -> String {
     let script = dbdyno::host::cache_dir().join("axe-core").join("axe.min.js");
     if !script.exists() {
-        let fetched = std::process::Command::new("sh").args(["scripts/test-dependencies.sh", "--axe"]).status();
-        assert!(fetched.is_ok_and(|status| status.success()), "axe-core: run scripts/test-dependencies.sh");
+        let fetched = std::process::Command::new("sh")
+            .args(["scripts/test-dependencies.sh", "--axe"])
+            .status();
+        assert!(
+            fetched.is_ok_and(|status| status.success()),
+            "axe-core: run scripts/test-dependencies.sh"
+        );
     }
     std::fs::read_to_string(&script).unwrap_or_else(|error| panic!("{}: {error}", script.display()))
 }

@@ -1,4 +1,5 @@
-//! Encrypted connections to servers with certificates of our own making: right, of another host, expired, of a stranger.
+//! Encrypted connections to servers with certificates of our own making: right, of another host,
+//! expired, of a stranger.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -19,16 +20,19 @@ use crate::leftovers::Directory;
 use crate::servers::{Existing, Server};
 use crate::support::{Desk, Done, column, directory, newest_postgres, until};
 
-const LOAD: &str = "--size 0.01 --workload SRV-QUERY25 --jobs 2 --warmup 0 --duration 300ms --format json --quiet";
+const LOAD: &str =
+    "--size 0.01 --workload SRV-QUERY25 --jobs 2 --warmup 0 --duration 300ms --format json --quiet";
 
-/// A directory with `ca`, `stranger` and, signed by `ca`: `server` (of 127.0.0.1 until 2100), `expired`, `client`.
+/// A directory with `ca`, `stranger` and, signed by `ca`: `server` (of 127.0.0.1 until 2100),
+/// `expired`, `client`.
 struct Certificates(Directory);
 
 impl Certificates {
     fn new() -> Certificates {
         let made = Certificates(directory());
         let authority = |name: &str| {
-            let (mut params, key) = (CertificateParams::new(Vec::new()).unwrap(), KeyPair::generate().unwrap());
+            let (mut params, key) =
+                (CertificateParams::new(Vec::new()).unwrap(), KeyPair::generate().unwrap());
             params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
             params.distinguished_name.push(DnType::CommonName, name);
             made.write(name, &params.self_signed(&key).unwrap().pem(), &key);
@@ -38,10 +42,13 @@ impl Certificates {
         for (name, of, last_year) in
             [("server", "127.0.0.1", 2100), ("expired", "127.0.0.1", 2020), ("client", "me", 2100)]
         {
-            let (mut params, key) =
-                (CertificateParams::new(vec![of.to_string()]).unwrap(), KeyPair::generate().unwrap());
+            let (mut params, key) = (
+                CertificateParams::new(vec![of.to_string()]).unwrap(),
+                KeyPair::generate().unwrap(),
+            );
             params.distinguished_name.push(DnType::CommonName, name);
-            (params.not_before, params.not_after) = (date_time_ymd(2019, 1, 1), date_time_ymd(last_year, 1, 1));
+            (params.not_before, params.not_after) =
+                (date_time_ymd(2019, 1, 1), date_time_ymd(last_year, 1, 1));
             made.write(name, &params.signed_by(&key, &ca).unwrap().pem(), &key);
         }
         made
@@ -70,7 +77,8 @@ impl Certificates {
         let owner = std::fs::metadata(place).unwrap();
         for name in ["server", "expired"] {
             chown(self.key(name), Some(owner.uid()), Some(owner.gid())).unwrap();
-            std::fs::set_permissions(self.key(name), std::fs::Permissions::from_mode(0o600)).unwrap();
+            std::fs::set_permissions(self.key(name), std::fs::Permissions::from_mode(0o600))
+                .unwrap();
         }
     }
 }
@@ -96,7 +104,10 @@ impl Postgres {
     }
 
     fn set(&self, name: &str, value: &str) {
-        self.server.admin("postgres").execute(&format!("alter system set {name} = '{value}'")).unwrap();
+        self.server
+            .admin("postgres")
+            .execute(&format!("alter system set {name} = '{value}'"))
+            .unwrap();
     }
 
     fn present(&self, name: &str) {
@@ -161,7 +172,11 @@ fn postgres_is_as_sure_of_the_server_as_the_url_asks() {
     refused("localhost", &verify("verify-full", &ca), &["is not that of localhost"]);
     refused("127.0.0.1", &verify("verify-ca", &stranger), &["nobody whom you trust signed"]);
     refused("127.0.0.1", "sslmode=verify-full&sslrootcert=/nowhere", &["/nowhere", "PEM file"]);
-    refused("127.0.0.1", "sslmode=disable&channel_binding=require", &["channel_binding=require", "does not bind"]);
+    refused(
+        "127.0.0.1",
+        "sslmode=disable&channel_binding=require",
+        &["channel_binding=require", "does not bind"],
+    );
     served.present("expired");
     served.reload();
     refused("127.0.0.1", &verify("verify-ca", &ca), &["has expired"]);
@@ -176,8 +191,10 @@ fn postgres_gets_a_password_in_clear_text_and_a_client_certificate_over_tls_only
     check(&desk, &served.url("127.0.0.1", "sslmode=require")).ok();
     served.allow("hostssl all all 127.0.0.1/32 scram-sha-256 clientcert=verify-ca");
     check(&desk, &served.url("127.0.0.1", "sslmode=require")).fails(3, &["certificate"]);
-    check(&desk, &served.url("127.0.0.1", "sslmode=disable")).fails(3, &["pg_hba.conf", "no encryption"]);
-    let (certificate, key) = (served.certificates.text("client"), served.certificates.key("client"));
+    check(&desk, &served.url("127.0.0.1", "sslmode=disable"))
+        .fails(3, &["pg_hba.conf", "no encryption"]);
+    let (certificate, key) =
+        (served.certificates.text("client"), served.certificates.key("client"));
     let own = format!("sslmode=require&sslcert={certificate}&sslkey={}", key.display());
     check(&desk, &served.url("127.0.0.1", &own)).ok();
     let stranger = own.replace("client.", "stranger.");
@@ -192,10 +209,12 @@ fn a_server_that_cannot_encrypt_says_so() {
     let desk = Desk::new();
     let server = Server::shared();
     server.create_user("untls", SECRET, false);
-    check(&desk, &format!("{}?sslmode=require", server.url("untls"))).fails(3, &["cannot encrypt", "ssl = on"]);
+    check(&desk, &format!("{}?sslmode=require", server.url("untls")))
+        .fails(3, &["cannot encrypt", "ssl = on"]);
     let mut existing = Existing::start(&[]);
     existing.create_user("untls", "all");
-    check(&desk, &format!("{}?ssl-mode=required", existing.url("untls"))).fails(3, &["cannot encrypt", "ssl_cert"]);
+    check(&desk, &format!("{}?ssl-mode=required", existing.url("untls")))
+        .fails(3, &["cannot encrypt", "ssl_cert"]);
     check(&desk, &format!("{}?ssl-mode=perhaps", existing.url("untls")))
         .fails(2, &["'perhaps' is not a valid ssl-mode"]);
 }
@@ -205,34 +224,46 @@ fn mariadb_is_as_sure_of_the_server_as_the_url_asks() {
     let (certificates, desk) = (Certificates::new(), Desk::new());
     let (ca, stranger) = (certificates.text("ca"), certificates.text("stranger"));
     let start = |name: &str| {
-        let (certificate, key) = (certificates.text(name), certificates.key(name).display().to_string());
-        let mut existing = Existing::start(&[("ssl_cert", &certificate), ("ssl_key", &key), ("ssl_ca", &ca)]);
+        let (certificate, key) =
+            (certificates.text(name), certificates.key(name).display().to_string());
+        let mut existing =
+            Existing::start(&[("ssl_cert", &certificate), ("ssl_key", &key), ("ssl_ca", &ca)]);
         existing.create_user("tls", "all");
         existing
     };
     let mut existing = start("server");
     let url = |parameters: &str| format!("{}?{parameters}", existing.url("tls"));
     let verify = |mode: &str, ca: &str| url(&format!("ssl-mode={mode}&ssl-ca={ca}"));
-    for url in
-        [url("ssl-mode=disabled"), url("ssl-mode=REQUIRED"), verify("verify_ca", &ca), verify("verify_identity", &ca)]
-    {
+    for url in [
+        url("ssl-mode=disabled"),
+        url("ssl-mode=REQUIRED"),
+        verify("verify_ca", &ca),
+        verify("verify_identity", &ca),
+    ] {
         check(&desk, &url).ok();
     }
     check(&desk, &verify("verify_ca", &stranger)).fails(3, &["nobody whom you trust signed"]);
     let of_another = verify("verify_identity", &ca).replace("127.0.0.1", "localhost");
     check(&desk, &of_another).fails(3, &["is not that of localhost"]);
-    let own = format!("ssl-cert={}&ssl-key={}", certificates.text("client"), certificates.key("client").display());
+    let own = format!(
+        "ssl-cert={}&ssl-key={}",
+        certificates.text("client"),
+        certificates.key("client").display()
+    );
     let with_own = url(&format!("ssl-mode=required&{own}"));
     let (without, plain) = (url("ssl-mode=required"), url("ssl-mode=disabled"));
     existing.admin.execute("alter user tls@'127.0.0.1' require x509").unwrap();
     check(&desk, &without).fails(3, &["tls"]);
     check(&desk, &with_own).ok();
-    for sql in ["alter user tls@'127.0.0.1' require none", "set global require_secure_transport = on"] {
+    for sql in
+        ["alter user tls@'127.0.0.1' require none", "set global require_secure_transport = on"]
+    {
         existing.admin.execute(sql).unwrap();
     }
     check(&desk, &plain).fails(3, &["Access denied", "ssl-mode=required"]);
     let expired = start("expired");
-    check(&desk, &format!("{}?ssl-mode=verify_ca&ssl-ca={ca}", expired.url("tls"))).fails(3, &["has expired"]);
+    check(&desk, &format!("{}?ssl-mode=verify_ca&ssl-ca={ca}", expired.url("tls")))
+        .fails(3, &["has expired"]);
 }
 
 #[test]
@@ -240,12 +271,17 @@ fn loading_and_both_drives_do_over_tls_what_they_do_without() {
     let desk = Desk::new();
     let served = Postgres::start();
     let certificates = Certificates::new();
-    let (certificate, key) = (certificates.text("server"), certificates.key("server").display().to_string());
+    let (certificate, key) =
+        (certificates.text("server"), certificates.key("server").display().to_string());
     let mut existing = Existing::start(&[("ssl_cert", &certificate), ("ssl_key", &key)]);
     existing.create_user("tls", "all");
-    for url in [served.url("127.0.0.1", "sslmode=require"), format!("{}?ssl-mode=required", existing.url("tls"))] {
+    for url in [
+        served.url("127.0.0.1", "sslmode=require"),
+        format!("{}?ssl-mode=required", existing.url("tls")),
+    ] {
         for drive in ["client", "database"] {
-            let run = with_password(&desk, &format!("run {url} {LOAD} --drive {drive}")).ok().json();
+            let run =
+                with_password(&desk, &format!("run {url} {LOAD} --drive {drive}")).ok().json();
             let test = &run["tests"][0];
             assert!(test["ops"].as_u64() > Some(0) && test["errors"] == 0, "{test}");
             assert_eq!(crate::support::mistakes(test), Vec::<&serde_json::Value>::new());
@@ -256,8 +292,8 @@ fn loading_and_both_drives_do_over_tls_what_they_do_without() {
     }
 }
 
-/// A MySQL that knows its users by caching_sha2_password and has cached no password (MySQL, "Caching SHA-2 Pluggable
-/// Authentication"). It stands for a server that we have not.
+/// A MySQL that knows its users by caching_sha2_password and has cached no password (MySQL,
+/// "Caching SHA-2 Pluggable Authentication"). It stands for a server that we have not.
 struct MySql {
     /// Private and public RSA key.
     keys: [PathBuf; 2],
@@ -297,11 +333,20 @@ impl MySql {
             &["genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048", "-out", key][..],
             &["pkey", "-in", key, "-pubout", "-out", public],
         ] {
-            assert!(Command::new("openssl").args(arguments).stderr(Stdio::null()).status().unwrap().success());
+            assert!(
+                Command::new("openssl")
+                    .args(arguments)
+                    .stderr(Stdio::null())
+                    .status()
+                    .unwrap()
+                    .success()
+            );
         }
-        let certificate = CertificateDer::from_pem_file(certificates.certificate("server")).unwrap();
+        let certificate =
+            CertificateDer::from_pem_file(certificates.certificate("server")).unwrap();
         let key = PrivateKeyDer::from_pem_file(certificates.key("server")).unwrap();
-        let builder = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()));
+        let builder =
+            ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()));
         let builder = builder.with_safe_default_protocol_versions().unwrap().with_no_client_auth();
         MySql { keys, tls: Arc::new(builder.with_single_cert(vec![certificate], key).unwrap()) }
     }
@@ -313,8 +358,19 @@ impl MySql {
         let nonce = [&NONCE[8..], b"\0"].concat();
         let (low, high) = (&flags[..2], &flags[2..]);
         packets.send(
-            &[b"\x0a8.0.35\0\x01\0\0\0", &NONCE[..8], b"\0", low, &[45, 2, 0], high, &[21], &[0; 10], &nonce, PLUGIN]
-                .concat(),
+            &[
+                b"\x0a8.0.35\0\x01\0\0\0",
+                &NONCE[..8],
+                b"\0",
+                low,
+                &[45, 2, 0],
+                high,
+                &[21],
+                &[0; 10],
+                &nonce,
+                PLUGIN,
+            ]
+            .concat(),
         );
         let hello = packets.receive()?;
         let is_encrypted = u32::from_le_bytes(hello[..4].try_into().unwrap()) & CAN_ENCRYPT != 0;
@@ -333,7 +389,8 @@ impl MySql {
         let hash = |bytes: &[u8]| Sha256::digest(bytes).to_vec();
         let once = hash(SECRET.as_bytes());
         let scramble = hash(&[hash(&once), NONCE.to_vec()].concat());
-        let expected: Vec<u8> = once.iter().zip(&scramble).map(|(one, other)| one ^ other).collect();
+        let expected: Vec<u8> =
+            once.iter().zip(&scramble).map(|(one, other)| one ^ other).collect();
         assert_eq!(packets.receive()?, expected);
         packets.send(&[1, 4]);
         let mut sent = packets.receive()?;
@@ -348,7 +405,9 @@ impl MySql {
 
     fn decrypted(&self, bytes: &[u8]) -> Vec<u8> {
         let mut openssl = Command::new("openssl");
-        openssl.args(["pkeyutl", "-decrypt", "-pkeyopt", "rsa_padding_mode:oaep", "-inkey"]).arg(&self.keys[0]);
+        openssl
+            .args(["pkeyutl", "-decrypt", "-pkeyopt", "rsa_padding_mode:oaep", "-inkey"])
+            .arg(&self.keys[0]);
         let mut openssl = openssl.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         openssl.stdin.take().unwrap().write_all(bytes).unwrap();
         let clear = openssl.wait_with_output().unwrap().stdout;
@@ -365,14 +424,22 @@ fn a_password_for_caching_sha2_is_encrypted_or_not_sent() {
     let key = format!("ssl-mode=disabled&server-public-key-path={}", mysql.keys[1].display());
     for (parameters, can_encrypt, words) in [
         ("ssl-mode=disabled", true, ["not encrypted", "server-public-key-path"]),
-        ("ssl-mode=disabled&get-server-public-key=1", true, ["is not MariaDB but MySQL 8.0.35", "mysql://"]),
+        (
+            "ssl-mode=disabled&get-server-public-key=1",
+            true,
+            ["is not MariaDB but MySQL 8.0.35", "mysql://"],
+        ),
         (&key, false, ["is not MariaDB but MySQL 8.0.35", "mysql://"]),
         ("ssl-mode=required", true, ["is not MariaDB but MySQL 8.0.35", "mysql://"]),
     ] {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("mariadb://me@127.0.0.1:{}?{parameters}", listener.local_addr().unwrap().port());
+        let url = format!(
+            "mariadb://me@127.0.0.1:{}?{parameters}",
+            listener.local_addr().unwrap().port()
+        );
         std::thread::scope(|scope| {
-            let heard = scope.spawn(|| mysql.serve(listener.accept().unwrap().0, true, can_encrypt));
+            let heard =
+                scope.spawn(|| mysql.serve(listener.accept().unwrap().0, true, can_encrypt));
             check(&desk, &url).fails(3, &words);
             let expected = (words[0] != "not encrypted").then(|| SECRET.to_string());
             assert_eq!(heard.join().unwrap(), expected, "{parameters}");

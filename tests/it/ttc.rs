@@ -1,5 +1,6 @@
-//! The other side of Oracle's protocol, as far as a driver needs it to log in and to run statements: every statement is answered at
-//! once by a function of ours. No Oracle server is in it; written after what the driver `oracledb` sends and reads.
+//! The other side of Oracle's protocol, as far as a driver needs it to log in and to run
+//! statements: every statement is answered at once by a function of ours. No Oracle server is in
+//! it; written after what the driver `oracledb` sends and reads.
 //!
 //! Integers travel as a length and that many bytes (`ub`), texts as a length and their bytes.
 
@@ -68,7 +69,8 @@ const LOG_IN: u8 = 115;
 const ASK_FOR_KEY: u8 = 118;
 const END_TO_END: u8 = 135;
 
-/// Serves every connection on a thread of its own, as long as the process lives; its port. `answer` is given the statement.
+/// Serves every connection on a thread of its own, as long as the process lives; its port. `answer`
+/// is given the statement.
 pub fn serve(answer: impl Fn(&str) -> Answer + Send + Sync + 'static) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -170,8 +172,10 @@ impl Reply {
         let reply = self.bytes(&[DESCRIBE, 0]).ubs(&[0, columns.len() as u64]).bytes(&[0]);
         let reply = columns.iter().enumerate().fold(reply, |reply, (at, name)| {
             let is_number = matches!(first.map(|row| &row[at]), Some(Value::Number(_)));
-            let (kind, size, charset, form) = if is_number { (2, 22, 0, 0) } else { (1, 4000, 873, 1) };
-            let reply = reply.bytes(&[kind, 0, 0, 0]).ubs(&[size, 0, 0, 0, 0, charset]).bytes(&[form]);
+            let (kind, size, charset, form) =
+                if is_number { (2, 22, 0, 0) } else { (1, 4000, 873, 1) };
+            let reply =
+                reply.bytes(&[kind, 0, 0, 0]).ubs(&[size, 0, 0, 0, 0, charset]).bytes(&[form]);
             let reply = reply.ubs(&[size, 0]).bytes(&[1, name.len() as u8]).counted(name);
             reply.ubs(&[0, 0, at as u64 + 1, 0])
         });
@@ -236,7 +240,8 @@ impl Session {
         }
     }
 
-    /// The layer below: long connect strings come in a packet of their own. From here on lengths have four bytes.
+    /// The layer below: long connect strings come in a packet of their own. From here on lengths
+    /// have four bytes.
     fn greet(&mut self) -> io::Result<()> {
         let (kind, body) = self.packet(2)?;
         let asked = u16::from_be_bytes([body[16], body[17]]);
@@ -257,13 +262,15 @@ impl Session {
     fn packet(&mut self, length_bytes: usize) -> io::Result<(u8, Vec<u8>)> {
         let mut head = [0; 8];
         self.stream.read_exact(&mut head)?;
-        let length = head[..length_bytes].iter().fold(0, |length, byte| length << 8 | usize::from(*byte));
+        let length =
+            head[..length_bytes].iter().fold(0, |length, byte| length << 8 | usize::from(*byte));
         let mut body = vec![0; length.saturating_sub(head.len())];
         self.stream.read_exact(&mut body)?;
         Ok((head[4], body))
     }
 
-    /// The next message, of as many packets as it has: all but the last are as long as a packet may be.
+    /// The next message, of as many packets as it has: all but the last are as long as a packet may
+    /// be.
     fn message(&mut self) -> io::Result<Vec<u8>> {
         let mut message = Vec::new();
         loop {
@@ -299,7 +306,12 @@ impl Session {
         }
     }
 
-    fn function(&mut self, function: u8, message: &mut Message<'_>, answer: &dyn Fn(&str) -> Answer) -> Reply {
+    fn function(
+        &mut self,
+        function: u8,
+        message: &mut Message<'_>,
+        answer: &dyn Fn(&str) -> Answer,
+    ) -> Reply {
         match function {
             ASK_FOR_KEY => key(),
             LOG_IN => logged_in(),
@@ -358,10 +370,13 @@ impl Session {
             Answer::Out(values) => {
                 let reply = reply.bytes(&[IO_VECTOR, 0]).ubs(&[0, 0, 0, 0, 0, 0]);
                 let inputs = binds.saturating_sub(values.len() as u64);
-                let reply = (0..*binds).fold(reply, |reply, at| reply.bytes(&[if at < inputs { 0x20 } else { 0x30 }]));
+                let reply = (0..*binds)
+                    .fold(reply, |reply, at| reply.bytes(&[if at < inputs { 0x20 } else { 0x30 }]));
                 reply.out(&values).ended(cursor, 1, 0, "")
             }
-            Answer::Error(code, text) => reply.ended(cursor, 0, code, &format!("ORA-{code:05}: {text}\n")),
+            Answer::Error(code, text) => {
+                reply.ended(cursor, 0, code, &format!("ORA-{code:05}: {text}\n"))
+            }
         }
     }
 }
@@ -397,11 +412,13 @@ fn protocol() -> Reply {
     let mut at_run_time = [0; 7];
     at_run_time[6] = 4; // texts of 32,767 bytes
     let description = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0x07, 0xd0]; // national characters in AL16UTF16
-    let head = Reply::default().bytes(&[PROTOCOL, 6, 0]).bytes(b"stub\0").bytes(&873_u16.to_le_bytes());
+    let head =
+        Reply::default().bytes(&[PROTOCOL, 6, 0]).bytes(b"stub\0").bytes(&873_u16.to_le_bytes());
     head.bytes(&[1, 0, 0, 0, 11]).bytes(&description).text(&compiled).text(&at_run_time)
 }
 
-/// Half of a session's key that fits no password: the driver does not ask whether the server knows it.
+/// Half of a session's key that fits no password: the driver does not ask whether the server knows
+/// it.
 fn key() -> Reply {
     let pairs = [
         ("AUTH_SESSKEY", "0".repeat(64)),

@@ -7,7 +7,8 @@ use dbdyno::plan;
 use crate::every_workload::{request, wish};
 use crate::support::Desk;
 
-/// What no answer and no claim says anything about: target, drive, workload. There another job's op may come between.
+/// What no answer and no claim says anything about: target, drive, workload. There another job's op
+/// may come between.
 const UNCHECKED: [(&str, Option<Drive>, &str); 1] = [("mariadb", Some(Drive::Client), "DA-INDEX")];
 
 /// What `verify` says of every workload that this engine has, in this drive or in any, by workload.
@@ -15,7 +16,9 @@ fn verified(target: &str, drive: Option<Drive>) -> Vec<(String, String)> {
     let catalog = Catalog::embedded().unwrap();
     let runs = |id: &str| {
         let drives = drive.map_or(vec![Drive::Database, Drive::Client], |drive| vec![drive]);
-        drives.iter().any(|drive| plan::build(&catalog, &request(target, *drive, id.to_string())).is_ok())
+        drives
+            .iter()
+            .any(|drive| plan::build(&catalog, &request(target, *drive, id.to_string())).is_ok())
     };
     let mut line = format!("verify {target} --size 0.01 --quiet");
     for workload in catalog.workloads().filter(|workload| runs(&workload.id)) {
@@ -35,7 +38,8 @@ fn verified(target: &str, drive: Option<Drive>) -> Vec<(String, String)> {
 #[test]
 fn every_workload_is_checked_on_every_engine_or_said_not_to_be() {
     let client = Some(Drive::Client);
-    let servers = [("postgres", None), ("postgres", client), ("mariadb", None), ("mariadb", client)];
+    let servers =
+        [("postgres", None), ("postgres", client), ("mariadb", None), ("mariadb", client)];
     let all = [("sqlite", None), ("duckdb", None)].into_iter().chain(servers);
     for (target, drive) in all {
         let verified = verified(target, drive);
@@ -114,17 +118,22 @@ fn an_op_that_touches_other_rows_than_the_catalogue_says_is_a_wrong_answer() {
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join("group.toml"), GROUP).unwrap();
         std::fs::write(folder.join("common.sql"), SQL).unwrap();
-        let workloads =
-            ["OWN-TWO", "OWN-CLAIM", "OWN-TIMES", "OWN-SILENT"].map(|id| format!(" --workload {id}")).concat();
+        let workloads = ["OWN-TWO", "OWN-CLAIM", "OWN-TIMES", "OWN-SILENT"]
+            .map(|id| format!(" --workload {id}"))
+            .concat();
         let own = desk.path("own").display().to_string();
-        let said = desk.run(&format!("verify {target} --catalog {own} --size 0.01 --quiet{workloads}"));
+        let said =
+            desk.run(&format!("verify {target} --catalog {own} --size 0.01 --quiet{workloads}"));
         let said = said.fails(1, &["2 checks failed"]).stdout;
         let lines: Vec<&str> = said.lines().skip(1).collect();
         assert!(
             lines[0].starts_with("WRONG   OWN-TWO: wrong answer: rows of one op: 2, expected 1"),
             "{target}: {said}"
         );
-        assert!(lines[1].starts_with("WRONG   OWN-CLAIM: wrong answer: rows per ops = 2"), "{target}: {said}");
+        assert!(
+            lines[1].starts_with("WRONG   OWN-CLAIM: wrong answer: rows per ops = 2"),
+            "{target}: {said}"
+        );
         assert_eq!(lines[2], "ok      OWN-TIMES", "{target}");
         assert!(lines[3].starts_with("-       OWN-SILENT: not checked: "), "{target}: {said}");
     }

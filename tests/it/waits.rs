@@ -13,12 +13,17 @@ fn count(value: &Value) -> u64 {
 /// The activities of the events of jobs.
 fn activities(waits: &Value) -> Vec<&str> {
     let events = waits["events"].as_array().unwrap().iter();
-    events.filter(|event| event["background"] != true).map(|event| event["activity"].as_str().unwrap()).collect()
+    events
+        .filter(|event| event["background"] != true)
+        .map(|event| event["activity"].as_str().unwrap())
+        .collect()
 }
 
-/// Where there is a device its I/Os of the window are a part of those of the test, each in a bucket; else it is said why not.
+/// Where there is a device its I/Os of the window are a part of those of the test, each in a
+/// bucket; else it is said why not.
 fn assert_device(run: &Value, test: &Value, waits: &Value) {
-    let counted = [("read", "os_disk_reads"), ("write", "os_disk_writes"), ("sync", "os_disk_flushes")];
+    let counted =
+        [("read", "os_disk_reads"), ("write", "os_disk_writes"), ("sync", "os_disk_flushes")];
     if !counted.iter().any(|(_, counter)| test["counters"][counter].is_number()) {
         assert!(waits["io_missing"].as_str().is_some_and(|why| why.contains("device")), "{run:#}");
         return;
@@ -27,7 +32,11 @@ fn assert_device(run: &Value, test: &Value, waits: &Value) {
     assert!(kinds.len() >= 2, "{kinds:?}");
     for io in kinds {
         let counter = counted.iter().find(|(kind, _)| io["kind"] == *kind).unwrap().1;
-        assert!(io["ios"].as_f64() <= test["counters"][counter].as_f64(), "{io:#} of {:#}", test["counters"]);
+        assert!(
+            io["ios"].as_f64() <= test["counters"][counter].as_f64(),
+            "{io:#} of {:#}",
+            test["counters"]
+        );
         let buckets = io["buckets"].as_array().unwrap().iter();
         let sum: f64 = buckets.map(|bucket| bucket[1].as_f64().unwrap()).sum();
         let whole = if io["mean_us"].is_null() { 0.0 } else { io["ios"].as_f64().unwrap() };
@@ -42,20 +51,33 @@ fn commits_are_seen_waiting_for_the_log_on_both_servers() {
         let run = desk.run(&format!("run {engine} --workload LGWR-LAT {LINE}")).ok().json();
         assert_run_schema(&run);
         let (test, waits) = (&run["tests"][0], &run["tests"][0]["waits"]);
-        let [samples, sessions, idle] = ["samples", "sessions", "idle"].map(|name| count(&waits[name]));
-        // Both jobs in every sample, and nobody else's sessions; those that end a little early are missing.
-        assert!(samples > 0 && sessions <= 2 * samples && sessions > samples, "{engine}: {waits:#}");
-        let events = waits["events"].as_array().unwrap().iter().filter(|event| event["background"] != true);
-        assert_eq!(events.map(|event| count(&event["samples"])).sum::<u64>() + idle, sessions, "{waits:#}");
+        let [samples, sessions, idle] =
+            ["samples", "sessions", "idle"].map(|name| count(&waits[name]));
+        // Both jobs in every sample, and nobody else's sessions; those that end a little early are
+        // missing.
+        assert!(
+            samples > 0 && sessions <= 2 * samples && sessions > samples,
+            "{engine}: {waits:#}"
+        );
+        let events =
+            waits["events"].as_array().unwrap().iter().filter(|event| event["background"] != true);
+        assert_eq!(
+            events.map(|event| count(&event["samples"])).sum::<u64>() + idle,
+            sessions,
+            "{waits:#}"
+        );
         assert!(activities(waits).contains(&"log-sync"), "{engine}: {waits:#}");
         assert!(waits["cost"]["own_cpu_s"].as_f64().unwrap() > 0.0, "{waits:#}");
         assert!(waits["cost"]["server_cpu_s"].as_f64().unwrap() > 0.0, "{waits:#}");
         // What the kernel counted of both sessions, who may be read late.
-        let [of_s, user_s, kernel_s, queued_s] =
-            ["of_s", "user_s", "kernel_s", "queued_s"].map(|name| waits["processors"][name].as_f64().unwrap());
+        let [of_s, user_s, kernel_s, queued_s] = ["of_s", "user_s", "kernel_s", "queued_s"]
+            .map(|name| waits["processors"][name].as_f64().unwrap());
         let window_s = test["elapsed_s"].as_f64().unwrap();
         assert!(of_s > 0.0 && of_s <= 4.0 * window_s, "{engine}: {waits:#}");
-        assert!(user_s + kernel_s > 0.0 && user_s + kernel_s + queued_s <= 1.01 * of_s, "{engine}: {waits:#}");
+        assert!(
+            user_s + kernel_s > 0.0 && user_s + kernel_s + queued_s <= 1.01 * of_s,
+            "{engine}: {waits:#}"
+        );
         let shares: f64 = waits["events"]
             .as_array()
             .unwrap()
@@ -75,14 +97,23 @@ fn commits_are_seen_waiting_for_the_log_on_both_servers() {
             .sum();
         assert!(seconds > 0.0, "{engine}: {test:#}");
         // Commits of one row do not fill the log's buffer.
-        let counted = ["log_writes", "log_buffer_full"].map(|name| test["counters"][name].as_f64().unwrap());
+        let counted =
+            ["log_writes", "log_buffer_full"].map(|name| test["counters"][name].as_f64().unwrap());
         assert!(counted[0] > 0.0 && counted[1] < counted[0], "{engine}: {counted:?}");
         let io = test["profiles"]["io"]["rows"].as_array().unwrap();
-        let log = io
-            .iter()
-            .find(|row| row["name"].as_str().unwrap().contains("log") || row["name"].as_str().unwrap().contains("wal"));
-        assert!(log.unwrap_or_else(|| panic!("{io:?}"))["values"]["syncs"].as_f64().unwrap() > 0.0, "{io:?}");
-        assert!(test["profiles"]["statements"]["missing"].is_string(), "{engine}: {:#}", test["profiles"]);
+        let log = io.iter().find(|row| {
+            row["name"].as_str().unwrap().contains("log")
+                || row["name"].as_str().unwrap().contains("wal")
+        });
+        assert!(
+            log.unwrap_or_else(|| panic!("{io:?}"))["values"]["syncs"].as_f64().unwrap() > 0.0,
+            "{io:?}"
+        );
+        assert!(
+            test["profiles"]["statements"]["missing"].is_string(),
+            "{engine}: {:#}",
+            test["profiles"]
+        );
         assert!(test["server_log"]["lines"].is_array() && test["server_log"]["missing"].is_null());
     }
 }
@@ -108,13 +139,21 @@ fn statements_are_told_where_the_server_counts_them() {
     let settings = [("shared_preload_libraries", "pg_stat_statements")];
     let server = dbdyno::server::start("postgres", &start_options(home.path(), &settings)).unwrap();
     crate::support::session(&server.url()).execute("create extension pg_stat_statements").unwrap();
-    let run = desk.run(&format!("run {} --workload SRV-QUERY1 --drive client {LINE}", server.url())).ok().json();
+    let run = desk
+        .run(&format!("run {} --workload SRV-QUERY1 --drive client {LINE}", server.url()))
+        .ok()
+        .json();
     let profile = &run["tests"][0]["profiles"]["statements"];
     let rows = profile["rows"].as_array().unwrap_or_else(|| panic!("{profile}"));
-    let ours = rows.iter().find(|row| row["name"].as_str().unwrap().contains("dbdyno.small")).unwrap();
-    let [calls, ops] = [&ours["values"]["calls"], &run["tests"][0]["ops"]].map(|value| value.as_f64().unwrap());
+    let ours =
+        rows.iter().find(|row| row["name"].as_str().unwrap().contains("dbdyno.small")).unwrap();
+    let [calls, ops] =
+        [&ours["values"]["calls"], &run["tests"][0]["ops"]].map(|value| value.as_f64().unwrap());
     assert!(calls >= ops, "{calls} calls, {ops} ops in the window");
-    assert!(run["tests"][0]["server_log"]["missing"].is_string(), "an existing server's log is not ours");
+    assert!(
+        run["tests"][0]["server_log"]["missing"].is_string(),
+        "an existing server's log is not ours"
+    );
 }
 
 #[test]
@@ -135,8 +174,9 @@ fn mariadb_tells_statements_and_times_of_files_where_its_instruments_are_on() {
     assert!(most >= test["ops"].as_f64().unwrap(), "{statements:#?}");
     let io = rows("io");
     let timed = |row: &&Value| row["name"].as_str().unwrap().starts_with("timed: ");
-    let spent_ms =
-        |row: &Value| row["values"]["write_ms"].as_f64().unwrap() + row["values"]["read_ms"].as_f64().unwrap();
+    let spent_ms = |row: &Value| {
+        row["values"]["write_ms"].as_f64().unwrap() + row["values"]["read_ms"].as_f64().unwrap()
+    };
     assert!(io.iter().filter(timed).map(spent_ms).sum::<f64>() > 0.0, "{io:#?}");
 }
 
@@ -157,14 +197,17 @@ fn an_export_keeps_what_was_sampled() {
 #[test]
 fn the_page_of_a_test_reads_like_the_reports_of_databases_and_two_stand_side_by_side() {
     let desk = Desk::new();
-    // On a crowded machine all of the few looks at the sessions may fall between two waits for the log.
-    let [one, other] = ["postgres", "mariadb"].map(|engine| in_a_calm_moment(|| page_of_a_test(&desk, engine)));
+    // On a crowded machine all of the few looks at the sessions may fall between two waits for the
+    // log.
+    let [one, other] =
+        ["postgres", "mariadb"].map(|engine| in_a_calm_moment(|| page_of_a_test(&desk, engine)));
     let both = desk.run(&format!("report test {one}:1 {other}:1 --language de")).ok().stdout;
     let is_first = both.contains(&format!("A ({one}:1)"));
     assert!(both.contains("Nebeneinander") && is_first && both.contains("Unterschied"), "{both}");
     let html = desk.run(&format!("report test {one}:1 {other}:1 --format html")).ok().stdout;
     assert!(html.contains("Side by side") && html.contains("sessions by class of event"));
-    desk.run(&format!("report test {one}:1 {other}:7")).fails(2, &[&format!("no test 7 of run {other}")]);
+    desk.run(&format!("report test {one}:1 {other}:7"))
+        .fails(2, &[&format!("no test 7 of run {other}")]);
 }
 
 /// Runs a test, looks at what its page says; the run.
@@ -182,7 +225,10 @@ fn page_of_a_test(desk: &Desk, engine: &str) -> u64 {
         "Second by second",
     ];
     let places: Vec<_> = sections.iter().map(|title| page.find(&format!("\n{title}\n"))).collect();
-    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{engine}: {places:?}\n{page}");
+    assert!(
+        places.iter().all(Option::is_some) && places.is_sorted(),
+        "{engine}: {places:?}\n{page}"
+    );
     let words = [
         "Redo (WAL)",
         "Writing and syncing the log",

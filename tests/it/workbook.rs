@@ -1,5 +1,5 @@
-//! The workbook, read back by another program: values, types, number formats, colour scales and charts are what was
-//! written.
+//! The workbook, read back by another program: values, types, number formats, colour scales and
+//! charts are what was written.
 
 use std::fs;
 use std::path::Path;
@@ -26,7 +26,10 @@ fn input() -> Input {
             RunTests { run: fixture::run(), tests: fixture::as_tests(fixture::tests()) },
             RunTests { run: second, tests: fixture::as_tests(tests) },
         ],
-        groups: vec![Group { form: Some(Form::Queries), ..Group::new("SRV", "server: cached SQL") }],
+        groups: vec![Group {
+            form: Some(Form::Queries),
+            ..Group::new("SRV", "server: cached SQL")
+        }],
         ..Input::default()
     }
 }
@@ -50,7 +53,11 @@ fn chart() -> Chart {
         points: [1.0, 2.0, 4.0, 8.0].map(|jobs| point(jobs, factor * jobs)).to_vec(),
         ..Series::default()
     };
-    let axis = |name: &str, unit: Option<&str>, scale| Axis { name: name.into(), unit: unit.map(String::from), scale };
+    let axis = |name: &str, unit: Option<&str>, scale| Axis {
+        name: name.into(),
+        unit: unit.map(String::from),
+        scale,
+    };
     Chart {
         name: "ramp".into(),
         language: Language::English,
@@ -75,13 +82,16 @@ fn read_back(directory: &Path) -> String {
         // Another locale has other separators.
         .env("LC_ALL", "C.UTF-8")
         .stdin(Stdio::null());
-    let done = finished_group(soffice, "soffice (scripts/test-dependencies.sh installs LibreOffice)");
+    let done =
+        finished_group(soffice, "soffice (scripts/test-dependencies.sh installs LibreOffice)");
     fs::read_to_string(directory.join("book.fods")).unwrap_or_else(|_| panic!("{done:?}"))
 }
 
 /// The sheet of this name.
 fn sheet<'a>(book: &'a str, name: &str) -> &'a str {
-    let start = book.find(&format!("<table:table table:name=\"{name}\"")).unwrap_or_else(|| panic!("no sheet {name}"));
+    let start = book
+        .find(&format!("<table:table table:name=\"{name}\""))
+        .unwrap_or_else(|| panic!("no sheet {name}"));
     // A chart holds a table of its own, deeper inside.
     let end = book[start..].find("\n   <table:table ").map_or(book.len(), |end| start + end);
     &book[start..end]
@@ -90,7 +100,8 @@ fn sheet<'a>(book: &'a str, name: &str) -> &'a str {
 /// The cells of the row that begins with `label`: type, value and shown text.
 fn row(sheet: &str, label: &str) -> Vec<(String, String, String)> {
     let rows = sheet.split("<table:table-row").skip(1);
-    let cells = rows.map(|row| row.split("<table:table-cell").skip(1).map(cell).collect::<Vec<_>>());
+    let cells =
+        rows.map(|row| row.split("<table:table-cell").skip(1).map(cell).collect::<Vec<_>>());
     cells
         .into_iter()
         .find(|cells| cells.first().is_some_and(|cell| cell.2 == label))
@@ -99,10 +110,16 @@ fn row(sheet: &str, label: &str) -> Vec<(String, String, String)> {
 
 fn cell(xml: &str) -> (String, String, String) {
     let between = |start: &str, end: &str| {
-        xml.split_once(start).and_then(|(_, rest)| rest.split_once(end)).map(|(text, _)| text.to_owned())
+        xml.split_once(start)
+            .and_then(|(_, rest)| rest.split_once(end))
+            .map(|(text, _)| text.to_owned())
     };
     let attribute = |name: &str| between(&format!("{name}=\""), "\"").unwrap_or_default();
-    (attribute("office:value-type"), attribute("office:value"), between("<text:p>", "</text:p>").unwrap_or_default())
+    (
+        attribute("office:value-type"),
+        attribute("office:value"),
+        between("<text:p>", "</text:p>").unwrap_or_default(),
+    )
 }
 
 fn number(value: &str, shown: &str) -> (String, String, String) {
@@ -118,7 +135,8 @@ fn frozen(book: &Path) -> usize {
     let mut archive = zip::ZipArchive::new(fs::File::open(book).unwrap()).unwrap();
     let names = archive.file_names().map(|name| name.unwrap().into_owned());
     let names: Vec<String> = names.filter(|name| name.starts_with("xl/worksheets/sheet")).collect();
-    let mut sheet = |name: &String| std::io::read_to_string(archive.by_name(name).unwrap()).unwrap();
+    let mut sheet =
+        |name: &String| std::io::read_to_string(archive.by_name(name).unwrap()).unwrap();
     names.iter().filter(|name| sheet(name).contains("state=\"frozen\"")).count()
 }
 
@@ -129,15 +147,34 @@ fn another_program_reads_what_was_written() {
 
     let speed = sheet(&book, "Speed");
     let query = row(speed, "SRV-QUERY1 (T611)");
-    let expected = [text("SRV-QUERY1 (T611)"), text("qps"), number("82104", "82,104*"), number("65683.2", "65,683")];
+    let expected = [
+        text("SRV-QUERY1 (T611)"),
+        text("qps"),
+        number("82104", "82,104*"),
+        number("65683.2", "65,683"),
+    ];
     assert_eq!(query[..4], expected);
-    assert_eq!(row(speed, "LGWR-LAT")[3], number("0.41025641025641", "0.4103*"), "less time is better");
-    assert_eq!(row(speed, "TP-LIGHT update_pct=20")[2], number("1410", "1,410!"), "invalid, but a number");
+    assert_eq!(
+        row(speed, "LGWR-LAT")[3],
+        number("0.41025641025641", "0.4103*"),
+        "less time is better"
+    );
+    assert_eq!(
+        row(speed, "TP-LIGHT update_pct=20")[2],
+        number("1410", "1,410!"),
+        "invalid, but a number"
+    );
 
     // One colour scale per row that has something to compare.
     assert_eq!(speed.matches("<calcext:color-scale>").count(), 5, "{speed}");
-    let scale = speed.split("<calcext:conditional-format ").find(|scale| scale.contains("MIN(")).unwrap();
-    assert!(scale.contains("calcext:value=\"=MIN(") && scale.contains(")*2\"") && scale.contains(")*10\""), "{scale}");
+    let scale =
+        speed.split("<calcext:conditional-format ").find(|scale| scale.contains("MIN(")).unwrap();
+    assert!(
+        scale.contains("calcext:value=\"=MIN(")
+            && scale.contains(")*2\"")
+            && scale.contains(")*10\""),
+        "{scale}"
+    );
     assert_eq!(speed.matches(")/2\"").count(), 4, "the middle of the others is half of the best");
 
     let queries = sheet(&book, "server cached SQL (SRV)");
@@ -148,9 +185,13 @@ fn another_program_reads_what_was_written() {
             && head.contains(&text("Verdict")),
         "{head:?}"
     );
-    let conditional: Vec<_> =
-        queries.split("<table:table-row").filter(|row| row.contains("conditional</text:p>")).collect();
-    assert!(conditional[0].contains("161,002?") && conditional[0].contains("office:value=\"161002\""));
+    let conditional: Vec<_> = queries
+        .split("<table:table-row")
+        .filter(|row| row.contains("conditional</text:p>"))
+        .collect();
+    assert!(
+        conditional[0].contains("161,002?") && conditional[0].contains("office:value=\"161002\"")
+    );
     assert!(queries.contains("no interval: "), "footnotes are there");
 
     let datasheet = row(sheet(&book, "Run 7 Platform"), "Memory");
@@ -158,13 +199,16 @@ fn another_program_reads_what_was_written() {
 
     // Of every table the head stays in sight and filters; figures are numbers on every sheet.
     let is_table = |block: &&Block| matches!(block, Block::Table(_) | Block::Heatmap(_));
-    let tables = document().sections.iter().flat_map(|section| &section.blocks).filter(is_table).count();
+    let tables =
+        document().sections.iter().flat_map(|section| &section.blocks).filter(is_table).count();
     assert_eq!(book.matches("table:display-filter-buttons=\"true\"").count(), tables);
     assert_eq!(frozen(&directory.path().join("book.xlsx")), tables);
     // A chart holds a table of its own.
-    let sheets = book.split("<table:table ").map(|part| match part.starts_with("table:name=\"local-table\"") {
-        true => part.split_once("</table:table>").map_or("", |(_, rest)| rest),
-        false => part,
+    let sheets = book.split("<table:table ").map(|part| {
+        match part.starts_with("table:name=\"local-table\"") {
+            true => part.split_once("</table:table>").map_or("", |(_, rest)| rest),
+            false => part,
+        }
     });
     let texts = sheets.flat_map(|part| part.split("<table:table-cell").skip(1)).map(cell);
     let texts = texts.filter(|cell| cell.0 == "string").map(|cell| cell.2);

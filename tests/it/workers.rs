@@ -1,4 +1,5 @@
-//! Jobs on several load machines: processes of this one, with clocks that differ, one killed, all interrupted.
+//! Jobs on several load machines: processes of this one, with clocks that differ, one killed, all
+//! interrupted.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -56,8 +57,11 @@ impl Drop for Machines {
 fn other_clock(desk: &Desk) -> std::path::PathBuf {
     let library = desk.path("other_clock.so");
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/other_clock.c");
-    let built =
-        Command::new("cc").args(["-shared", "-fPIC", "-O2", "-o"]).arg(&library).args([source, "-ldl"]).status();
+    let built = Command::new("cc")
+        .args(["-shared", "-fPIC", "-O2", "-o"])
+        .arg(&library)
+        .args([source, "-ldl"])
+        .status();
     assert!(built.unwrap().success());
     library
 }
@@ -67,8 +71,10 @@ fn until_begun(admin: &mut dyn Session) {
     let there = "select 1 where to_regclass('dbdyno_results.crew') is not null";
     until("a machine is there", || column(admin, there) == ["1"]);
     until("a test has begun", || {
-        column(admin, "select 1 from dbdyno_results.crew where start_at < extract(epoch from clock_timestamp())")
-            == ["1"]
+        column(
+            admin,
+            "select 1 from dbdyno_results.crew where start_at < extract(epoch from clock_timestamp())",
+        ) == ["1"]
     });
 }
 
@@ -87,8 +93,12 @@ fn assert_sums(test: &TestResult) {
         *all.entry(*ns).or_default() += count;
     }
     assert_eq!(all.values().sum::<u64>(), test.latency.samples);
-    // Jobs that were sampled otherwise than others weigh as much as their ops: then counts are more than samples.
-    assert!(all.iter().eq(test.latency.buckets.iter().map(|(ns, count)| (ns, count))) || is_weighted(test, &all));
+    // Jobs that were sampled otherwise than others weigh as much as their ops: then counts are more
+    // than samples.
+    assert!(
+        all.iter().eq(test.latency.buckets.iter().map(|(ns, count)| (ns, count)))
+            || is_weighted(test, &all)
+    );
     assert_eq!(test.workers.iter().map(|worker| worker.jobs).collect::<Vec<_>>(), [2, 2]);
     assert_eq!(test.job_figures.iter().map(|job| job.job).collect::<Vec<_>>(), [1, 2, 3, 4]);
     assert!(test.job_figures.iter().all(|job| job.tally.ops > 0));
@@ -96,7 +106,9 @@ fn assert_sums(test: &TestResult) {
 
 /// The same buckets, of which some count several times.
 fn is_weighted(test: &TestResult, all: &BTreeMap<u64, u64>) -> bool {
-    let more = |(ns, count): &(u64, u64)| all.get(ns).is_some_and(|once| count % once == 0 || count > once);
+    let more = |(ns, count): &(u64, u64)| {
+        all.get(ns).is_some_and(|once| count % once == 0 || count > once)
+    };
     test.latency.buckets.len() == all.len() && test.latency.buckets.iter().all(more)
 }
 
@@ -107,17 +119,23 @@ fn machines_with_other_clocks_run_a_test_together_and_one_that_is_killed_spoils_
     let mut machines = Machines(Vec::new());
     machines.start(&desk, url, None);
     machines.start(&desk, url, Some(&other_clock(&desk)));
-    let line = |rest: &str| format!("run {url} --results {url} --workers 2 --jobs 4 --size 0.01 --warmup 0.5s {rest}");
+    let line = |rest: &str| {
+        format!("run {url} --results {url} --workers 2 --jobs 4 --size 0.01 --warmup 0.5s {rest}")
+    };
 
     desk.run(&line("--workload SRV-QUERY1 --duration 1s")).ok();
     let (_, tests) = tests_of_last(url);
     assert_sums(&tests[0]);
-    let mut offsets_s: Vec<f64> = tests[0].workers.iter().map(|worker| worker.clock_offset_s).collect();
+    let mut offsets_s: Vec<f64> =
+        tests[0].workers.iter().map(|worker| worker.clock_offset_s).collect();
     offsets_s.sort_by(f64::total_cmp);
     assert!((offsets_s[1] - offsets_s[0] - AHEAD_S).abs() < 1.0, "{offsets_s:?}");
     let late_ms: Vec<f64> = tests[0].workers.iter().map(|worker| 1e3 * worker.late_s).collect();
     println!("jobs began {late_ms:.3?} ms after the common start");
-    assert!(late_ms.iter().all(|late_ms| *late_ms < 1e3), "{late_ms:?}: clocks that differ decide nothing");
+    assert!(
+        late_ms.iter().all(|late_ms| *late_ms < 1e3),
+        "{late_ms:?}: clocks that differ decide nothing"
+    );
 
     let run = desk.spawn(&line("--workload SRV-QUERY1 --workload SRV-QUERY25 --duration 3s"));
     until_begun(admin.as_mut());
@@ -127,7 +145,11 @@ fn machines_with_other_clocks_run_a_test_together_and_one_that_is_killed_spoils_
     let (status, tests) = tests_of_last(url);
     assert_eq!((status, tests.len()), (RunStatus::Finished, 2));
     let reason = &tests[0].verdict.reasons[0];
-    assert!(reason.code == ReasonCode::WorkerLost && reason.text.contains(&format!(":{killed} is lost")), "{reason:?}");
+    assert!(
+        reason.code == ReasonCode::WorkerLost
+            && reason.text.contains(&format!(":{killed} is lost")),
+        "{reason:?}"
+    );
     assert_sums(&tests[1]);
 
     let run = desk.spawn(&line("--workload SRV-QUERY1 --duration 10m"));
@@ -144,7 +166,10 @@ fn machines_with_other_clocks_run_a_test_together_and_one_that_is_killed_spoils_
     });
     drop(machines);
     let none = desk.run(&line("--workload SRV-QUERY1 --duration 1s --worker-wait 1s"));
-    assert!(format!("{}{}", none.stdout, none.stderr).contains("0 of 2 workers came within 1 s"), "{none:?}");
+    assert!(
+        format!("{}{}", none.stdout, none.stderr).contains("0 of 2 workers came within 1 s"),
+        "{none:?}"
+    );
     let refused = format!("run sqlite --workers 2 --workload CPU-LOOP --results {url}");
     desk.run(&refused).fails(2, &["only seen by this machine"]);
     let in_a_file = format!("run {url} --workers 2 --workload SRV-QUERY1");
@@ -158,7 +183,10 @@ fn shared_test(url: &str, workers: usize) -> TestResult {
     assert_eq!(test.workers.iter().map(|worker| worker.ops).sum::<u64>(), test.window.ops);
     assert_eq!(test.workers.iter().map(|worker| worker.jobs).sum::<u32>(), test.jobs);
     let drivers: Vec<_> = test.workers.iter().filter_map(|worker| worker.driver).collect();
-    assert!(drivers.len() == workers && drivers.iter().all(|driver| driver.connect_s > 0.0), "{drivers:?}");
+    assert!(
+        drivers.len() == workers && drivers.iter().all(|driver| driver.connect_s > 0.0),
+        "{drivers:?}"
+    );
     test
 }
 
@@ -168,7 +196,9 @@ fn offered_rates_windows_that_end_when_the_figure_is_known_and_work_beside_are_s
     let url = &lease.url;
     let _machines = Machines::started(&desk, url, 2);
     let line = |rest: &str| {
-        format!("run {url} --results {url} --workers 2 --size 0.01 --workload SRV-QUERY1 --drive client {rest}")
+        format!(
+            "run {url} --results {url} --workers 2 --size 0.01 --workload SRV-QUERY1 --drive client {rest}"
+        )
     };
     desk.run(&line("--jobs 3 --rate 300 --warmup 0.5s --duration 2s")).ok();
     let open = shared_test(url, 2);
@@ -187,9 +217,13 @@ fn offered_rates_windows_that_end_when_the_figure_is_known_and_work_beside_are_s
     assert!(known.precision.is_some() && known.ci_fraction.is_some(), "{:?}", known.verdict);
     assert!(known.window_s < 59.0, "{} s: what the workers told closes the window", known.window_s);
 
-    desk.run(&line("--jobs 2 --beside SRV-QUERY25 --beside-jobs 3 --warmup 0.5s --duration 1s")).ok();
+    desk.run(&line("--jobs 2 --beside SRV-QUERY25 --beside-jobs 3 --warmup 0.5s --duration 1s"))
+        .ok();
     let beside = shared_test(url, 2).beside.unwrap();
-    assert!(beside.covers_window && beside.part.jobs == 3 && beside.part.tally.ops > 0, "{beside:?}");
+    assert!(
+        beside.covers_window && beside.part.jobs == 3 && beside.part.tally.ops > 0,
+        "{beside:?}"
+    );
 }
 
 #[test]
@@ -251,7 +285,8 @@ const IN_THE_IMAGE: [&str; 5] = ["linux-vdso.so", "ld-linux", "libc.so", "libm.s
 #[test]
 fn the_container_of_the_examples_builds_where_there_is_a_builder() {
     let answers = |name: &&str| {
-        let info = Command::new(name).arg("info").stdout(Stdio::null()).stderr(Stdio::null()).status();
+        let info =
+            Command::new(name).arg("info").stdout(Stdio::null()).stderr(Stdio::null()).status();
         info.is_ok_and(|status| status.success())
     };
     let Some(builder) = ["docker", "podman", "buildah"].into_iter().find(answers) else {
@@ -260,14 +295,22 @@ fn the_container_of_the_examples_builds_where_there_is_a_builder() {
     };
     let desk = Desk::new();
     // By another process: while this one has it open, no test can start it.
-    let copied = Command::new("cp").arg(assert_cmd::cargo::cargo_bin!("dbdyno")).arg(desk.path("dbdyno")).status();
+    let copied = Command::new("cp")
+        .arg(assert_cmd::cargo::cargo_bin!("dbdyno"))
+        .arg(desk.path("dbdyno"))
+        .status();
     assert!(copied.unwrap().success());
     let file = desk.path("Containerfile");
     std::fs::write(&file, CONTAINER).unwrap();
-    let build = Command::new(builder).args(["build", "-t", "dbdyno-test", "-f"]).arg(&file).arg(desk.path("")).output();
+    let build = Command::new(builder)
+        .args(["build", "-t", "dbdyno-test", "-f"])
+        .arg(&file)
+        .arg(desk.path(""))
+        .output();
     let built = build.unwrap();
     let said = String::from_utf8_lossy(&built.stderr).to_lowercase();
-    let no_network = ["dial tcp", "no such host", "timeout", "connection refused", "toomanyrequests"];
+    let no_network =
+        ["dial tcp", "no such host", "timeout", "connection refused", "toomanyrequests"];
     if no_network.iter().any(|words| said.contains(words)) {
         eprintln!("not run: no registry can be reached");
         return;
@@ -277,23 +320,39 @@ fn the_container_of_the_examples_builds_where_there_is_a_builder() {
 
 #[test]
 fn what_the_container_and_its_jobs_start_is_there() {
-    let steps: Vec<(&str, &str)> =
-        CONTAINER.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split_once(' ')).collect();
+    let steps: Vec<(&str, &str)> = CONTAINER
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .filter_map(|line| line.split_once(' '))
+        .collect();
     let of = |word| steps.iter().find(|(step, _)| *step == word).map(|(_, rest)| *rest).unwrap();
-    assert!(steps.iter().all(|(step, _)| ["FROM", "RUN", "COPY", "USER", "ENV", "ENTRYPOINT"].contains(step)));
+    assert!(
+        steps
+            .iter()
+            .all(|(step, _)| ["FROM", "RUN", "COPY", "USER", "ENV", "ENTRYPOINT"].contains(step))
+    );
     let (copied, place) = of("COPY").split_once(' ').unwrap();
-    assert_eq!((copied, place, of("ENTRYPOINT")), ("dbdyno", "/usr/local/bin/dbdyno", "[\"dbdyno\"]"));
+    assert_eq!(
+        (copied, place, of("ENTRYPOINT")),
+        ("dbdyno", "/usr/local/bin/dbdyno", "[\"dbdyno\"]")
+    );
     let program = assert_cmd::cargo::cargo_bin!("dbdyno");
     let told = Command::new("ldd").arg(program).output().unwrap();
     for library in String::from_utf8_lossy(&told.stdout).lines().map(str::trim) {
-        assert!(IN_THE_IMAGE.iter().any(|name| library.contains(name)), "{library} is missing in {}", of("FROM"));
+        assert!(
+            IN_THE_IMAGE.iter().any(|name| library.contains(name)),
+            "{library} is missing in {}",
+            of("FROM")
+        );
     }
     // Their command lines are understood: nobody answers at these addresses.
     let (desk, jobs) = (Desk::new(), include_str!("../../examples/kubernetes/workers.yaml"));
-    let lines: Vec<_> = jobs.lines().filter_map(|line| line.trim().strip_prefix("args: [")).collect();
+    let lines: Vec<_> =
+        jobs.lines().filter_map(|line| line.trim().strip_prefix("args: [")).collect();
     assert_eq!(lines.len(), 2);
     for line in lines {
-        let line = line.trim_end_matches(']').replace(['"', ','], "").replace(".example/", ".invalid/");
+        let line =
+            line.trim_end_matches(']').replace(['"', ','], "").replace(".example/", ".invalid/");
         desk.run(&line).fails(3, &["results.invalid"]);
     }
 }
@@ -303,7 +362,8 @@ fn the_script_for_plain_ssh_starts_a_worker_on_each_host() {
     let (desk, lease) = (Desk::new(), Lease::new("postgres", None, &[]));
     let programs = desk.path("bin");
     std::fs::create_dir(&programs).unwrap();
-    std::os::unix::fs::symlink(assert_cmd::cargo::cargo_bin!("dbdyno"), programs.join("dbdyno")).unwrap();
+    std::os::unix::fs::symlink(assert_cmd::cargo::cargo_bin!("dbdyno"), programs.join("dbdyno"))
+        .unwrap();
     // What is to run on a host runs here.
     let ssh = programs.join("ssh");
     std::fs::write(&ssh, "#!/bin/sh\nshift 4\nexec sh -c \"exec $*\"\n").unwrap();

@@ -5,14 +5,17 @@ use super::{Outcome, Span};
 use crate::analysis::interval::supports;
 use crate::analysis::limiter::{Cause, limiters};
 use crate::analysis::ramp::{self, Figure, WORTHWHILE_GAIN};
-use crate::model::{Better, Drive, LatencySummary, Promise, Sentence, Status, Test, params, without_offer};
+use crate::model::{
+    Better, Drive, LatencySummary, Promise, Sentence, Status, Test, params, without_offer,
+};
 
 /// A rate that was measured, and the times of its ops.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Point<'a> {
     pub figure: Figure<'a>,
     times: &'a LatencySummary,
-    /// Ops started when they were due: the times are those of the answers, waits for a free session included.
+    /// Ops started when they were due: the times are those of the answers, waits for a free session
+    /// included.
     pub is_open: bool,
 }
 
@@ -44,7 +47,8 @@ impl<'a> Point<'a> {
         promise.map_or(Some(true), |promise| Some(self.time_us(promise)? < promise.limit_us))
     }
 
-    /// Ends of the interval; both are the figure where a publication prints none, and absent where none was measured.
+    /// Ends of the interval; both are the figure where a publication prints none, and absent where
+    /// none was measured.
     pub fn span(&self) -> Option<Span> {
         let value = self.figure.value;
         match self.figure.interval {
@@ -53,7 +57,9 @@ impl<'a> Point<'a> {
                 low: Some((value * (1.0 - interval.fraction)).max(0.0)),
                 high: Some(value * (1.0 + interval.fraction)),
             }),
-            Err(_) if self.figure.test.published().is_some() => Some(Span { value, low: None, high: None }),
+            Err(_) if self.figure.test.published().is_some() => {
+                Some(Span { value, low: None, high: None })
+            }
             Err(_) => None,
         }
     }
@@ -81,25 +87,31 @@ impl<'a> Point<'a> {
 pub fn answer<'a>(need: &'a Need, tests: &'a [Test]) -> Answer<'a> {
     let found = of_one_drive(tests.iter().filter(|test| need.is_of(test)).collect());
     let points = if are_one_work(&found) { points(&found) } else { Vec::new() };
-    let (valid, others): (Vec<Point<'_>>, Vec<Point<'_>>) =
-        points.into_iter().filter(|point| point.figure.unit == need.unit).partition(|p| supports(p.figure.status()));
+    let (valid, others): (Vec<Point<'_>>, Vec<Point<'_>>) = points
+        .into_iter()
+        .filter(|point| point.figure.unit == need.unit)
+        .partition(|p| supports(p.figure.status()));
     let keeping = valid.iter().filter(|point| point.keeps(need.promise) == Some(true));
     let most = keeping.clone().max_by(|a, b| a.figure.value.total_cmp(&b.figure.value)).copied();
     let does = keeping.filter(|point| point.low().is_some_and(|low| low >= need.rate));
     let at = does.min_by_key(|point| point.figure.jobs.unwrap_or(u32::MAX)).copied();
     let refused = match at {
         Some(_) => None,
-        None if valid.is_empty() => Some(not_covered(nothing_valid(need, tests, &found, others.len()))),
+        None if valid.is_empty() => {
+            Some(not_covered(nothing_valid(need, tests, &found, others.len())))
+        }
         None => Some(Case { need, valid: &valid, others: &others, most }.refusal()),
     };
     let used = most.and_then(|most| most.span()).map(|span| span.share(need.rate));
-    let (outcome, why) = refused.map_or((Outcome::Fits, None), |(outcome, why)| (outcome, Some(why)));
+    let (outcome, why) =
+        refused.map_or((Outcome::Fits, None), |(outcome, why)| (outcome, Some(why)));
     Answer { need, outcome, why, at, most, used, left_out: others.len() }
 }
 
 /// Of tests with both drives those of the client: applications are clients.
 fn of_one_drive(tests: Vec<&Test>) -> Vec<&Test> {
-    let client: Vec<&Test> = tests.iter().filter(|test| test.drive() == Drive::Client).copied().collect();
+    let client: Vec<&Test> =
+        tests.iter().filter(|test| test.drive() == Drive::Client).copied().collect();
     if client.is_empty() { tests } else { client }
 }
 
@@ -113,9 +125,11 @@ fn points<'a>(tests: &[&'a Test]) -> Vec<Point<'a>> {
     let is_open = |test: &&Test| test.measured().is_some_and(|test| test.open.is_some());
     let (open, closed): (Vec<&Test>, Vec<&Test>) = tests.iter().copied().partition(is_open);
     // A publication may print a throughput without its jobs.
-    let stated = ramp::throughput(&closed).filter(|best| best.jobs.is_none() && best.better == Better::Higher);
+    let stated = ramp::throughput(&closed)
+        .filter(|best| best.jobs.is_none() && best.better == Better::Higher);
     let closed = ramp::curve(&closed).into_iter().chain(stated);
-    let closed = closed.map(|figure| Point { figure, times: figure.test.latency(), is_open: false });
+    let closed =
+        closed.map(|figure| Point { figure, times: figure.test.latency(), is_open: false });
     let open = ramp::groups(open, |test| *test).into_iter().flat_map(|rate| ramp::curve(&rate));
     let open = open.filter_map(|figure| {
         let times = &figure.test.measured()?.open.as_ref()?.response;
@@ -133,18 +147,23 @@ fn nothing_valid(need: &Need, tests: &[Test], found: &[&Test], left_out: usize) 
     let own: Vec<&Test> = tests.iter().filter(|test| test.workload() == need.workload).collect();
     let Some(first) = own.first() else { return "the run has no test of this workload".into() };
     if left_out > 0 {
-        return Sentence::new("the verdict accepts none of its figures: {count} are left out").with("count", left_out);
+        return Sentence::new("the verdict accepts none of its figures: {count} are left out")
+            .with("count", left_out);
     }
     match found.first() {
         Some(test) if !are_one_work(found) => {
             Sentence::new("it was printed with several parameters, as {params}: name them")
                 .with("params", params::assignments(test.chosen(), " "))
         }
-        Some(test) => match ramp::throughput(&[test]).filter(|best| best.better == Better::Higher) {
-            Some(best) => Sentence::new("it is measured in {unit}").with("unit", best.unit),
-            None => "it has no rate".into(),
-        },
-        None if first.chosen().is_empty() => "it was measured with its usual parameters only".into(),
+        Some(test) => {
+            match ramp::throughput(&[test]).filter(|best| best.better == Better::Higher) {
+                Some(best) => Sentence::new("it is measured in {unit}").with("unit", best.unit),
+                None => "it has no rate".into(),
+            }
+        }
+        None if first.chosen().is_empty() => {
+            "it was measured with its usual parameters only".into()
+        }
         None => Sentence::new("it was measured with other parameters, as {params}")
             .with("params", params::assignments(first.chosen(), " ")),
     }
@@ -165,7 +184,8 @@ impl Case<'_> {
             return (Outcome::DoesNotFit, broken);
         }
         let Some(most) = self.most else { return not_covered(self.promise_unknown()) };
-        let open = self.no_margin(&most).or_else(|| self.between(&most)).or_else(|| self.beyond(&most));
+        let open =
+            self.no_margin(&most).or_else(|| self.between(&most)).or_else(|| self.beyond(&most));
         open.map_or_else(|| (Outcome::DoesNotFit, self.too_little(&most)), not_covered)
     }
 
@@ -180,15 +200,24 @@ impl Case<'_> {
             .with("jobs", Sentence::jobs(most.jobs()))
     }
 
-    /// The promise is broken at no more load than is needed, and no figure above keeps it: load makes nothing faster.
+    /// The promise is broken at no more load than is needed, and no figure above keeps it: load
+    /// makes nothing faster.
     fn broken(&self) -> Option<Sentence> {
         let promise = self.need.promise?;
-        let is_low = |point: &&Point<'_>| point.figure.value <= self.need.rate || point.is_least_load();
+        let is_low =
+            |point: &&Point<'_>| point.figure.value <= self.need.rate || point.is_least_load();
         let breaks = |point: &&Point<'_>| point.keeps(Some(promise)) == Some(false);
         let keeps_above = |from: f64| {
-            self.valid.iter().any(|point| point.figure.value >= from && point.keeps(Some(promise)) == Some(true))
+            self.valid
+                .iter()
+                .any(|point| point.figure.value >= from && point.keeps(Some(promise)) == Some(true))
         };
-        let broken = self.valid.iter().filter(is_low).filter(breaks).find(|point| !keeps_above(point.figure.value))?;
+        let broken = self
+            .valid
+            .iter()
+            .filter(is_low)
+            .filter(breaks)
+            .find(|point| !keeps_above(point.figure.value))?;
         let at = Sentence::new("{promise} is broken at {rate} {unit}: it is {time} ms")
             .with("promise", promise.to_string())
             .with("rate", broken.figure.value)
@@ -213,20 +242,25 @@ impl Case<'_> {
             return Some(Sentence::new(unknown.text()));
         }
         (most.high() >= self.need.rate).then(|| {
-            Sentence::new("the rate lies within the interval of the best figure, {low} to {high} {unit}")
-                .with("low", most.low().unwrap_or_default())
-                .with("high", most.high())
-                .with("unit", self.need.unit.as_str())
+            Sentence::new(
+                "the rate lies within the interval of the best figure, {low} to {high} {unit}",
+            )
+            .with("low", most.low().unwrap_or_default())
+            .with("high", most.high())
+            .with("unit", self.need.unit.as_str())
         })
     }
 
-    /// A rate above the best one that keeps the promise was measured, and does not keep it, or nobody knows.
+    /// A rate above the best one that keeps the promise was measured, and does not keep it, or
+    /// nobody knows.
     fn between(&self, most: &Point<'_>) -> Option<Sentence> {
         let promise = self.need.promise?;
         let above = self.valid.iter().filter(|point| point.figure.value > most.figure.value);
         let next = above.min_by(|a, b| a.figure.value.total_cmp(&b.figure.value))?;
         let template = match next.keeps(Some(promise)) {
-            Some(_) => "{promise} is kept at {kept} {unit} and broken at {next}; what lies between was not measured",
+            Some(_) => {
+                "{promise} is kept at {kept} {unit} and broken at {next}; what lies between was not measured"
+            }
             None => "{promise} is kept at {kept} {unit}; whether it is at {next} is not known",
         };
         Some(
@@ -240,14 +274,18 @@ impl Case<'_> {
 
     /// More than the best valid figure is possible: a conditional one would do, or more jobs might.
     fn beyond(&self, most: &Point<'_>) -> Option<Sentence> {
-        let would_do =
-            |point: &&Point<'_>| point.figure.status() == Status::Conditional && point.figure.value >= self.need.rate;
+        let would_do = |point: &&Point<'_>| {
+            point.figure.status() == Status::Conditional && point.figure.value >= self.need.rate
+        };
         if let Some(better) = self.others.iter().find(would_do) {
             let text = "{value} {unit} with {jobs} would do, but that figure is conditional";
-            let told = Sentence::new(text).with("value", better.figure.value).with("unit", self.need.unit.as_str());
+            let told = Sentence::new(text)
+                .with("value", better.figure.value)
+                .with("unit", self.need.unit.as_str());
             return Some(told.with("jobs", Sentence::jobs(better.jobs())));
         }
-        let most_jobs = self.valid.iter().chain(self.others).filter_map(|point| point.figure.jobs).max();
+        let most_jobs =
+            self.valid.iter().chain(self.others).filter_map(|point| point.figure.jobs).max();
         (most_jobs == most.figure.jobs && most_jobs.is_some() && self.is_rising(most)).then(|| {
             let is_only = self.valid.iter().chain(self.others).all(|point| point.figure.jobs == most_jobs);
             let template = match is_only {
@@ -263,7 +301,8 @@ impl Case<'_> {
     fn is_rising(&self, most: &Point<'_>) -> bool {
         let fewer = self.valid.iter().filter(|point| point.figure.jobs < most.figure.jobs);
         let before = fewer.map(|point| point.figure.value).reduce(f64::max);
-        let gained = before.is_none_or(|before| most.figure.value > before * (1.0 + WORTHWHILE_GAIN));
+        let gained =
+            before.is_none_or(|before| most.figure.value > before * (1.0 + WORTHWHILE_GAIN));
         let first = most.figure.test.measured().and_then(|test| limiters(test).into_iter().next());
         gained && first.is_none_or(|first| first.cause != Cause::Cpu)
     }

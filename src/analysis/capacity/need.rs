@@ -12,8 +12,7 @@ const MOST_PER_S: f64 = 1e12;
 /// Word of a need that names the drive.
 const DRIVE: &str = "drive";
 /// How a need is written.
-pub const FORM: &str =
-    "write WORKLOAD RATE UNIT, then parameters and a promise: TP-LIGHT 8000 tps update_pct=20 p99<5ms";
+pub const FORM: &str = "write WORKLOAD RATE UNIT, then parameters and a promise: TP-LIGHT 8000 tps update_pct=20 p99<5ms";
 
 /// A rate of a workload that a platform should reach.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,7 +21,8 @@ pub struct Need {
     pub workload: String,
     /// Those that are not the workload's defaults.
     pub params: BTreeMap<String, String>,
-    /// None = the client's figures where there are some, else those of the loop inside the database.
+    /// None = the client's figures where there are some, else those of the loop inside the
+    /// database.
     pub drive: Option<Drive>,
     /// In `unit`.
     pub rate: f64,
@@ -72,14 +72,16 @@ impl Scalar {
 }
 
 impl Need {
-    /// Reads `TP-LIGHT 8000 tps update_pct=20 p99<5ms`; parameters may also follow the workload as in `run`.
+    /// Reads `TP-LIGHT 8000 tps update_pct=20 p99<5ms`; parameters may also follow the workload as
+    /// in `run`.
     ///
     /// # Errors
     /// The word that is wrong.
     pub fn parse(text: &str) -> Result<Need, String> {
         let tight = text.replace(" <", "<").replace("< ", "<");
         let mut words = tight.split_whitespace();
-        let (Some(name), Some(rate), Some(unit)) = (words.next(), words.next(), words.next()) else {
+        let (Some(name), Some(rate), Some(unit)) = (words.next(), words.next(), words.next())
+        else {
             return Err(format!("{} is not a need", quote(text)));
         };
         let (workload, given) = name.split_once(':').unwrap_or((name, ""));
@@ -121,7 +123,10 @@ impl Need {
     fn checked(self) -> Result<Need, String> {
         match self.rate > 0.0 && self.rate <= MOST_PER_S {
             true => Ok(self),
-            false => Err(format!("{} is not a rate: it must be above 0 and at most {MOST_PER_S:e}", self.rate)),
+            false => Err(format!(
+                "{} is not a rate: it must be above 0 and at most {MOST_PER_S:e}",
+                self.rate
+            )),
         }
     }
 
@@ -130,8 +135,9 @@ impl Need {
     /// # Errors
     /// Byte of the text and what is wrong there.
     pub fn parse_file(text: &str) -> Result<Vec<Need>, (usize, String)> {
-        let file: File = toml::from_str(text)
-            .map_err(|error| (error.span().map_or(0, |span| span.start), error.message().to_owned()))?;
+        let file: File = toml::from_str(text).map_err(|error| {
+            (error.span().map_or(0, |span| span.start), error.message().to_owned())
+        })?;
         if file.need.is_empty() {
             return Err((0, "there is no [[need]]".into()));
         }
@@ -140,12 +146,15 @@ impl Need {
 
     /// Workload and parameters, as labels of reports.
     pub fn label(&self) -> String {
-        let drive = self.drive.map(|drive| format!(" {DRIVE}={}", drive.name())).unwrap_or_default();
-        format!("{} {}{drive}", self.workload, params::assignments(&self.params, " ")).trim_end().to_string()
+        let drive =
+            self.drive.map(|drive| format!(" {DRIVE}={}", drive.name())).unwrap_or_default();
+        format!("{} {}{drive}", self.workload, params::assignments(&self.params, " "))
+            .trim_end()
+            .to_string()
     }
 
-    /// True if the test did the work that is needed: the parameters of the need, and the defaults of all others. What a
-    /// publication states of a parameter is not a choice.
+    /// True if the test did the work that is needed: the parameters of the need, and the defaults
+    /// of all others. What a publication states of a parameter is not a choice.
     pub fn is_of(&self, test: &Test) -> bool {
         let chosen = without_offer(test.chosen());
         let given = |name: &String| self.params.contains_key(name) || test.published().is_some();
@@ -182,7 +191,10 @@ mod tests {
     #[test]
     fn a_need_is_a_workload_a_rate_a_unit_parameters_and_a_promise() {
         let need = Need::parse("TP-LIGHT 8000 tps update_pct=30 p99 < 5ms drive=client").unwrap();
-        assert_eq!((need.label().as_str(), need.rate), ("TP-LIGHT update_pct=30 drive=client", 8000.0));
+        assert_eq!(
+            (need.label().as_str(), need.rate),
+            ("TP-LIGHT update_pct=30 drive=client", 8000.0)
+        );
         assert_eq!((need.unit.as_str(), need.promise), ("tps", "p99<5ms".parse().ok()));
         assert_eq!(Need::parse("TP-LIGHT:update_pct=30,drive=client 8000 tps p99<5ms"), Ok(need));
         for (junk, why) in [
@@ -210,7 +222,10 @@ mod tests {
         let text = "[[need]]\nworkload = \"TP-LIGHT\"\nrate = 100\nunit = \"tps\"\nparams = { update_pct = 30, org = \"iot\" }\n\
                     promise = \"p99<5ms\"\n[[need]]\nworkload = \"SRV-QUERY1\"\nrate = 2.5e3\nunit = \"qps\"\n";
         let needs = Need::parse_file(text).unwrap();
-        assert_eq!(needs[0], Need::parse("TP-LIGHT 100 tps update_pct=30 org=iot p99<5ms").unwrap());
+        assert_eq!(
+            needs[0],
+            Need::parse("TP-LIGHT 100 tps update_pct=30 org=iot p99<5ms").unwrap()
+        );
         assert_eq!(needs[1], Need::parse("SRV-QUERY1 2500 qps").unwrap());
         let wrong = |from: &str, to: &str| Need::parse_file(&text.replace(from, to)).unwrap_err();
         assert_eq!(Need::parse_file(""), Err((0, "there is no [[need]]".into())));
@@ -222,14 +237,27 @@ mod tests {
     #[test]
     fn a_test_is_of_a_need_by_what_was_chosen() {
         let test = |chosen: &[(&str, &str)]| {
-            let pairs = |pairs: &[(&str, &str)]| pairs.iter().map(|(a, b)| (a.to_string(), b.to_string())).collect();
+            let pairs = |pairs: &[(&str, &str)]| {
+                pairs.iter().map(|(a, b)| (a.to_string(), b.to_string())).collect()
+            };
             let params = [&[("org", "heap"), ("update_pct", "20")], chosen].concat();
             Test::from(TestResult { params: pairs(&params), chosen: pairs(chosen), ..at(1, 1.0) })
         };
         let need = |text: &str| Need::parse(&format!("SRV-QUERY1 1 qps {text}")).unwrap();
-        assert!(need("").is_of(&test(&[])) && need("update_pct=20").is_of(&test(&[])), "a default may be said");
-        assert!(!need("").is_of(&test(&[("org", "iot")])) && need("org=iot").is_of(&test(&[("org", "iot")])));
-        assert!(need("").is_of(&test(&[("rate", "500")])), "the rate of an open loop is not other work");
-        assert!(!need("update_pct=30").is_of(&test(&[])) && !need("drive=database").is_of(&test(&[])));
+        assert!(
+            need("").is_of(&test(&[])) && need("update_pct=20").is_of(&test(&[])),
+            "a default may be said"
+        );
+        assert!(
+            !need("").is_of(&test(&[("org", "iot")]))
+                && need("org=iot").is_of(&test(&[("org", "iot")]))
+        );
+        assert!(
+            need("").is_of(&test(&[("rate", "500")])),
+            "the rate of an open loop is not other work"
+        );
+        assert!(
+            !need("update_pct=30").is_of(&test(&[])) && !need("drive=database").is_of(&test(&[]))
+        );
     }
 }

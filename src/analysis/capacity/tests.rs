@@ -4,11 +4,12 @@ use super::*;
 use crate::analysis::fixture::{at, counters, kpm};
 use crate::analysis::{compare, errata};
 use crate::model::{
-    Better, DeviceSync, Drive, KpmValue, LatencySummary, Offer, OpenLoop, PublishedKind, Reason, ReasonCode, RunKind,
-    Status, Verdict,
+    Better, DeviceSync, Drive, KpmValue, LatencySummary, Offer, OpenLoop, PublishedKind, Reason,
+    ReasonCode, RunKind, Status, Verdict,
 };
 
-/// A ramp of SRV-QUERY1 in qps: 100, 190, 300 and 306 with 1, 2, 4 and 8 jobs, +-1 %; p99 of 1, 2, 4 and 8 ms.
+/// A ramp of SRV-QUERY1 in qps: 100, 190, 300 and 306 with 1, 2, 4 and 8 jobs, +-1 %; p99 of 1, 2,
+/// 4 and 8 ms.
 fn ramp() -> Vec<TestResult> {
     [(1, 100.0), (2, 190.0), (4, 300.0), (8, 306.0)].map(|(jobs, qps)| point(jobs, qps)).into()
 }
@@ -19,7 +20,10 @@ fn point(jobs: u32, qps: f64) -> TestResult {
 }
 
 fn judged(status: Status, test: TestResult) -> TestResult {
-    TestResult { verdict: Verdict::from_reasons(vec![Reason::new(status, ReasonCode::Steal, "")]), ..test }
+    TestResult {
+        verdict: Verdict::from_reasons(vec![Reason::new(status, ReasonCode::Steal, "")]),
+        ..test
+    }
 }
 
 fn tests(results: Vec<TestResult>) -> Vec<Test> {
@@ -43,7 +47,10 @@ fn a_rate_fits_from_the_fewest_jobs_on_whose_interval_lies_above_it() {
     assert_eq!(said("310 qps", ramp()), (Outcome::DoesNotFit, None, most.into()));
     let (outcome, jobs, why) = said("305 qps", ramp());
     assert_eq!((outcome, jobs), (Outcome::NotCovered, None));
-    assert!(why.starts_with("the rate lies within the interval of the best figure, 303 to 309 qps"), "{why}");
+    assert!(
+        why.starts_with("the rate lies within the interval of the best figure, 303 to 309 qps"),
+        "{why}"
+    );
 }
 
 #[test]
@@ -73,8 +80,14 @@ fn nothing_is_said_beyond_what_was_measured() {
     let iot: Vec<_> = ramp().into_iter().map(chosen).collect();
     assert_eq!(still(iot.clone(), "10 qps"), "it was measured with other parameters, as org=iot");
     assert_eq!(said("10 qps org=iot", iot).0, Outcome::Fits);
-    let short = ramp().into_iter().map(|test| TestResult { ci_fraction: None, window_s: 2.0, ..test }).collect();
-    assert_eq!(said("10 qps", short), (Outcome::NotCovered, None, "no interval: one short window".into()));
+    let short = ramp()
+        .into_iter()
+        .map(|test| TestResult { ci_fraction: None, window_s: 2.0, ..test })
+        .collect();
+    assert_eq!(
+        said("10 qps", short),
+        (Outcome::NotCovered, None, "no interval: one short window".into())
+    );
     let time = TestResult { kpm: kpm(KpmValue::ServiceTime, "ms", Better::Lower), ..point(1, 1.0) };
     assert_eq!(still(vec![time], "1 ms"), "it has no rate");
 }
@@ -98,11 +111,17 @@ fn a_promise_must_be_kept_where_the_rate_is_reached() {
     assert_eq!(said("150 qps p99<5ms", ramp()), (Outcome::Fits, Some(2), String::new()));
     let (outcome, _, why) = said("150 qps p99<1.5ms", ramp());
     assert_eq!(outcome, Outcome::NotCovered);
-    assert_eq!(why, "p99<1.5ms is kept at 100 qps and broken at 190; what lies between was not measured");
+    assert_eq!(
+        why,
+        "p99<1.5ms is kept at 100 qps and broken at 190; what lies between was not measured"
+    );
     let floor = "p99<1ms is broken at 100 qps: it is 1 ms";
     assert_eq!(said("50 qps p99<1ms", ramp()), (Outcome::DoesNotFit, None, floor.into()));
     assert_eq!(said("310 qps p99<1s", ramp()).2, "the most is 306 qps, with 8 jobs");
-    assert_eq!(said("200 qps p50<1s", ramp()).2, "too few ops were timed to know whether p50<1s is kept");
+    assert_eq!(
+        said("200 qps p50<1s", ramp()).2,
+        "too few ops were timed to know whether p50<1s is kept"
+    );
     let all_above = ramp().into_iter().skip(1).collect();
     let why = "p99<1ms is broken at every rate that was measured, all of them above the one needed";
     assert_eq!(said("50 qps p99<1ms", all_above), (Outcome::NotCovered, None, why.into()));
@@ -135,11 +154,14 @@ fn applications_are_clients_unless_the_need_names_a_drive() {
 
 #[test]
 fn a_publication_answers_as_printed() {
-    let print = |jobs, qps| errata::fixture::test("Q", PublishedKind::Point, jobs, &[("throughput_qps", qps)]);
+    let print = |jobs, qps| {
+        errata::fixture::test("Q", PublishedKind::Point, jobs, &[("throughput_qps", qps)])
+    };
     let tests = vec![print(1, 100.0), print(2, 190.0), print(4, 191.0)];
     let ask = |rate: &str| {
         let unit = tests[0].kpm().unit.clone();
-        let need = Need { unit, ..Need::parse(&format!("SRV-QUERY1 {rate} qps drive=database")).unwrap() };
+        let need =
+            Need { unit, ..Need::parse(&format!("SRV-QUERY1 {rate} qps drive=database")).unwrap() };
         let answer = answer(&need, &tests);
         (answer.outcome, answer.used.map(|used| (used.value, used.low)))
     };
@@ -148,14 +170,17 @@ fn a_publication_answers_as_printed() {
     assert_eq!(tests[0].kind(), RunKind::Published);
 }
 
-/// A platform with the ramp of SRV-QUERY1 and one of another workload, 1000 tps at most; all with these counters.
+/// A platform with the ramp of SRV-QUERY1 and one of another workload, 1000 tps at most; all with
+/// these counters.
 fn two_workloads(window: &[(&str, f64)], whole: &[(&str, f64)]) -> Vec<Test> {
-    let other = [(1, 500.0), (2, 900.0), (4, 1_000.0), (8, 1_000.0)].map(|(jobs, tps)| TestResult {
-        workload: "TP-LIGHT".into(),
-        kpm: kpm(KpmValue::Ops, "tps", Better::Higher),
-        ..point(jobs, tps)
-    });
-    let with = |test| TestResult { window_counters: counters(window), counters: counters(whole), ..test };
+    let other =
+        [(1, 500.0), (2, 900.0), (4, 1_000.0), (8, 1_000.0)].map(|(jobs, tps)| TestResult {
+            workload: "TP-LIGHT".into(),
+            kpm: kpm(KpmValue::Ops, "tps", Better::Higher),
+            ..point(jobs, tps)
+        });
+    let with =
+        |test| TestResult { window_counters: counters(window), counters: counters(whole), ..test };
     tests(ramp().into_iter().chain(other).map(with).collect())
 }
 
@@ -186,7 +211,8 @@ const CPU: [(&str, f64); 5] = [
 
 #[test]
 fn the_use_of_components_follows_the_utilisation_law() {
-    // At 306 qps: processors 38 of 40 s, log 6000 syncs in 12 s of 1000 a second = 50 %, device 2 of 10 s.
+    // At 306 qps: processors 38 of 40 s, log 6000 syncs in 12 s of 1000 a second = 50 %, device 2
+    // of 10 s.
     let (run, tests) = (run(), two_workloads(&CPU, &[("wal_syncs", 6_000.0)]));
     let needs = [Need::parse("SRV-QUERY1 153 qps").unwrap()];
     let found = platform(&run, &tests, &needs);
@@ -195,7 +221,10 @@ fn the_use_of_components_follows_the_utilisation_law() {
     assert_eq!((found.outcome, found.cores), (Outcome::Fits, Some(4.0)));
     assert_eq!(found.first, Some(First::Component(Component::Cpu, 1.0 / 0.475)));
     let headroom = found.headroom().unwrap();
-    assert!((headroom.value - 2.0).abs() < 1e-9 && (headroom.low.unwrap() - 1.98).abs() < 1e-9, "{headroom:?}");
+    assert!(
+        (headroom.value - 2.0).abs() < 1e-9 && (headroom.low.unwrap() - 1.98).abs() < 1e-9,
+        "{headroom:?}"
+    );
     assert!((headroom.high.unwrap() - 2.02).abs() < 1e-9);
     // A timed log needs no rate of the device.
     let tests = two_workloads(&CPU, &[("wal_syncs", 6_000.0), ("wal_sync_time_ms", 11_400.0)]);
@@ -207,7 +236,8 @@ fn the_use_of_components_follows_the_utilisation_law() {
 fn several_needs_share_the_platform_or_nobody_knows() {
     let run = run();
     let needs = |a: f64, b: f64| {
-        [format!("SRV-QUERY1 {a} qps"), format!("TP-LIGHT {b} tps")].map(|text| Need::parse(&text).unwrap())
+        [format!("SRV-QUERY1 {a} qps"), format!("TP-LIGHT {b} tps")]
+            .map(|text| Need::parse(&text).unwrap())
     };
     let tests = two_workloads(&CPU, &[("wal_syncs", 0.0)]);
     let ask = |needs: &[Need], tests: &[Test]| {
@@ -217,12 +247,20 @@ fn several_needs_share_the_platform_or_nobody_knows() {
     // 50 % and 40 % of the time, +-1 %.
     assert_eq!(ask(&needs(153.0, 400.0), &tests), (Outcome::Fits, String::new()));
     let (outcome, why) = ask(&needs(245.0, 400.0), &tests);
-    assert_eq!((outcome, why.contains("take 114 % of the processors")), (Outcome::DoesNotFit, true), "{why}");
+    assert_eq!(
+        (outcome, why.contains("take 114 % of the processors")),
+        (Outcome::DoesNotFit, true),
+        "{why}"
+    );
     let idle = two_workloads(&[("os_cpu_total_s", 40.0), ("server_cpu_s", 4.0)], &[]);
     let (outcome, why) = ask(&needs(245.0, 400.0), &idle);
     assert_eq!((outcome, why.contains("up to 121 %")), (Outcome::NotCovered, true), "{why}");
     let (outcome, why) = ask(&needs(245.0, 4_000.0), &tests);
-    assert_eq!((outcome, why.as_str()), (Outcome::DoesNotFit, ""), "the answer of that need says why");
+    assert_eq!(
+        (outcome, why.as_str()),
+        (Outcome::DoesNotFit, ""),
+        "the answer of that need says why"
+    );
 }
 
 #[test]
@@ -233,7 +271,11 @@ fn what_is_not_known_of_a_component_is_absent() {
     for window in [&unseen[..], &[]] {
         let tests = two_workloads(window, &[]);
         let found = platform(&run, &tests, &needs);
-        assert!(found.uses.iter().all(|used| used.total.is_none() && used.each[0].is_err()), "{:?}", found.uses);
+        assert!(
+            found.uses.iter().all(|used| used.total.is_none() && used.each[0].is_err()),
+            "{:?}",
+            found.uses
+        );
         assert_eq!((found.first, found.cores), (None, None));
     }
 }
@@ -241,7 +283,8 @@ fn what_is_not_known_of_a_component_is_absent() {
 #[test]
 fn the_least_of_those_that_fit_wins_and_equals_win_together() {
     let (run, tests) = (run(), two_workloads(&CPU, &[]));
-    let [small, large] = ["SRV-QUERY1 153 qps", "SRV-QUERY1 999 qps"].map(|text| [Need::parse(text).unwrap()]);
+    let [small, large] =
+        ["SRV-QUERY1 153 qps", "SRV-QUERY1 999 qps"].map(|text| [Need::parse(text).unwrap()]);
     let with = |name, cores, needs| Platform { name, cores, ..platform(&run, &tests, needs) };
     let all = [
         with("a", Some(8.0), &small),
@@ -250,7 +293,8 @@ fn the_least_of_those_that_fit_wins_and_equals_win_together() {
         with("d", None, &small),
         with("e", Some(1.0), &large),
     ];
-    let names: Vec<&str> = least(&all, |platform| platform.cores).iter().map(|platform| platform.name).collect();
+    let names: Vec<&str> =
+        least(&all, |platform| platform.cores).iter().map(|platform| platform.name).collect();
     assert_eq!(names, ["b", "c"]);
     assert!(least(&all[4..], |platform| platform.cores).is_empty());
 }

@@ -28,7 +28,9 @@ pub fn differences(base: &Side<'_>, other: &Side<'_>, effects: &[Effect]) -> Vec
     let groups = common_groups(base, other);
     let facts = |side: &Side<'_>| -> BTreeSet<(String, String)> {
         let sections = side.run.disclosure.0.iter();
-        sections.flat_map(|(section, facts)| facts.keys().map(|fact| (section.clone(), fact.clone()))).collect()
+        sections
+            .flat_map(|(section, facts)| facts.keys().map(|fact| (section.clone(), fact.clone())))
+            .collect()
     };
     let names: BTreeSet<(String, String)> = facts(base).union(&facts(other)).cloned().collect();
     let value = |side: &Side<'_>, section: &str, fact: &str| -> String {
@@ -50,8 +52,9 @@ pub fn differences(base: &Side<'_>, other: &Side<'_>, effects: &[Effect]) -> Vec
     let size = |side: &Side<'_>| stated(side.run.size_gb.map(|size_gb| size_gb.to_string()));
     let size = ("data".into(), "size_gb".into(), size(base), size(other));
     let mut found: Vec<Difference> = Vec::new();
-    let differ =
-        |(section, _, base, other): &(String, String, String, String)| base != other && !is_own(section, [base, other]);
+    let differ = |(section, _, base, other): &(String, String, String, String)| {
+        base != other && !is_own(section, [base, other])
+    };
     for (section, fact, base, other) in disclosed.chain([engine, suite, size]).filter(differ) {
         let known = found.iter().any(|known| known.section == section && known.fact == fact);
         let (touches, because) = touched(effects, &section, &fact, &groups);
@@ -63,12 +66,19 @@ pub fn differences(base: &Side<'_>, other: &Side<'_>, effects: &[Effect]) -> Vec
 }
 
 fn common_groups(base: &Side<'_>, other: &Side<'_>) -> BTreeSet<String> {
-    let groups = |side: &Side<'_>| side.tests.iter().map(|test| test.group().to_string()).collect::<BTreeSet<_>>();
+    let groups = |side: &Side<'_>| {
+        side.tests.iter().map(|test| test.group().to_string()).collect::<BTreeSet<_>>()
+    };
     groups(base).intersection(&groups(other)).cloned().collect()
 }
 
 /// The groups that a fact touches, and why: by the first rule that speaks of it, else all.
-fn touched(effects: &[Effect], section: &str, fact: &str, groups: &BTreeSet<String>) -> (Vec<String>, String) {
+fn touched(
+    effects: &[Effect],
+    section: &str,
+    fact: &str,
+    groups: &BTreeSet<String>,
+) -> (Vec<String>, String) {
     match effects.iter().find(|effect| effect.speaks_of(section, fact)) {
         Some(effect) => {
             let touched = groups.iter().filter(|group| effect.groups.contains(group)).cloned();
@@ -105,10 +115,12 @@ mod tests {
         let mut commit = at(1, 10.0);
         commit.group = "LGWR".into();
         let tests = [at(1, 10.0), commit].map(Test::from);
-        let found = differences(&side("a", &runs[0], &tests), &side("b", &runs[1], &tests), &effects);
+        let found =
+            differences(&side("a", &runs[0], &tests), &side("b", &runs[1], &tests), &effects);
         let seen: Vec<_> = found.iter().map(|d| (d.fact.as_str(), d.touches.join(" "))).collect();
         assert_eq!(seen, [("cores", "LGWR SRV".to_string()), ("fsync", "LGWR".into())]);
-        let found = differences(&side("a", &runs[0], &tests[..1]), &side("b", &runs[1], &tests), &effects);
+        let found =
+            differences(&side("a", &runs[0], &tests[..1]), &side("b", &runs[1], &tests), &effects);
         assert_eq!(found.len(), 1);
     }
 
@@ -117,10 +129,13 @@ mod tests {
         let mut runs = [run("a"), run("b")];
         runs[0].disclosure.set("settings", "shared_buffers", "1GB");
         runs[1].disclosure.set("settings", "cache_size", "-1000");
-        runs.iter_mut().zip(["on", "off"]).for_each(|(run, value)| run.disclosure.set("settings", "fsync", value));
+        runs.iter_mut()
+            .zip(["on", "off"])
+            .for_each(|(run, value)| run.disclosure.set("settings", "fsync", value));
         let tests = [at(1, 10.0)].map(Test::from);
         let facts = |runs: &[crate::model::RunRecord; 2]| -> Vec<String> {
-            let found = differences(&side("a", &runs[0], &tests), &side("b", &runs[1], &tests), &[]);
+            let found =
+                differences(&side("a", &runs[0], &tests), &side("b", &runs[1], &tests), &[]);
             found.into_iter().map(|difference| difference.fact).collect()
         };
         assert_eq!(facts(&runs), ["cache_size", "fsync", "shared_buffers"]);

@@ -14,8 +14,8 @@ use crate::model::{Better, Reason, Sentence};
 /// A sentence, and what kind of thing it says.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Finding {
-    /// `slip`, `disclosure`, `group`, `throughput`, `speed`, `undecided`, `left-out`, `utilisation`,
-    /// `not-compared`.
+    /// `slip`, `disclosure`, `group`, `throughput`, `speed`, `undecided`, `left-out`,
+    /// `utilisation`, `not-compared`.
     pub code: String,
     #[serde(serialize_with = "super::said")]
     pub text: Sentence,
@@ -43,8 +43,11 @@ fn finding(code: &str, text: Sentence) -> Finding {
 
 fn slip_findings(base: &Side<'_>, other: &Side<'_>) -> Vec<Finding> {
     let of = |side: &Side<'_>| {
-        let named =
-            |slip: &Reason| Sentence::new("{name}: {sentence}").with("name", side.name).with("sentence", slip.said());
+        let named = |slip: &Reason| {
+            Sentence::new("{name}: {sentence}")
+                .with("name", side.name)
+                .with("sentence", slip.said())
+        };
         let found = errata::of_platform(side.run, side.tests);
         found.iter().map(|slip| finding("slip", named(slip))).collect::<Vec<_>>()
     };
@@ -56,7 +59,8 @@ fn disclosure(comparison: &Comparison) -> Vec<Finding> {
     let mut sections: Vec<(&str, Vec<Sentence>, Vec<&str>)> = Vec::new();
     for difference in &comparison.differences {
         let text = Sentence::new("{fact} {base} -> {other}").with("fact", difference.fact.as_str());
-        let text = text.with("base", stated(&difference.base)).with("other", stated(&difference.other));
+        let text =
+            text.with("base", stated(&difference.base)).with("other", stated(&difference.other));
         let groups = difference.touches.iter().map(String::as_str);
         match sections.iter_mut().find(|(section, ..)| *section == difference.section) {
             Some((_, texts, touched)) => {
@@ -78,7 +82,9 @@ fn disclosure(comparison: &Comparison) -> Vec<Finding> {
             "settings" => "{section} differ: {facts}; touches {groups}",
             _ => "{section} differs: {facts}; touches {groups}",
         };
-        let text = Sentence::new(differ).with("section", Sentence::new(section)).with("groups", groups.join(", "));
+        let text = Sentence::new(differ)
+            .with("section", Sentence::new(section))
+            .with("groups", groups.join(", "));
         finding("disclosure", text.with("facts", facts.with("shown", shown)))
     };
     sections.into_iter().map(sentence).collect()
@@ -96,7 +102,9 @@ fn way(row: &Row) -> Option<&'static str> {
         (Ok(_), change) => row.stands.then_some(change.name()),
         // Figures of publications are rounded, and some are timed in whole seconds.
         (Err(Unknown::Published), _) if (row.ratio.value - 1.0).abs() < WORTH_SAYING => None,
-        (Err(Unknown::Published), _) => Some(if is_ahead { "ahead as printed" } else { "behind as printed" }),
+        (Err(Unknown::Published), _) => {
+            Some(if is_ahead { "ahead as printed" } else { "behind as printed" })
+        }
         (Err(_), _) => None,
     }
 }
@@ -105,7 +113,8 @@ fn way(row: &Row) -> Option<&'static str> {
 fn groups(comparison: &Comparison) -> Vec<Finding> {
     let same_way = |mean: &GroupMean| {
         let of_group = |row: &&Row| row.subject.group == mean.group && row.kind == mean.kind;
-        let mut ways = comparison.kpms.iter().filter(of_group).filter(|row| supports(row.status)).map(way);
+        let mut ways =
+            comparison.kpms.iter().filter(of_group).filter(|row| supports(row.status)).map(way);
         let first = ways.next()??;
         ways.all(|way| way == Some(first)).then_some(first)
     };
@@ -147,15 +156,16 @@ fn without_left_out(sentence: Sentence, left_out: usize) -> Sentence {
     Sentence::new(text).with("sentence", sentence).with("count", left_out)
 }
 
-/// `SRV-QUERY1: throughput better, x1.50 (x1.48 to x1.52), at 8 jobs against 4; service time at full load x1.33`.
+/// `SRV-QUERY1: throughput better, x1.50 (x1.48 to x1.52), at 8 jobs against 4; service time at
+/// full load x1.33`.
 fn sentence(row: &Row, way: &str) -> Sentence {
     let at = match (row.kind, row.base_jobs, row.other_jobs) {
         (Kind::Throughput, Some(base), Some(other)) if base == other => {
             Sentence::new(", at {jobs}").with("jobs", Sentence::jobs(other))
         }
-        (Kind::Throughput, Some(base), Some(other)) => {
-            Sentence::new(", at {jobs} against {base}").with("jobs", Sentence::jobs(other)).with("base", base)
-        }
+        (Kind::Throughput, Some(base), Some(other)) => Sentence::new(", at {jobs} against {base}")
+            .with("jobs", Sentence::jobs(other))
+            .with("base", base),
         _ => Sentence::default(),
     };
     let load = match row.kind {
@@ -164,7 +174,8 @@ fn sentence(row: &Row, way: &str) -> Sentence {
     };
     let service = row.service_ratio().filter(|_| row.better == Better::Higher);
     let service = service.map(|ratio| Sentence::new(load).with("ratio", ratio)).unwrap_or_default();
-    let amount = if row.better == Better::Higher { row.ratio.sentence() } else { row.ratio.of_time() };
+    let amount =
+        if row.better == Better::Higher { row.ratio.sentence() } else { row.ratio.of_time() };
     Sentence::new("{label}: {kind} {way}, {amount}{at}{service}")
         .with("label", row.subject.label())
         .with("kind", Sentence::new(row.kind.name()))
@@ -174,12 +185,15 @@ fn sentence(row: &Row, way: &str) -> Sentence {
         .with("service", service)
 }
 
-/// How many figures could not be decided, by reason; that publications print no interval goes without saying.
+/// How many figures could not be decided, by reason; that publications print no interval goes
+/// without saying.
 fn undecided(comparison: &Comparison) -> Option<Finding> {
     let reasons = comparison.undecided();
     let part = |(why, rows): &(Unknown, usize)| match reasons.len() {
         1 => Sentence::new(why.to_string()),
-        _ => Sentence::new("{rows} {why}").with("rows", *rows).with("why", Sentence::new(why.to_string())),
+        _ => Sentence::new("{rows} {why}")
+            .with("rows", *rows)
+            .with("why", Sentence::new(why.to_string())),
     };
     let total = reasons.iter().map(|(_, rows)| rows).sum::<usize>();
     let text = match total {
@@ -187,7 +201,8 @@ fn undecided(comparison: &Comparison) -> Option<Finding> {
         1 => "{total} of {figures} is undecided ({parts})",
         _ => "{total} of {figures} are undecided ({parts})",
     };
-    let text = Sentence::new(text).with("total", total).with("figures", figures(comparison.kpms.len()));
+    let text =
+        Sentence::new(text).with("total", total).with("figures", figures(comparison.kpms.len()));
     Some(finding("undecided", text.with("parts", Sentence::list(reasons.iter().map(part)))))
 }
 
@@ -195,7 +210,8 @@ fn figures(count: usize) -> Sentence {
     Sentence::count(count, "1 figure", "{count} figures")
 }
 
-/// How many figures support no finding because of their verdicts, or because the two are not the same work.
+/// How many figures support no finding because of their verdicts, or because the two are not the
+/// same work.
 fn left_out(comparison: &Comparison) -> Option<Finding> {
     let rows = comparison.kpms.iter().filter(|row| !supports(row.status)).count();
     let text = Sentence::count(
@@ -225,11 +241,17 @@ fn utilisation(side: &Side<'_>) -> Vec<Finding> {
 fn lost(comparison: &Comparison) -> Option<Finding> {
     let lost = &comparison.not_compared;
     let one = |lost: &NotCompared| {
-        Sentence::new("{label} ({why})").with("label", lost.label.as_str()).with("why", lost.why.clone())
+        Sentence::new("{label} ({why})")
+            .with("label", lost.label.as_str())
+            .with("why", lost.why.clone())
     };
     let first = Sentence::list(lost.iter().take(3).map(one));
-    let first = if lost.len() > 3 { Sentence::new("{list}, ...").with("list", first) } else { first };
-    let text =
-        Sentence::count(lost.len(), "1 figure is not compared: {list}", "{count} figures are not compared: {list}");
+    let first =
+        if lost.len() > 3 { Sentence::new("{list}, ...").with("list", first) } else { first };
+    let text = Sentence::count(
+        lost.len(),
+        "1 figure is not compared: {list}",
+        "{count} figures are not compared: {list}",
+    );
     (!lost.is_empty()).then(|| finding("not-compared", text.with("list", first)))
 }

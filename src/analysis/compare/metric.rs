@@ -34,7 +34,12 @@ impl Metric {
 
     /// Mean service time.
     pub fn service_time() -> Metric {
-        Metric { name: SERVICE_TIME.into(), unit: "ms".into(), better: Better::Lower, published: false }
+        Metric {
+            name: SERVICE_TIME.into(),
+            unit: "ms".into(),
+            better: Better::Lower,
+            published: false,
+        }
     }
 
     /// True if the two can be compared.
@@ -76,8 +81,11 @@ pub fn all(test: &Test) -> Vec<(Metric, f64)> {
     let further: Vec<(Metric, f64)> = match test.published() {
         None => second(test).into_iter().collect(),
         Some(test) => {
-            let rates =
-                test.published.figures.iter().filter(|figure| published::is_rate(&figure.metric) && figure.value > 0.0);
+            let rates = test
+                .published
+                .figures
+                .iter()
+                .filter(|figure| published::is_rate(&figure.metric) && figure.value > 0.0);
             let metric = |name: &str, unit: &str| Metric {
                 name: name.into(),
                 unit: unit.into(),
@@ -99,7 +107,10 @@ pub fn all(test: &Test) -> Vec<(Metric, f64)> {
 fn second(test: &Test) -> Option<(Metric, f64)> {
     let second = test.second()?;
     let unit = second.unit.clone();
-    Some((Metric { name: unit.clone(), unit, better: second.better, published: false }, test.second_value()?))
+    Some((
+        Metric { name: unit.clone(), unit, better: second.better, published: false },
+        test.second_value()?,
+    ))
 }
 
 /// A figure and the test it is from: of repetitions the median one.
@@ -119,10 +130,12 @@ pub struct Reading<'a> {
 
 /// The readings of a metric, one per number of jobs (of repetitions the median one), ascending.
 ///
-/// What a publication states as speed or throughput stands in for its run table where that has no such figure.
+/// What a publication states as speed or throughput stands in for its run table where that has no
+/// such figure.
 pub fn readings<'a>(tests: &[&'a Test], metric: &Metric, kind: PublishedKind) -> Vec<Reading<'a>> {
     let value = |test: &Test| metric.of(test).filter(|value| *value > 0.0);
-    let own: Vec<&Test> = tests.iter().filter(|test| !test.is_statement() || test.states(kind)).copied().collect();
+    let own: Vec<&Test> =
+        tests.iter().filter(|test| !test.is_statement() || test.states(kind)).copied().collect();
     let reading = |repeats: Vec<(f64, &'a Test)>| {
         let (value, test) = ramp::median(&repeats);
         let (known, jobs) = (interval::of(&repeats, test), test.jobs());
@@ -135,10 +148,17 @@ pub fn readings<'a>(tests: &[&'a Test], metric: &Metric, kind: PublishedKind) ->
 /// The best reading; a conditional one wins only if none is valid, an invalid one only if all are.
 pub fn best<'a>(readings: Vec<Reading<'a>>, better: Better) -> Option<Reading<'a>> {
     let status = |reading: &Reading<'_>| reading.test.status();
-    let sound: Vec<(f64, Option<u32>)> =
-        readings.iter().filter(|one| status(one) < Status::Invalid).map(|one| (one.value, one.jobs)).collect();
+    let sound: Vec<(f64, Option<u32>)> = readings
+        .iter()
+        .filter(|one| status(one) < Status::Invalid)
+        .map(|one| (one.value, one.jobs))
+        .collect();
     let candidates = most_trusted(readings, status).into_iter();
-    let best = candidates.reduce(|best, next| if better.beats(next.value, best.value) { next } else { best })?;
-    let passed_over = sound.into_iter().find(|(value, _)| better.beats(*value, best.value)).and_then(|(_, jobs)| jobs);
+    let best = candidates
+        .reduce(|best, next| if better.beats(next.value, best.value) { next } else { best })?;
+    let passed_over = sound
+        .into_iter()
+        .find(|(value, _)| better.beats(*value, best.value))
+        .and_then(|(_, jobs)| jobs);
     Some(Reading { passed_over, ..best })
 }

@@ -1,5 +1,6 @@
-//! The comparison of two runs: what differs between their disclosures and which figures that touches, then the ratio of
-//! every figure with its interval, and what follows, in words. Pure: from stored figures only.
+//! The comparison of two runs: what differs between their disclosures and which figures that
+//! touches, then the ratio of every figure with its interval, and what follows, in words. Pure:
+//! from stored figures only.
 
 mod disclosure;
 mod findings;
@@ -111,7 +112,11 @@ pub struct Subject {
 impl Subject {
     /// `SRV-QUERY1 (T611) org=heap`.
     pub fn label(&self) -> String {
-        let code = self.asked_as.iter().filter(|code| **code != self.workload).map(|code| format!(" ({code})"));
+        let code = self
+            .asked_as
+            .iter()
+            .filter(|code| **code != self.workload)
+            .map(|code| format!(" ({code})"));
         let params = self.params.iter().map(|(name, value)| format!(" {name}={value}"));
         [self.workload.clone()].into_iter().chain(code).chain(params).collect()
     }
@@ -163,15 +168,17 @@ impl Row {
     pub fn change(&self) -> Change {
         self.ratio.change(self.better)
     }
-    /// How much worse the other is, as a fraction of the base: positive = worse, whatever the direction of the metric.
+    /// How much worse the other is, as a fraction of the base: positive = worse, whatever the
+    /// direction of the metric.
     pub fn loss(&self) -> f64 {
         match self.better {
             Better::Higher => 1.0 - self.ratio.value,
             Better::Lower => 1.0 - 1.0 / self.ratio.value,
         }
     }
-    /// True if the other's figure became invalid, or both are sound and it is worse by more than the fraction `below`
-    /// and beyond the noise, as one of all figures compared. Of an invalid base nothing can be said.
+    /// True if the other's figure became invalid, or both are sound and it is worse by more than
+    /// the fraction `below` and beyond the noise, as one of all figures compared. Of an invalid
+    /// base nothing can be said.
     pub fn is_failure(&self, below: f64) -> bool {
         match (self.base_status, self.other_status) {
             (Status::Invalid, _) => false,
@@ -215,7 +222,8 @@ pub struct EqualJobs {
     pub status: Status,
 }
 
-/// Geometric mean of the ratios of a group's valid figures, times taken inversely: above 1 = better.
+/// Geometric mean of the ratios of a group's valid figures, times taken inversely: above 1 =
+/// better.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GroupMean {
     pub group: String,
@@ -246,7 +254,9 @@ impl Comparison {
     /// Why sound figures that somebody measured could not be decided, with how many.
     pub fn undecided(&self) -> Vec<(Unknown, usize)> {
         let mut reasons: Vec<(Unknown, usize)> = Vec::new();
-        for why in self.kpms.iter().filter(|row| row.is_undecided()).filter_map(|row| row.ratio.span.err()) {
+        for why in
+            self.kpms.iter().filter(|row| row.is_undecided()).filter_map(|row| row.ratio.span.err())
+        {
             match reasons.iter_mut().find(|(known, _)| *known == why) {
                 Some((_, rows)) => *rows += 1,
                 None => reasons.push((why, 1)),
@@ -255,14 +265,20 @@ impl Comparison {
         reasons.retain(|(why, _)| *why != Unknown::Published);
         reasons
     }
-    /// Figures that differ by their own interval, but no more of them, or no further, than chance makes of so many.
+    /// Figures that differ by their own interval, but no more of them, or no further, than chance
+    /// makes of so many.
     pub fn by_chance(&self) -> usize {
         let differs = |row: &&Row| matches!(row.change(), Change::Better | Change::Worse);
-        self.kpms.iter().filter(|row| row.status < Status::Invalid && !row.stands).filter(differs).count()
+        self.kpms
+            .iter()
+            .filter(|row| row.status < Status::Invalid && !row.stands)
+            .filter(differs)
+            .count()
     }
     /// True if no figure of the base is sound, so that none of the other can be worse.
     pub fn judges_nothing(&self) -> bool {
-        self.lost().next().is_none() && self.kpms.iter().all(|row| row.base_status == Status::Invalid)
+        self.lost().next().is_none()
+            && self.kpms.iter().all(|row| row.base_status == Status::Invalid)
     }
 }
 
@@ -277,7 +293,8 @@ fn all_said<S: Serializer>(sentences: &[Sentence], serializer: S) -> Result<S::O
 
 /// Compares `other` with `base`.
 pub fn compare(base: &Side<'_>, other: &Side<'_>, effects: &[Effect]) -> Comparison {
-    let mut comparison = Comparison { base: base.name.into(), other: other.name.into(), ..Comparison::default() };
+    let mut comparison =
+        Comparison { base: base.name.into(), other: other.name.into(), ..Comparison::default() };
     comparison.calibrations = calibrations(base, other);
     comparison.differences = disclosure::differences(base, other, effects);
     let context = rows::Context::new(base, other);
@@ -292,7 +309,8 @@ pub fn compare(base: &Side<'_>, other: &Side<'_>, effects: &[Effect]) -> Compari
 
 fn calibrations(base: &Side<'_>, other: &Side<'_>) -> Vec<String> {
     let name = |run: &RunRecord| run.name.clone().unwrap_or_else(|| run.id.to_string());
-    let mut names: Vec<String> = [base, other].iter().filter_map(|side| Some(name(side.noise?.run()))).collect();
+    let mut names: Vec<String> =
+        [base, other].iter().filter_map(|side| Some(name(side.noise?.run()))).collect();
     names.dedup();
     names
 }

@@ -15,7 +15,8 @@ pub struct Pair<'a> {
     pub cautions: Vec<Sentence>,
 }
 
-/// The workloads that both runs have, in the order of the base; what only one has is noted in `alone`.
+/// The workloads that both runs have, in the order of the base; what only one has is noted in
+/// `alone`.
 pub fn pairs<'a>(base: &Side<'a>, other: &Side<'a>, alone: &mut Vec<NotCompared>) -> Vec<Pair<'a>> {
     let mut pairs = Vec::new();
     for (subject, ours) in workloads(base.tests) {
@@ -48,13 +49,19 @@ fn lost(base: &Side<'_>, subject: &Subject, tests: &[&Test]) -> NotCompared {
 }
 
 /// The drives of the base that the other has not, where it has another one of it.
-fn lost_drives(base: &Side<'_>, subject: &Subject, ours: &[&Test], theirs: &[&Test]) -> Vec<NotCompared> {
+fn lost_drives(
+    base: &Side<'_>,
+    subject: &Subject,
+    ours: &[&Test],
+    theirs: &[&Test],
+) -> Vec<NotCompared> {
     let (own, foreign) = (drives(ours), drives(theirs));
     if own.is_disjoint(&foreign) {
         return Vec::new();
     }
     let lost = |drive: &&str| {
-        let tests: Vec<&Test> = ours.iter().filter(|test| test.drive().name() == *drive).copied().collect();
+        let tests: Vec<&Test> =
+            ours.iter().filter(|test| test.drive().name() == *drive).copied().collect();
         let lost = lost(base, subject, &tests);
         let why = Sentence::new("{drive} drive {why}").with("drive", *drive).with("why", lost.why);
         NotCompared { why, ..lost }
@@ -87,13 +94,15 @@ fn subject(test: &Test) -> Subject {
     }
 }
 
-/// Defaults may differ between engines: what was chosen decides. Wider than `ramp::same`: drives are told apart by
-/// [`by_drive`], which pairs different ones if it must, units by the metric that is compared.
+/// Defaults may differ between engines: what was chosen decides. Wider than `ramp::same`: drives
+/// are told apart by [`by_drive`], which pairs different ones if it must, units by the metric that
+/// is compared.
 fn is_of(test: &Test, subject: &Subject) -> bool {
     test.workload() == subject.workload && *test.chosen() == subject.params
 }
 
-/// Drive by drive where both runs have it; drives that only one has are compared across, and it is said.
+/// Drive by drive where both runs have it; drives that only one has are compared across, and it is
+/// said.
 fn by_drive<'a>(
     base: &Side<'a>,
     other: &Side<'a>,
@@ -126,21 +135,35 @@ fn cautions(base: &Side<'_>, other: &Side<'_>, ours: &[&Test], theirs: &[&Test])
     let (one, two) = (base.name, other.name);
     let published = (a.published().is_some(), b.published().is_some());
     let unknown = || Sentence::new("unknown size");
-    let size = |gb: Option<f64>| gb.map_or_else(unknown, |gb| Sentence::new("{gb=} GB").with("gb", gb));
-    let against =
-        |sentence: &str, own: Value, foreign: Value| Sentence::new(sentence).with("own", own).with("other", foreign);
+    let size =
+        |gb: Option<f64>| gb.map_or_else(unknown, |gb| Sentence::new("{gb=} GB").with("gb", gb));
+    let against = |sentence: &str, own: Value, foreign: Value| {
+        Sentence::new(sentence).with("own", own).with("other", foreign)
+    };
     let checks = [
         (
             a.revision() != b.revision(),
-            against("revision {own} of the workload against {other}", a.revision().into(), b.revision().into()),
+            against(
+                "revision {own} of the workload against {other}",
+                a.revision().into(),
+                b.revision().into(),
+            ),
         ),
         (
             a.drive() != b.drive(),
-            against("{own} drive against {other} drive", a.drive().name().into(), b.drive().name().into()),
+            against(
+                "{own} drive against {other} drive",
+                a.drive().name().into(),
+                b.drive().name().into(),
+            ),
         ),
         (
             base.run.size_gb != other.run.size_gb,
-            against("data set of {own} against {other}", size(base.run.size_gb).into(), size(other.run.size_gb).into()),
+            against(
+                "data set of {own} against {other}",
+                size(base.run.size_gb).into(),
+                size(other.run.size_gb).into(),
+            ),
         ),
         (
             published.0 != published.1,

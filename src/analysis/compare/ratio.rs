@@ -1,4 +1,5 @@
-//! The ratio of two figures, how well it is known, and which of many ratios differ not only by chance.
+//! The ratio of two figures, how well it is known, and which of many ratios differ not only by
+//! chance.
 
 use std::fmt;
 
@@ -30,8 +31,9 @@ pub struct Span {
 }
 
 impl Ratio {
-    /// other / base of two figures and how well they are known, on the logarithm, where errors as fractions are symmetric. Without
-    /// the interval of either there is none; the reason is the base's, if it has one.
+    /// other / base of two figures and how well they are known, on the logarithm, where errors as
+    /// fractions are symmetric. Without the interval of either there is none; the reason is the
+    /// base's, if it has one.
     pub fn of(base: (f64, Known), other: (f64, Known)) -> Ratio {
         let value = other.0 / base.0;
         let span = base.1.and_then(|own| Ok(span(value, &own, &other.1?)));
@@ -55,7 +57,10 @@ impl Ratio {
     }
     /// Of a metric that is a time: `takes 1.26 times as long (x1.10 to x1.44)`.
     pub fn of_time(&self) -> Sentence {
-        self.said("takes {ratio~} times as long", "takes {ratio~} times as long (x{low~} to x{high~})")
+        self.said(
+            "takes {ratio~} times as long",
+            "takes {ratio~} times as long (x{low~} to x{high~})",
+        )
     }
     fn said(&self, alone: &'static str, with_span: &'static str) -> Sentence {
         let sentence = match self.span {
@@ -86,8 +91,13 @@ impl Serialize for Ratio {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (span, why) = (self.span.ok(), self.span.err());
         let (low, high) = (span.map(|span| span.low), span.map(|span| span.high));
-        let fields =
-            Fields { ratio: self.value, low, high, p: span.map(|span| span.p), undecided: why.map(Unknown::text) };
+        let fields = Fields {
+            ratio: self.value,
+            low,
+            high,
+            p: span.map(|span| span.p),
+            undecided: why.map(Unknown::text),
+        };
         fields.serialize(serializer)
     }
 }
@@ -100,22 +110,28 @@ fn span(ratio: f64, base: &Interval, other: &Interval) -> Span {
 /// Welch's t test on the logarithms, with Satterthwaite's degrees of freedom.
 fn p_value(ratio: f64, base: &Interval, other: &Interval) -> f64 {
     let error = base.error.hypot(other.error);
-    let freedom = error.powi(4) / (base.error.powi(4) / base.freedom + other.error.powi(4) / other.freedom);
+    let freedom =
+        error.powi(4) / (base.error.powi(4) / base.freedom + other.error.powi(4) / other.freedom);
     // Figures without any spread differ for certain, or are the same.
     two_sided_p(ratio.ln() / error, freedom).unwrap_or(if ratio == 1.0 { 1.0 } else { 0.0 })
 }
 
-/// Marks the rows whose difference stands among all of them: Holm's step-down at a family-wise level of 5 %, over the
-/// figures that could be judged.
+/// Marks the rows whose difference stands among all of them: Holm's step-down at a family-wise
+/// level of 5 %, over the figures that could be judged.
 pub fn mark_standing(rows: &mut [Row]) {
     let judged = |row: &&mut Row| row.status < Status::Invalid;
-    let mut judged: Vec<(f64, &mut Row)> =
-        rows.iter_mut().filter(judged).filter_map(|row| Some((row.ratio.span.ok()?.p, row))).collect();
+    let mut judged: Vec<(f64, &mut Row)> = rows
+        .iter_mut()
+        .filter(judged)
+        .filter_map(|row| Some((row.ratio.span.ok()?.p, row)))
+        .collect();
     judged.sort_by(|a, b| a.0.total_cmp(&b.0));
     let count = judged.len();
     let steps = judged.into_iter().enumerate();
     let rejected = steps.take_while(|(step, (p, _))| *p <= FAMILY_LEVEL / (count - step) as f64);
-    rejected.for_each(|(_, (_, row))| row.stands = matches!(row.change(), Change::Better | Change::Worse));
+    rejected.for_each(|(_, (_, row))| {
+        row.stands = matches!(row.change(), Change::Better | Change::Worse)
+    });
 }
 
 #[cfg(test)]
@@ -143,11 +159,19 @@ mod tests {
         // exp(hypot(0.03, 0.04)) = exp(0.05) = 1.051271
         let ratio = ratio_of((100.0, of_seconds(0.03)), (104.0, of_seconds(0.04)));
         let span = ratio.span.unwrap();
-        assert!((span.high - 1.04 * 1.051_271).abs() < 1e-6 && (span.low - 1.04 / 1.051_271).abs() < 1e-6, "{ratio:?}");
+        assert!(
+            (span.high - 1.04 * 1.051_271).abs() < 1e-6
+                && (span.low - 1.04 / 1.051_271).abs() < 1e-6,
+            "{ratio:?}"
+        );
         assert_eq!(ratio.change(Better::Higher), Change::Same);
         let far = ratio_of((100.0, of_seconds(0.03)), (106.0, of_seconds(0.04)));
-        assert_eq!((far.change(Better::Higher), far.change(Better::Lower)), (Change::Better, Change::Worse));
-        // t = ln 1.06 / (0.05 / 2.776445) = 3.235622, Satterthwaite: 0.05^4 / ((0.03^4 + 0.04^4) / 4) = 7.418398.
+        assert_eq!(
+            (far.change(Better::Higher), far.change(Better::Lower)),
+            (Change::Better, Change::Worse)
+        );
+        // t = ln 1.06 / (0.05 / 2.776445) = 3.235622, Satterthwaite: 0.05^4 / ((0.03^4 + 0.04^4) /
+        // 4) = 7.418398.
         assert!((far.span.unwrap().p - 0.013_3).abs() < 2e-4, "{far:?}");
     }
 
@@ -162,9 +186,13 @@ mod tests {
     #[test]
     fn without_an_interval_of_both_nothing_is_decided_however_far_they_are_apart() {
         let short = Err(Unknown::ShortWindows(1));
-        for (base, other) in [(short, of_seconds(0.01)), (of_seconds(0.01), short), (short, short)] {
+        for (base, other) in [(short, of_seconds(0.01)), (of_seconds(0.01), short), (short, short)]
+        {
             let ratio = ratio_of((100.0, base), (974.0, other));
-            assert_eq!((ratio.span, ratio.change(Better::Higher)), (Err(Unknown::ShortWindows(1)), Change::Undecided));
+            assert_eq!(
+                (ratio.span, ratio.change(Better::Higher)),
+                (Err(Unknown::ShortWindows(1)), Change::Undecided)
+            );
         }
     }
 

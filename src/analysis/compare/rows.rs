@@ -24,8 +24,10 @@ pub struct Context<'a> {
 impl<'a> Context<'a> {
     /// Cores count only where the platform tables do not contradict the CPU figures.
     pub fn new(base: &Side<'a>, other: &Side<'a>) -> Context<'a> {
-        let sound = [base, other].iter().all(|side| errata::of_platform(side.run, side.tests).is_empty());
-        let both = |section, fact| number(base.run, section, fact).zip(number(other.run, section, fact));
+        let sound =
+            [base, other].iter().all(|side| errata::of_platform(side.run, side.tests).is_empty());
+        let both =
+            |section, fact| number(base.run, section, fact).zip(number(other.run, section, fact));
         let cores = both("hardware", "cores").filter(|_| sound);
         let prices = base.price.zip(other.price);
         // The user's price lists decide about licences; else what a publication states.
@@ -39,9 +41,11 @@ impl<'a> Context<'a> {
         Context { noise: [base.noise, other.noise], cores, licences, costs, is_same_processor }
     }
 
-    /// What the watch of the platform says of the speed of the processors in the one run and the other.
+    /// What the watch of the platform says of the speed of the processors in the one run and the
+    /// other.
     fn speeds(&self, base: &Test, other: &Test) -> Option<Sentence> {
-        let (base, other) = base.measured().zip(other.measured()).filter(|_| self.is_same_processor)?;
+        let (base, other) =
+            base.measured().zip(other.measured()).filter(|_| self.is_same_processor)?;
         unsteady::between(base, other)
     }
 
@@ -85,7 +89,8 @@ pub fn add(comparison: &mut Comparison, context: &Context<'_>, pair: &Pair<'_>) 
             let label = pair.subject.label();
             comparison.not_compared.push(NotCompared { label, kind: Some(kind), why, lost: false });
         }
-        let further = metrics.iter().filter(|metric| **metric != own && metric.better == Better::Higher);
+        let further =
+            metrics.iter().filter(|metric| **metric != own && metric.better == Better::Higher);
         comparison.further.extend(further.filter_map(|metric| row(context, pair, kind, metric)));
         comparison.further.extend(service_row(context, pair, kind));
     }
@@ -96,11 +101,18 @@ pub fn add(comparison: &mut Comparison, context: &Context<'_>, pair: &Pair<'_>) 
 fn lost(other: &str, pair: &Pair<'_>, kind: Kind, base: &Reading<'_>) -> NotCompared {
     let mut reasons = pair.other.iter().flat_map(|test| &test.verdict().reasons);
     let why = match reasons.find(|reason| reason.status == Status::Invalid) {
-        Some(reason) => Sentence::new("no figure in {name}: {reason}").with("reason", reason.said()),
+        Some(reason) => {
+            Sentence::new("no figure in {name}: {reason}").with("reason", reason.said())
+        }
         None => Sentence::new("no figure in {name}"),
     };
     let why = why.with("name", other);
-    NotCompared { label: pair.subject.label(), kind: Some(kind), why, lost: metric::is_sound(base.test) }
+    NotCompared {
+        label: pair.subject.label(),
+        kind: Some(kind),
+        why,
+        lost: metric::is_sound(base.test),
+    }
 }
 
 /// True of a time at one job that is asked for as throughput: it was a speed already.
@@ -130,16 +142,17 @@ fn rate(test: &Test) -> Metric {
 
 /// The readings of both for a row, if both have one.
 fn both<'a>(pair: &Pair<'a>, kind: Kind, metric: &Metric) -> Option<(Reading<'a>, Reading<'a>)> {
-    let (base, other) = reading(&pair.base, kind, metric).zip(reading(&pair.other, kind, metric))?;
+    let (base, other) =
+        reading(&pair.base, kind, metric).zip(reading(&pair.other, kind, metric))?;
     let again = is_again(kind, metric, base.jobs) && other.jobs == Some(1);
     (!again).then_some((base, other))
 }
 
 fn reading<'a>(tests: &[&'a Test], kind: Kind, metric: &Metric) -> Option<Reading<'a>> {
     match kind {
-        Kind::Speed => {
-            readings(tests, metric, PublishedKind::Speed).into_iter().find(|reading| reading.jobs == Some(1))
-        }
+        Kind::Speed => readings(tests, metric, PublishedKind::Speed)
+            .into_iter()
+            .find(|reading| reading.jobs == Some(1)),
         Kind::Throughput => best(readings(tests, metric, PublishedKind::Throughput), metric.better),
     }
 }
@@ -155,17 +168,26 @@ fn service_row(context: &Context<'_>, pair: &Pair<'_>, kind: Kind) -> Option<Row
     if kind == Kind::Speed {
         return row(context, pair, kind, &metric);
     }
-    let of = |tests: &[&'_ Test]| tests.iter().find(|test| test.kpm_value().is_some()).map(|test| rate(test));
+    let of = |tests: &[&'_ Test]| {
+        tests.iter().find(|test| test.kpm_value().is_some()).map(|test| rate(test))
+    };
     let (own, foreign) = of(&pair.base).zip(of(&pair.other))?;
-    let full = |tests, metric: &Metric| best(readings(tests, metric, PublishedKind::Throughput), metric.better);
+    let full = |tests, metric: &Metric| {
+        best(readings(tests, metric, PublishedKind::Throughput), metric.better)
+    };
     let base = full(&pair.base, &own).and_then(at_service_time)?;
     let other = full(&pair.other, &foreign).and_then(at_service_time)?;
     Some(make(context, pair, kind, &metric, &base, &other))
 }
 
 fn at_service_time(reading: Reading<'_>) -> Option<Reading<'_>> {
-    let times: Vec<_> = reading.tests.iter().filter_map(|test| Some((service_ms(test)?, *test))).collect();
-    Some(Reading { value: service_ms(reading.test)?, known: interval::of(&times, reading.test), ..reading })
+    let times: Vec<_> =
+        reading.tests.iter().filter_map(|test| Some((service_ms(test)?, *test))).collect();
+    Some(Reading {
+        value: service_ms(reading.test)?,
+        known: interval::of(&times, reading.test),
+        ..reading
+    })
 }
 
 fn make(
@@ -207,11 +229,20 @@ fn make(
 }
 
 /// The worse of both verdicts and what makes the two hard to compare.
-fn verdict(context: &Context<'_>, pair: &Pair<'_>, base: &Reading<'_>, other: &Reading<'_>) -> (Status, Vec<Sentence>) {
+fn verdict(
+    context: &Context<'_>,
+    pair: &Pair<'_>,
+    base: &Reading<'_>,
+    other: &Reading<'_>,
+) -> (Status, Vec<Sentence>) {
     let bounds = [base, other].into_iter().filter_map(|reading| reading.passed_over);
-    let bound = |jobs| Sentence::new("a better figure that is not valid, at {jobs}").with("jobs", Sentence::jobs(jobs));
+    let bound = |jobs| {
+        Sentence::new("a better figure that is not valid, at {jobs}")
+            .with("jobs", Sentence::jobs(jobs))
+    };
     let speeds = context.speeds(base.test, other.test);
-    let cautions: Vec<Sentence> = pair.cautions.iter().cloned().chain(bounds.map(bound)).chain(speeds).collect();
+    let cautions: Vec<Sentence> =
+        pair.cautions.iter().cloned().chain(bounds.map(bound)).chain(speeds).collect();
     let cautioned = if cautions.is_empty() { Status::Valid } else { Status::Conditional };
     let (base, other) = (base.test.verdict(), other.test.verdict());
     let status = cautioned.max(base.status).max(other.status);
@@ -223,7 +254,9 @@ fn verdict(context: &Context<'_>, pair: &Pair<'_>, base: &Reading<'_>, other: &R
 }
 
 fn equal_jobs(context: &Context<'_>, pair: &Pair<'_>) -> Vec<EqualJobs> {
-    let first = |tests: &[&Test]| tests.iter().find(|test| test.kpm_value().is_some()).map(|test| rate(test));
+    let first = |tests: &[&Test]| {
+        tests.iter().find(|test| test.kpm_value().is_some()).map(|test| rate(test))
+    };
     let Some((own, foreign)) = first(&pair.base).zip(first(&pair.other)) else { return Vec::new() };
     if !own.is_same(&foreign) {
         return Vec::new();
@@ -269,7 +302,9 @@ pub fn group_means(rows: &[Row]) -> Vec<GroupMean> {
         if means.iter().any(is_known) {
             continue;
         }
-        let of_group = rows.iter().filter(|other| other.subject.group == row.subject.group && other.kind == row.kind);
+        let of_group = rows
+            .iter()
+            .filter(|other| other.subject.group == row.subject.group && other.kind == row.kind);
         means.push(group_mean(row, &of_group.collect::<Vec<_>>()));
     }
     means.retain(|mean| mean.workloads >= FEWEST);

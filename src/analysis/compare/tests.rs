@@ -8,12 +8,16 @@ use crate::model::{PublishedKind, Reason, ReasonCode, TestResult, Verdict};
 
 fn compared<T: Clone + Into<Test>>(base: &[T], other: &[T]) -> Comparison {
     let runs = [run("a"), run("b")];
-    let [base, other] = [base, other].map(|tests| tests.iter().cloned().map(Into::into).collect::<Vec<Test>>());
+    let [base, other] =
+        [base, other].map(|tests| tests.iter().cloned().map(Into::into).collect::<Vec<Test>>());
     compare(&side("a", &runs[0], &base), &side("b", &runs[1], &other), &[])
 }
 
 fn measured(rates: &[(u32, f64)]) -> Vec<TestResult> {
-    rates.iter().map(|(jobs, rate)| TestResult { ci_fraction: Some(0.01), ..at(*jobs, *rate) }).collect()
+    rates
+        .iter()
+        .map(|(jobs, rate)| TestResult { ci_fraction: Some(0.01), ..at(*jobs, *rate) })
+        .collect()
 }
 
 fn brief(rows: &[Row]) -> Vec<(Kind, String, &'static str, u32, u32)> {
@@ -35,28 +39,39 @@ fn brief(rows: &[Row]) -> Vec<(Kind, String, &'static str, u32, u32)> {
 fn a_run_and_itself_differ_by_nothing() {
     let tests = measured(&[(1, 100.0), (2, 190.0), (4, 200.0)]);
     let found = compared(&tests, &tests);
-    let expected = [(Kind::Speed, "1.000".into(), "~", 1, 1), (Kind::Throughput, "1.000".into(), "~", 4, 4)];
+    let expected =
+        [(Kind::Speed, "1.000".into(), "~", 1, 1), (Kind::Throughput, "1.000".into(), "~", 4, 4)];
     assert_eq!(brief(&found.kpms), expected);
-    assert!(found.findings.is_empty() && found.not_compared.is_empty() && found.differences.is_empty());
+    assert!(
+        found.findings.is_empty() && found.not_compared.is_empty() && found.differences.is_empty()
+    );
     assert_eq!(found.equal_jobs.iter().map(|line| line.jobs).collect::<Vec<_>>(), [1, 2, 4]);
     assert_eq!(found.equal_jobs[0].base_utilisation, Some(0.5));
 }
 
 #[test]
 fn what_lies_beyond_the_noise_is_better_or_worse_and_said() {
-    let found = compared(&measured(&[(1, 100.0), (4, 200.0)]), &measured(&[(1, 101.0), (8, 300.0)]));
-    let expected = [(Kind::Speed, "1.010".into(), "~", 1, 1), (Kind::Throughput, "1.500".into(), "better", 4, 8)];
+    let found =
+        compared(&measured(&[(1, 100.0), (4, 200.0)]), &measured(&[(1, 101.0), (8, 300.0)]));
+    let expected = [
+        (Kind::Speed, "1.010".into(), "~", 1, 1),
+        (Kind::Throughput, "1.500".into(), "better", 4, 8),
+    ];
     assert_eq!(brief(&found.kpms), expected);
     let row = &found.kpms[1];
     assert_eq!(row.per_job, Some(0.75));
     // 1 % each: x1.5 times and by exp(sqrt(2) * 0.01).
     let span = row.ratio.span.unwrap();
-    assert!((span.low - 1.5 / 1.014_243).abs() < 1e-5 && (span.high - 1.5 * 1.014_243).abs() < 1e-5, "{span:?}");
-    let text =
-        "SRV-QUERY1: throughput better, x1.50 (x1.48 to x1.52), at 8 jobs against 4; service time at full load x1.000";
+    assert!(
+        (span.low - 1.5 / 1.014_243).abs() < 1e-5 && (span.high - 1.5 * 1.014_243).abs() < 1e-5,
+        "{span:?}"
+    );
+    let text = "SRV-QUERY1: throughput better, x1.50 (x1.48 to x1.52), at 8 jobs against 4; service time at full load x1.000";
     assert_eq!(found.findings[0].text.to_string(), text);
     let back = compared(&measured(&[(8, 300.0)]), &measured(&[(4, 200.0)]));
-    assert!((back.kpms[0].loss() - 1.0 / 3.0).abs() < 1e-12 && back.kpms[0].change() == Change::Worse);
+    assert!(
+        (back.kpms[0].loss() - 1.0 / 3.0).abs() < 1e-12 && back.kpms[0].change() == Change::Worse
+    );
     assert!(back.kpms[0].is_failure(0.3) && !back.kpms[0].is_failure(0.34));
 }
 
@@ -64,7 +79,8 @@ fn what_lies_beyond_the_noise_is_better_or_worse_and_said() {
 fn another_revision_or_data_set_is_compared_but_not_silently() {
     let (base, mut other) = (measured(&[(1, 100.0)]), measured(&[(1, 100.0)]));
     other[0].revision = 2;
-    let [base, other] = [base, other].map(|tests| tests.into_iter().map(Test::from).collect::<Vec<_>>());
+    let [base, other] =
+        [base, other].map(|tests| tests.into_iter().map(Test::from).collect::<Vec<_>>());
     let runs = [run("a"), RunRecord { size_gb: Some(2.0), ..run("b") }];
     let found = compare(&side("a", &runs[0], &base), &side("b", &runs[1], &other), &[]);
     assert_eq!(found.kpms[0].status, Status::Conditional);
@@ -95,13 +111,18 @@ fn an_invalid_figure_makes_no_finding() {
     let findings: Vec<_> = found.findings.iter().map(|finding| finding.text.to_string()).collect();
     assert_eq!(findings, ["2 figures are conditional or invalid and support no finding"]);
     assert!(found.kpms[0].is_failure(0.05), "it became invalid");
-    assert!(!compared(&other, &base).kpms[0].is_failure(0.0) && !compared(&other, &other).kpms[0].is_failure(0.0));
+    assert!(
+        !compared(&other, &base).kpms[0].is_failure(0.0)
+            && !compared(&other, &other).kpms[0].is_failure(0.0)
+    );
 }
 
 #[test]
 fn a_conditional_figure_makes_no_finding_and_is_counted() {
-    let (base, mut other) = (measured(&[(1, 100.0), (2, 190.0)]), measured(&[(1, 300.0), (2, 590.0)]));
-    other[0].verdict = Verdict::from_reasons(vec![Reason::new(Status::Conditional, ReasonCode::Steal, "stolen")]);
+    let (base, mut other) =
+        (measured(&[(1, 100.0), (2, 190.0)]), measured(&[(1, 300.0), (2, 590.0)]));
+    other[0].verdict =
+        Verdict::from_reasons(vec![Reason::new(Status::Conditional, ReasonCode::Steal, "stolen")]);
     let found = compared(&base, &other);
     let texts: Vec<_> = found.findings.iter().map(|finding| finding.text.to_string()).collect();
     assert!(texts.len() == 2 && texts[0].starts_with("SRV-QUERY1: throughput better"), "{texts:?}");
@@ -110,14 +131,20 @@ fn a_conditional_figure_makes_no_finding_and_is_counted() {
 
 #[test]
 fn a_throughput_with_a_better_figure_that_is_not_valid_is_a_lower_bound() {
-    let (base, mut other) = (measured(&[(1, 100.0), (2, 190.0)]), measured(&[(1, 101.0), (2, 90.0), (4, 190.0)]));
-    other[2].verdict = Verdict::from_reasons(vec![Reason::new(Status::Conditional, ReasonCode::Steal, "stolen")]);
+    let (base, mut other) =
+        (measured(&[(1, 100.0), (2, 190.0)]), measured(&[(1, 101.0), (2, 90.0), (4, 190.0)]));
+    other[2].verdict =
+        Verdict::from_reasons(vec![Reason::new(Status::Conditional, ReasonCode::Steal, "stolen")]);
     let found = compared(&base, &other);
     let row = found.kpms.iter().find(|row| row.kind == Kind::Throughput).unwrap();
     assert_eq!((row.other, row.other_jobs, row.status), (101.0, Some(1), Status::Conditional));
     assert_eq!(row.reasons.len(), 1);
     assert_eq!(row.reasons[0].to_string(), "a better figure that is not valid, at 4 jobs");
-    assert!(found.findings.iter().all(|finding| finding.code == "left-out"), "{:?}", found.findings);
+    assert!(
+        found.findings.iter().all(|finding| finding.code == "left-out"),
+        "{:?}",
+        found.findings
+    );
 }
 
 #[test]
@@ -129,11 +156,14 @@ fn published_figures_have_no_interval_and_statements_are_speed_and_throughput() 
         ]
     };
     let found = compared(&stated(10.0, 477.0), &stated(10.0, 219.0));
-    let expected =
-        [(Kind::Speed, "1.000".into(), "undecided", 1, 1), (Kind::Throughput, "0.459".into(), "undecided", 0, 0)];
+    let expected = [
+        (Kind::Speed, "1.000".into(), "undecided", 1, 1),
+        (Kind::Throughput, "0.459".into(), "undecided", 0, 0),
+    ];
     assert_eq!(brief(&found.kpms), expected);
     assert!(!found.kpms[1].is_failure(0.0));
-    let texts: Vec<String> = found.findings.iter().map(|finding| finding.text.to_string()).collect();
+    let texts: Vec<String> =
+        found.findings.iter().map(|finding| finding.text.to_string()).collect();
     assert_eq!(texts, ["SRV-QUERY1 (T1): throughput behind as printed, x0.459"]);
     let near = compared(&stated(10.0, 300.0), &stated(10.0, 299.0));
     assert!(near.findings.is_empty() && near.kpms[1].change() == Change::Undecided, "0.3 % apart");
@@ -141,12 +171,15 @@ fn published_figures_have_no_interval_and_statements_are_speed_and_throughput() 
 
 #[test]
 fn a_sound_figure_that_the_other_does_not_have_is_lost() {
-    let lost = |found: &Comparison| found.lost().map(|one| (one.kind, one.why.to_string())).collect::<Vec<_>>();
+    let lost = |found: &Comparison| {
+        found.lost().map(|one| (one.kind, one.why.to_string())).collect::<Vec<_>>()
+    };
     let (base, faster) = (measured(&[(1, 100.0), (2, 190.0)]), measured(&[(2, 190.0)]));
     let no_speed = compared(&base, &faster);
     assert_eq!(lost(&no_speed), [(Some(Kind::Speed), "no figure in b".into())]);
     assert_eq!(no_speed.kpms.len(), 1);
-    let in_database = |test: &TestResult| TestResult { drive: crate::model::Drive::Database, ..test.clone() };
+    let in_database =
+        |test: &TestResult| TestResult { drive: crate::model::Drive::Database, ..test.clone() };
     let both: Vec<TestResult> = base.iter().cloned().chain(base.iter().map(in_database)).collect();
     assert_eq!(lost(&compared(&both, &base)), [(None, "database drive only in a".into())]);
     let (back, none) = (compared(&base, &both), compared(&[], &base));
@@ -154,7 +187,11 @@ fn a_sound_figure_that_the_other_does_not_have_is_lost() {
     assert!(lost(&none).is_empty() && none.judges_nothing());
     let mut invalid = base.clone();
     for test in &mut invalid {
-        test.verdict = Verdict::from_reasons(vec![Reason::new(Status::Invalid, ReasonCode::Errors, "too many errors")]);
+        test.verdict = Verdict::from_reasons(vec![Reason::new(
+            Status::Invalid,
+            ReasonCode::Errors,
+            "too many errors",
+        )]);
     }
     let of_invalid = compared(&invalid, &[]);
     assert!(lost(&of_invalid).is_empty() && of_invalid.judges_nothing());
@@ -166,7 +203,8 @@ fn figures_in_other_units_are_not_compared() {
     let other = [test("T1", PublishedKind::Speed, 1, &[("throughput_tps", 10.0)])];
     let found = compared(&base, &other);
     assert!(
-        found.kpms.is_empty() && found.not_compared[0].why.to_string().contains("rows_per_s against throughput_tps")
+        found.kpms.is_empty()
+            && found.not_compared[0].why.to_string().contains("rows_per_s against throughput_tps")
     );
 }
 
@@ -194,7 +232,10 @@ fn the_geometric_mean_of_a_group_takes_times_inversely() {
     assert!((means[0].ratio - 4.0).abs() < 1e-9);
     let doubtful = Row { status: Status::Conditional, ..row(Better::Higher, 77.0) };
     let means = rows::group_means(&[row(Better::Higher, 2.0), doubtful, row(Better::Lower, 0.125)]);
-    assert!((means[0].ratio - 4.0).abs() < 1e-9 && (means[0].workloads, means[0].left_out) == (2, 1), "{means:?}");
+    assert!(
+        (means[0].ratio - 4.0).abs() < 1e-9 && (means[0].workloads, means[0].left_out) == (2, 1),
+        "{means:?}"
+    );
 }
 
 /// Tests of many workloads at two jobs: each with its repetitions.
@@ -216,9 +257,14 @@ fn repeated(values: &[[f64; 3]]) -> Vec<TestResult> {
 fn a_short_window_decides_nothing_whatever_it_says() {
     let short = |rate| vec![TestResult { ci_fraction: None, window_s: 2.0, ..at(2, rate) }];
     let found = compared(&short(100.0), &short(10.27));
-    assert!(found.kpms.iter().all(|row| row.change() == Change::Undecided), "{:?}", brief(&found.kpms));
+    assert!(
+        found.kpms.iter().all(|row| row.change() == Change::Undecided),
+        "{:?}",
+        brief(&found.kpms)
+    );
     assert!(!found.kpms[0].is_failure(0.0) && found.kpms[0].is_undecided());
-    let texts: Vec<String> = found.findings.iter().map(|finding| finding.text.to_string()).collect();
+    let texts: Vec<String> =
+        found.findings.iter().map(|finding| finding.text.to_string()).collect();
     assert_eq!(texts, ["1 of 1 figure is undecided (no interval: one short window)"]);
 }
 
@@ -226,11 +272,13 @@ fn a_short_window_decides_nothing_whatever_it_says() {
 fn what_takes_longer_is_said_in_words() {
     let timed = |seconds: [f64; 3]| {
         let tests = repeated(&[seconds]).into_iter();
-        let kpm = crate::analysis::fixture::kpm(crate::model::KpmValue::ServiceTime, "s", Better::Lower);
+        let kpm =
+            crate::analysis::fixture::kpm(crate::model::KpmValue::ServiceTime, "s", Better::Lower);
         tests.map(|test| TestResult { kpm: kpm.clone(), ..test }).collect::<Vec<_>>()
     };
     let found = compared(&timed([1.0, 1.001, 0.999]), &timed([1.26, 1.261, 1.259]));
-    // Half widths of the medians 1.2533 * t(0.975, 2) * 0.001 / sqrt(3) = 0.003113 and 0.003113 / 1.26; exp(hypot) = 1.003983.
+    // Half widths of the medians 1.2533 * t(0.975, 2) * 0.001 / sqrt(3) = 0.003113 and 0.003113 /
+    // 1.26; exp(hypot) = 1.003983.
     let text = "W0: throughput worse, takes 1.26 times as long (x1.26 to x1.27), at 2 jobs";
     assert_eq!(found.findings[0].text.to_string(), text);
     assert!((found.kpms[0].ratio.span.unwrap().high - 1.26 * 1.003_983).abs() < 1e-5);
@@ -238,8 +286,9 @@ fn what_takes_longer_is_said_in_words() {
 
 #[test]
 fn of_many_figures_only_those_stand_that_chance_does_not_make_of_so_many() {
-    // s = 0.1 %, n = 3: half widths of 0.248 %, the ratio's 0.351 %; 0.6 % apart is beyond it. The standard error with that
-    // of a median is 1.2533 * 0.1 % * sqrt(2 / 3) = 0.1023 %, t = 5.85 with 4 degrees of freedom: p = 0.0043, which is below
+    // s = 0.1 %, n = 3: half widths of 0.248 %, the ratio's 0.351 %; 0.6 % apart is beyond it. The
+    // standard error with that of a median is 1.2533 * 0.1 % * sqrt(2 / 3) = 0.1023 %, t = 5.85
+    // with 4 degrees of freedom: p = 0.0043, which is below
     // 0.05 alone and above 0.05 / 39 among forty. 40 % apart is far below.
     let calm = [100.0, 99.9, 100.1];
     let moved = [100.6, 100.7, 100.5];
@@ -249,7 +298,11 @@ fn of_many_figures_only_those_stand_that_chance_does_not_make_of_so_many() {
     other[9] = [60.0, 60.1, 59.9];
     let found = compared(&repeated(&base), &repeated(&other));
     let changed: Vec<_> = found.kpms.iter().filter(|row| row.change() != Change::Same).collect();
-    assert_eq!(changed.iter().map(|row| row.stands).collect::<Vec<_>>(), [false, true], "{changed:#?}");
+    assert_eq!(
+        changed.iter().map(|row| row.stands).collect::<Vec<_>>(),
+        [false, true],
+        "{changed:#?}"
+    );
     assert_eq!((found.by_chance(), found.findings.len()), (1, 1));
     assert!(!changed[0].is_failure(0.0) && changed[1].is_failure(0.05));
     base.truncate(8);
@@ -264,7 +317,8 @@ fn of_a_hundred_comparisons_of_equal_runs_at_most_five_find_anything() {
     let mut uniform = move || random.step() as f64 / crate::stats::keys::MODULUS as f64;
     let mut normal = || (-2.0 * uniform().ln()).sqrt() * (std::f64::consts::TAU * uniform()).cos();
     let mut run = || -> Vec<TestResult> {
-        let repeats: Vec<[f64; 3]> = (0..40).map(|_| [0; 3].map(|_| 100.0 * (1.0 + 0.03 * normal()))).collect();
+        let repeats: Vec<[f64; 3]> =
+            (0..40).map(|_| [0; 3].map(|_| 100.0 * (1.0 + 0.03 * normal()))).collect();
         repeated(&repeats)
     };
     let (mut with_findings, mut differing) = (0, 0);

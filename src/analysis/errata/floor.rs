@@ -1,5 +1,5 @@
-//! A column that shows the timing floor: platforms of different speed with nearly the same few values, because every
-//! test took the shortest time that the suite's clock can tell.
+//! A column that shows the timing floor: platforms of different speed with nearly the same few
+//! values, because every test took the shortest time that the suite's clock can tell.
 
 use super::{Cell, same_row};
 use crate::model::{Reason, ReasonCode, Sentence, Status};
@@ -24,7 +24,8 @@ pub fn judge<'a>(cells: &[Cell<'a>]) -> Vec<(Cell<'a>, Reason)> {
         if cells[..at].iter().any(|earlier| same_row(earlier, first)) {
             continue;
         }
-        let row: Vec<Cell<'a>> = cells.iter().filter(|cell| same_row(cell, first)).copied().collect();
+        let row: Vec<Cell<'a>> =
+            cells.iter().filter(|cell| same_row(cell, first)).copied().collect();
         let values: Vec<f64> = row.iter().map(|cell| cell.value).collect();
         if let Some(floor) = floor(&values) {
             let sentence = floor.sentence(row.len());
@@ -43,7 +44,8 @@ struct Floor {
     lowest: f64,
     near: usize,
     distinct: usize,
-    /// The shortest whole number of clock units that explains the values: they are best * units / whole numbers.
+    /// The shortest whole number of clock units that explains the values: they are best * units /
+    /// whole numbers.
     units: Option<u32>,
 }
 
@@ -62,30 +64,41 @@ impl Floor {
             ),
         };
         let counts = [("near", self.near), ("platforms", platforms), ("distinct", self.distinct)];
-        counts.into_iter().fold(sentence, |sentence, (name, count)| sentence.with(name, count)).with("within", NEAR)
+        counts
+            .into_iter()
+            .fold(sentence, |sentence, (name, count)| sentence.with(name, count))
+            .with("within", NEAR)
     }
 }
 
 fn floor(values: &[f64]) -> Option<Floor> {
     let best = values.iter().copied().fold(0.0, f64::max);
-    let mut near: Vec<f64> = values.iter().copied().filter(|value| *value >= best * (1.0 - NEAR)).collect();
+    let mut near: Vec<f64> =
+        values.iter().copied().filter(|value| *value >= best * (1.0 - NEAR)).collect();
     near.sort_by(f64::total_cmp);
     let count = near.len();
     let lowest = near.first().copied()?;
     let units = clock_units(best, &near);
     near.dedup();
-    let piled = count as f64 >= SHARE * values.len() as f64 && near.len() as f64 <= DISTINCT * count as f64;
+    let piled =
+        count as f64 >= SHARE * values.len() as f64 && near.len() as f64 <= DISTINCT * count as f64;
     let clocked = near.len() <= FEW || units.is_some();
-    (values.len() >= FEWEST && piled && clocked).then_some(Floor { lowest, near: count, distinct: near.len(), units })
+    (values.len() >= FEWEST && piled && clocked).then_some(Floor {
+        lowest,
+        near: count,
+        distinct: near.len(),
+        units,
+    })
 }
 
-/// The floor of which all values are whole-numbered fractions, within what rounding to three digits allows: the one that
-/// fits best. Values that are all equal tell nothing of the clock.
+/// The floor of which all values are whole-numbered fractions, within what rounding to three digits
+/// allows: the one that fits best. Values that are all equal tell nothing of the clock.
 fn clock_units(best: f64, values: &[f64]) -> Option<u32> {
     const ROUNDING: f64 = 0.006;
     let time = |units: u32, value: f64| f64::from(units) * best / value;
-    let misfit =
-        |units: u32| values.iter().map(|value| (time(units, *value) - time(units, *value).round()).abs()).sum();
+    let misfit = |units: u32| {
+        values.iter().map(|value| (time(units, *value) - time(units, *value).round()).abs()).sum()
+    };
     let fits = |units: &u32| {
         let whole = |time: f64| (time - time.round()).abs() <= ROUNDING * time;
         values.iter().all(|value| whole(time(*units, *value)))
@@ -112,14 +125,18 @@ mod tests {
         assert_eq!((clocked.distinct, clocked.units), (4, Some(20)));
         // Arithmetic on the same platforms, in whole seconds too but far from any floor.
         assert_eq!(floor(&[10159.0, 9412.0, 9412.0, 8312.0, 10323.0, 10323.0, 9846.0]), None);
-        assert_eq!(floor(&[153846.0, 172043.0, 170213.0, 166667.0, 179775.0, 181818.0, 181818.0]), None);
+        assert_eq!(
+            floor(&[153846.0, 172043.0, 170213.0, 166667.0, 179775.0, 181818.0, 181818.0]),
+            None
+        );
         assert_eq!(floor(&[210.0, 210.0, 210.0]), None);
     }
 
     #[test]
     fn only_the_cells_at_the_floor_are_marked() {
         let column = [210.0, 210.0, 210.0, 210.0, 120.0];
-        let runs = column.map(|value| vec![test("T1", PublishedKind::Throughput, 0, &[("rows_per_s", value)])]);
+        let runs = column
+            .map(|value| vec![test("T1", PublishedKind::Throughput, 0, &[("rows_per_s", value)])]);
         let found = of_tables(&runs.iter().map(Vec::as_slice).collect::<Vec<_>>());
         let codes: Vec<usize> = found.iter().map(|run| run[0].len()).collect();
         assert_eq!(codes, [1, 1, 1, 1, 0]);

@@ -1,5 +1,6 @@
-//! Slips of publications that the figures themselves show: a value in another unit than its neighbours, a column that
-//! shows the clock instead of the platforms, a platform table that contradicts the CPU figures.
+//! Slips of publications that the figures themselves show: a value in another unit than its
+//! neighbours, a column that shows the clock instead of the platforms, a platform table that
+//! contradicts the CPU figures.
 //!
 //! The rules are general; no platform, test or study is known here by name.
 
@@ -14,10 +15,13 @@ use crate::model::{PublishedKind, PublishedTest, Reason};
 /// The reasons found against each test of each run.
 pub type Found = Vec<Vec<Vec<Reason>>>;
 
-/// What the tables of several publications show against single figures: per run and test, the reasons.
+/// What the tables of several publications show against single figures: per run and test, the
+/// reasons.
 pub fn of_tables(runs: &[&[PublishedTest]]) -> Found {
-    let mut found: Found = runs.iter().map(|tests| tests.iter().map(|_| Vec::new()).collect()).collect();
-    let cells: Vec<Cell<'_>> = runs.iter().enumerate().flat_map(|(run, tests)| cells(run, tests)).collect();
+    let mut found: Found =
+        runs.iter().map(|tests| tests.iter().map(|_| Vec::new()).collect()).collect();
+    let cells: Vec<Cell<'_>> =
+        runs.iter().enumerate().flat_map(|(run, tests)| cells(run, tests)).collect();
     for (cell, reason) in floor::judge(&cells).into_iter().chain(unit::judge(&cells)) {
         found[cell.run][cell.test].push(reason);
     }
@@ -46,7 +50,16 @@ fn cells(run: usize, tests: &[PublishedTest]) -> impl Iterator<Item = Cell<'_>> 
         let (code, kind) = (published.code.as_str(), published.kind);
         let (metric, value) = (figure.metric.as_str(), figure.value);
         let in_table = !figure.note.contains("approximate") && !code.is_empty();
-        in_table.then_some(Cell { run, test, result, hash: &result.hash, code, kind, metric, value })
+        in_table.then_some(Cell {
+            run,
+            test,
+            result,
+            hash: &result.hash,
+            code,
+            kind,
+            metric,
+            value,
+        })
     });
     stated.filter(|cell| cell.kind != PublishedKind::Point)
 }
@@ -60,11 +73,17 @@ fn same_row(a: &Cell<'_>, b: &Cell<'_>) -> bool {
 pub(crate) mod fixture {
     use crate::analysis::published;
     use crate::model::{
-        Published, PublishedFigure, PublishedKind, PublishedTest, Reason, ReasonCode, Status, Test, Verdict,
+        Published, PublishedFigure, PublishedKind, PublishedTest, Reason, ReasonCode, Status, Test,
+        Verdict,
     };
 
     /// A published test with the figures given; the first is the KPM; 0 jobs are not printed.
-    pub fn published(code: &str, kind: PublishedKind, jobs: u32, figures: &[(&str, f64)]) -> PublishedTest {
+    pub fn published(
+        code: &str,
+        kind: PublishedKind,
+        jobs: u32,
+        figures: &[(&str, f64)],
+    ) -> PublishedTest {
         let figure = |&(metric, value): &(&str, f64)| PublishedFigure {
             metric: metric.into(),
             value,

@@ -25,7 +25,8 @@ pub struct Implied {
 
 /// What the platform table says that the CPU figures contradict.
 pub fn of_platform(run: &RunRecord, tests: &[Test]) -> Vec<Reason> {
-    let printed = run.disclosure.get("hardware", "threads").and_then(|threads| threads.parse::<f64>().ok());
+    let printed =
+        run.disclosure.get("hardware", "threads").and_then(|threads| threads.parse::<f64>().ok());
     let Some(printed) = printed else { return Vec::new() };
     let implied = implied_cpus(tests);
     let contradicting = |found: &&Implied| (found.cpus / printed - 1.0).abs() > TOLERANCE;
@@ -35,15 +36,21 @@ pub fn of_platform(run: &RunRecord, tests: &[Test]) -> Vec<Reason> {
         "the platform table says {printed} CPUs (threads), but CPU busy implies {implied}: in {workload}, {jobs} jobs \
          keep {busy} % busy, over the whole ramp; figures per core or thread do not hold",
     );
-    let sentence = sentence.with("printed", printed).with("implied", found.cpus.round()).with("jobs", middle.0);
+    let sentence = sentence
+        .with("printed", printed)
+        .with("implied", found.cpus.round())
+        .with("jobs", middle.0);
     let sentence = sentence.with("workload", found.workload.as_str()).with("busy", middle.1);
     vec![Reason::new(Status::Conditional, ReasonCode::PlatformTable, sentence)]
 }
 
-/// The logical CPUs of the host as the ramps imply them. A serial job keeps at most one CPU busy, so jobs / CPU busy is
-/// never below the number of CPUs; where it is constant up to saturation, every job keeps exactly one busy.
+/// The logical CPUs of the host as the ramps imply them. A serial job keeps at most one CPU busy,
+/// so jobs / CPU busy is never below the number of CPUs; where it is constant up to saturation,
+/// every job keeps exactly one busy.
 pub fn implied_cpus(tests: &[Test]) -> Vec<Implied> {
-    let serial = tests.iter().filter(|test| test.nodes() <= 1 && !test.params().contains_key(params::THREADS));
+    let serial = tests
+        .iter()
+        .filter(|test| test.nodes() <= 1 && !test.params().contains_key(params::THREADS));
     let busy = |test| derive(test).get("cpu_busy_pct").filter(|busy| *busy >= LEAST_BUSY_PCT);
     let points = serial.filter_map(|test| Some((test, test.jobs()?, busy(test)?)));
     let ramps = ramp::groups(points, |(test, ..)| test);
@@ -57,7 +64,8 @@ fn implied(workload: &str, mut points: Vec<(u32, f64)>) -> Option<Implied> {
     points.sort_by_key(|point| point.0);
     let saturation = points.iter().position(|point| point.1 >= SATURATED_PCT)?;
     points.truncate(saturation + 1);
-    let mut implied: Vec<f64> = points.iter().map(|(jobs, busy)| 100.0 * f64::from(*jobs) / busy).collect();
+    let mut implied: Vec<f64> =
+        points.iter().map(|(jobs, busy)| 100.0 * f64::from(*jobs) / busy).collect();
     implied.sort_by(f64::total_cmp);
     let constant = implied.last()? / implied.first()? <= CONSTANT;
     (points.len() >= FEWEST && constant).then(|| Implied {
@@ -82,7 +90,14 @@ mod tests {
 
     #[test]
     fn a_job_per_cpu_up_to_saturation_counts_the_cpus() {
-        let found = implied_cpus(&ramp(&[(1, 6.0), (4, 25.0), (8, 50.0), (12, 75.0), (16, 99.0), (32, 100.0)]));
+        let found = implied_cpus(&ramp(&[
+            (1, 6.0),
+            (4, 25.0),
+            (8, 50.0),
+            (12, 75.0),
+            (16, 99.0),
+            (32, 100.0),
+        ]));
         assert_eq!((found[0].cpus, found[0].points.len()), (16.0, 4));
     }
 

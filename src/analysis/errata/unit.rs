@@ -4,27 +4,33 @@ use super::Cell;
 use crate::analysis::published::is_rate;
 use crate::model::{PublishedKind, Reason, ReasonCode, Sentence, Status};
 
-/// Throughput may exceed speed by this multiple of the largest number of jobs that the suite prints anywhere.
+/// Throughput may exceed speed by this multiple of the largest number of jobs that the suite prints
+/// anywhere.
 const SCALING: f64 = 10.0;
 /// Jobs assumed where a suite prints none.
 const USUAL_JOBS: u32 = 64;
-/// Throughput below this fraction of the speed is another metric: the best of a ramp is at least its first step.
+/// Throughput below this fraction of the speed is another metric: the best of a ramp is at least
+/// its first step.
 const LEAST: f64 = 0.2;
 
 /// The figures in another unit, each with the reason.
 pub fn judge<'a>(cells: &[Cell<'a>]) -> Vec<(Cell<'a>, Reason)> {
-    let found =
-        cells.iter().filter_map(|cell| Some((*cell, other_metric(cell, cells).or_else(|| other_size(cell, cells))?)));
+    let found = cells.iter().filter_map(|cell| {
+        Some((*cell, other_metric(cell, cells).or_else(|| other_size(cell, cells))?))
+    });
     found.collect()
 }
 
 /// The row of a workload stands in one metric, this figure in another.
 fn other_metric(cell: &Cell<'_>, cells: &[Cell<'_>]) -> Option<Reason> {
     let family: Vec<&Cell<'_>> = cells.iter().filter(|other| is_family(cell, other)).collect();
-    let rows: Vec<&&Cell<'_>> = family.iter().filter(|other| other.kind == PublishedKind::Throughput).collect();
-    let votes = |metric: &str, of: &[&Cell<'_>]| of.iter().filter(|other| other.metric == metric).count();
+    let rows: Vec<&&Cell<'_>> =
+        family.iter().filter(|other| other.kind == PublishedKind::Throughput).collect();
+    let votes =
+        |metric: &str, of: &[&Cell<'_>]| of.iter().filter(|other| other.metric == metric).count();
     let usual = family.iter().map(|other| other.metric).max_by_key(|metric| {
-        // Where speed and throughput stand against one another, the throughput's metric is the usual one.
+        // Where speed and throughput stand against one another, the throughput's metric is the
+        // usual one.
         let best_of_ramps = rows.iter().filter(|other| other.metric == *metric).count();
         (votes(metric, &family), best_of_ramps)
     })?;
@@ -47,10 +53,12 @@ fn is_family(a: &Cell<'_>, b: &Cell<'_>) -> bool {
     a.result.workload == b.result.workload && suite(a) == suite(b)
 }
 
-/// Speed and throughput of one test in the same metric, but so far apart that one of them is in another unit.
+/// Speed and throughput of one test in the same metric, but so far apart that one of them is in
+/// another unit.
 fn other_size(cell: &Cell<'_>, cells: &[Cell<'_>]) -> Option<Reason> {
     let same = |other: &&Cell<'_>| {
-        (other.run, other.hash, other.metric) == (cell.run, cell.hash, cell.metric) && other.kind != cell.kind
+        (other.run, other.hash, other.metric) == (cell.run, cell.hash, cell.metric)
+            && other.kind != cell.kind
     };
     let (speed, throughput) = match cell.kind {
         PublishedKind::Speed => (cell.value, cells.iter().find(same)?.value),
@@ -68,7 +76,11 @@ fn other_size(cell: &Cell<'_>, cells: &[Cell<'_>]) -> Option<Reason> {
 
 fn most_jobs(cell: &Cell<'_>, cells: &[Cell<'_>]) -> u32 {
     let suite = |cell: &Cell<'_>| cell.hash.strip_suffix(cell.code).map(str::to_string);
-    let jobs = cells.iter().filter(|other| suite(other) == suite(cell)).filter_map(|other| other.result.jobs()).max();
+    let jobs = cells
+        .iter()
+        .filter(|other| suite(other) == suite(cell))
+        .filter_map(|other| other.result.jobs())
+        .max();
     jobs.unwrap_or(0).max(USUAL_JOBS)
 }
 
@@ -81,7 +93,10 @@ mod tests {
 
     fn codes(tests: Vec<crate::model::PublishedTest>) -> Vec<Vec<String>> {
         let found = of_tables(&[&tests]).remove(0);
-        found.into_iter().map(|reasons| reasons.into_iter().map(|reason| reason.code.to_string()).collect()).collect()
+        found
+            .into_iter()
+            .map(|reasons| reasons.into_iter().map(|reason| reason.code.to_string()).collect())
+            .collect()
     }
 
     #[test]

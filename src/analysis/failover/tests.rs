@@ -6,16 +6,21 @@ fn sent(writer: u32, seq: u64, node: usize, ended_s: f64, answer: Answer) -> Sen
     Sent { writer, seq, node, sent_s: ended_s - 0.01, ended_s, answer }
 }
 
-/// 10 commits a second of one writer on node 0 for 3 s; then nothing until it works on node 1 from 5 s on.
+/// 10 commits a second of one writer on node 0 for 3 s; then nothing until it works on node 1 from
+/// 5 s on.
 fn moved() -> Noted {
     let before = (1..=30).map(|at| sent(1, at, 0, at as f64 / 10.0, Answer::Acknowledged));
-    let after = (0..=30).map(|at| sent(1, 32 + at, 1, 5.0 + at as f64 / 10.0, Answer::Acknowledged));
+    let after =
+        (0..=30).map(|at| sent(1, 32 + at, 1, 5.0 + at as f64 / 10.0, Answer::Acknowledged));
     let lost = Sent { sent_s: 3.0, ..sent(1, 31, 0, 3.4, Answer::Missing) };
     Noted { sent: before.chain([lost]).chain(after).collect(), troubles: vec![3.5] }
 }
 
 fn close(found: Option<f64>, expected: f64) {
-    assert!(found.is_some_and(|found| (found - expected).abs() < 1e-6), "{found:?} is not {expected}");
+    assert!(
+        found.is_some_and(|found| (found - expected).abs() < 1e-6),
+        "{found:?} is not {expected}"
+    );
 }
 
 #[test]
@@ -59,7 +64,8 @@ fn throughput_is_regained_by_a_whole_second_only() {
 
 #[test]
 fn without_an_interruption_nothing_is_to_be_regained() {
-    let steady = (1..=80).map(|at| sent(1, at, 1, at as f64 / 10.0, Answer::Acknowledged)).collect();
+    let steady =
+        (1..=80).map(|at| sent(1, at, 1, at as f64 / 10.0, Answer::Acknowledged)).collect();
     let times = Noted { sent: steady, troubles: Vec::new() }.times(0, 3.05, 8.0);
     close(times.regained_s, 0.0);
     assert_eq!(times.detected_s, None);
@@ -78,7 +84,8 @@ fn the_ledger_is_compared_with_the_rows() {
         (2, 1, Acknowledged),
         (2, 2, Missing),
     ];
-    let sent = all.iter().map(|(writer, seq, answer)| sent(*writer, *seq, 0, 1.0, *answer)).collect();
+    let sent =
+        all.iter().map(|(writer, seq, answer)| sent(*writer, *seq, 0, 1.0, *answer)).collect();
     let noted = Noted { sent, troubles: Vec::new() };
     let rows: Rows = [((1, 1), 1), ((1, 3), 1), ((1, 4), 2), ((2, 1), 1), ((7, 7), 1)].into();
     let expected = LedgerCounts {
@@ -142,7 +149,10 @@ fn failover() -> Failover {
 fn a_repetition_is_judged_by_whether_it_was_one() {
     let codes = |failover: &Failover| {
         let reasons = judge(failover, false);
-        reasons.iter().map(|reason| (reason.status, reason.code.as_str().to_string())).collect::<Vec<_>>()
+        reasons
+            .iter()
+            .map(|reason| (reason.status, reason.code.as_str().to_string()))
+            .collect::<Vec<_>>()
     };
     assert_eq!(codes(&failover()), [], "lost commits are a result, not a mistake");
     assert_eq!(judge(&failover(), true)[0].status, Status::Valid);
@@ -156,5 +166,9 @@ fn a_repetition_is_judged_by_whether_it_was_one() {
     split.survivors[1].differing = Some(2);
     assert_eq!(codes(&split), [(Status::Conditional, "node-lost".to_string())]);
     split.survivors[1].is_member = false;
-    assert_eq!(codes(&split), [], "a replica that follows the failed primary is no part of the cluster");
+    assert_eq!(
+        codes(&split),
+        [],
+        "a replica that follows the failed primary is no part of the cluster"
+    );
 }

@@ -32,11 +32,15 @@ pub enum Action {
 /// What an experiment said, in a sentence.
 pub fn told(explained: &Explained) -> Sentence {
     let unknown = || Sentence::new("unknown");
-    let ratio =
-        |ratio: Option<f64>| ratio.map_or_else(unknown, |ratio| Sentence::new("x{ratio~}").with("ratio", ratio));
-    let share = |share: Option<f64>| share.map_or_else(unknown, |share| Sentence::new("{share%}").with("share", share));
-    let at =
-        |template: &str, end: Option<f64>| Sentence::new(template).with("ratio", ratio(end.or(explained.forecast)));
+    let ratio = |ratio: Option<f64>| {
+        ratio.map_or_else(unknown, |ratio| Sentence::new("x{ratio~}").with("ratio", ratio))
+    };
+    let share = |share: Option<f64>| {
+        share.map_or_else(unknown, |share| Sentence::new("{share%}").with("share", share))
+    };
+    let at = |template: &str, end: Option<f64>| {
+        Sentence::new(template).with("ratio", ratio(end.or(explained.forecast)))
+    };
     let foretold = || match (explained.bound, explained.forecast_low, explained.forecast_high) {
         (Bound::AtLeast, low, _) => at("at least {ratio}", low),
         (Bound::AtMost, _, high) => at("at most {ratio}", high),
@@ -46,10 +50,16 @@ pub fn told(explained: &Explained) -> Sentence {
             .with("high", ratio(Some(high))),
         _ => ratio(explained.forecast),
     };
-    let changed =
-        explained.changed.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(", ");
+    let changed = explained
+        .changed
+        .iter()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect::<Vec<_>>()
+        .join(", ");
     let template = match (explained.outcome, explained.low.is_some()) {
-        (ForecastOutcome::NotTried, _) => "{change} (foretold {forecast} of the throughput): not tried, {why}",
+        (ForecastOutcome::NotTried, _) => {
+            "{change} (foretold {forecast} of the throughput): not tried, {why}"
+        }
         _ if explained.blocks.is_empty() => {
             "{change} ({changed}): no block was measured, foretold {forecast} of the throughput"
         }
@@ -76,9 +86,9 @@ pub fn told(explained: &Explained) -> Sentence {
         .with("after", share(explained.share_after));
     match (&explained.missing, explained.outcome) {
         (Some(why), ForecastOutcome::NotTried) => sentence.with("why", why.clone()),
-        (Some(why), _) => {
-            Sentence::new("{text}; it ended early: {why}").with("text", sentence).with("why", why.clone())
-        }
+        (Some(why), _) => Sentence::new("{text}; it ended early: {why}")
+            .with("text", sentence)
+            .with("why", why.clone()),
         (None, _) => sentence,
     }
 }
@@ -91,7 +101,9 @@ pub fn experiment(result: &TestResult, limiter: &Limiter) -> Experiment {
 /// All experiments for a cause of a test, each with what it should bring; at least one.
 pub fn experiments(result: &TestResult, limiter: &Limiter) -> Vec<Experiment> {
     let ways = ways(result, limiter.cause);
-    let goes = |action| limiter.share.map(|share| TimeShares::with(result, limiter.cause, action, share).goes);
+    let goes = |action| {
+        limiter.share.map(|share| TimeShares::with(result, limiter.cause, action, share).goes)
+    };
     ways.into_iter().map(|way| way.experiment(result, limiter.cause, goes(way.action))).collect()
 }
 
@@ -107,7 +119,9 @@ pub(super) struct Way {
 /// The ways for a cause, the one to try first in front.
 pub(super) fn ways(result: &TestResult, cause: Cause) -> Vec<Way> {
     let way = |change, action, left| Way { change, action, left };
-    let halved = || Action::of_jobs(result.jobs, half_the_jobs(result), "there is no smaller number of jobs");
+    let halved = || {
+        Action::of_jobs(result.jobs, half_the_jobs(result), "there is no smaller number of jobs")
+    };
     let first = match cause {
         Cause::Cpu => way("twice the processors", beyond("the machine has no others"), 0.5),
         Cause::Memory => way("more channels of memory", beyond("the machine has no others"), 0.5),
@@ -117,23 +131,41 @@ pub(super) fn ways(result: &TestResult, cause: Cause) -> Vec<Way> {
         Cause::Read | Cause::DataWrite => way("a cache that holds all data", Action::Settings, 0.0),
         Cause::Checkpoint => way("a log eight times as large", Action::Settings, 0.125),
         Cause::RowLock | Cause::Latch => way("half as many jobs", halved(), 1.0),
-        Cause::Client => way("the client on processors of its own", beyond("that takes another machine"), 0.0),
-        Cause::Network => way("the loop inside the database (--drive database)", Action::Drive(Drive::Database), 0.0),
-        Cause::Neighbours => way("without the other programs", beyond("other programs are not ours to stop"), 0.0),
+        Cause::Client => {
+            way("the client on processors of its own", beyond("that takes another machine"), 0.0)
+        }
+        Cause::Network => way(
+            "the loop inside the database (--drive database)",
+            Action::Drive(Drive::Database),
+            0.0,
+        ),
+        Cause::Neighbours => {
+            way("without the other programs", beyond("other programs are not ours to stop"), 0.0)
+        }
     };
-    let second = (cause == Cause::LogSync).then(|| way("the log on memory", Action::LogInMemory, 0.0));
+    let second =
+        (cause == Cause::LogSync).then(|| way("the log on memory", Action::LogInMemory, 0.0));
     std::iter::once(first).chain(second).collect()
 }
 
 impl Way {
-    /// The experiment if this share of the jobs' time goes. Its gain is Amdahl's law: a part `p` that shrinks to `r` of itself makes
-    /// 1 / (1 - p + p r) of the throughput, but no more than until the processors that the jobs can use are used up. Where I/O goes,
-    /// that is the least: the work of processors for it, and what else sleeping costs, goes as well. The waits for room in the log's
-    /// buffer are the most: what a larger buffer takes must be written all the same.
-    pub(super) fn experiment(self, result: &TestResult, cause: Cause, goes: Option<f64>) -> Experiment {
+    /// The experiment if this share of the jobs' time goes. Its gain is Amdahl's law: a part `p`
+    /// that shrinks to `r` of itself makes 1 / (1 - p + p r) of the throughput, but no more than
+    /// until the processors that the jobs can use are used up. Where I/O goes, that is the least:
+    /// the work of processors for it, and what else sleeping costs, goes as well. The waits for
+    /// room in the log's buffer are the most: what a larger buffer takes must be written all the
+    /// same.
+    pub(super) fn experiment(
+        self,
+        result: &TestResult,
+        cause: Cause,
+        goes: Option<f64>,
+    ) -> Experiment {
         let amdahl = || goes.map(|share| 1.0 / (1.0 - share.min(0.99) * (1.0 - self.left)));
         let gain = match cause {
-            Cause::OneThread => Some(f64::from(result.jobs + parts(result)) / f64::from(result.jobs)),
+            Cause::OneThread => {
+                Some(f64::from(result.jobs + parts(result)) / f64::from(result.jobs))
+            }
             Cause::RowLock | Cause::Latch => gain_of_half(goes, result, half_the_jobs(result)),
             _ => amdahl(),
         };
@@ -174,7 +206,8 @@ fn half_the_jobs(result: &TestResult) -> u32 {
     (result.jobs / 2 / parts(result)).max(1) * parts(result)
 }
 
-/// Jobs that wait for one another do no work: with fewer of them only what is missing to those that do is lost.
+/// Jobs that wait for one another do no work: with fewer of them only what is missing to those that
+/// do is lost.
 fn gain_of_half(share: Option<f64>, result: &TestResult, half: u32) -> Option<f64> {
     let left = f64::from(half) / f64::from(result.jobs);
     share.map(|share| (left / (1.0 - share).max(1e-9)).min(1.0))
@@ -193,7 +226,9 @@ mod tests {
     use crate::analysis::fixture;
 
     fn gain(cause: Cause, share: f64, result: &TestResult) -> f64 {
-        experiment(result, &Limiter { cause, share: Some(share), evidence: Sentence::default() }).gain.unwrap()
+        experiment(result, &Limiter { cause, share: Some(share), evidence: Sentence::default() })
+            .gain
+            .unwrap()
     }
 
     #[test]
@@ -204,10 +239,13 @@ mod tests {
         assert_eq!(gain(Cause::OneThread, 1.0, &result), 1.5);
         assert_eq!(gain(Cause::RowLock, 0.75, &result), 1.0);
         assert!((gain(Cause::Latch, 0.2, &result) - 0.625).abs() < 1e-12);
-        let log = Limiter { cause: Cause::LogSync, share: Some(0.5), evidence: Sentence::default() };
-        let actions: Vec<Action> = experiments(&result, &log).iter().map(|experiment| experiment.action).collect();
+        let log =
+            Limiter { cause: Cause::LogSync, share: Some(0.5), evidence: Sentence::default() };
+        let actions: Vec<Action> =
+            experiments(&result, &log).iter().map(|experiment| experiment.action).collect();
         assert_eq!(actions, [Action::Settings, Action::LogInMemory]);
-        let unknown = Limiter { cause: Cause::Checkpoint, share: None, evidence: Sentence::default() };
+        let unknown =
+            Limiter { cause: Cause::Checkpoint, share: None, evidence: Sentence::default() };
         assert_eq!(experiment(&result, &unknown).gain, None);
     }
 
@@ -239,12 +277,21 @@ mod tests {
     #[test]
     fn no_gain_is_larger_than_the_processors_allow() {
         let mut result = fixture::result(); // 10 s
-        result.window_counters =
-            fixture::counters(&[("os_cpu_total_s", 40.0), ("server_cpu_s", 25.0), ("self_cpu_s", 0.0)]);
+        result.window_counters = fixture::counters(&[
+            ("os_cpu_total_s", 40.0),
+            ("server_cpu_s", 25.0),
+            ("self_cpu_s", 0.0),
+        ]);
         assert_eq!(gain(Cause::Network, 0.9, &result), 1.6);
-        assert_eq!(gain(Cause::LogSync, 0.9, &result), 1.6, "at the least: I/O costs processors, too");
+        assert_eq!(
+            gain(Cause::LogSync, 0.9, &result),
+            1.6,
+            "at the least: I/O costs processors, too"
+        );
         assert!(gain(Cause::Cpu, 0.9, &result) > 1.6, "more processors are the experiment");
-        result.window_counters.extend(fixture::counters(&[("os_cpu_foreign_s", 5.0), ("os_cpu_idle_s", 0.0)]));
+        result
+            .window_counters
+            .extend(fixture::counters(&[("os_cpu_foreign_s", 5.0), ("os_cpu_idle_s", 0.0)]));
         assert_eq!(gain(Cause::Client, 0.9, &result), 1.4, "others keep theirs");
     }
 }

@@ -26,8 +26,9 @@ pub(in crate::analysis) fn usable_processors(result: &TestResult) -> Option<f64>
     Some(processors(result)? - stolen)
 }
 
-/// All processors that the jobs can use are in use, whatever other programs use; with fewer jobs than processors each job is one
-/// thread. Where others take part of them, that the jobs were seen at work shows the same.
+/// All processors that the jobs can use are in use, whatever other programs use; with fewer jobs
+/// than processors each job is one thread. Where others take part of them, that the jobs were seen
+/// at work shows the same.
 pub(super) fn processor(result: &TestResult) -> Option<Limiter> {
     if is_elsewhere(result) {
         return elsewhere(result);
@@ -36,11 +37,16 @@ pub(super) fn processor(result: &TestResult) -> Option<Limiter> {
     let can_use = f64::from(result.jobs) * threads(result);
     let at_work = seen(result, Activity::Cpu);
     let is_one_thread = can_use < USED_UP * usable;
-    let is_busy = busy_pct(&result.window_counters).is_ok_and(|busy| busy >= 100.0 * USED_UP) || is_one_thread;
+    let is_busy = busy_pct(&result.window_counters).is_ok_and(|busy| busy >= 100.0 * USED_UP)
+        || is_one_thread;
     let used_share = used / can_use.min(usable);
-    let is_limit = used_share >= USED_UP || is_busy && at_work.is_some_and(|share| share >= USED_UP);
+    let is_limit =
+        used_share >= USED_UP || is_busy && at_work.is_some_and(|share| share >= USED_UP);
     let (cause, template) = match is_one_thread {
-        true => (Cause::OneThread, "{used} processors in use by the database and us; {jobs} can use {can} of {usable}"),
+        true => (
+            Cause::OneThread,
+            "{used} processors in use by the database and us; {jobs} can use {can} of {usable}",
+        ),
         false => (Cause::Cpu, "{used} of {usable} processors in use by the database and us"),
     };
     let evidence = Sentence::new(template)
@@ -48,18 +54,24 @@ pub(super) fn processor(result: &TestResult) -> Option<Limiter> {
         .with("usable", usable)
         .with("can", can_use)
         .with("jobs", Sentence::jobs(result.jobs));
-    (can_use > 0.0 && is_limit).then(|| Limiter { cause, share: Some(at_work.unwrap_or(used_share)), evidence })
+    (can_use > 0.0 && is_limit).then(|| Limiter {
+        cause,
+        share: Some(at_work.unwrap_or(used_share)),
+        evidence,
+    })
 }
 
-/// Of a server on another host nobody tells who uses its processors: they are the limit if all are in use while the jobs are at
-/// work.
+/// Of a server on another host nobody tells who uses its processors: they are the limit if all are
+/// in use while the jobs are at work.
 fn elsewhere(result: &TestResult) -> Option<Limiter> {
     let (usable, busy_pct) = (usable_processors(result)?, busy_pct(&result.window_counters).ok()?);
     let at_work = seen(result, Activity::Cpu)?;
     let used = busy_pct / 100.0 * processors(result)?;
-    let evidence = Sentence::new("{used} of {usable} processors of the database's host in use, whoever uses them")
-        .with("used", used)
-        .with("usable", usable);
+    let evidence = Sentence::new(
+        "{used} of {usable} processors of the database's host in use, whoever uses them",
+    )
+    .with("used", used)
+    .with("usable", usable);
     let is_limit = at_work >= USED_UP && used >= USED_UP * usable;
     is_limit.then_some(Limiter { cause: Cause::Cpu, share: Some(at_work), evidence })
 }
@@ -67,5 +79,10 @@ fn elsewhere(result: &TestResult) -> Option<Limiter> {
 /// Processors that a job of a closed loop can use: one for each process that works on an op.
 fn threads(result: &TestResult) -> f64 {
     let asked = || result.params.get("threads")?.parse().ok();
-    result.facts.get(THREADS_USED).copied().or_else(asked).map_or(1.0, |threads: f64| threads.max(1.0))
+    result
+        .facts
+        .get(THREADS_USED)
+        .copied()
+        .or_else(asked)
+        .map_or(1.0, |threads: f64| threads.max(1.0))
 }

@@ -14,7 +14,8 @@ fn busy_host(server_s: f64, self_s: f64) -> TestResult {
     with(&[host[0], host[1], ("server_cpu_s", server_s), ("self_cpu_s", self_s)], &[])
 }
 
-/// 100 samples of two jobs, of whose 200 sightings so many were at these activities; the others were at work.
+/// 100 samples of two jobs, of whose 200 sightings so many were at these activities; the others
+/// were at work.
 fn sampled(result: TestResult, idle: u64, at: &[(Activity, u64)]) -> TestResult {
     let event = |activity: Activity, samples: u64, background: bool| EventCount {
         event: Event { class: "class".into(), name: activity.name().into(), activity, background },
@@ -22,9 +23,13 @@ fn sampled(result: TestResult, idle: u64, at: &[(Activity, u64)]) -> TestResult 
         share: 0.0,
     };
     let waiting: u64 = at.iter().map(|(_, count)| count).sum();
-    let mut events: Vec<EventCount> = at.iter().map(|(activity, count)| event(*activity, *count, false)).collect();
+    let mut events: Vec<EventCount> =
+        at.iter().map(|(activity, count)| event(*activity, *count, false)).collect();
     events.push(event(Activity::Cpu, 200 - idle - waiting, false));
-    TestResult { waits: Some(Waits { samples: 100, sessions: 200, idle, events, ..Waits::default() }), ..result }
+    TestResult {
+        waits: Some(Waits { samples: 100, sessions: 200, idle, events, ..Waits::default() }),
+        ..result
+    }
 }
 
 fn causes(result: &TestResult) -> Vec<Cause> {
@@ -40,14 +45,22 @@ fn two_busy_processors_of_four_limit_two_jobs_as_threads_and_eight_jobs_are_limi
     assert_eq!(found[0].evidence.to_string(), text);
     assert_eq!(causes(&busy_host(15.0, 1.0)), []);
     let eight = TestResult { jobs: 8, ..busy_host(38.0, 1.0) };
-    assert_eq!(limiters(&eight)[0].evidence.to_string(), "3.90 of 4 processors in use by the database and us");
+    assert_eq!(
+        limiters(&eight)[0].evidence.to_string(),
+        "3.90 of 4 processors in use by the database and us"
+    );
     assert_eq!(causes(&eight), [Cause::Cpu]);
 }
 
 #[test]
 fn jobs_seen_at_work_on_a_busy_host_are_limited_by_processors_that_others_take_too() {
     // Two jobs at work all the time; of 2 processors others have 1.
-    let window = [("os_cpu_total_s", 20.0), ("os_cpu_idle_s", 0.0), ("server_cpu_s", 9.5), ("os_cpu_foreign_s", 10.0)];
+    let window = [
+        ("os_cpu_total_s", 20.0),
+        ("os_cpu_idle_s", 0.0),
+        ("server_cpu_s", 9.5),
+        ("os_cpu_foreign_s", 10.0),
+    ];
     let result = sampled(with(&window, &[]), 0, &[]);
     assert_eq!(causes(&result), [Cause::Cpu, Cause::Neighbours]);
 }
@@ -57,7 +70,8 @@ fn what_nobody_knows_is_not_blamed() {
     // An engine in our process has no processes of its own.
     let embedded = |self_s| with(&[("os_cpu_total_s", 40.0), ("self_cpu_s", self_s)], &[]);
     assert_eq!((limiters(&embedded(19.0)).len(), limiters(&embedded(3.0)).len()), (1, 0));
-    let elsewhere = with(&[("os_cpu_total_s", 40.0), ("self_cpu_s", 19.0), ("os_elsewhere", 0.0)], &[]);
+    let elsewhere =
+        with(&[("os_cpu_total_s", 40.0), ("self_cpu_s", 19.0), ("os_elsewhere", 0.0)], &[]);
     assert_eq!(causes(&elsewhere), [], "our process is not on that host");
     let at_work = |idle_s| {
         let window = [("os_cpu_total_s", 20.0), ("os_cpu_idle_s", idle_s), ("os_elsewhere", 0.0)];
@@ -77,7 +91,9 @@ fn what_nobody_knows_is_not_blamed() {
 fn threads_let_a_job_use_more_processors() {
     for known in ["asked", "used"] {
         let with_threads = |result: TestResult| match known {
-            "asked" => TestResult { params: [("threads".to_string(), "2".to_string())].into(), ..result },
+            "asked" => {
+                TestResult { params: [("threads".to_string(), "2".to_string())].into(), ..result }
+            }
             _ => TestResult { facts: [(THREADS_USED.to_string(), 2.0)].into(), ..result },
         };
         assert_eq!(causes(&with_threads(busy_host(20.0, 0.0))), [], "{known}");
@@ -90,7 +106,10 @@ fn processors_that_the_host_of_a_virtual_machine_took_cannot_be_used() {
     let mut stolen = TestResult { jobs: 8, ..busy_host(27.0, 1.0) };
     assert_eq!(causes(&stolen), []);
     stolen.window_counters.set("os_cpu_steal_s", 10.0);
-    assert_eq!(limiters(&stolen)[0].evidence.to_string(), "2.80 of 3 processors in use by the database and us");
+    assert_eq!(
+        limiters(&stolen)[0].evidence.to_string(),
+        "2.80 of 3 processors in use by the database and us"
+    );
 }
 
 #[test]
@@ -104,12 +123,20 @@ fn counters_tell_waits_where_nothing_is_sampled() {
     ];
     let found = limiters(&with(&[], &whole));
     let texts: Vec<_> = found.iter().map(|limiter| limiter.evidence.to_string()).collect();
-    assert_eq!(texts, ["83.3 % of the jobs' time in 100000 reads", "75 % of the time in 30000 log syncs"]);
+    assert_eq!(
+        texts,
+        ["83.3 % of the jobs' time in 100000 reads", "75 % of the time in 30000 log syncs"]
+    );
 }
 
 #[test]
 fn waits_are_ranked_by_the_time_that_sessions_were_seen_at_them() {
-    let at = [(Activity::LogSync, 90), (Activity::RowLock, 40), (Activity::Latch, 25), (Activity::DataWrite, 10)];
+    let at = [
+        (Activity::LogSync, 90),
+        (Activity::RowLock, 40),
+        (Activity::Latch, 25),
+        (Activity::DataWrite, 10),
+    ];
     let result = sampled(fixture::result(), 0, &at);
     assert_eq!(causes(&result), [Cause::LogSync, Cause::RowLock, Cause::Latch]);
     let first = limiters(&result).remove(0);
@@ -117,7 +144,8 @@ fn waits_are_ranked_by_the_time_that_sessions_were_seen_at_them() {
         (first.share, first.evidence.to_string().as_str()),
         (Some(0.45), "45 % of the jobs' time by sampling, most of it at class: log-sync")
     );
-    let reads = sampled(fixture::result(), 0, &[(Activity::DataRead, 60), (Activity::DataWrite, 30)]);
+    let reads =
+        sampled(fixture::result(), 0, &[(Activity::DataRead, 60), (Activity::DataWrite, 30)]);
     assert_eq!(causes(&reads), [Cause::Read, Cause::DataWrite]);
 }
 
@@ -125,7 +153,8 @@ fn waits_are_ranked_by_the_time_that_sessions_were_seen_at_them() {
 fn a_fast_log_takes_the_kernels_work_for_it() {
     let found = |user_s, kernel_s, queued_s| {
         let mut result = sampled(fixture::result(), 0, &[(Activity::LogSync, 4)]);
-        result.waits.as_mut().unwrap().processors = Some(ProcessorTime { of_s: 20.0, user_s, kernel_s, queued_s });
+        result.waits.as_mut().unwrap().processors =
+            Some(ProcessorTime { of_s: 20.0, user_s, kernel_s, queued_s });
         causes(&result)
     };
     assert_eq!(found(12.0, 7.2, 0.0), [Cause::LogSync]);
@@ -148,7 +177,11 @@ fn a_full_buffer_of_the_log_is_told_from_its_syncs_by_the_writes() {
     let text = "27 % of the jobs' time at the most: so much of their time at the log by sampling as 60 of its 100 writes were made \
                 because its buffer was full";
     assert_eq!(found(60.0)[0].evidence.to_string(), text);
-    assert_eq!(limiters(&with(&[("log_buffer_full", 60.0), ("log_writes", 100.0)], &[])), [], "nothing was sampled");
+    assert_eq!(
+        limiters(&with(&[("log_buffer_full", 60.0), ("log_writes", 100.0)], &[])),
+        [],
+        "nothing was sampled"
+    );
 }
 
 #[test]
@@ -160,9 +193,11 @@ fn memory_is_a_cause_where_it_is_slow_and_the_processors_are_not() {
         result.window_counters.set("watch_walk_speed", 4.0 * walk);
         limiters(&result)
     };
-    let causes = |found: Vec<Limiter>| found.iter().map(|limiter| limiter.cause).collect::<Vec<_>>();
+    let causes =
+        |found: Vec<Limiter>| found.iter().map(|limiter| limiter.cause).collect::<Vec<_>>();
     assert_eq!(causes(found(0.4, 0.96, 38.0)), [Cause::Cpu, Cause::Memory]);
-    let text = "a walk through memory took x2.50 of its time when the run began, fixed integer work x1.04";
+    let text =
+        "a walk through memory took x2.50 of its time when the run began, fixed integer work x1.04";
     let limiter = found(0.4, 0.96, 38.0).remove(1);
     assert_eq!((limiter.share, limiter.evidence.to_string().as_str()), (None, text));
     assert_eq!(causes(found(0.7, 1.0, 38.0)), [Cause::Cpu], "a little");
@@ -196,7 +231,10 @@ fn checkpoints_that_follow_one_another_are_a_cause() {
     waits.events.extend(seen.waits.unwrap().events.pop());
     let found = limiters(&waiting).remove(0);
     let text = "25 % of the jobs' time by sampling until a checkpoint gave room in the log, which was nearly full in 60 % of the samples";
-    assert_eq!((found.cause, found.share, found.evidence.to_string().as_str()), (Cause::Checkpoint, Some(0.25), text));
+    assert_eq!(
+        (found.cause, found.share, found.evidence.to_string().as_str()),
+        (Cause::Checkpoint, Some(0.25), text)
+    );
 }
 
 #[test]
@@ -210,7 +248,11 @@ fn who_keeps_sessions_idle_is_our_process_or_the_way_to_it() {
     assert_eq!(causes(&result(1.0, 0.5)), [Cause::Network]);
     // In an open loop sessions are meant to wait.
     let open = OpenLoop {
-        offer: crate::model::Offer { per_s: 5.0, arrivals: crate::model::Arrivals::Uniform, promise: None },
+        offer: crate::model::Offer {
+            per_s: 5.0,
+            arrivals: crate::model::Arrivals::Uniform,
+            promise: None,
+        },
         due: 1.0,
         response: Default::default(),
     };
@@ -219,10 +261,15 @@ fn who_keeps_sessions_idle_is_our_process_or_the_way_to_it() {
 
 #[test]
 fn neighbours_are_to_blame_for_no_more_than_they_used() {
-    // Sessions at work for 20 s, of which the processors account for 8; others used 1 of 2 processors for 10 s.
+    // Sessions at work for 20 s, of which the processors account for 8; others used 1 of 2
+    // processors for 10 s.
     let host = |foreign: f64| {
-        let window =
-            [("os_cpu_total_s", 20.0), ("os_cpu_idle_s", 0.0), ("server_cpu_s", 8.0), ("os_cpu_foreign_s", foreign)];
+        let window = [
+            ("os_cpu_total_s", 20.0),
+            ("os_cpu_idle_s", 0.0),
+            ("server_cpu_s", 8.0),
+            ("os_cpu_foreign_s", foreign),
+        ];
         sampled(with(&window, &[]), 0, &[])
     };
     let found = limiters(&host(10.0));
@@ -234,7 +281,12 @@ fn neighbours_are_to_blame_for_no_more_than_they_used() {
 #[test]
 fn a_cause_begins_where_it_comes_first_for_good() {
     let one = |cause| vec![Limiter { cause, share: Some(0.5), evidence: Sentence::default() }];
-    let steps = [(1, one(Cause::OneThread)), (2, one(Cause::LogSync)), (4, one(Cause::Cpu)), (8, one(Cause::Cpu))];
+    let steps = [
+        (1, one(Cause::OneThread)),
+        (2, one(Cause::LogSync)),
+        (4, one(Cause::Cpu)),
+        (8, one(Cause::Cpu)),
+    ];
     assert_eq!(begins_at(&steps, Cause::Cpu), Some(4));
     assert_eq!(begins_at(&steps, Cause::LogSync), None);
     assert_eq!(begins_at(&steps[..2], Cause::LogSync), Some(2));
@@ -242,6 +294,7 @@ fn a_cause_begins_where_it_comes_first_for_good() {
 
 #[test]
 fn every_cause_has_a_code_of_its_own() {
-    let codes: std::collections::BTreeSet<_> = Cause::ALL.iter().map(|cause| cause.code()).collect();
+    let codes: std::collections::BTreeSet<_> =
+        Cause::ALL.iter().map(|cause| cause.code()).collect();
     assert_eq!(codes.len(), Cause::ALL.len());
 }

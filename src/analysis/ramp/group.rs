@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use crate::model::Test;
 
-/// True if both are points of one ramp: the same work, driven alike, in the same unit. The code under which a suite asks
-/// for it is only another name. Defaults may differ between engines (an index-organised table here, a heap there): what
-/// was chosen decides.
+/// True if both are points of one ramp: the same work, driven alike, in the same unit. The code
+/// under which a suite asks for it is only another name. Defaults may differ between engines (an
+/// index-organised table here, a heap there): what was chosen decides.
 pub fn same(a: &Test, b: &Test) -> bool {
     same_but_drive(a, b) && a.drive() == b.drive()
 }
@@ -17,7 +17,10 @@ pub fn same_but_drive(a: &Test, b: &Test) -> bool {
 }
 
 /// The ramps among `tests`, in order of appearance; `of` gives the test of an item.
-pub fn groups<'a, T>(tests: impl IntoIterator<Item = T>, of: impl Fn(&T) -> &'a Test) -> Vec<Vec<T>> {
+pub fn groups<'a, T>(
+    tests: impl IntoIterator<Item = T>,
+    of: impl Fn(&T) -> &'a Test,
+) -> Vec<Vec<T>> {
     let mut ramps: Vec<Vec<T>> = Vec::new();
     let mut of_workload: HashMap<&str, Vec<usize>> = HashMap::new();
     for item in tests {
@@ -47,15 +50,21 @@ pub fn label(tests: &[&Test], others: &[&Test]) -> String {
     format!("{}{codes}{}", test.workload(), distinction(test, others))
 }
 
-/// The parameters chosen, and those and the drive in which a test differs from `others` (one of each ramp beside it) of
-/// the same workload.
+/// The parameters chosen, and those and the drive in which a test differs from `others` (one of
+/// each ramp beside it) of the same workload.
 pub fn distinction(test: &Test, others: &[&Test]) -> String {
-    let others: Vec<_> = others.iter().filter(|other| other.workload() == test.workload()).collect();
+    let others: Vec<_> =
+        others.iter().filter(|other| other.workload() == test.workload()).collect();
     let differs = |(name, value): &(&String, &String)| {
-        test.chosen().contains_key(*name) || others.iter().any(|other| other.params().get(*name) != Some(*value))
+        test.chosen().contains_key(*name)
+            || others.iter().any(|other| other.params().get(*name) != Some(*value))
     };
-    let params = test.params().iter().filter(differs).map(|(name, value)| format!(" {name}={value}"));
-    let drive = others.iter().any(|other| other.drive() != test.drive()).then(|| format!(" {}", test.drive().name()));
+    let params =
+        test.params().iter().filter(differs).map(|(name, value)| format!(" {name}={value}"));
+    let drive = others
+        .iter()
+        .any(|other| other.drive() != test.drive())
+        .then(|| format!(" {}", test.drive().name()));
     params.chain(drive).collect()
 }
 
@@ -69,14 +78,20 @@ mod tests {
 
     #[test]
     fn tests_of_two_suites_are_one_ramp_and_those_of_two_drives_are_two() {
-        let asked =
-            |jobs, code: Option<&str>, drive| TestResult { asked_as: code.map(String::from), drive, ..at(jobs, 1.0) };
+        let asked = |jobs, code: Option<&str>, drive| TestResult {
+            asked_as: code.map(String::from),
+            drive,
+            ..at(jobs, 1.0)
+        };
         let tests = [
             asked(1, None, Drive::Client),
             asked(2, Some("T611"), Drive::Client),
             asked(2, Some("B7"), Drive::Client),
             asked(1, None, Drive::Database),
-            TestResult { chosen: BTreeMap::from([("org".into(), "iot".into())]), ..asked(4, None, Drive::Client) },
+            TestResult {
+                chosen: BTreeMap::from([("org".into(), "iot".into())]),
+                ..asked(4, None, Drive::Client)
+            },
         ]
         .map(Test::from);
         let ramps = groups(&tests, |test| *test);

@@ -75,7 +75,8 @@ impl Row {
         format!("{}, {}", self.subject.label(), Sentence::jobs(self.jobs))
     }
 
-    /// How much worse B is, as a fraction of A: positive = worse, whatever the direction of the metric.
+    /// How much worse B is, as a fraction of A: positive = worse, whatever the direction of the
+    /// metric.
     pub fn loss(&self) -> f64 {
         let ratio = self.ratio.unwrap_or(1.0);
         if self.better == Better::Higher { 1.0 - ratio } else { 1.0 - 1.0 / ratio }

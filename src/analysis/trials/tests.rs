@@ -1,4 +1,5 @@
-//! What is left out and what is kept, and campaigns by the thousand: two equal sides under every kind of noise.
+//! What is left out and what is kept, and campaigns by the thousand: two equal sides under every
+//! kind of noise.
 
 use super::*;
 use crate::analysis::fixture::at;
@@ -11,7 +12,9 @@ const CAMPAIGNS: usize = 400;
 const MOST_BLOCKS: usize = 50;
 
 fn verdict(reasons: &[(Status, ReasonCode)]) -> Verdict {
-    Verdict::from_reasons(reasons.iter().map(|(status, code)| Reason::new(*status, code.clone(), "")).collect())
+    Verdict::from_reasons(
+        reasons.iter().map(|(status, code)| Reason::new(*status, code.clone(), "")).collect(),
+    )
 }
 
 fn trial(value: f64, verdict: &Verdict) -> Trial<'_> {
@@ -20,7 +23,9 @@ fn trial(value: f64, verdict: &Verdict) -> Trial<'_> {
 
 fn blocks(ratios: &[f64]) -> Blocks {
     let (mut blocks, valid) = (Blocks::default(), verdict(&[]));
-    ratios.iter().for_each(|ratio| blocks.add(&[[trial(100.0, &valid), trial(100.0 * ratio, &valid)]]));
+    ratios
+        .iter()
+        .for_each(|ratio| blocks.add(&[[trial(100.0, &valid), trial(100.0 * ratio, &valid)]]));
     blocks
 }
 
@@ -31,7 +36,11 @@ fn the_interval_decides_and_what_lies_within_the_margin_is_equal() {
     assert_eq!(said(1.01, 1.20, Better::Lower), Outcome::Worse);
     assert_eq!(said(0.80, 0.99, Better::Higher), Outcome::Worse);
     assert_eq!(said(0.98, 1.02, Better::Higher), Outcome::Equal);
-    assert_eq!(said(1.01, 1.02, Better::Higher), Outcome::Equal, "a difference, but none that counts");
+    assert_eq!(
+        said(1.01, 1.02, Better::Higher),
+        Outcome::Equal,
+        "a difference, but none that counts"
+    );
     // The margin is the same seen from B: 1 / 1.03 = 0.9709.
     assert_eq!(said(0.9705, 1.0, Better::Higher), Outcome::Undecided);
     assert_eq!(RULE.outcome(None, Better::Higher), Outcome::Undecided);
@@ -39,8 +48,12 @@ fn the_interval_decides_and_what_lies_within_the_margin_is_equal() {
 
 #[test]
 fn trials_that_are_not_the_platforms_figure_are_left_out_and_counted() {
-    let (valid, foreign) = (verdict(&[]), verdict(&[(Status::Conditional, ReasonCode::ForeignLoad)]));
-    let limited = verdict(&[(Status::Conditional, ReasonCode::ClientLimit), (Status::Conditional, ReasonCode::Steal)]);
+    let (valid, foreign) =
+        (verdict(&[]), verdict(&[(Status::Conditional, ReasonCode::ForeignLoad)]));
+    let limited = verdict(&[
+        (Status::Conditional, ReasonCode::ClientLimit),
+        (Status::Conditional, ReasonCode::Steal),
+    ]);
     let broken = verdict(&[(Status::Invalid, ReasonCode::Contract)]);
     let noted = verdict(&[(Status::Valid, ReasonCode::ClientLimit)]);
     let mut blocks = Blocks::default();
@@ -50,8 +63,9 @@ fn trials_that_are_not_the_platforms_figure_are_left_out_and_counted() {
     blocks.add(&[[trial(100.0, &noted), Trial { value: None, verdict: &valid, total_s: 0.0 }]]);
     assert_eq!((blocks.count(), blocks.left_out, blocks.status()), (1, 3, Status::Conditional));
     assert_eq!((blocks.figures(), blocks.ratio()), ([Some(100.0), Some(110.0)], Some(1.1)));
-    let counted =
-        |counted: &[Counted]| counted.iter().map(|one| (one.code.to_string(), one.trials)).collect::<Vec<_>>();
+    let counted = |counted: &[Counted]| {
+        counted.iter().map(|one| (one.code.to_string(), one.trials)).collect::<Vec<_>>()
+    };
     assert_eq!(counted(&blocks.conditions), [("foreign-load".into(), 1)]);
     let doubts = [("client-limit".to_string(), 1), ("contract".into(), 2), ("failed".into(), 1)];
     assert_eq!(counted(&blocks.doubts), doubts);
@@ -63,13 +77,17 @@ fn trials_that_are_not_the_platforms_figure_are_left_out_and_counted() {
 
 #[test]
 fn a_block_of_a_duet_is_two_trials_of_each_side_whose_halves_cancel_out() {
-    // The first half is 1.5 times as fast as the second; B is a tenth faster; a neighbour halves all of the second block.
+    // The first half is 1.5 times as fast as the second; B is a tenth faster; a neighbour halves
+    // all of the second block.
     let mut sides: [Vec<Test>; 2] = [Vec::new(), Vec::new()];
     for slow in [1.0, 0.5, 1.0] {
         for halves in [[1.5, 1.0], [1.0, 1.5]] {
             let beside = Verdict::from_reasons(vec![of_duet()]);
             for (side, effect) in [1.0, 1.1].into_iter().enumerate() {
-                let result = TestResult { verdict: beside.clone(), ..at(1, 100.0 * slow * effect * halves[side]) };
+                let result = TestResult {
+                    verdict: beside.clone(),
+                    ..at(1, 100.0 * slow * effect * halves[side])
+                };
                 sides[side].push(result.into());
             }
         }
@@ -88,13 +106,19 @@ fn a_block_of_a_duet_is_two_trials_of_each_side_whose_halves_cancel_out() {
 
 #[test]
 fn what_an_open_figure_needs_is_foretold_from_its_spread() {
-    let spread = |size: f64| blocks(&[1.0 + size, 1.0 - size, 1.0 + size / 2.0, 1.0 - size / 2.0]).more_blocks(&RULE);
+    let spread = |size: f64| {
+        blocks(&[1.0 + size, 1.0 - size, 1.0 + size / 2.0, 1.0 - size / 2.0]).more_blocks(&RULE)
+    };
     let fewest = RULE.fewest_blocks() - 4;
     assert!((fewest..=fewest + 2).contains(&spread(0.001).unwrap()), "the fewest");
     let (calm, noisy) = (spread(0.03).unwrap(), spread(0.1).unwrap());
     assert!(calm < 20 && (40..300).contains(&noisy), "{calm} {noisy}");
     assert_eq!(blocks(&[1.0]).more_blocks(&RULE), None, "one block has no spread");
-    assert_eq!(blocks(&[3.0, 0.33, 2.0, 0.5]).more_blocks(&RULE), None, "longer than anybody measures");
+    assert_eq!(
+        blocks(&[3.0, 0.33, 2.0, 0.5]).more_blocks(&RULE),
+        None,
+        "longer than anybody measures"
+    );
     let of_minutes = blocks(&[1.1, 0.9, 1.05, 0.95]);
     let expected = of_minutes.more_blocks(&RULE).unwrap() as f64 * (2.0 + 2.0 * BETWEEN_TRIALS_S);
     assert_eq!(of_minutes.more_s(&RULE), Some(expected));
@@ -124,9 +148,15 @@ fn a_loss_beyond_the_limit_fails_whatever_the_direction() {
         rows(&tests(100.0), &tests(100.0 * ratio), 0.03, Method::InTurns).1.remove(0)
     };
     let slower = row(0.9, Better::Higher);
-    assert_eq!((slower.outcome, slower.is_failure(0.05), slower.is_failure(0.2)), (Outcome::Worse, true, false));
+    assert_eq!(
+        (slower.outcome, slower.is_failure(0.05), slower.is_failure(0.2)),
+        (Outcome::Worse, true, false)
+    );
     let longer = row(1.0 / 0.9, Better::Lower);
-    assert_eq!((longer.outcome, longer.is_failure(0.05), longer.is_failure(0.2)), (Outcome::Worse, true, false));
+    assert_eq!(
+        (longer.outcome, longer.is_failure(0.05), longer.is_failure(0.2)),
+        (Outcome::Worse, true, false)
+    );
     assert!((slower.loss() - longer.loss()).abs() < 1e-9);
     assert!(!row(1.2, Better::Higher).is_failure(0.0));
 }
@@ -154,7 +184,13 @@ struct Machine {
 
 impl Machine {
     fn new(noise: Noise, campaign: usize) -> Machine {
-        Machine { noise, keys: KeyStream::for_job(5, campaign as u32), state: 0.0, left: 0, trials: 0.0 }
+        Machine {
+            noise,
+            keys: KeyStream::for_job(5, campaign as u32),
+            state: 0.0,
+            left: 0,
+            trials: 0.0,
+        }
     }
 
     fn uniform(&mut self) -> f64 {
@@ -189,19 +225,28 @@ impl Machine {
     }
 }
 
-const NOISES: [Noise; 6] =
-    [Noise::Alike(0.0), Noise::Alike(0.5), Noise::Alike(0.9), Noise::Bursts, Noise::Drift, Noise::Alternating];
+const NOISES: [Noise; 6] = [
+    Noise::Alike(0.0),
+    Noise::Alike(0.5),
+    Noise::Alike(0.9),
+    Noise::Bursts,
+    Noise::Drift,
+    Noise::Alternating,
+];
 
-/// A campaign in which B is `effect` better; its outcome, its blocks and whether the true ratio lies inside at the end.
+/// A campaign in which B is `effect` better; its outcome, its blocks and whether the true ratio
+/// lies inside at the end.
 fn campaign(noise: Noise, number: usize, effect: f64) -> (Outcome, usize, bool) {
-    let (mut machine, mut order) = (Machine::new(noise, number), KeyStream::for_job(77, number as u32));
+    let (mut machine, mut order) =
+        (Machine::new(noise, number), KeyStream::for_job(77, number as u32));
     let (mut blocks, valid) = (Blocks::default(), verdict(&[]));
     loop {
         let (first, second) = (machine.next(), machine.next());
         let (a, b) = if order.key(2) == 1 { (first, second) } else { (second, first) };
         blocks.add(&[[trial(a.exp(), &valid), trial((b + effect).exp(), &valid)]]);
         let is_over = blocks.count() == MOST_BLOCKS;
-        let may_be_decided = blocks.count() >= RULE.fewest_blocks() && is_decided(&blocks.ratios, &RULE);
+        let may_be_decided =
+            blocks.count() >= RULE.fewest_blocks() && is_decided(&blocks.ratios, &RULE);
         if is_over || may_be_decided {
             let span = blocks.span(&RULE);
             let is_inside = span.is_none_or(|span| (span.low..=span.high).contains(&effect.exp()));
@@ -210,21 +255,24 @@ fn campaign(noise: Noise, number: usize, effect: f64) -> (Outcome, usize, bool) 
     }
 }
 
-/// The same as a duet: what disturbs the machine is that of both sides, each half has a noise of its own and the first half is
-/// faster by 20 %.
+/// The same as a duet: what disturbs the machine is that of both sides, each half has a noise of
+/// its own and the first half is faster by 20 %.
 fn duet(noise: Noise, number: usize, effect: f64) -> (Outcome, usize, bool) {
-    let (mut machine, mut order) = (Machine::new(noise, number), KeyStream::for_job(78, number as u32));
+    let (mut machine, mut order) =
+        (Machine::new(noise, number), KeyStream::for_job(78, number as u32));
     let (mut blocks, valid) = (Blocks::default(), verdict(&[]));
     loop {
         let mut round = |a_on: usize| {
             let shared = machine.next();
-            let [a, b] = [0, 1].map(|half| shared + 0.02 * machine.normal() + if half == 0 { 0.2 } else { 0.0 });
+            let [a, b] = [0, 1]
+                .map(|half| shared + 0.02 * machine.normal() + if half == 0 { 0.2 } else { 0.0 });
             let (a, b) = if a_on == 0 { (a, b) } else { (b, a) };
             [trial(a.exp(), &valid), trial((b + effect).exp(), &valid)]
         };
         let first = usize::from(order.key(2) == 1);
         blocks.add(&[round(first), round(1 - first)]);
-        if blocks.count() == MOST_BLOCKS || blocks.count() >= RULE.fewest_blocks() && is_decided(&blocks.ratios, &RULE)
+        if blocks.count() == MOST_BLOCKS
+            || blocks.count() >= RULE.fewest_blocks() && is_decided(&blocks.ratios, &RULE)
         {
             let span = blocks.span(&RULE);
             let is_inside = span.is_none_or(|span| (span.low..=span.high).contains(&effect.exp()));
@@ -247,8 +295,8 @@ fn finds_a_difference_as_usual(noise: Noise, number: usize) -> bool {
 fn welch_p(a: &[f64], b: &[f64]) -> Option<f64> {
     let error = |values: &[f64]| Some(variance(values)? / values.len() as f64);
     let (first, second) = (error(a)?, error(b)?);
-    let freedom =
-        (first + second).powi(2) / (first.powi(2) / (a.len() as f64 - 1.0) + second.powi(2) / (b.len() as f64 - 1.0));
+    let freedom = (first + second).powi(2)
+        / (first.powi(2) / (a.len() as f64 - 1.0) + second.powi(2) / (b.len() as f64 - 1.0));
     two_sided_p((mean(a)? - mean(b)?) / (first + second).sqrt(), freedom)
 }
 
@@ -259,11 +307,16 @@ fn share(is: impl Fn(usize) -> bool) -> f64 {
 #[test]
 fn two_equal_sides_are_called_different_in_less_than_one_of_twenty_campaigns_whatever_the_noise() {
     for noise in NOISES {
-        let differs = |number| matches!(campaign(noise, number, 0.0).0, Outcome::Better | Outcome::Worse);
-        let (ours, usual) = (share(differs), share(|number| finds_a_difference_as_usual(noise, number)));
+        let differs =
+            |number| matches!(campaign(noise, number, 0.0).0, Outcome::Better | Outcome::Worse);
+        let (ours, usual) =
+            (share(differs), share(|number| finds_a_difference_as_usual(noise, number)));
         assert!(ours <= 0.05, "{noise:?}: {ours}");
         // What alternates is worst for sides that take turns, and hits both alike if they do not.
-        assert!(usual > 0.25 || matches!(noise, Noise::Alternating), "{noise:?}: the usual way {usual}");
+        assert!(
+            usual > 0.25 || matches!(noise, Noise::Alternating),
+            "{noise:?}: the usual way {usual}"
+        );
     }
 }
 
@@ -273,7 +326,9 @@ fn the_true_ratio_lies_inside_when_a_campaign_ends_and_a_difference_is_found() {
         let effect = 1.06f64.ln();
         let outside = share(|number| !campaign(noise, number, effect).2);
         assert!(outside <= 0.05, "{noise:?}: {outside}");
-        let wrong = share(|number| matches!(campaign(noise, number, effect).0, Outcome::Worse | Outcome::Equal));
+        let wrong = share(|number| {
+            matches!(campaign(noise, number, effect).0, Outcome::Worse | Outcome::Equal)
+        });
         let found = share(|number| campaign(noise, number, effect).0 == Outcome::Better);
         assert!(wrong <= 0.03, "{noise:?}: {wrong}");
         assert!(found >= 0.9 || matches!(noise, Noise::Alternating), "{noise:?}: {found}");
@@ -287,11 +342,15 @@ fn duets_hold_the_true_ratio_and_need_fewer_blocks_where_both_sides_are_disturbe
         (1..=CAMPAIGNS).map(|number| of(noise, number, effect).1).sum::<usize>()
     };
     for noise in [Noise::Alike(0.9), Noise::Bursts, Noise::Drift] {
-        let differs = |number| matches!(duet(noise, number, 0.0).0, Outcome::Better | Outcome::Worse);
+        let differs =
+            |number| matches!(duet(noise, number, 0.0).0, Outcome::Better | Outcome::Worse);
         let outside = |number: usize| !duet(noise, number, effect).2;
         let found = share(|number| duet(noise, number, effect).0 == Outcome::Better);
         let (wrong, outside) = (share(differs), share(outside));
-        assert!(wrong <= 0.05 && outside <= 0.05 && found >= 0.95, "{noise:?}: {wrong} {outside} {found}");
+        assert!(
+            wrong <= 0.05 && outside <= 0.05 && found >= 0.95,
+            "{noise:?}: {wrong} {outside} {found}"
+        );
     }
     assert!(blocks(duet, Noise::Bursts) < blocks(campaign, Noise::Bursts));
 }

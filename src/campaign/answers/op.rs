@@ -36,7 +36,9 @@ fn call(checking: &Checking<'_>, session: &mut dyn Session, routine: &Routine) -
     let binds: Vec<i64> = routine.call.binds.iter().map(bind).collect();
     let row = session.query(&routine.call.sql, &binds).map_err(|error| checking.at(error))?;
     let find = |name: &str| row.get(0, name).and_then(|text| text.parse::<f64>().ok());
-    let get = |name: &str| find(name).ok_or_else(|| checking.wrong(format!("the routine returned no '{name}'")));
+    let get = |name: &str| {
+        find(name).ok_or_else(|| checking.wrong(format!("the routine returned no '{name}'")))
+    };
     // A routine of one transaction does not count ops.
     let counts_ops = row.columns.iter().any(|column| column == "ops");
     let ops = if counts_ops { Some(get("ops")?) } else { None };
@@ -60,7 +62,12 @@ fn drive(checking: &Checking<'_>) -> Result<Done> {
     let mut pacer = OneOp::default();
     checking.database.run_job(&order, &mut pacer).map_err(|error| checking.at(error))?;
     let tally = pacer.tally;
-    Ok(Done { ops: Some(tally.ops as f64), rows: tally.rows as f64, commits: tally.commits as f64, sink: None })
+    Ok(Done {
+        ops: Some(tally.ops as f64),
+        rows: tally.rows as f64,
+        commits: tally.commits as f64,
+        sink: None,
+    })
 }
 
 /// Lets a job do one op.

@@ -38,12 +38,15 @@ pub(super) fn changes(
     (selection, result): (&Selection, &TestResult),
     (limiter, experiment): (&Limiter, &Experiment),
 ) -> std::result::Result<Changes, Sentence> {
-    let base = || Side { plan: single(campaign.plan, selection.clone()), jobs: result.jobs, server: None };
+    let base =
+        || Side { plan: single(campaign.plan, selection.clone()), jobs: result.jobs, server: None };
     let on = |setup: Setup| Side { server: Some(setup), ..base() };
     let one = |name: &str, value: String| BTreeMap::from([(name.to_string(), value)]);
     match experiment.action {
         Action::Beyond(why) => Err(why.into()),
-        Action::Jobs(jobs) => Ok((one("jobs", jobs.to_string()), [base(), Side { jobs, ..base() }])),
+        Action::Jobs(jobs) => {
+            Ok((one("jobs", jobs.to_string()), [base(), Side { jobs, ..base() }]))
+        }
         Action::Drive(drive) => {
             let plan = single(campaign.plan, driven(campaign, selection, drive)?);
             Ok((one("drive", drive.name().into()), [base(), Side { plan, ..base() }]))
@@ -51,7 +54,8 @@ pub(super) fn changes(
         Action::Settings => {
             let settings = settings(campaign, platform, record, limiter)?;
             // A cache that holds everything does so from the begin: what fills it is not its doing.
-            let holds_all = matches!(limiter.cause, limiter::Cause::Read | limiter::Cause::DataWrite);
+            let holds_all =
+                matches!(limiter.cause, limiter::Cause::Read | limiter::Cause::DataWrite);
             let selection = if holds_all { cached(selection) } else { selection.clone() };
             let setup = Setup { settings: settings.clone(), ..Setup::default() };
             let side = Side { plan: single(campaign.plan, selection), ..on(setup) };
@@ -69,7 +73,9 @@ pub(super) fn changes(
 fn single(plan: &Plan, selection: Selection) -> Plan {
     let Window { warmup_s, end } = selection.window;
     let end = match end {
-        End::Time(duration_s) | End::Known { most_s: duration_s, .. } => End::Time(duration_s.min(LONGEST_TRIAL_S)),
+        End::Time(duration_s) | End::Known { most_s: duration_s, .. } => {
+            End::Time(duration_s.min(LONGEST_TRIAL_S))
+        }
         End::Ops(ops) => End::Ops(ops),
     };
     let window = Window { warmup_s: warmup_s.min(LONGEST_WARMUP_S), end };
@@ -87,12 +93,19 @@ fn cached(selection: &Selection) -> Selection {
 }
 
 /// The same work through another drive.
-fn driven(campaign: &Campaign<'_>, selection: &Selection, drive: Drive) -> std::result::Result<Selection, Sentence> {
+fn driven(
+    campaign: &Campaign<'_>,
+    selection: &Selection,
+    drive: Drive,
+) -> std::result::Result<Selection, Sentence> {
     let mut request = campaign.request.clone();
     request.plan.drive = Some(drive);
-    let plan = request.plan(campaign.catalog).map_err(|error| Sentence::quoted(error.to_string()))?;
+    let plan =
+        request.plan(campaign.catalog).map_err(|error| Sentence::quoted(error.to_string()))?;
     let is_it = |other: &&Selection| {
-        other.workload.id == selection.workload.id && other.params == selection.params && other.drive == drive
+        other.workload.id == selection.workload.id
+            && other.params == selection.params
+            && other.drive == drive
     };
     let found = plan.selections.iter().find(is_it).filter(|_| selection.drive != drive).cloned();
     found.ok_or_else(|| "the workload cannot be driven so here".into())
@@ -108,8 +121,10 @@ fn settings(
     let own = platform.server_settings().ok_or("only a private server gets other settings")?;
     let data_bytes: u64 = record.loads.iter().map(|load| load.table_bytes + load.index_bytes).sum();
     let facts = facts(own, (data_bytes as f64 / MIB).ceil());
-    let settings = campaign.catalog.experiment(platform.engine.name(), limiter.cause.code(), &facts);
-    let settings = settings.map_err(Sentence::quoted)?.ok_or("this engine has no experiment for it")?;
+    let settings =
+        campaign.catalog.experiment(platform.engine.name(), limiter.cause.code(), &facts);
+    let settings =
+        settings.map_err(Sentence::quoted)?.ok_or("this engine has no experiment for it")?;
     let size_mb = settings.values().filter_map(|value| size_mb(value)).sum::<f64>();
     let holds_all = matches!(limiter.cause, limiter::Cause::Read | limiter::Cause::DataWrite);
     check_memory(campaign, if holds_all { size_mb } else { 0.0 }).map(|()| settings)
@@ -123,7 +138,8 @@ fn room_for_log(
 ) -> std::result::Result<u64, Sentence> {
     let own = platform.server_settings().ok_or("only the log of a private server is moved")?;
     let by_default = platform.engine.capabilities().default_org();
-    let orgs: Vec<&str> = selection.tables.iter().map(|table| table.org.as_deref().unwrap_or(by_default)).collect();
+    let orgs: Vec<&str> =
+        selection.tables.iter().map(|table| table.org.as_deref().unwrap_or(by_default)).collect();
     let room_mb = campaign.catalog.log_room_mb(platform.engine.name(), &orgs, &facts(own, 0.0));
     let room_mb = room_mb.map_err(Sentence::quoted)?;
     let room_mb = room_mb.ok_or("this engine has no experiment for it")?;
@@ -139,9 +155,11 @@ fn check_memory(campaign: &Campaign<'_>, more_mb: f64) -> std::result::Result<()
     lacks.map_or(Ok(()), |lacks| Err(Sentence::quoted(lacks)))
 }
 
-/// What values of experiments are made of: each setting that is a size as `now_<name>`, behind a word that no function begins with.
+/// What values of experiments are made of: each setting that is a size as `now_<name>`, behind a
+/// word that no function begins with.
 fn facts(settings: &BTreeMap<String, String>, data_mb: f64) -> Facts {
-    let sizes = settings.iter().filter_map(|(name, value)| Some((format!("now_{name}"), size_mb(value)?)));
+    let sizes =
+        settings.iter().filter_map(|(name, value)| Some((format!("now_{name}"), size_mb(value)?)));
     sizes.chain([("data_mb".to_string(), data_mb)]).collect()
 }
 
@@ -165,7 +183,10 @@ mod tests {
     #[test]
     fn sizes_are_read_in_the_words_of_settings() {
         let sizes = ["64MB", "64M", "1GB", "2g", "512k", "1TB"].map(size_mb);
-        assert_eq!(sizes, [Some(64.0), Some(64.0), Some(1024.0), Some(2048.0), Some(0.5), Some(1024.0 * 1024.0)]);
+        assert_eq!(
+            sizes,
+            [Some(64.0), Some(64.0), Some(1024.0), Some(2048.0), Some(0.5), Some(1024.0 * 1024.0)]
+        );
         for other in ["on", "64", "5min", "O_DIRECT", "", "MB"] {
             assert_eq!(size_mb(other), None, "{other}");
         }
@@ -175,7 +196,8 @@ mod tests {
     fn only_the_log_that_moves_is_tried_in_memory() {
         let catalog = crate::catalog::Catalog::embedded().unwrap();
         let facts = Facts::from([("now_innodb_log_file_size".to_string(), 32.0)]);
-        let has_lsm = |engine: &&&dyn crate::engine::Engine| engine.capabilities().orgs.contains(&"lsm");
+        let has_lsm =
+            |engine: &&&dyn crate::engine::Engine| engine.capabilities().orgs.contains(&"lsm");
         let engine = crate::engine::ENGINES.iter().find(has_lsm).unwrap().name();
         let room_mb = |orgs: &[&str]| catalog.log_room_mb(engine, orgs, &facts).unwrap();
         assert_eq!((room_mb(&["iot"]), room_mb(&[])), (Some(64.0), Some(64.0)));
@@ -191,8 +213,13 @@ mod tests {
                 let facts = facts(settings, 100.0);
                 for cause in limiter::Cause::ALL {
                     let changed = catalog.experiment(engine, cause.code(), &facts).unwrap();
-                    let differs = |(name, value): (&String, &String)| settings.get(name) != Some(value);
-                    assert!(changed.iter().flatten().all(differs), "{engine}, {}: {changed:?}", cause.code());
+                    let differs =
+                        |(name, value): (&String, &String)| settings.get(name) != Some(value);
+                    assert!(
+                        changed.iter().flatten().all(differs),
+                        "{engine}, {}: {changed:?}",
+                        cause.code()
+                    );
                     count += changed.iter().len();
                 }
             }

@@ -1,5 +1,5 @@
-//! Who makes a node fail, has another one take its place, and makes the cluster whole again: we on private clusters, the user's
-//! commands on existing ones.
+//! Who makes a node fail, has another one take its place, and makes the cluster whole again: we on
+//! private clusters, the user's commands on existing ones.
 
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
@@ -36,7 +36,12 @@ fn command(flag: &str, line: &str, node: &str) -> Result<()> {
 ///
 /// # Errors
 /// It cannot be made to fail so; the command fails.
-pub(super) fn fail(platform: &mut Platform, ways: &Ways, asked: &Asked, node: &str) -> Result<Instant> {
+pub(super) fn fail(
+    platform: &mut Platform,
+    ways: &Ways,
+    asked: &Asked,
+    node: &str,
+) -> Result<Instant> {
     let Some(commands) = &asked.commands else {
         if asked.how == How::Cut {
             // Clients reach it by its socket, which no network cuts.
@@ -76,7 +81,12 @@ impl Promoter<'_> {
     ///
     /// # Errors
     /// The command fails; no node can be promoted.
-    pub(super) fn promote(&self, ways: &Arc<Ways>, failed: &str, timeout: Duration) -> Result<Option<String>> {
+    pub(super) fn promote(
+        &self,
+        ways: &Arc<Ways>,
+        failed: &str,
+        timeout: Duration,
+    ) -> Result<Option<String>> {
         match self {
             Promoter::Itself => Ok(None),
             Promoter::Command(line) => command("--promote-command", line, failed).map(|()| None),
@@ -90,15 +100,23 @@ impl Promoter<'_> {
     }
 }
 
-/// The node that has received the most of what was written: a commit that one replica has confirmed is there.
-fn most_advanced(ways: &Arc<Ways>, failed: &str, received: &str, timeout: Duration) -> Result<String> {
+/// The node that has received the most of what was written: a commit that one replica has confirmed
+/// is there.
+fn most_advanced(
+    ways: &Arc<Ways>,
+    failed: &str,
+    received: &str,
+    timeout: Duration,
+) -> Result<String> {
     let others = ways.database.nodes().iter().filter(|node| *node != failed);
     let has = |node: &String| {
         let rows = Line::open(ways, node, timeout).ok()?.query(received).ok()?;
         Some((rows.scalar()?.parse::<f64>().ok()?, node.clone()))
     };
-    let most = others.filter_map(has).reduce(|most, next| if next.0 > most.0 { next } else { most });
-    most.map(|(_, node)| node).ok_or_else(|| Error::target("promotion", "none of the other nodes answers"))
+    let most =
+        others.filter_map(has).reduce(|most, next| if next.0 > most.0 { next } else { most });
+    most.map(|(_, node)| node)
+        .ok_or_else(|| Error::target("promotion", "none of the other nodes answers"))
 }
 
 /// How a failure is said to have been made.

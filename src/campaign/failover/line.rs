@@ -1,5 +1,5 @@
-//! A session that is not waited for longer than a client would: each has a thread of its own, which is left alone when its
-//! server says nothing, as a stopped one does.
+//! A session that is not waited for longer than a client would: each has a thread of its own, which
+//! is left alone when its server says nothing, as a stopped one does.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -51,7 +51,11 @@ impl Line {
     ///
     /// # Errors
     /// The engine's; of class `Lost` if there is no answer in time.
-    pub(super) fn open(ways: &Arc<Ways>, node: &str, timeout: Duration) -> Result<Line, EngineError> {
+    pub(super) fn open(
+        ways: &Arc<Ways>,
+        node: &str,
+        timeout: Duration,
+    ) -> Result<Line, EngineError> {
         let ((tasks, waiting), (tell, answers)) = (channel::<Task>(), channel());
         let (database, to) = (Arc::clone(&ways.database), node.to_owned());
         thread::spawn(move || serve(database, &to, &waiting, &tell));
@@ -98,7 +102,9 @@ impl Line {
         let lost = |what| EngineError::new(ErrorClass::Lost, what);
         self.answers.recv_timeout(self.timeout).unwrap_or_else(|error| {
             Err(match error {
-                RecvTimeoutError::Timeout => lost(format!("no answer within {} s", self.timeout.as_secs_f64())),
+                RecvTimeoutError::Timeout => {
+                    lost(format!("no answer within {} s", self.timeout.as_secs_f64()))
+                }
                 RecvTimeoutError::Disconnected => lost("the session has ended".into()),
             })
         })
@@ -121,7 +127,8 @@ fn serve(database: Arc<dyn Database>, node: &str, tasks: &Receiver<Task>, tell: 
 
 /// True if the server said no: nothing was committed. Without its answer nobody knows.
 pub(super) fn is_refusal(error: &EngineError) -> bool {
-    error.class.retriable() || error.code.is_some() && !matches!(error.class, ErrorClass::Lost | ErrorClass::Cancelled)
+    error.class.retriable()
+        || error.code.is_some() && !matches!(error.class, ErrorClass::Lost | ErrorClass::Cancelled)
 }
 
 #[cfg(test)]
@@ -130,8 +137,10 @@ mod tests {
 
     #[test]
     fn an_answer_of_the_server_is_a_refusal_silence_is_none() {
-        let error =
-            |class, code: Option<&str>| EngineError { code: code.map(String::from), ..EngineError::new(class, "") };
+        let error = |class, code: Option<&str>| EngineError {
+            code: code.map(String::from),
+            ..EngineError::new(class, "")
+        };
         for (class, code, is) in [
             (ErrorClass::Deadlock, None, true),
             (ErrorClass::Other, Some("25006"), true),

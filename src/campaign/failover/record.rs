@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use super::trial::Measured;
 use crate::analysis::failover::{Answer, Sent, judge};
-use crate::model::{Better, Drive, Kpm, KpmValue, LatencySummary, SeriesPoint, Tally, TestResult, Verdict};
+use crate::model::{
+    Better, Drive, Kpm, KpmValue, LatencySummary, SeriesPoint, Tally, TestResult, Verdict,
+};
 use crate::stats::{LatencyHistogram, Quantiles};
 
 /// As the test is called.
@@ -13,13 +15,20 @@ const NAME: &str = "FAILOVER";
 const POINT_S: f64 = 0.5;
 
 /// The test of repetition `seq`.
-pub(super) fn result(seq: u32, jobs: u32, started_at: String, measured: &Measured, is_one_host: bool) -> TestResult {
+pub(super) fn result(
+    seq: u32,
+    jobs: u32,
+    started_at: String,
+    measured: &Measured,
+    is_one_host: bool,
+) -> TestResult {
     let failover = &measured.failover;
     let kpm = Kpm { value: KpmValue::Ops, unit: "tps".into(), better: Better::Higher, scale: 1.0 };
     let window = tally(acknowledged(measured, failover.failed_at_s));
     let per_s = window.ops as f64 / failover.failed_at_s;
     let params = [("how", failover.how.name()), ("node", &failover.node)];
-    let params: BTreeMap<_, _> = params.map(|(name, value)| (name.to_string(), value.to_string())).into();
+    let params: BTreeMap<_, _> =
+        params.map(|(name, value)| (name.to_string(), value.to_string())).into();
     TestResult {
         seq,
         workload: NAME.into(),
@@ -90,7 +99,8 @@ fn series(measured: &Measured) -> Vec<SeriesPoint> {
         let in_window = t_s <= measured.failover.failed_at_s;
         SeriesPoint { t_s, interval_s: POINT_S, in_window, ..SeriesPoint::default() }
     };
-    let mut series: Vec<SeriesPoint> = (1..=(measured.total_s / POINT_S) as u32).map(point).collect();
+    let mut series: Vec<SeriesPoint> =
+        (1..=(measured.total_s / POINT_S) as u32).map(point).collect();
     for sent in &measured.noted.sent {
         let Some(point) = series.get_mut((sent.ended_s / POINT_S) as usize) else { continue };
         match sent.answer {

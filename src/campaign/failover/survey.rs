@@ -55,9 +55,14 @@ impl Survey<'_> {
         }
     }
 
-    /// The ledger of all nodes but `failed`; it is compared with the node `judge`, else with the first member that can be read.
-    /// Members are read until they agree, for a while.
-    pub(super) fn take(&self, failed: &str, judge: Option<&str>, noted: &Noted) -> (LedgerCounts, Vec<Survivor>) {
+    /// The ledger of all nodes but `failed`; it is compared with the node `judge`, else with the
+    /// first member that can be read. Members are read until they agree, for a while.
+    pub(super) fn take(
+        &self,
+        failed: &str,
+        judge: Option<&str>,
+        noted: &Noted,
+    ) -> (LedgerCounts, Vec<Survivor>) {
         let deadline = Instant::now() + AGREEMENT;
         loop {
             let names = self.ways.database.nodes().iter().filter(|node| *node != failed);
@@ -66,11 +71,17 @@ impl Survey<'_> {
             let named = seen.iter().filter(can).find(|node| Some(node.name.as_str()) == judge);
             let judge = named.or_else(|| seen.iter().find(can));
             let truth = judge.and_then(|judge| judge.rows.as_ref());
-            let agree = |node: &Seen| !node.is_member || node.rows.as_ref().zip(truth).is_some_and(|(a, b)| a == b);
+            let agree = |node: &Seen| {
+                !node.is_member || node.rows.as_ref().zip(truth).is_some_and(|(a, b)| a == b)
+            };
             if seen.iter().all(agree) || Instant::now() > deadline {
-                let ledger = truth.map(|rows| noted.reconcile(rows)).unwrap_or_else(|| unjudged(noted));
+                let ledger =
+                    truth.map(|rows| noted.reconcile(rows)).unwrap_or_else(|| unjudged(noted));
                 let judge = judge.map(|judge| judge.name.as_str());
-                return (ledger, seen.iter().map(|node| survivor(node, judge, truth, noted)).collect());
+                return (
+                    ledger,
+                    seen.iter().map(|node| survivor(node, judge, truth, noted)).collect(),
+                );
             }
             std::thread::sleep(LOOK);
         }
@@ -96,5 +107,8 @@ fn survivor(node: &Seen, judge: Option<&str>, truth: Option<&Rows>, noted: &Note
 /// Columns writer, seq, copies.
 fn row_of(row: &[Option<String>]) -> Option<((u32, u64), u64)> {
     let [writer, seq, copies] = row else { return None };
-    Some(((writer.as_ref()?.parse().ok()?, seq.as_ref()?.parse().ok()?), copies.as_ref()?.parse().ok()?))
+    Some((
+        (writer.as_ref()?.parse().ok()?, seq.as_ref()?.parse().ok()?),
+        copies.as_ref()?.parse().ok()?,
+    ))
 }

@@ -62,7 +62,8 @@ impl Trial<'_> {
         let node = self.victim(&deal, ways.database.nodes())?;
         let mut is_failed = false;
         let measured = self.course(platform, (&ways, &deal, &node), &mut is_failed);
-        let measured = measured.map(|(course, noted)| self.read(&ways, (&deal, &node), durability, course, noted));
+        let measured = measured
+            .map(|(course, noted)| self.read(&ways, (&deal, &node), durability, course, noted));
         if is_failed {
             (self.events)(Event::Step(&format!("mending node {node}")));
             let mended = hand::mend(platform, self.asked, &node);
@@ -80,22 +81,34 @@ impl Trial<'_> {
         let deal = platform.database.deal(None, true).map_err(failed)?;
         match deal.missing.as_slice() {
             [] => Ok(deal),
-            missing => Err(Error::target(platform.label(), format!("nodes do not answer: {}", missing.join(", ")))),
+            missing => Err(Error::target(
+                platform.label(),
+                format!("nodes do not answer: {}", missing.join(", ")),
+            )),
         }
     }
 
     fn durability(&self, platform: &Platform) -> Result<BTreeMap<String, String>> {
         let failed = |error: crate::engine::EngineError| error.at(platform.label());
-        let rows =
-            platform.database.session().map_err(failed)?.query(self.statements.durability, &[]).map_err(failed)?;
-        let pair = |row: &Vec<Option<String>>| Some((row.first()?.clone()?, row.get(1)?.clone().unwrap_or_default()));
+        let rows = platform
+            .database
+            .session()
+            .map_err(failed)?
+            .query(self.statements.durability, &[])
+            .map_err(failed)?;
+        let pair = |row: &Vec<Option<String>>| {
+            Some((row.first()?.clone()?, row.get(1)?.clone().unwrap_or_default()))
+        };
         Ok(rows.rows.iter().filter_map(pair).collect())
     }
 
     /// The node that is to fail.
     fn victim(&self, deal: &Deal, nodes: &[String]) -> Result<String> {
         let Some(named) = &self.asked.node else {
-            return deal.node(1).map(String::from).ok_or_else(|| Error::target("nodes", "none takes writes"));
+            return deal
+                .node(1)
+                .map(String::from)
+                .ok_or_else(|| Error::target("nodes", "none takes writes"));
         };
         let known = nodes.iter().find(|node| *node == named).cloned();
         known.ok_or_else(|| {
@@ -112,7 +125,9 @@ impl Trial<'_> {
         is_failed: &mut bool,
     ) -> Result<(Course, Noted)> {
         let nodes: Arc<[String]> = ways.database.nodes().into();
-        let place = |job: u32| nodes.iter().position(|node| Some(node.as_str()) == deal.node(job)).unwrap_or(0);
+        let place = |job: u32| {
+            nodes.iter().position(|node| Some(node.as_str()) == deal.node(job)).unwrap_or(0)
+        };
         let places: Vec<usize> = (1..=self.asked.jobs).map(place).collect();
         let orders = Orders {
             ways: Arc::clone(ways),
@@ -123,11 +138,17 @@ impl Trial<'_> {
         };
         let writers = Writers::start(&orders, &places);
         self.await_begin(&writers)?;
-        (self.events)(Event::Step(&format!("{} jobs commit; then node {node} fails", self.asked.jobs)));
+        (self.events)(Event::Step(&format!(
+            "{} jobs commit; then node {node} fails",
+            self.asked.jobs
+        )));
         let per_s = self.before_per_s(&writers)?;
         *is_failed = true; // also one that failed halfway is mended
         let failed_at_s = writers.since(hand::fail(platform, ways, self.asked, node)?);
-        (self.events)(Event::Step(&format!("node {node} fails: {:.0} commits per second before", per_s)));
+        (self.events)(Event::Step(&format!(
+            "node {node} fails: {:.0} commits per second before",
+            per_s
+        )));
         let promotion = self.promoted(&writers, (ways, deal, node), failed_at_s)?;
         self.await_regained(&writers, per_s, failed_at_s)?;
         let end_s = writers.since(Instant::now());
@@ -145,7 +166,10 @@ impl Trial<'_> {
                 None => {}
             }
             if Instant::now() > deadline {
-                return Err(Error::target("load", format!("{left} of {} jobs cannot commit: {why}", self.asked.jobs)));
+                return Err(Error::target(
+                    "load",
+                    format!("{left} of {} jobs cannot commit: {why}", self.asked.jobs),
+                ));
             }
         }
         Ok(())
@@ -159,7 +183,9 @@ impl Trial<'_> {
         match writers.told.recv_timeout(LOOK) {
             Ok(told) => Ok(Some(told)),
             Err(RecvTimeoutError::Timeout) => Ok(None),
-            Err(RecvTimeoutError::Disconnected) => Err(Error::target("load", "all writers have ended")),
+            Err(RecvTimeoutError::Disconnected) => {
+                Err(Error::target("load", "all writers have ended"))
+            }
         }
     }
 
@@ -187,7 +213,8 @@ impl Trial<'_> {
         Ok(median(&grown).unwrap_or(0.0))
     }
 
-    /// Once a client has seen the failure, another node is made to take writes if the cluster does not do that by itself.
+    /// Once a client has seen the failure, another node is made to take writes if the cluster does
+    /// not do that by itself.
     fn promoted(
         &self,
         writers: &Writers,
@@ -216,7 +243,9 @@ impl Trial<'_> {
     fn promoter(&self) -> Promoter<'_> {
         match (&self.asked.promote, self.statements.promote.zip(self.statements.received)) {
             (Some(command), _) => Promoter::Command(command),
-            (None, Some((promote, received))) if self.is_private => Promoter::Ours { received, promote },
+            (None, Some((promote, received))) if self.is_private => {
+                Promoter::Ours { received, promote }
+            }
             (None, _) => Promoter::Itself,
         }
     }
@@ -227,7 +256,8 @@ impl Trial<'_> {
         let mut regained_s: Option<f64> = None;
         loop {
             self.listen(writers)?;
-            let (now_s, count) = (writers.since(Instant::now()) - failed_at_s, writers.acknowledged());
+            let (now_s, count) =
+                (writers.since(Instant::now()) - failed_at_s, writers.acknowledged());
             seen.push((now_s, count));
             let a_second_ago = seen.iter().rev().find(|(then_s, _)| now_s - then_s >= 1.0);
             let rate = a_second_ago.map(|(then_s, then)| (count - then) as f64 / (now_s - then_s));

@@ -1,4 +1,5 @@
-//! Clients that commit row after row and note what became of each: what an application with a list of hosts would do.
+//! Clients that commit row after row and note what became of each: what an application with a list
+//! of hosts would do.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -47,7 +48,8 @@ pub(super) struct Writers {
 impl Writers {
     /// Starts one writer for each of `places`: indexes of the nodes that they begin on.
     pub(super) fn start(orders: &Orders, places: &[usize]) -> Writers {
-        let (began, stop, acknowledged) = (Instant::now(), Arc::<AtomicBool>::default(), Arc::<AtomicU64>::default());
+        let (began, stop, acknowledged) =
+            (Instant::now(), Arc::<AtomicBool>::default(), Arc::<AtomicU64>::default());
         let (tell, told) = channel();
         let writer = |(writer, at): (u32, usize)| Writer {
             orders: orders.clone(),
@@ -78,7 +80,9 @@ impl Writers {
     pub(super) fn end(mut self) -> Noted {
         self.stop.store(true, Ordering::SeqCst);
         let mut all = Noted::default();
-        for noted in std::mem::take(&mut self.threads).into_iter().filter_map(|thread| thread.join().ok()) {
+        for noted in
+            std::mem::take(&mut self.threads).into_iter().filter_map(|thread| thread.join().ok())
+        {
             all.sent.extend(noted.sent);
             all.troubles.extend(noted.troubles);
         }

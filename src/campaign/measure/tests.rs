@@ -14,7 +14,8 @@ fn kept_of(ops_per_s: f64, verdict: Verdict) -> Kept {
 fn kept(most: u32, tests: &[Option<ReasonCode>]) -> (Option<f64>, usize) {
     let mut run = 0;
     let mut test = || {
-        let reasons = tests[run].iter().map(|code| Reason::new(Status::Conditional, code.clone(), ""));
+        let reasons =
+            tests[run].iter().map(|code| Reason::new(Status::Conditional, code.clone(), ""));
         run += 1;
         let verdict = Verdict::from_reasons(reasons.collect());
         Ok((Some(kept_of(run as f64, verdict)), Step::GoOn))
@@ -29,12 +30,17 @@ fn a_disturbed_test_is_measured_again_until_one_is_not_or_enough_were() {
     assert_eq!(kept(0, std::slice::from_ref(&steal)), (Some(1.0), 1));
     assert_eq!(kept(2, &[steal.clone(), None, None]), (Some(2.0), 2), "the valid one counts");
     assert_eq!(kept(2, &[steal.clone(), slow.clone(), steal.clone(), None]), (Some(1.0), 3));
-    assert_eq!(kept(2, &[slow, Some(ReasonCode::Burst), None]), (Some(1.0), 2), "a burst is not a disturbance");
+    assert_eq!(
+        kept(2, &[slow, Some(ReasonCode::Burst), None]),
+        (Some(1.0), 2),
+        "a burst is not a disturbance"
+    );
 }
 
 #[test]
 fn a_test_that_fails_when_it_is_measured_again_leaves_the_first() {
-    let disturbed = Verdict::from_reasons(vec![Reason::new(Status::Conditional, ReasonCode::Steal, "")]);
+    let disturbed =
+        Verdict::from_reasons(vec![Reason::new(Status::Conditional, ReasonCode::Steal, "")]);
     let mut tests = vec![None, Some(kept_of(7.0, disturbed))];
     let mut test = || Ok((tests.pop().flatten(), Step::GoOn));
     assert_eq!(until_undisturbed(5, &mut test, &|_| ()).unwrap().0, Some(trial(7.0)));

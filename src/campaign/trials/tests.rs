@@ -11,12 +11,23 @@ struct Noted<'a> {
 }
 
 impl Tried for Noted<'_> {
-    fn trial(&mut self, _: &Figure, seq: &mut u32, _: f64, _: &mut Store) -> Result<(Option<Kept>, Step)> {
+    fn trial(
+        &mut self,
+        _: &Figure,
+        seq: &mut u32,
+        _: f64,
+        _: &mut Store,
+    ) -> Result<(Option<Kept>, Step)> {
         *seq += 1;
         self.turns.borrow_mut().push(self.name);
         let verdict = Verdict::from_reasons(Vec::new());
         let trial = crate::analysis::promise::Trial { offer: None, ops_per_s: 1.0, kept: None };
-        let kept = Kept { trial, kpm_value: Some(if self.name == 'A' { 2.0 } else { 3.0 }), total_s: 1.0, verdict };
+        let kept = Kept {
+            trial,
+            kpm_value: Some(if self.name == 'A' { 2.0 } else { 3.0 }),
+            total_s: 1.0,
+            verdict,
+        };
         Ok(((*seq < 3).then_some(kept), self.ends.map_or(Step::GoOn, Step::Stop)))
     }
 }
@@ -26,11 +37,19 @@ fn a_pair_is_taken_in_its_order_and_one_without_a_trial_is_left_out() {
     let dir = tempfile::tempdir().unwrap();
     let mut store = Store::open(&dir.path().join("results.db")).unwrap();
     let turns = std::cell::RefCell::new(String::new());
-    let new =
-        || Figure { selections: [0, 0], jobs: 1, label: "x".into(), better: Better::Higher, blocks: Blocks::default() };
+    let new = || Figure {
+        selections: [0, 0],
+        jobs: 1,
+        label: "x".into(),
+        better: Better::Higher,
+        blocks: Blocks::default(),
+    };
     let (mut figure, mut seqs) = (new(), [0, 1]);
     let mut pair = |order, ends| {
-        let (mut a, mut b) = (Noted { name: 'A', turns: &turns, ends: None }, Noted { name: 'B', turns: &turns, ends });
+        let (mut a, mut b) = (
+            Noted { name: 'A', turns: &turns, ends: None },
+            Noted { name: 'B', turns: &turns, ends },
+        );
         let mut sides: [&mut dyn Tried; 2] = [&mut a, &mut b];
         Trials::pair(&mut figure, order, (&mut sides, &mut seqs), 1.0, &mut store).unwrap()
     };

@@ -15,7 +15,8 @@ pub struct CampaignArgs {
     pub a: String,
     /// B
     pub b: String,
-    /// A setting of both sides instead of the profile's, by the engine's name of it; not of an existing server
+    /// A setting of both sides instead of the profile's, by the engine's name of it; not of an
+    /// existing server
     #[arg(long, value_name = "NAME=VALUE")]
     pub set: Vec<Setting>,
     /// A setting of A, as --set-a shared_buffers=64MB
@@ -49,8 +50,8 @@ pub struct CampaignArgs {
     /// Ratios this close to 1 count as equal
     #[arg(long, value_name = "PERCENT", default_value = "3%", allow_hyphen_values = true)]
     pub margin: Percent,
-    /// Both sides at the same time, each on half of the processors, swapped within every block: what disturbs hits both alike.
-    /// Of private databases, and only workloads that need no device
+    /// Both sides at the same time, each on half of the processors, swapped within every block:
+    /// what disturbs hits both alike. Of private databases, and only workloads that need no device
     #[arg(long)]
     pub duet: bool,
     #[command(flatten)]

@@ -12,7 +12,8 @@ pub enum HowArg {
     Kill,
     /// Its processes are stopped (SIGSTOP) and say nothing any more
     Freeze,
-    /// It is cut off from the other nodes, which get a network of their own for that, and from clients
+    /// It is cut off from the other nodes, which get a network of their own for that, and from
+    /// clients
     Cut,
 }
 
@@ -60,8 +61,9 @@ pub struct FailoverArgs {
     /// Of an existing cluster: the shell command that makes it whole again, run whatever happens
     #[arg(long, value_name = "CMD")]
     pub mend_command: Option<String>,
-    /// The shell command that makes another node take writes once a client has seen the failure [default: the cluster does it; of
-    /// private replicas we promote the one that has received most]
+    /// The shell command that makes another node take writes once a client has seen the failure
+    /// [default: the cluster does it; of private replicas we promote the one that has received
+    /// most]
     #[arg(long, value_name = "CMD")]
     pub promote_command: Option<String>,
     #[command(flatten)]

@@ -10,13 +10,14 @@ use crate::cli::values::{Listen, Seconds};
 /// Arguments of `monitor`.
 #[derive(Debug, Args)]
 pub struct MonitorArgs {
-    /// URL of an existing server, as of 'run'. A role that may read the statistics is enough (of pg_monitor, or
-    /// with the right PROCESS)
+    /// URL of an existing server, as of 'run'. A role that may read the statistics is enough (of
+    /// pg_monitor, or with the right PROCESS)
     #[arg(required_unless_present = "replay", conflicts_with = "replay")]
     pub target: Option<String>,
     #[command(flatten)]
     pub host: HostArgs,
-    /// Tell each rate as a share of what this run of the results file measured, which must be of the same platform
+    /// Tell each rate as a share of what this run of the results file measured, which must be of
+    /// the same platform
     #[arg(long, value_name = "RUN", conflicts_with = "replay")]
     pub against: Option<String>,
     /// Length of an interval, 250ms at least
@@ -37,7 +38,8 @@ pub struct MonitorArgs {
     /// Show a recording, a run of the results file (--results), instead of a server
     #[arg(long, value_name = "RUN")]
     pub replay: Option<String>,
-    /// Serve the last interval as OpenMetrics at http://ADDRESS/metrics: a port of 127.0.0.1, or ADDRESS:PORT
+    /// Serve the last interval as OpenMetrics at http://ADDRESS/metrics: a port of 127.0.0.1, or
+    /// ADDRESS:PORT
     #[arg(long, value_name = "ADDRESS", conflicts_with = "replay")]
     pub metrics: Option<Listen>,
 }

@@ -14,7 +14,8 @@ use crate::report::Language;
 /// Which data, and where they live.
 #[derive(Debug, Clone, Default, Args)]
 pub struct DataArgs {
-    /// Nominal size in GB: big table = size x 1,000,000 rows [default: that of --profile, else the suite's]
+    /// Nominal size in GB: big table = size x 1,000,000 rows [default: that of --profile, else the
+    /// suite's]
     #[arg(long, value_name = "GB", allow_hyphen_values = true)]
     pub size: Option<f64>,
     /// Size profile, XS to XL: settings of private servers [default: the suite's]
@@ -36,10 +37,12 @@ pub struct PlaceArgs {
     pub target: String,
     #[command(flatten)]
     pub data: DataArgs,
-    /// Directory with the binaries of a private server, or with the library of an engine that loads one
+    /// Directory with the binaries of a private server, or with the library of an engine that loads
+    /// one
     #[arg(long, value_name = "DIR")]
     pub server_bin: Option<PathBuf>,
-    /// TCP port (on 127.0.0.1) of a private server [default: none, a Unix socket only; of 'layers' a free one]
+    /// TCP port (on 127.0.0.1) of a private server [default: none, a Unix socket only; of 'layers'
+    /// a free one]
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     pub port: Option<u16>,
     /// Keep the private server or file, and print how to connect
@@ -75,8 +78,8 @@ pub struct NameArgs {
 /// What a comparison may find.
 #[derive(Debug, Clone, Default, Args)]
 pub struct LimitArgs {
-    /// Exit with 1 if a figure is worse by more than this beyond the noise, invalid or lost: 5%. Undecided figures pass,
-    /// and a line says how many
+    /// Exit with 1 if a figure is worse by more than this beyond the noise, invalid or lost: 5%.
+    /// Undecided figures pass, and a line says how many
     #[arg(long, value_name = "PERCENT")]
     pub fail_below: Option<Percent>,
     /// Also write the result as JUnit XML, with the same limit [default limit: 0%]
@@ -87,10 +90,12 @@ pub struct LimitArgs {
 /// What is added to a report.
 #[derive(Debug, Clone, Default, Args)]
 pub struct DressArgs {
-    /// With html and pdf: name, logo (PNG, JPEG, WebP or SVG, up to 200 kB), accent (#rrggbb) and footer of one's own (TOML)
+    /// With html and pdf: name, logo (PNG, JPEG, WebP or SVG, up to 200 kB), accent (#rrggbb) and
+    /// footer of one's own (TOML)
     #[arg(long, value_name = "FILE")]
     pub brand: Option<PathBuf>,
-    /// Paragraphs of one's own (TOML): [[text]] with section (title or number) and paragraphs; they are marked as added
+    /// Paragraphs of one's own (TOML): [[text]] with section (title or number) and paragraphs; they
+    /// are marked as added
     #[arg(long, value_name = "FILE")]
     pub text: Option<PathBuf>,
 }
@@ -109,9 +114,10 @@ pub struct OutputArgs {
 /// Who tells of the database's host.
 #[derive(Debug, Clone, Default, Args)]
 pub struct HostArgs {
-    /// Figures of an existing server's host from a node_exporter or 'dbdyno probe' there, as http://db1:9100/metrics; its token,
-    /// if it wants one, in DBDYNO_HOST_TOKEN. Of a cluster once for each node, as NODE=URL [default: this host if the server is
-    /// on it, else what the server lets its user read]
+    /// Figures of an existing server's host from a node_exporter or 'dbdyno probe' there, as
+    /// http://db1:9100/metrics; its token, if it wants one, in DBDYNO_HOST_TOKEN. Of a cluster once
+    /// for each node, as NODE=URL [default: this host if the server is on it, else what the server
+    /// lets its user read]
     #[arg(long, value_name = "URL")]
     pub host_metrics: Vec<MetricsUrl>,
 }

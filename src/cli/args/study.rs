@@ -1,10 +1,13 @@
-//! What studies are told, of blocks (`layers`, `interference`, `sweep`) and of a moment (`selftest`).
+//! What studies are told, of blocks (`layers`, `interference`, `sweep`) and of a moment
+//! (`selftest`).
 
 use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{DriveArg, HostArgs, NameArgs, OutputArgs, PlaceArgs, RunArgs, SelectionArgs, TargetArgs};
+use super::{
+    DriveArg, HostArgs, NameArgs, OutputArgs, PlaceArgs, RunArgs, SelectionArgs, TargetArgs,
+};
 use crate::cli::values::Seconds;
 use crate::model::AskedRamp;
 
@@ -18,7 +21,8 @@ pub struct StudyArgs {
     /// Numbers of jobs [default: the study's]
     #[arg(long, value_name = "RAMP", allow_hyphen_values = true)]
     pub jobs: Option<AskedRamp>,
-    /// Every test once in each of N blocks, in random order; fewer than 6 have no interval [default: the study's]
+    /// Every test once in each of N blocks, in random order; fewer than 6 have no interval
+    /// [default: the study's]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub blocks: Option<u32>,
     /// Length of each measured window [default: the study's]
@@ -39,7 +43,10 @@ impl StudyArgs {
         RunArgs {
             target: TargetArgs {
                 place: self.place.clone(),
-                selection: SelectionArgs { suite: vec![suite.to_string()], ..SelectionArgs::default() },
+                selection: SelectionArgs {
+                    suite: vec![suite.to_string()],
+                    ..SelectionArgs::default()
+                },
                 ..TargetArgs::default()
             },
             host: self.host.clone(),
@@ -58,18 +65,22 @@ impl StudyArgs {
 pub struct InterferenceArgs {
     #[command(flatten)]
     pub study: StudyArgs,
-    /// Workloads by id or alias, with parameters: A,B:param=value,C [default: those of the suite 'interference']
+    /// Workloads by id or alias, with parameters: A,B:param=value,C [default: those of the suite
+    /// 'interference']
     #[arg(long, value_name = "LIST")]
     pub workloads: Option<String>,
 }
 
 impl InterferenceArgs {
-    /// The workloads that are named: a piece without an id is a further parameter of the one before it.
+    /// The workloads that are named: a piece without an id is a further parameter of the one before
+    /// it.
     pub fn named(&self) -> Vec<String> {
         let mut named: Vec<String> = Vec::new();
         for piece in self.workloads.iter().flat_map(|list| list.split(',')).map(str::trim) {
             match named.last_mut() {
-                Some(last) if piece.contains('=') && !piece.contains(':') => *last = format!("{last},{piece}"),
+                Some(last) if piece.contains('=') && !piece.contains(':') => {
+                    *last = format!("{last},{piece}")
+                }
                 _ => named.push(piece.to_string()),
             }
         }
@@ -82,8 +93,8 @@ impl InterferenceArgs {
 pub struct SweepArgs {
     #[command(flatten)]
     pub study: StudyArgs,
-    /// Another workload with the parameter active_rows, with further parameters: ID[:param=value,...] [default: those of the
-    /// suite 'sweep']
+    /// Another workload with the parameter active_rows, with further parameters:
+    /// ID[:param=value,...] [default: those of the suite 'sweep']
     #[arg(long, value_name = "ID")]
     pub workload: Option<String>,
 }

@@ -75,15 +75,23 @@ fn measure(
     request::with_password(context, &requests[0], |first| {
         let second = Request { password: first.password.clone(), ..requests[1].clone() };
         let events = |event: Event<'_>| tell(console, &event);
-        let campaign =
-            |request, plan| Campaign { catalog, request, plan, interrupt: &interrupt, events: &events, workers: None };
+        let campaign = |request, plan| Campaign {
+            catalog,
+            request,
+            plan,
+            interrupt: &interrupt,
+            events: &events,
+            workers: None,
+        };
         let sides = [campaign(first, &plans[0]), campaign(&second, &plans[1])];
-        let trials = Trials { sides, margin: args.margin.0, most_s: args.max_duration.0, duet: args.duet };
+        let trials =
+            Trials { sides, margin: args.margin.0, most_s: args.max_duration.0, duet: args.duet };
         trials::run(&trials, store)
     })
 }
 
-/// Every event but the single trials: of them there are many, and the report counts what is wrong with them.
+/// Every event but the single trials: of them there are many, and the report counts what is wrong
+/// with them.
 fn tell(console: &Console, event: &Event<'_>) {
     if !matches!(event, Event::TestDone(_)) {
         console.show(event);
@@ -92,10 +100,15 @@ fn tell(console: &Console, event: &Event<'_>) {
 
 /// The request of a side.
 fn side(catalog: &Catalog, args: &CampaignArgs, at: usize, started: &str) -> Result<Request> {
-    let own = [(&args.a, &args.set_a, &args.server_bin_a), (&args.b, &args.set_b, &args.server_bin_b)];
+    let own =
+        [(&args.a, &args.set_a, &args.server_bin_a), (&args.b, &args.set_b, &args.server_bin_b)];
     let (target, set, server_bin) = own[at];
     let set: Vec<&Setting> = args.set.iter().chain(set).collect();
-    let labels = [(CAMPAIGN, started.to_string()), (SIDE, SIDES[at].to_string()), (SETTINGS, described(&set))];
+    let labels = [
+        (CAMPAIGN, started.to_string()),
+        (SIDE, SIDES[at].to_string()),
+        (SETTINGS, described(&set)),
+    ];
     let labels = labels.into_iter().filter(|(_, value)| !value.is_empty());
     let labels = labels.map(|(key, value)| Label { key: key.into(), value });
     let data_dir = paths::data_dir(args.data.data_dir.as_ref());
@@ -104,7 +117,9 @@ fn side(catalog: &Catalog, args: &CampaignArgs, at: usize, started: &str) -> Res
             place: PlaceArgs {
                 target: target.clone(),
                 data: DataArgs {
-                    data_dir: Some(data_dir.join(format!("campaign-{}", SIDES[at].to_ascii_lowercase()))),
+                    data_dir: Some(
+                        data_dir.join(format!("campaign-{}", SIDES[at].to_ascii_lowercase())),
+                    ),
                     ..args.data.clone()
                 },
                 server_bin: server_bin.clone(),
@@ -124,18 +139,30 @@ fn side(catalog: &Catalog, args: &CampaignArgs, at: usize, started: &str) -> Res
         ..RunArgs::default()
     };
     let request = request::of_run(catalog, &run)?;
-    Ok(Request { settings: settings(&request, &set)?, margin: Some(args.margin.0), duet: args.duet, ..request })
+    Ok(Request {
+        settings: settings(&request, &set)?,
+        margin: Some(args.margin.0),
+        duet: args.duet,
+        ..request
+    })
 }
 
 fn described(set: &[&Setting]) -> String {
-    set.iter().map(|setting| format!("{}={}", setting.name, setting.value)).collect::<Vec<_>>().join(" ")
+    set.iter()
+        .map(|setting| format!("{}={}", setting.name, setting.value))
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// The settings of a side by name.
 fn settings(request: &Request, set: &[&Setting]) -> Result<BTreeMap<String, String>> {
     if let (Target::Existing { .. }, Some(first)) = (&request.target, set.first()) {
-        let what = format!("{} cannot be set on an existing server, which has settings of its own", quote(&first.name));
-        return Err(Error::usage("--set", what).advise("name an engine instead of a URL for a private server"));
+        let what = format!(
+            "{} cannot be set on an existing server, which has settings of its own",
+            quote(&first.name)
+        );
+        return Err(Error::usage("--set", what)
+            .advise("name an engine instead of a URL for a private server"));
     }
     // The last one counts: those of a side stand behind those of both.
     Ok(set.iter().map(|setting| (setting.name.clone(), setting.value.clone())).collect())
@@ -165,11 +192,29 @@ fn is_server(request: &Request) -> bool {
 }
 
 /// Both runs as they are stored.
-fn input(store: &Store, ended: &TrialsEnded, catalog: Catalog, args: &CampaignArgs) -> Result<Input> {
-    let runs = ended.runs.iter().map(|id| stored::side(store, &id.to_string())).collect::<Result<Vec<_>>>()?;
-    let (groups, fail_below) = (catalog.groups().to_vec(), args.limit.fail_below.unwrap_or_default().0);
+fn input(
+    store: &Store,
+    ended: &TrialsEnded,
+    catalog: Catalog,
+    args: &CampaignArgs,
+) -> Result<Input> {
+    let runs = ended
+        .runs
+        .iter()
+        .map(|id| stored::side(store, &id.to_string()))
+        .collect::<Result<Vec<_>>>()?;
+    let (groups, fail_below) =
+        (catalog.groups().to_vec(), args.limit.fail_below.unwrap_or_default().0);
     let command = paths::command_line();
-    Ok(Input { runs, groups, catalog, fail_below, command, language: args.out.language, ..Input::default() })
+    Ok(Input {
+        runs,
+        groups,
+        catalog,
+        fail_below,
+        command,
+        language: args.out.language,
+        ..Input::default()
+    })
 }
 
 /// The campaign that a stored run is a side of, for a report of it.
@@ -180,11 +225,19 @@ pub fn stored(context: &Context, runs: &[String]) -> Result<Input> {
     let store = context.store_to_read()?;
     let named = store.run(runs.first().map_or("last", String::as_str))?;
     let sides = stored::sides(&store, &named)?;
-    match (sides.len(), runs.iter().skip(1).all(|run| sides.iter().any(|side| is_named(side, run)))) {
+    match (sides.len(), runs.iter().skip(1).all(|run| sides.iter().any(|side| is_named(side, run))))
+    {
         (2, true) => {}
         (0, _) => return Err(not_a_campaign(&named.id.to_string(), "is not a side of a campaign")),
-        (2, false) => return Err(not_a_campaign(&runs[1], "is not the other side of that campaign")),
-        _ => return Err(not_a_campaign(&named.id.to_string(), "has lost the other side of its campaign")),
+        (2, false) => {
+            return Err(not_a_campaign(&runs[1], "is not the other side of that campaign"));
+        }
+        _ => {
+            return Err(not_a_campaign(
+                &named.id.to_string(),
+                "has lost the other side of its campaign",
+            ));
+        }
     }
     let catalog = context.catalog()?;
     Ok(Input {
@@ -201,7 +254,8 @@ fn is_named(side: &RunTests, run: &str) -> bool {
 }
 
 fn not_a_campaign(run: &str, what: &str) -> Error {
-    Error::usage(format!("run {}", quote(run)), what).advise("'dbdyno runs list' shows the runs of campaigns, A and B")
+    Error::usage(format!("run {}", quote(run)), what)
+        .advise("'dbdyno runs list' shows the runs of campaigns, A and B")
 }
 
 fn tell_where(context: &Context, ended: &TrialsEnded) {
@@ -217,13 +271,14 @@ fn judge(args: &CampaignArgs, ended: &TrialsEnded, rows: &[Row]) -> Result<()> {
     let runs = format!("runs {} and {}", ended.runs[0], ended.runs[1]);
     match ended.status {
         RunStatus::Interrupted => {
-            return Err(Error::new(Kind::Interrupted, runs, "interrupted").advise("what was measured is stored"));
+            return Err(Error::new(Kind::Interrupted, runs, "interrupted")
+                .advise("what was measured is stored"));
         }
         RunStatus::Failed => {
-            let why = ended.last_words.as_ref().map(|words| format!(": {words}")).unwrap_or_default();
-            return Err(
-                Error::target(runs, format!("a side no longer answers{why}")).advise("what was measured is stored")
-            );
+            let why =
+                ended.last_words.as_ref().map(|words| format!(": {words}")).unwrap_or_default();
+            return Err(Error::target(runs, format!("a side no longer answers{why}"))
+                .advise("what was measured is stored"));
         }
         RunStatus::Finished | RunStatus::Running => {}
     }
@@ -232,7 +287,8 @@ fn judge(args: &CampaignArgs, ended: &TrialsEnded, rows: &[Row]) -> Result<()> {
     let undecided = rows.iter().filter(|row| row.outcome == Outcome::Undecided).count();
     let open = (undecided > 0).then(|| format!("{undecided} of {} figures undecided", rows.len()));
     let Some(worst) = failed.iter().max_by(|a, b| a.loss().total_cmp(&b.loss())) else {
-        open.iter().for_each(|text| out::tell(&format!("--fail-below: {text}; that fails nothing")));
+        open.iter()
+            .for_each(|text| out::tell(&format!("--fail-below: {text}; that fails nothing")));
         return Ok(());
     };
     let figures = if failed.len() == 1 { "figure is" } else { "figures are" };
@@ -251,7 +307,12 @@ struct Directories(Vec<PathBuf>);
 
 impl Directories {
     fn of(requests: &[Request; 2]) -> Directories {
-        Directories(requests.iter().filter_map(|request| request.data_dir().map(Path::to_path_buf)).collect())
+        Directories(
+            requests
+                .iter()
+                .filter_map(|request| request.data_dir().map(Path::to_path_buf))
+                .collect(),
+        )
     }
 
     /// One that is not empty holds what somebody keeps.

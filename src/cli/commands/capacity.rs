@@ -24,19 +24,25 @@ pub fn capacity(context: &Context, args: &CapacityArgs) -> Result<()> {
     let input = report::priced(report::load(context, &args.runs, false)?, &args.price)?;
     one_currency(&input)?;
     let catalog = context.catalog()?;
-    let needs = asked.into_iter().map(|need| resolved(need, &catalog, &input)).collect::<Result<Vec<_>>>()?;
+    let needs = asked
+        .into_iter()
+        .map(|need| resolved(need, &catalog, &input))
+        .collect::<Result<Vec<_>>>()?;
     let input = Input { needs, language: args.out.language, ..input };
     let outcome = judged(&input);
     let format = report::form(context, &CapacityReport, output)?;
-    let document = report::dressed(report::build(&CapacityReport, format, input), format, &args.dress)?;
+    let document =
+        report::dressed(report::build(&CapacityReport, format, input), format, &args.dress)?;
     report::show(context, format, &document, output)?;
     outcome
 }
 
 /// The needs of the command line, then those of files.
 fn asked(args: &CapacityArgs) -> Result<Vec<Need>> {
-    let typed =
-        args.need.iter().map(|text| Need::parse(text).map_err(|what| Error::usage("--need", what).advise(FORM)));
+    let typed = args
+        .need
+        .iter()
+        .map(|text| Need::parse(text).map_err(|what| Error::usage("--need", what).advise(FORM)));
     let read = args.needs.iter().map(|path| needs_of(path));
     let typed = typed.collect::<Result<Vec<_>>>()?;
     let files = read.collect::<Result<Vec<_>>>()?;
@@ -46,27 +52,34 @@ fn asked(args: &CapacityArgs) -> Result<Vec<Need>> {
 fn needs_of(path: &Path) -> Result<Vec<Need>> {
     let advice = "each [[need]] has workload, rate and unit, perhaps params and promise";
     let text = file::read_small(path, "for needs")?;
-    Need::parse_file(&text)
-        .map_err(|(offset, what)| Error::usage(file::line_of(path, &text, offset), what).advise(advice))
+    Need::parse_file(&text).map_err(|(offset, what)| {
+        Error::usage(file::line_of(path, &text, offset), what).advise(advice)
+    })
 }
 
-/// The need by the workload's id: with what an alias fixes. A workload of the runs needs no catalogue.
+/// The need by the workload's id: with what an alias fixes. A workload of the runs needs no
+/// catalogue.
 fn resolved(need: Need, catalog: &Catalog, input: &Input) -> Result<Need> {
     let mut tests = input.runs.iter().flat_map(|data| &data.tests);
     if let Ok(found) = catalog.find(&need.workload) {
         let params = found.with(&need.params, "--need")?;
         let workload = &found.entry.workload;
-        let is_known =
-            |name: &str| params::RESERVED.contains(&name) || workload.params.iter().any(|own| own.name == name);
+        let is_known = |name: &str| {
+            params::RESERVED.contains(&name) || workload.params.iter().any(|own| own.name == name)
+        };
         if let Some(name) = params.keys().find(|name| !is_known(name)) {
             let what = format!("{} has no parameter {}", workload.id, quote(name));
-            return Err(Error::usage("--need", what).advise(format!("see 'dbdyno show workload {}'", workload.id)));
+            return Err(Error::usage("--need", what)
+                .advise(format!("see 'dbdyno show workload {}'", workload.id)));
         }
         return Ok(Need { workload: workload.id.clone(), params, ..need });
     }
     match tests.find(|test| test.workload().eq_ignore_ascii_case(&need.workload)) {
         Some(test) => Ok(Need { workload: test.workload().to_string(), ..need }),
-        None => catalog.find(&need.workload).map(|_| need).map_err(|error| Error { place: "--need".into(), ..error }),
+        None => catalog
+            .find(&need.workload)
+            .map(|_| need)
+            .map_err(|error| Error { place: "--need".into(), ..error }),
     }
 }
 
@@ -77,6 +90,8 @@ fn judged(input: &Input) -> Result<()> {
     if found.iter().any(|platform| platform.outcome == Outcome::Fits) {
         return Ok(());
     }
-    let said = found.iter().map(|platform| format!("{}: {}", platform.name, platform.outcome.name()));
-    Err(Error::new(Kind::Check, "--need", said.collect::<Vec<_>>().join(", ")).advise("see the answer"))
+    let said =
+        found.iter().map(|platform| format!("{}: {}", platform.name, platform.outcome.name()));
+    Err(Error::new(Kind::Check, "--need", said.collect::<Vec<_>>().join(", "))
+        .advise("see the answer"))
 }

@@ -1,4 +1,5 @@
-//! What the catalogue report needs beside the catalogue: every workload's SQL as it would run on each engine.
+//! What the catalogue report needs beside the catalogue: every workload's SQL as it would run on
+//! each engine.
 
 use super::show::selection;
 use crate::catalog::Catalog;
@@ -16,7 +17,8 @@ use crate::report::{Input, Statements};
 /// A broken catalogue.
 pub fn input(context: &Context, command: String) -> Result<Input> {
     let catalog = context.catalog()?;
-    let statements = catalog.workloads().flat_map(|workload| on_engines(&catalog, workload)).collect();
+    let statements =
+        catalog.workloads().flat_map(|workload| on_engines(&catalog, workload)).collect();
     Ok(Input { command, statements, catalog, ..Input::default() })
 }
 
@@ -49,7 +51,8 @@ fn sql(
     if let Some(reason) = workload.undrivable.get(drive.name()) {
         return Err(reason.clone());
     }
-    let selection = selection(catalog, &workload.id, engine, Some(drive)).map_err(|error| error.what)?;
+    let selection =
+        selection(catalog, &workload.id, engine, Some(drive)).map_err(|error| error.what)?;
     let code = |shown: plan::Shown| Code { caption: shown.caption, text: shown.sql };
     Ok(plan::show(&selection).into_iter().map(code).collect())
 }

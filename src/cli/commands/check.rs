@@ -26,8 +26,8 @@ const LOOK: Duration = Duration::from_secs(3);
 const MOST_CAUSES: usize = 3;
 /// Block of a probe that names causes of noise: columns `found` and `advice`.
 const NOISE: &str = "noise";
-/// Blocks of a probe that name what the user has no right to: columns `lacks` and `statement`, which grants it. The second is of a
-/// server on another host that no exporter tells of.
+/// Blocks of a probe that name what the user has no right to: columns `lacks` and `statement`,
+/// which grants it. The second is of a server on another host that no exporter tells of.
 const RIGHTS: [&str; 2] = ["rights", "rights.elsewhere"];
 
 /// One finding of the preflight.
@@ -61,12 +61,14 @@ impl State {
 pub fn check(context: &Context, args: &CheckArgs) -> Result<()> {
     context.text_only()?;
     let catalog = context.catalog()?;
-    let request = Request { host_metrics: args.host.urls()?, ..request::of_target(&catalog, &args.target)? };
+    let request =
+        Request { host_metrics: args.host.urls()?, ..request::of_target(&catalog, &args.target)? };
     request.check_host_metrics()?;
     let plan = request.plan(&catalog)?;
     let needed_bytes = fit::data_bytes(&plan.tables, plan.size_gb);
     let asked = Asked { catalog: &catalog, request: &request, plan: &plan };
-    let mut findings = vec![finding("catalogue", Ok(format!("{} workloads", catalog.workloads().count())))];
+    let mut findings =
+        vec![finding("catalogue", Ok(format!("{} workloads", catalog.workloads().count())))];
     if request.data_dir().is_some() {
         let fits = request::check_fit(&catalog, &request, &plan);
         let fits = fits.map(|()| format!("{} fits this machine", request.profile.id));
@@ -81,13 +83,19 @@ pub fn check(context: &Context, args: &CheckArgs) -> Result<()> {
         table.row([format!("{:<7}", finding.state.word()), finding.what.clone()]);
     }
     if args.noise {
-        noises(context, &asked).into_iter().for_each(|line| table.row(["noise  ".to_string(), line]));
+        noises(context, &asked)
+            .into_iter()
+            .for_each(|line| table.row(["noise  ".to_string(), line]));
     }
     out::print(&table.render(None))?;
     let count = |state: State| findings.iter().filter(|finding| finding.state == state).count();
     match (count(State::Missing), count(State::Ok)) {
         (0, _) => Ok(()),
-        (missing, ok) => Err(Error::new(Kind::Check, "check", format!("{missing} of {} checks failed", missing + ok))),
+        (missing, ok) => Err(Error::new(
+            Kind::Check,
+            "check",
+            format!("{missing} of {} checks failed", missing + ok),
+        )),
     }
 }
 
@@ -122,8 +130,15 @@ struct Asked<'a> {
 fn target(context: &Context, asked: &Asked<'_>, needed_bytes: u64) -> Vec<Finding> {
     let found = match &asked.request.target {
         Target::Private { engine, data_dir, server_bin, port, cluster } => {
-            let (data_dir, server_bin, cluster) = (data_dir.clone(), server_bin.clone(), cluster.clone());
-            let options = StartOptions { data_dir, server_bin, port: *port, cluster, ..StartOptions::default() };
+            let (data_dir, server_bin, cluster) =
+                (data_dir.clone(), server_bin.clone(), cluster.clone());
+            let options = StartOptions {
+                data_dir,
+                server_bin,
+                port: *port,
+                cluster,
+                ..StartOptions::default()
+            };
             private(engine, &options, needed_bytes)
         }
         Target::Embedded { engine, data_dir } => embedded(engine, data_dir, needed_bytes),
@@ -134,7 +149,8 @@ fn target(context: &Context, asked: &Asked<'_>, needed_bytes: u64) -> Vec<Findin
 
 /// An engine that loads its library says which one it finds.
 fn embedded(engine: &str, data_dir: &Path, needed_bytes: u64) -> Result<String> {
-    let library = crate::engine::find(engine).and_then(|found| Some((found.capabilities().product, found.library()?)));
+    let library = crate::engine::find(engine)
+        .and_then(|found| Some((found.capabilities().product, found.library()?)));
     let what = match library {
         None => engine.to_string(),
         Some((product, library)) => {
@@ -150,7 +166,8 @@ fn private(engine: &str, options: &StartOptions, needed_bytes: u64) -> Result<St
     Ok(format!("{product}, {}", fit::check_space(&options.data_dir, needed_bytes)?))
 }
 
-/// Connects without creating anything: version, privileges, disk if it is on this host, room for the jobs.
+/// Connects without creating anything: version, privileges, disk if it is on this host, room for
+/// the jobs.
 fn existing(context: &Context, asked: &Asked<'_>, needed_bytes: u64) -> Vec<Finding> {
     let request = Request { keep: Keep::Yes, ..asked.request.clone() };
     let open = |request: &Request| Platform::open(request, None, Access::Inspect, &|_| {});
@@ -162,21 +179,30 @@ fn existing(context: &Context, asked: &Asked<'_>, needed_bytes: u64) -> Vec<Find
     let (host, lacks) = (host(asked, &platform), rights(asked, &platform));
     let cache = cache(asked, &platform);
     let closed = platform.close(&|_| {});
-    let found = [finding("target", suits.and_then(|text| closed.map(|()| text))), finding("jobs", jobs)];
-    found.into_iter().chain(cache).chain(host.map(|told| finding("host", told))).chain(lacks).collect()
+    let found =
+        [finding("target", suits.and_then(|text| closed.map(|()| text))), finding("jobs", jobs)];
+    found
+        .into_iter()
+        .chain(cache)
+        .chain(host.map(|told| finding("host", told)))
+        .chain(lacks)
+        .collect()
 }
 
-/// Whether the cache of the server and the tables of the plan are to one another what the workloads say.
+/// Whether the cache of the server and the tables of the plan are to one another what the workloads
+/// say.
 fn cache(asked: &Asked<'_>, platform: &Platform) -> Option<Finding> {
     let set = asked.catalog.dataset(dataset::STANDARD).ok()?;
     let definition = Definition::parse(&set.toml, &set.toml_path).ok()?;
     let recipe = Recipe::new(platform.engine, &definition, set);
     let sql = recipe.sql("cache", &recipe.values()).ok()??;
-    let cache_bytes: f64 = platform.database.session().ok()?.query(&sql, &[]).ok()?.scalar()?.parse().ok()?;
-    let (state, what) = match fit::cache_warning(asked.plan, cache_bytes, "the server's cache", "a larger cache") {
-        None => (State::Ok, format!("{:.0} MB, which suits the tables", cache_bytes / 1e6)),
-        Some(line) => (State::Lacks, line),
-    };
+    let cache_bytes: f64 =
+        platform.database.session().ok()?.query(&sql, &[]).ok()?.scalar()?.parse().ok()?;
+    let (state, what) =
+        match fit::cache_warning(asked.plan, cache_bytes, "the server's cache", "a larger cache") {
+            None => (State::Ok, format!("{:.0} MB, which suits the tables", cache_bytes / 1e6)),
+            Some(line) => (State::Lacks, line),
+        };
     Some(Finding { state, what: format!("cache: {what}") })
 }
 
@@ -192,21 +218,27 @@ fn host(asked: &Asked<'_>, platform: &Platform) -> Option<Result<String>> {
 /// What stays unknown since the user may not ask, each with the statement that grants it.
 fn rights(asked: &Asked<'_>, platform: &Platform) -> Vec<Finding> {
     let blocks = asked.catalog.probes(platform.engine.name(), &platform.database.version().0);
-    let known = platform.database.storage_path().is_some() || !asked.request.host_metrics.is_empty();
+    let known =
+        platform.database.storage_path().is_some() || !asked.request.host_metrics.is_empty();
     let wanted = if known { &RIGHTS[..1] } else { &RIGHTS[..] };
     let blocks = blocks.iter().filter(|block| wanted.contains(&block.name.as_str()));
-    let ask = |block: &&Block| platform.database.session().ok()?.query(statement(&block.text), &[]).ok();
+    let ask =
+        |block: &&Block| platform.database.session().ok()?.query(statement(&block.text), &[]).ok();
     let told = |rows: Rows| {
         let line = |at| Some(format!("{}; {}", rows.get(at, "lacks")?, rows.get(at, "statement")?));
         (0..rows.rows.len()).filter_map(line).collect::<Vec<_>>()
     };
-    let lines: Vec<String> = blocks.copied().filter_map(|block| ask(&block)).flat_map(told).collect();
+    let lines: Vec<String> =
+        blocks.copied().filter_map(|block| ask(&block)).flat_map(told).collect();
     lines.into_iter().map(|what| Finding { state: State::Lacks, what }).collect()
 }
 
 /// The worst causes of noise here, each with what to do.
 fn noises(context: &Context, asked: &Asked<'_>) -> Vec<String> {
-    let causes = noise::causes(LOOK).into_iter().chain(of_server(context, asked).unwrap_or_default()).collect();
+    let causes = noise::causes(LOOK)
+        .into_iter()
+        .chain(of_server(context, asked).unwrap_or_default())
+        .collect();
     let causes = noise::sorted(causes);
     let line = |cause: &Cause| format!("{}; {}", cause.found, cause.advice);
     match causes.is_empty() {
@@ -215,7 +247,8 @@ fn noises(context: &Context, asked: &Asked<'_>) -> Vec<String> {
     }
 }
 
-/// What an existing server does beside the tests; a private one has the profile's settings, which avoid it.
+/// What an existing server does beside the tests; a private one has the profile's settings, which
+/// avoid it.
 fn of_server(context: &Context, asked: &Asked<'_>) -> Option<Vec<Cause>> {
     let Target::Existing { .. } = asked.request.target else { return None };
     let open = |request: &Request| Platform::open(request, None, Access::Inspect, &|_| {});
@@ -241,7 +274,10 @@ fn suits(asked: &Asked<'_>, platform: &Platform, needed_bytes: u64) -> Result<St
 /// Whether all jobs of the plan may be there at once.
 fn jobs(plan: &Plan, platform: &Platform) -> Result<String> {
     let narrower = fit::check_jobs(plan, platform.limits(), &platform.label())?;
-    Ok(narrower.map_or_else(|| format!("there is room for all {} at once", fit::most_jobs(plan)), |(_, line)| line))
+    Ok(narrower.map_or_else(
+        || format!("there is room for all {} at once", fit::most_jobs(plan)),
+        |(_, line)| line,
+    ))
 }
 
 /// What is to be said of what the server or the user cannot have, if the plan needs it.
@@ -263,10 +299,12 @@ fn results(context: &Context) -> Result<String> {
     if context.global.results.is_some() {
         paths::check_parent(&path, "--results")?;
     }
-    let above = path.ancestors().skip(1).find(|above| !above.as_os_str().is_empty() && above.exists());
+    let above =
+        path.ancestors().skip(1).find(|above| !above.as_os_str().is_empty() && above.exists());
     let above = above.unwrap_or(Path::new("."));
     if above.is_dir() && rustix::fs::access(above, rustix::fs::Access::WRITE_OK).is_ok() {
         return Ok(format!("{} will be created", path.display()));
     }
-    Err(Error::target(path.display().to_string(), "cannot be created").advise("give another file with --results"))
+    Err(Error::target(path.display().to_string(), "cannot be created")
+        .advise("give another file with --results"))
 }

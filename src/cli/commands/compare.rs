@@ -19,10 +19,12 @@ pub fn compare(context: &Context, args: &CompareArgs) -> Result<()> {
     let input = report::priced(report::load(context, &args.runs, false)?, &args.price)?;
     one_currency(&input)?;
     let fail_below = args.limit.fail_below.unwrap_or_default().0;
-    let input = Input { catalog: context.catalog()?, language: args.out.language, fail_below, ..input };
+    let input =
+        Input { catalog: context.catalog()?, language: args.out.language, fail_below, ..input };
     let compared = comparisons(&input);
     let format = report::form(context, &CompareReport, output)?;
-    let document = report::dressed(report::build(&CompareReport, format, input), format, &args.dress)?;
+    let document =
+        report::dressed(report::build(&CompareReport, format, input), format, &args.dress)?;
     if let Some(path) = &args.limit.junit {
         report::show(context, &Junit, &document, Some(path))?;
     }
@@ -35,26 +37,34 @@ pub fn compare(context: &Context, args: &CompareArgs) -> Result<()> {
 /// # Errors
 /// Names the currencies.
 pub fn one_currency(input: &Input) -> Result<()> {
-    let mut currencies: Vec<&str> = input.prices.iter().map(|price| price.currency.as_str()).collect();
+    let mut currencies: Vec<&str> =
+        input.prices.iter().map(|price| price.currency.as_str()).collect();
     currencies.sort_unstable();
     currencies.dedup();
     match currencies.len() {
         0 | 1 => Ok(()),
-        _ => Err(Error::usage("--price", format!("{} cannot be compared", currencies.join(" and ")))
-            .advise("state all prices in one currency")),
+        _ => {
+            Err(Error::usage("--price", format!("{} cannot be compared", currencies.join(" and ")))
+                .advise("state all prices in one currency"))
+        }
     }
 }
 
-/// With `--fail-below`: an error that names the worst figure, what is lost, and comparisons of nothing.
+/// With `--fail-below`: an error that names the worst figure, what is lost, and comparisons of
+/// nothing.
 fn judge(comparisons: &[Comparison], args: &CompareArgs) -> Result<()> {
     let Some(below) = args.limit.fail_below else { return Ok(()) };
     let empty = comparisons.iter().filter(|comparison| comparison.judges_nothing());
-    let empty =
-        empty.map(|comparison| format!("no figure of {} can be judged by {}", comparison.other, comparison.base));
-    let found: Vec<String> = worst(comparisons, below.0).into_iter().chain(lost(comparisons)).chain(empty).collect();
+    let empty = empty.map(|comparison| {
+        format!("no figure of {} can be judged by {}", comparison.other, comparison.base)
+    });
+    let found: Vec<String> =
+        worst(comparisons, below.0).into_iter().chain(lost(comparisons)).chain(empty).collect();
     let undecided = undecided(comparisons);
     if found.is_empty() {
-        undecided.iter().for_each(|text| out::tell(&format!("--fail-below: {text}; that fails nothing")));
+        undecided
+            .iter()
+            .for_each(|text| out::tell(&format!("--fail-below: {text}; that fails nothing")));
         return Ok(());
     }
     let found: Vec<String> = found.into_iter().chain(undecided).collect();

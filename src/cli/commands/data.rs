@@ -23,19 +23,27 @@ pub fn load(context: &Context, args: &TargetArgs) -> Result<()> {
         let site = campaign::make_site(&desk.catalog, platform, &definition, &desk.label)?;
         let lock = Lock::take(&site)?;
         let events = |event: Event<'_>| desk.console.show(&event);
-        let loaded = campaign::load_with(&site, &lock, &campaign::data_request(&plan), &desk.interrupt, &events)?;
+        let loaded = campaign::load_with(
+            &site,
+            &lock,
+            &campaign::data_request(&plan),
+            &desk.interrupt,
+            &events,
+        )?;
         out::print(&format!("loaded: data set {}", loaded.data_set_id))
     })
 }
 
-/// Loads what is missing, then checks all rows and the answer of every chosen workload; says what it could not check.
+/// Loads what is missing, then checks all rows and the answer of every chosen workload; says what
+/// it could not check.
 ///
 /// # Errors
 /// Of kind `Check` if something is wrong; of the target.
 pub fn verify(context: &Context, args: &TargetArgs) -> Result<()> {
     let desk = Desk::new(context, args)?;
     let plan = desk.fitting_plan()?;
-    let wrong = desk.with_platform(desk.request.keep, |platform| verify_on(&desk, &plan, platform))?;
+    let wrong =
+        desk.with_platform(desk.request.keep, |platform| verify_on(&desk, &plan, platform))?;
     match wrong {
         0 => Ok(()),
         count => Err(Error::new(Kind::Check, "verify", format!("{count} checks failed"))),
@@ -45,8 +53,10 @@ pub fn verify(context: &Context, args: &TargetArgs) -> Result<()> {
 fn verify_on(desk: &Desk<'_>, plan: &Plan, platform: &Platform) -> Result<usize> {
     let events = |event: Event<'_>| desk.console.show(&event);
     let Desk { catalog, request, interrupt, .. } = desk;
-    let plan =
-        campaign::adapted(&Campaign { catalog, request, plan, interrupt, events: &events, workers: None }, platform)?;
+    let plan = campaign::adapted(
+        &Campaign { catalog, request, plan, interrupt, events: &events, workers: None },
+        platform,
+    )?;
     let definition = campaign::standard_definition(&desk.catalog)?;
     let site = campaign::make_site(&desk.catalog, platform, &definition, &desk.label)?;
     let lock = Lock::take(&site)?;
@@ -67,7 +77,8 @@ fn verify_on(desk: &Desk<'_>, plan: &Plan, platform: &Platform) -> Result<usize>
 
 /// A workload with the parameters that were chosen for it.
 fn name(selection: &Selection) -> String {
-    let params: Vec<String> = selection.chosen.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let params: Vec<String> =
+        selection.chosen.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let id = &selection.workload.id;
     if params.is_empty() { id.clone() } else { format!("{id}:{}", params.join(",")) }
 }
@@ -93,7 +104,9 @@ fn report(what: &str, result: Result<Checked>) -> Result<usize> {
 pub fn clean(context: &Context, args: &TargetArgs) -> Result<()> {
     let desk = Desk::new(context, args)?;
     match &desk.request.target {
-        Target::Existing { .. } => desk.with_platform(Keep::Yes, |platform| clean_server(&desk, platform)),
+        Target::Existing { .. } => {
+            desk.with_platform(Keep::Yes, |platform| clean_server(&desk, platform))
+        }
         private => match campaign::remove_private(private)? {
             None => out::print("nothing to remove"),
             Some(path) => out::print(&format!("removed {}", path.display())),

@@ -20,7 +20,8 @@ const DEFAULT_SUITE: &str = "standard";
 /// Writes the scripts and says where.
 ///
 /// # Errors
-/// Unknown names, an engine without stored routines, a directory that is not empty or cannot be written.
+/// Unknown names, an engine without stored routines, a directory that is not empty or cannot be
+/// written.
 pub fn export(context: &Context, args: &ExportArgs) -> Result<()> {
     context.text_only()?;
     let catalog = context.catalog()?;
@@ -32,7 +33,8 @@ pub fn export(context: &Context, args: &ExportArgs) -> Result<()> {
         (true, true) => vec![DEFAULT_SUITE.to_string()],
         _ => args.suite.clone(),
     };
-    let of_suite = suites.first().map(|name| catalog.suite(name)).transpose()?.and_then(|suite| suite.size_gb);
+    let of_suite =
+        suites.first().map(|name| catalog.suite(name)).transpose()?.and_then(|suite| suite.size_gb);
     let size_gb = args.size.or(of_suite).unwrap_or(DEFAULT_SIZE_GB);
     request::check_size(size_gb)?;
     let request = plan::Request {
@@ -44,21 +46,29 @@ pub fn export(context: &Context, args: &ExportArgs) -> Result<()> {
         ..plan::Request::new(engine.name(), engine.capabilities(), processors())
     };
     let plan = plan::build(&catalog, &request)?;
-    let scripts = export::scripts(&Export { catalog: &catalog, engine, plan: &plan, command: paths::command_line() })?;
+    let scripts = export::scripts(&Export {
+        catalog: &catalog,
+        engine,
+        plan: &plan,
+        command: paths::command_line(),
+    })?;
     file::check_parent(&args.output)?;
     check_empty(&args.output)?;
     scripts.iter().try_for_each(|script| write(&args.output, script))?;
     let readme = args.output.join("README.md");
-    out::print(&format!("{} files are written; how to run them: {}", scripts.len(), readme.display()))
+    out::print(&format!(
+        "{} files are written; how to run them: {}",
+        scripts.len(),
+        readme.display()
+    ))
 }
 
 /// Scripts of an earlier export would be taken for those of this one.
 fn check_empty(dir: &Path) -> Result<()> {
     let full = fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_some());
     match full {
-        true => {
-            Err(Error::usage("--output", format!("{} is not empty", dir.display())).advise("choose a new directory"))
-        }
+        true => Err(Error::usage("--output", format!("{} is not empty", dir.display()))
+            .advise("choose a new directory")),
         false => Ok(()),
     }
 }

@@ -38,18 +38,28 @@ pub fn failover(context: &Context, args: &FailoverArgs) -> Result<()> {
 
 fn request_of(catalog: &Catalog, args: &FailoverArgs) -> Result<Request> {
     let target = TargetArgs { place: args.place.clone(), ..TargetArgs::default() };
-    let mut request = request::of_run(catalog, &RunArgs { target, naming: args.naming.clone(), ..RunArgs::default() })?;
+    let mut request = request::of_run(
+        catalog,
+        &RunArgs { target, naming: args.naming.clone(), ..RunArgs::default() },
+    )?;
     match &mut request.target {
-        Target::Private { cluster: Some(cluster), .. } => cluster.nodes = args.nodes.unwrap_or(cluster.nodes),
+        Target::Private { cluster: Some(cluster), .. } => {
+            cluster.nodes = args.nodes.unwrap_or(cluster.nodes)
+        }
         Target::Existing { .. } if args.nodes.is_some() => {
-            return Err(Error::usage("--nodes", "is for private clusters").advise("the URL names the nodes"));
+            return Err(Error::usage("--nodes", "is for private clusters")
+                .advise("the URL names the nodes"));
         }
         Target::Existing { .. } => {}
-        Target::Private { .. } | Target::Embedded { .. } => return Err(no_cluster(&request.target)),
+        Target::Private { .. } | Target::Embedded { .. } => {
+            return Err(no_cluster(&request.target));
+        }
     }
     match (args.link_delay, args.how) {
         (Some(delay), _) => request::delay_links(delay.0, &mut request.target)?,
-        (None, Some(HowArg::Cut)) if request.data_dir().is_some() => request::delay_links(0.0, &mut request.target)?,
+        (None, Some(HowArg::Cut)) if request.data_dir().is_some() => {
+            request::delay_links(0.0, &mut request.target)?
+        }
         (None, _) => {}
     }
     request.is_sampled = false;
@@ -59,7 +69,8 @@ fn request_of(catalog: &Catalog, args: &FailoverArgs) -> Result<Request> {
 fn no_cluster(target: &Target) -> Error {
     let known: Vec<_> = crate::server::CLUSTERS.iter().map(|kind| kind.name).collect();
     let advice = format!("give {} or the URL of a cluster", known.join(", "));
-    Error::usage("TARGET", format!("{} is not a cluster: nothing takes over", target.label())).advise(advice)
+    Error::usage("TARGET", format!("{} is not a cluster: nothing takes over", target.label()))
+        .advise(advice)
 }
 
 fn asked(target: &Target, args: &FailoverArgs) -> Result<Asked> {
@@ -92,16 +103,25 @@ fn asked(target: &Target, args: &FailoverArgs) -> Result<Asked> {
 
 fn check_times(args: &FailoverArgs) -> Result<()> {
     if args.before.0 < SHORTEST_BEFORE_S {
-        return Err(Error::usage("--before", format!("{:?} s is too short to know the throughput", args.before.0))
-            .advise("give 1s or more"));
+        return Err(Error::usage(
+            "--before",
+            format!("{:?} s is too short to know the throughput", args.before.0),
+        )
+        .advise("give 1s or more"));
     }
     if args.timeout.0 < SHORTEST_TIMEOUT_S {
-        return Err(Error::usage("--timeout", format!("{:?} s is shorter than commits may take", args.timeout.0))
-            .advise("give 50ms or more"));
+        return Err(Error::usage(
+            "--timeout",
+            format!("{:?} s is shorter than commits may take", args.timeout.0),
+        )
+        .advise("give 50ms or more"));
     }
     if args.after.0 < args.timeout.0 + 1.0 {
-        return Err(Error::usage("--after", format!("{:?} s ends before clients can go on", args.after.0))
-            .advise("give more than --timeout and 1 s"));
+        return Err(Error::usage(
+            "--after",
+            format!("{:?} s ends before clients can go on", args.after.0),
+        )
+        .advise("give more than --timeout and 1 s"));
     }
     Ok(())
 }
@@ -109,20 +129,30 @@ fn check_times(args: &FailoverArgs) -> Result<()> {
 /// The commands for an existing cluster.
 fn commands(args: &FailoverArgs) -> Result<Commands> {
     if !args.i_may_break_it {
-        return Err(Error::usage("TARGET", "a node of this existing cluster would fail, and commits may be lost")
-            .advise("give --i-may-break-it if that is wanted, or the name of a private cluster"));
+        return Err(Error::usage(
+            "TARGET",
+            "a node of this existing cluster would fail, and commits may be lost",
+        )
+        .advise("give --i-may-break-it if that is wanted, or the name of a private cluster"));
     }
     if args.how.is_some() {
-        return Err(Error::usage("--how", "is for private clusters").advise("say it by --break-command"));
+        return Err(
+            Error::usage("--how", "is for private clusters").advise("say it by --break-command")
+        );
     }
     match (&args.break_command, &args.mend_command) {
-        (Some(breaks), Some(mends)) => Ok(Commands { breaks: breaks.clone(), mends: mends.clone() }),
-        (None, _) => {
-            Err(Error::usage("--break-command", "is needed: we have no hold on the nodes of an existing cluster")
-                .advise("give the command that makes the node $DBDYNO_NODE fail"))
+        (Some(breaks), Some(mends)) => {
+            Ok(Commands { breaks: breaks.clone(), mends: mends.clone() })
         }
-        (_, None) => Err(Error::usage("--mend-command", "is needed: a node that fails must not stay so")
-            .advise("give the command that makes the cluster whole again")),
+        (None, _) => Err(Error::usage(
+            "--break-command",
+            "is needed: we have no hold on the nodes of an existing cluster",
+        )
+        .advise("give the command that makes the node $DBDYNO_NODE fail")),
+        (_, None) => {
+            Err(Error::usage("--mend-command", "is needed: a node that fails must not stay so")
+                .advise("give the command that makes the cluster whole again"))
+        }
     }
 }
 
@@ -133,12 +163,19 @@ fn refuse_commands(args: &FailoverArgs) -> Result<()> {
         ("--i-may-break-it", args.i_may_break_it),
     ];
     match given.iter().find(|(_, is_given)| *is_given) {
-        Some((flag, _)) => Err(Error::usage(*flag, "is for existing clusters").advise("leave it out, or give a URL")),
+        Some((flag, _)) => {
+            Err(Error::usage(*flag, "is for existing clusters")
+                .advise("leave it out, or give a URL"))
+        }
         None => Ok(()),
     }
 }
 
-fn measured(context: &Context, (catalog, request): (&Catalog, &Request), asked: &Asked) -> Result<Ended> {
+fn measured(
+    context: &Context,
+    (catalog, request): (&Catalog, &Request),
+    asked: &Asked,
+) -> Result<Ended> {
     let plan = failover::plan(request);
     request::check_fit(catalog, request, &plan)?;
     let mut store = context.store()?;
@@ -146,7 +183,8 @@ fn measured(context: &Context, (catalog, request): (&Catalog, &Request), asked: 
     let ended = request::with_password(context, request, |request| {
         let events = |event: Event<'_>| console.show(&event);
         let (plan, interrupt) = (&plan, &interrupt);
-        let campaign = Campaign { catalog, request, plan, interrupt, events: &events, workers: None };
+        let campaign =
+            Campaign { catalog, request, plan, interrupt, events: &events, workers: None };
         failover::run(&campaign, asked, &mut store)
     });
     console.finish()?;

@@ -33,5 +33,7 @@ pub fn man() -> Result<()> {
 }
 
 fn render(command: clap::Command, page: &mut Vec<u8>) -> Result<()> {
-    clap_mangen::Man::new(command).render(page).map_err(|error| Error::new(Kind::Target, "man", error.to_string()))
+    clap_mangen::Man::new(command)
+        .render(page)
+        .map_err(|error| Error::new(Kind::Target, "man", error.to_string()))
 }

@@ -31,7 +31,11 @@ impl List {
         columns: &'static [&'static str],
         entries: impl IntoIterator<Item = T>,
     ) -> List {
-        List { key, columns, entries: entries.into_iter().map(|entry| json::value(&entry)).collect() }
+        List {
+            key,
+            columns,
+            entries: entries.into_iter().map(|entry| json::value(&entry)).collect(),
+        }
     }
 }
 
@@ -46,8 +50,12 @@ pub fn list(context: &Context, what: Listing) -> Result<()> {
         Listing::Suites => suites(&context.catalog()?)?,
         Listing::Profiles => profiles(&context.catalog()?),
         Listing::Engines => engines(&context.catalog()?),
-        Listing::Reports => named("reports", super::report::all().map(|report| (report.name(), report.title()))),
-        Listing::Formats => named("formats", FORMATS.iter().map(|format| (format.name(), format.title()))),
+        Listing::Reports => {
+            named("reports", super::report::all().map(|report| (report.name(), report.title())))
+        }
+        Listing::Formats => {
+            named("formats", FORMATS.iter().map(|format| (format.name(), format.title())))
+        }
     };
     if format == "json" {
         return out::json(&BTreeMap::from([(list.key, list.entries)]));
@@ -96,10 +104,16 @@ fn workloads(catalog: &Catalog) -> List {
             better: workload.kpm.better,
             params: &workload.params,
             aliases: workload.aliases.iter().map(|alias| alias.code.as_str()).collect(),
-            engines: targets().map(|engine| (engine.name(), availability(workload, engine))).collect(),
+            engines: targets()
+                .map(|engine| (engine.name(), availability(workload, engine)))
+                .collect(),
         })
     };
-    List::new("workloads", &["id", "title", "unit", "aliases", "engines"], catalog.workloads().map(entry))
+    List::new(
+        "workloads",
+        &["id", "title", "unit", "aliases", "engines"],
+        catalog.workloads().map(entry),
+    )
 }
 
 /// The engines that have a database behind them.
@@ -115,7 +129,11 @@ fn availability(workload: &Workload, engine: &dyn Engine) -> String {
     let drives = engine.capabilities().drives;
     match drives.iter().find(|drive| !workload.undrivable.contains_key(drive.name())) {
         Some(_) => YES.into(),
-        None => drives.first().and_then(|drive| workload.undrivable.get(drive.name())).cloned().unwrap_or_default(),
+        None => drives
+            .first()
+            .and_then(|drive| workload.undrivable.get(drive.name()))
+            .cloned()
+            .unwrap_or_default(),
     }
 }
 
@@ -135,7 +153,8 @@ struct SuiteSummary<'a> {
     entries: Vec<SuiteTest>,
 }
 
-/// A test of a suite: what it is called and what it corresponds to (workload with parameters), or why to nothing.
+/// A test of a suite: what it is called and what it corresponds to (workload with parameters), or
+/// why to nothing.
 #[derive(Serialize)]
 pub struct SuiteTest {
     pub code: Option<String>,
@@ -174,8 +193,13 @@ fn suite_summary<'a>(catalog: &Catalog, suite: &'a Suite) -> Result<SuiteSummary
 /// # Errors
 /// An unknown workload, a selection that cannot be read.
 pub fn suite_test(catalog: &Catalog, test: &SuiteEntry) -> Result<SuiteTest> {
-    let corresponds = test.workload.as_ref().map(|text| corresponds(catalog, test, text)).transpose()?;
-    let asked = test.workload.as_ref().map(|text| Ok(catalog.find(&parse_selection(text)?.0)?.entry)).transpose()?;
+    let corresponds =
+        test.workload.as_ref().map(|text| corresponds(catalog, test, text)).transpose()?;
+    let asked = test
+        .workload
+        .as_ref()
+        .map(|text| Ok(catalog.find(&parse_selection(text)?.0)?.entry))
+        .transpose()?;
     Ok(SuiteTest {
         code: test.code.clone(),
         title: test.title.clone().or(asked.map(|entry| entry.workload.title.clone())),

@@ -15,19 +15,21 @@ use crate::engine::{ENGINES, Engine};
 use crate::error::{Error, Result};
 use crate::fit::{data_bytes, list_jobs};
 use crate::host::processors;
-use crate::model::{Claim, Drive, Plan, Precision, Ramp, Selection, TableRef, TestResult, TestSpec};
+use crate::model::{
+    Claim, Drive, Plan, Precision, Ramp, Selection, TableRef, TestResult, TestSpec,
+};
 use crate::plan;
 use crate::report::format::layout::fold;
 
 /// Lists the tests of a suite in their order, with what is known of their time, disk and redo.
 ///
 /// # Errors
-/// Unknown suite, engine or format; a suite of which the engine can run nothing; another listing than of workloads.
+/// Unknown suite, engine or format; a suite of which the engine can run nothing; another listing
+/// than of workloads.
 pub fn list(context: &Context, what: Listing, suite: &str, engine: Option<&str>) -> Result<()> {
     if !matches!(what, Listing::Workloads) {
-        return Err(
-            Error::usage("--plan", "is for 'list workloads' only").advise("write 'list workloads --plan SUITE'")
-        );
+        return Err(Error::usage("--plan", "is for 'list workloads' only")
+            .advise("write 'list workloads --plan SUITE'"));
     }
     let format = context.format(&["text", "json"])?;
     let engine = engine.map_or_else(embedded, show::find)?;
@@ -40,8 +42,13 @@ pub fn list(context: &Context, what: Listing, suite: &str, engine: Option<&str>)
 
 /// The engine that runs in our process.
 fn embedded() -> Result<&'static dyn Engine> {
-    let found = ENGINES.iter().copied().find(|engine| engine.is_target() && engine.capabilities().in_process);
-    found.ok_or_else(|| Error::usage("--engine", "this build has no embedded engine").advise("name an engine"))
+    let found = ENGINES
+        .iter()
+        .copied()
+        .find(|engine| engine.is_target() && engine.capabilities().in_process);
+    found.ok_or_else(|| {
+        Error::usage("--engine", "this build has no embedded engine").advise("name an engine")
+    })
 }
 
 /// What a run would do; what is not known before it has run is null.
@@ -91,8 +98,10 @@ fn listed(catalog: &Catalog, suite: &str, engine: &'static dyn Engine) -> Result
         ..plan::Request::new(engine.name(), engine.capabilities(), processors())
     };
     let plan = plan::build(catalog, &request)?;
-    let selections: Vec<_> = plan.selections.iter().map(|selection| selected(&plan, selection)).collect();
-    let left_out = plan.left_out.iter().cloned().map(|(workload, reason)| LeftOut { workload, reason });
+    let selections: Vec<_> =
+        plan.selections.iter().map(|selection| selected(&plan, selection)).collect();
+    let left_out =
+        plan.left_out.iter().cloned().map(|(workload, reason)| LeftOut { workload, reason });
     Ok(Listed {
         suite: suite.id.clone(),
         engine: engine.name(),
@@ -130,7 +139,8 @@ fn selected(plan: &Plan, selection: &Selection) -> Selected {
     }
 }
 
-/// Disk that the tables of the data set take which a test uses; not known if it has tables of its own.
+/// Disk that the tables of the data set take which a test uses; not known if it has tables of its
+/// own.
 fn disk_bytes(plan: &Plan, selection: &Selection) -> Option<u64> {
     let own = selection.parts.iter().any(|part| !part.setup.is_empty());
     let tables = &selection.tables;
@@ -144,16 +154,23 @@ fn redo_bytes_per_op(plan: &Plan, selection: &Selection) -> Option<f64> {
     let scope = Scope::new(&test);
     let of_redo = |claim: &&Claim| claim.what == "wal_bytes" && claim.per.as_deref() == Some("ops");
     let claims = selection.workload.contract.iter().filter(of_redo);
-    claims.filter(|claim| scope.applies(claim, &plan.engine)).find_map(|claim| scope.bound(claim.min.as_ref()?).ok())
+    claims
+        .filter(|claim| scope.applies(claim, &plan.engine))
+        .find_map(|claim| scope.bound(claim.min.as_ref()?).ok())
 }
 
 fn text(listed: &Listed, width: Option<usize>) -> String {
-    let fitted = |text: &str| width.map_or(text.to_string(), |width| fold(text, width).join("\n")) + "\n";
-    let mut table = out::Table::new(&["", "test", "drive", "jobs", "tests", "time", "disk", "redo per op"]);
+    let fitted =
+        |text: &str| width.map_or(text.to_string(), |width| fold(text, width).join("\n")) + "\n";
+    let mut table =
+        out::Table::new(&["", "test", "drive", "jobs", "tests", "time", "disk", "redo per op"]);
     for (at, test) in listed.selections.iter().enumerate() {
         table.row(cells(at + 1, test));
     }
-    let left_out = listed.left_out.iter().map(|one| fitted(&format!("left out: {}: {}", one.workload, one.reason)));
+    let left_out = listed
+        .left_out
+        .iter()
+        .map(|one| fitted(&format!("left out: {}: {}", one.workload, one.reason)));
     let left_out: String = left_out.collect();
     fitted(&head(listed)) + "\n" + &table.render(width) + "\n" + &fitted(&foot(listed)) + &left_out
 }
@@ -186,7 +203,9 @@ fn head(listed: &Listed) -> String {
 fn foot(listed: &Listed) -> String {
     let time = duration(listed.timed_s);
     let blocks = match listed.selections.iter().map(|test| test.repeat).max() {
-        Some(most) if most > 1 => format!("; every test up to {most} times, in blocks whose order the seed gives"),
+        Some(most) if most > 1 => {
+            format!("; every test up to {most} times, in blocks whose order the seed gives")
+        }
         _ => String::new(),
     };
     format!(

@@ -43,7 +43,8 @@ pub fn monitor(context: &Context, args: &MonitorArgs) -> Result<()> {
     match (&args.replay, &args.target) {
         (Some(run), _) => replay(context, args, run, &interrupt),
         (None, Some(target)) => watch(context, args, (target, is_json), &interrupt),
-        (None, None) => Err(Error::usage("TARGET", "is missing").advise("give the URL of a server, or --replay RUN")),
+        (None, None) => Err(Error::usage("TARGET", "is missing")
+            .advise("give the URL of a server, or --replay RUN")),
     }
 }
 
@@ -52,9 +53,11 @@ fn replay(context: &Context, args: &MonitorArgs, run: &str, interrupt: &Interrup
     let (run, tests) = stored(context, run, true)?;
     let looks = recording::looks(&tests);
     if looks.is_empty() {
-        return Err(Error::usage(format!("run {}", run.id), "is not a recording").advise("record with --record FILE"));
+        return Err(Error::usage(format!("run {}", run.id), "is not a recording")
+            .advise("record with --record FILE"));
     }
-    let title = Title { target: format!("{}, recorded", run.target), against: None, keys: "q ends" };
+    let title =
+        Title { target: format!("{}, recorded", run.target), against: None, keys: "q ends" };
     let mut view = View::open(context, args.once, title);
     let looks = if args.once { &looks[looks.len() - 1..] } else { &looks };
     for look in looks {
@@ -76,7 +79,12 @@ fn stored(context: &Context, run: &str, with_seconds: bool) -> Result<(RunRecord
     Ok((run, tests))
 }
 
-fn watch(context: &Context, args: &MonitorArgs, (target, is_json): (&str, bool), interrupt: &Interrupt) -> Result<()> {
+fn watch(
+    context: &Context,
+    args: &MonitorArgs,
+    (target, is_json): (&str, bool),
+    interrupt: &Interrupt,
+) -> Result<()> {
     let catalog = context.catalog()?;
     let mut observer = opened(context, &catalog, target, &args.host)?;
     let mut title = Title { target: observer.label(), against: None, keys: "q ends" };
@@ -130,7 +138,8 @@ fn watched(
     let mut due = Instant::now() + interval;
     loop {
         observer.glance();
-        if view.wait(between_glances.min(due.saturating_duration_since(Instant::now())), interrupt) {
+        if view.wait(between_glances.min(due.saturating_duration_since(Instant::now())), interrupt)
+        {
             return Ok(());
         }
         if Instant::now() < due {
@@ -155,7 +164,8 @@ struct MetricsPage {
 
 impl MetricsPage {
     fn set(&self, look: &Look) {
-        *self.text.lock().unwrap_or_else(PoisonError::into_inner) = live_metrics::text(&self.target, look);
+        *self.text.lock().unwrap_or_else(PoisonError::into_inner) =
+            live_metrics::text(&self.target, look);
     }
 }
 
@@ -163,7 +173,9 @@ fn served(args: &MonitorArgs, observer: &Observer) -> Result<Option<MetricsPage>
     let Some(Listen(address)) = args.metrics else { return Ok(None) };
     let text = Arc::new(Mutex::new(open_metrics::Page::default().end()));
     let page = MetricsPage { target: observer.label(), text: Arc::clone(&text) };
-    metrics_server::serve(address, move || text.lock().unwrap_or_else(PoisonError::into_inner).clone())?;
+    metrics_server::serve(address, move || {
+        text.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    })?;
     Ok(Some(page))
 }
 

@@ -20,7 +20,9 @@ use crate::model::{Ramp, Scale};
 pub fn overhead(context: &Context, args: &OverheadArgs) -> Result<()> {
     let format = context.format(&["text", "json"])?;
     let refused = |what: String| Error::usage("--jobs", what).advise("give 1,2");
-    let Ramp::Fixed(jobs) = args.jobs.on(Scale { cores: processors(), nodes: 1 }).map_err(refused)? else {
+    let Ramp::Fixed(jobs) =
+        args.jobs.on(Scale { cores: processors(), nodes: 1 }).map_err(refused)?
+    else {
         return Err(refused("an automatic ramp is not supported here".into()));
     };
     check_duration(args.duration.0)?;
@@ -30,15 +32,30 @@ pub fn overhead(context: &Context, args: &OverheadArgs) -> Result<()> {
         all.extend(overhead::overhead(jobs, args.duration.0, &interrupt)?);
     }
     if format == "json" {
-        return out::json(&BTreeMap::from([("overhead", all.iter().map(Figures::of).collect::<Vec<_>>())]));
+        return out::json(&BTreeMap::from([(
+            "overhead",
+            all.iter().map(Figures::of).collect::<Vec<_>>(),
+        )]));
     }
-    let mut table =
-        out::Table::new(&["jobs", "op [ns]", "mean [ns]", "p50 [ns]", "p99 [ns]", "p99.9 [ns]", "max [us]", "ops/s"]);
+    let mut table = out::Table::new(&[
+        "jobs",
+        "op [ns]",
+        "mean [ns]",
+        "p50 [ns]",
+        "p99 [ns]",
+        "p99.9 [ns]",
+        "max [us]",
+        "ops/s",
+    ]);
     for overhead in &all {
         table.row(cells(overhead));
     }
-    out::print("Our own loop on the null engine: ops of a known length, one random key each. The mean of the")?;
-    out::print("op of 0 ns is what our loop costs per op; percentiles of the others show the jitter of this")?;
+    out::print(
+        "Our own loop on the null engine: ops of a known length, one random key each. The mean of the",
+    )?;
+    out::print(
+        "op of 0 ns is what our loop costs per op; percentiles of the others show the jitter of this",
+    )?;
     out::print("machine and of our clock. Timed ops include one reading of the clock.\n")?;
     out::print(&table.render(context.fit()))
 }

@@ -1,4 +1,5 @@
-//! `probe`: the figures of this machine over HTTP, for a run against a database here from elsewhere, until it is interrupted.
+//! `probe`: the figures of this machine over HTTP, for a run against a database here from
+//! elsewhere, until it is interrupted.
 
 use std::io::Read;
 
@@ -48,7 +49,9 @@ mod tests {
     fn status(method: Method, uri: &str, token: Option<&Token>, bearer: Option<&str>) -> u16 {
         let mut request = Request::new(Body::empty());
         (*request.method_mut(), *request.uri_mut()) = (method, uri.parse().unwrap());
-        bearer.into_iter().for_each(|text| drop(request.headers_mut().insert(AUTHORIZATION, text.parse().unwrap())));
+        bearer.into_iter().for_each(|text| {
+            drop(request.headers_mut().insert(AUTHORIZATION, text.parse().unwrap()))
+        });
         answer(&request, token).status().as_u16()
     }
 

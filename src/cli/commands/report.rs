@@ -27,11 +27,14 @@ pub fn report(context: &Context, args: &ReportArgs) -> Result<()> {
     let (report, subject) = (find(&args.kind)?, find(&args.kind)?.subject());
     let output = args.out.output.as_deref();
     rendered(context, report, (output, &args.dress), || match subject {
-        Subject::Catalog if args.runs.is_empty() && args.test.is_none() => catalogue::input(context, command_line()),
-        Subject::Catalog => {
-            Err(Error::usage("report catalogue", "does not take a run").advise("leave out the run and --test"))
+        Subject::Catalog if args.runs.is_empty() && args.test.is_none() => {
+            catalogue::input(context, command_line())
         }
-        Subject::Campaign => Ok(Input { language: args.out.language, ..campaign::stored(context, &args.runs)? }),
+        Subject::Catalog => Err(Error::usage("report catalogue", "does not take a run")
+            .advise("leave out the run and --test")),
+        Subject::Campaign => {
+            Ok(Input { language: args.out.language, ..campaign::stored(context, &args.runs)? })
+        }
         Subject::Runs | Subject::Tests => input(context, args, subject),
     })
 }
@@ -39,7 +42,11 @@ pub fn report(context: &Context, args: &ReportArgs) -> Result<()> {
 /// The runs or tests, with prices if some are given.
 fn input(context: &Context, args: &ReportArgs, subject: Subject) -> Result<Input> {
     let seconds = find(&args.kind)?.needs_seconds();
-    let reference = args.against.as_ref().map(|run| load(context, std::slice::from_ref(run), false)).transpose()?;
+    let reference = args
+        .against
+        .as_ref()
+        .map(|run| load(context, std::slice::from_ref(run), false))
+        .transpose()?;
     let reference = reference.and_then(|input| input.runs.into_iter().next());
     let chosen = load_chosen(context, &chosen(args, subject)?, seconds)?;
     let input = Input { language: args.out.language, reference, ..chosen };
@@ -51,10 +58,13 @@ fn input(context: &Context, args: &ReportArgs, subject: Subject) -> Result<Input
 
 /// Says which licences restrict the publication of figures.
 fn warn_of_licences(input: &Input) {
-    let mut engines: Vec<&str> = input.runs.iter().filter_map(|data| data.run.engine.as_deref()).collect();
+    let mut engines: Vec<&str> =
+        input.runs.iter().filter_map(|data| data.run.engine.as_deref()).collect();
     engines.sort_unstable();
     engines.dedup();
-    for (engine, text) in engines.iter().filter_map(|engine| Some((engine, input.licences.get(*engine)?))) {
+    for (engine, text) in
+        engines.iter().filter_map(|engine| Some((engine, input.licences.get(*engine)?)))
+    {
         out::tell(&format!("before you publish figures of {engine}: {text}"));
     }
 }
@@ -67,8 +77,10 @@ pub fn priced(input: Input, paths: &[PathBuf]) -> Result<Input> {
     let prices = paths.iter().map(|path| read_price(path)).collect::<Result<Vec<_>>>()?;
     let input = Input { prices, ..input };
     match price::unused(&input) {
-        Some(name) => Err(Error::usage("--price", format!("{} is not one of the runs", quote(name)))
-            .advise("'platform' in the file must be the name or the target of a run")),
+        Some(name) => {
+            Err(Error::usage("--price", format!("{} is not one of the runs", quote(name)))
+                .advise("'platform' in the file must be the name or the target of a run"))
+        }
         None => Ok(input),
     }
 }
@@ -78,7 +90,8 @@ fn read_price(path: &Path) -> Result<PriceList> {
     let text = file::read_small(path, "for a price list")
         .map_err(|error| error.advise("name a file as docs/price.md shows"))?;
     PriceList::parse(&text).map_err(|(offset, what)| {
-        Error::usage(file::line_of(path, &text, offset), what).advise("docs/price.md shows the form")
+        Error::usage(file::line_of(path, &text, offset), what)
+            .advise("docs/price.md shows the form")
     })
 }
 
@@ -86,7 +99,10 @@ fn read_price(path: &Path) -> Result<PriceList> {
 fn chosen(args: &ReportArgs, subject: Subject) -> Result<Vec<Chosen>> {
     let last = ["last".to_string()];
     let runs = if args.runs.is_empty() { &last[..] } else { &args.runs };
-    let one = |text: &String| match (args.test, text.rsplit_once(':').map(|(run, seq)| (run, seq.parse()))) {
+    let one = |text: &String| match (
+        args.test,
+        text.rsplit_once(':').map(|(run, seq)| (run, seq.parse())),
+    ) {
         (Some(test), _) => Chosen { run: text.clone(), test: Some(test) },
         (None, Some((run, Ok(test)))) => Chosen { run: run.into(), test: Some(test) },
         _ => Chosen { run: text.clone(), test: None },
@@ -133,9 +149,12 @@ pub fn dressed(mut document: Document, format: &dyn Format, dress: &DressArgs) -
         refuse_unless(!format.is_for_programs(), "--text", format, "choose a format for people")?;
         let read = file::read_small(path, "for paragraphs")?;
         let advice = "each [[text]] has paragraphs, perhaps a section";
-        let wrong = |(offset, what)| Error::usage(file::line_of(path, &read, offset), what).advise(advice);
+        let wrong =
+            |(offset, what)| Error::usage(file::line_of(path, &read, offset), what).advise(advice);
         let added = Texts::parse(&read).map_err(wrong)?.add_to(&mut document);
-        added.map_err(|what| Error::usage(path.display().to_string(), what).advise("name one of its sections"))?;
+        added.map_err(|what| {
+            Error::usage(path.display().to_string(), what).advise("name one of its sections")
+        })?;
     }
     Ok(document)
 }
@@ -143,15 +162,19 @@ pub fn dressed(mut document: Document, format: &dyn Format, dress: &DressArgs) -
 fn refuse_unless(is_possible: bool, option: &str, format: &dyn Format, advice: &str) -> Result<()> {
     match is_possible {
         true => Ok(()),
-        false => Err(Error::usage(option, format!("{} has no place for it", format.name())).advise(advice)),
+        false => {
+            Err(Error::usage(option, format!("{} has no place for it", format.name()))
+                .advise(advice))
+        }
     }
 }
 
 fn brand(path: &Path) -> Result<Brand> {
     let text = file::read_small(path, "for a brand")?;
     let advice = "a brand has name, logo, accent and footer";
-    let read = BrandFile::parse(&text)
-        .map_err(|(offset, what)| Error::usage(file::line_of(path, &text, offset), what).advise(advice))?;
+    let read = BrandFile::parse(&text).map_err(|(offset, what)| {
+        Error::usage(file::line_of(path, &text, offset), what).advise(advice)
+    })?;
     let logo = read.logo.as_ref().map(|logo| path.with_file_name(logo));
     let content = logo.map(|logo| file::read_bytes(&logo, dress::MOST_LOGO_BYTES)).transpose()?;
     read.with(content.as_deref())
@@ -162,7 +185,11 @@ fn brand(path: &Path) -> Result<Brand> {
 ///
 /// # Errors
 /// Unknown formats, and those that are not for a terminal.
-pub fn form(context: &Context, report: &dyn Report, output: Option<&Path>) -> Result<&'static dyn Format> {
+pub fn form(
+    context: &Context,
+    report: &dyn Report,
+    output: Option<&Path>,
+) -> Result<&'static dyn Format> {
     let format = chosen_format(context, report.format(), output)?;
     if format.is_printed_page() {
         pdf::browser()?;
@@ -180,9 +207,18 @@ pub fn build(report: &dyn Report, format: &dyn Format, asked: Input) -> Document
 ///
 /// # Errors
 /// If the form cannot hold it; an unwritable file.
-pub fn show(context: &Context, format: &dyn Format, document: &Document, output: Option<&Path>) -> Result<()> {
+pub fn show(
+    context: &Context,
+    format: &dyn Format,
+    document: &Document,
+    output: Option<&Path>,
+) -> Result<()> {
     let rendered = format.render(document, options(context, output))?;
-    let content = if format.is_printed_page() { Rendered::Bytes(pdf::print(rendered.as_bytes())?) } else { rendered };
+    let content = if format.is_printed_page() {
+        Rendered::Bytes(pdf::print(rendered.as_bytes())?)
+    } else {
+        rendered
+    };
     write(context, &content, output)
 }
 
@@ -197,7 +233,9 @@ pub fn all() -> impl Iterator<Item = &'static dyn Report> {
 /// Names the known reports.
 pub fn find(kind: &str) -> Result<&'static dyn Report> {
     // A report of several runs may be asked for in the plural: `platforms`, `ramps`.
-    let is_asked = |report: &&dyn Report| report.name() == kind || kind.strip_suffix('s') == Some(report.name());
+    let is_asked = |report: &&dyn Report| {
+        report.name() == kind || kind.strip_suffix('s') == Some(report.name())
+    };
     all().find(is_asked).ok_or_else(|| {
         let known: Vec<_> = all().map(|report| report.name()).collect();
         Error::usage("report", format!("{} is not a report", quote(kind)))
@@ -205,18 +243,28 @@ pub fn find(kind: &str) -> Result<&'static dyn Report> {
     })
 }
 
-/// `--format`; else what the file's ending says; else the usual one, also for a file without an ending.
-fn chosen_format(context: &Context, usual: &str, output: Option<&Path>) -> Result<&'static dyn Format> {
+/// `--format`; else what the file's ending says; else the usual one, also for a file without an
+/// ending.
+fn chosen_format(
+    context: &Context,
+    usual: &str,
+    output: Option<&Path>,
+) -> Result<&'static dyn Format> {
     let names: Vec<_> = FORMATS.iter().map(|format| format.name()).collect();
     let name = match (&context.global.format, output.filter(|path| path.extension().is_some())) {
         (None, Some(path)) => return by_ending(path, FORMATS.to_vec()),
         (None, None) => usual.to_string(),
         (Some(_), _) => context.format(&names)?,
     };
-    FORMATS.iter().copied().find(|format| format.name() == name).ok_or_else(|| Error::usage("--format", "unknown"))
+    FORMATS
+        .iter()
+        .copied()
+        .find(|format| format.name() == name)
+        .ok_or_else(|| Error::usage("--format", "unknown"))
 }
 
-/// The format that a file's ending stands for; none that needs a browser, which may be missing after a long run.
+/// The format that a file's ending stands for; none that needs a browser, which may be missing
+/// after a long run.
 ///
 /// # Errors
 /// Names the known endings.
@@ -226,15 +274,20 @@ pub fn format_of_file(path: &Path) -> Result<&'static dyn Format> {
 
 fn by_ending(path: &Path, formats: Vec<&'static dyn Format>) -> Result<&'static dyn Format> {
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-    formats.iter().copied().find(|format| format.extension().eq_ignore_ascii_case(ending)).ok_or_else(|| {
-        let known: Vec<_> = formats.iter().map(|format| format!(".{}", format.extension())).collect();
-        Error::usage(path.display().to_string(), "the file's extension does not name a format")
-            .advise(format!("use {}", known.join(", ")))
-    })
+    formats
+        .iter()
+        .copied()
+        .find(|format| format.extension().eq_ignore_ascii_case(ending))
+        .ok_or_else(|| {
+            let known: Vec<_> =
+                formats.iter().map(|format| format!(".{}", format.extension())).collect();
+            Error::usage(path.display().to_string(), "the file's extension does not name a format")
+                .advise(format!("use {}", known.join(", ")))
+        })
 }
 
-/// Checks a file that will be written after a long run: its ending, whether its directory lets us write, and that it is not
-/// the results file.
+/// Checks a file that will be written after a long run: its ending, whether its directory lets us
+/// write, and that it is not the results file.
 ///
 /// # Errors
 /// Names the known endings, or the directory.
@@ -242,9 +295,13 @@ pub fn check_file(context: &Context, path: &Path) -> Result<()> {
     format_of_file(path)?;
     file::refuse_results(context, path)?;
     file::check_parent(path)?;
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let directory =
+        path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let place = if path.exists() { path } else { directory };
-    if directory.is_dir() && !path.is_dir() && rustix::fs::access(place, rustix::fs::Access::WRITE_OK).is_ok() {
+    if directory.is_dir()
+        && !path.is_dir()
+        && rustix::fs::access(place, rustix::fs::Access::WRITE_OK).is_ok()
+    {
         return Ok(());
     }
     Err(Error::usage(path.display().to_string(), "cannot be written").advise("name another file"))
@@ -290,7 +347,8 @@ fn terminal(context: &Context) -> Options {
     Options { width: context.width(), color: color(context) }
 }
 
-/// Which colours standard output shows; `COLORTERM` is how a terminal says that it knows all of them.
+/// Which colours standard output shows; `COLORTERM` is how a terminal says that it knows all of
+/// them.
 fn color(context: &Context) -> Color {
     let knows_all = |value: String| value == "truecolor" || value == "24bit";
     match context.color() {

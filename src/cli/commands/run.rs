@@ -59,7 +59,10 @@ pub fn run(context: &Context, args: &RunArgs) -> Result<()> {
         };
         let (catalog, plan, interrupt) = (&catalog, &plan, &interrupt);
         let workers = crew.as_ref().map(|crew| crew as &Mutex<dyn Workers>);
-        campaign::run(&Campaign { catalog, request, plan, interrupt, events: &events, workers }, &mut store)
+        campaign::run(
+            &Campaign { catalog, request, plan, interrupt, events: &events, workers },
+            &mut store,
+        )
     });
     let told = console.finish();
     conclude(context, args, &store, ended?, (&format, catalog.groups()))?;
@@ -74,16 +77,20 @@ fn crew(context: &Context, args: &RunArgs, request: &Request) -> Result<Option<M
         // There is no database that somebody else could not see.
         _ if !request.engine()?.is_target() => None,
         here => {
-            return Err(Error::usage("--workers", format!("{} is only seen by this machine", here.label()))
-                .advise("give the URL of an existing server"));
+            return Err(Error::usage(
+                "--workers",
+                format!("{} is only seen by this machine", here.label()),
+            )
+            .advise("give the URL of an existing server"));
         }
     };
     if args.worker_silence.is_some_and(|silence| silence.0 < LEAST_SILENCE_S) {
-        return Err(
-            Error::usage("--worker-silence", "workers tell of themselves every second").advise("give 3s or more")
-        );
+        return Err(Error::usage("--worker-silence", "workers tell of themselves every second")
+            .advise("give 3s or more"));
     }
-    let given = |time: Option<Seconds>, usual_s| Duration::from_secs_f64(time.map_or(usual_s, |time| time.0));
+    let given = |time: Option<Seconds>, usual_s| {
+        Duration::from_secs_f64(time.map_or(usual_s, |time| time.0))
+    };
     let patience = Patience {
         wait: given(args.worker_wait, WORKER_WAIT_S),
         silence: given(args.worker_silence, WORKER_SILENCE_S),
@@ -92,7 +99,8 @@ fn crew(context: &Context, args: &RunArgs, request: &Request) -> Result<Option<M
     Ok(Some(Mutex::new(crew)))
 }
 
-/// What becomes of the wishes otherwise than one might think: left out, other numbers of jobs, data that fits no cache.
+/// What becomes of the wishes otherwise than one might think: left out, other numbers of jobs, data
+/// that fits no cache.
 fn tell_beforehand(console: &Console, request: &Request, plan: &Plan) {
     for (workload, reason) in &plan.left_out {
         console.note(&format!("{workload} is left out: {reason}"));
@@ -143,15 +151,18 @@ fn print(context: &Context, input: &Input, is_json: bool) -> Result<()> {
     super::report::show(context, format, &report.build(input), None)
 }
 
-/// Says where the results are. If no report was asked for, a page with everything is written beside the results file;
-/// that it cannot be written is not a failure of the run.
+/// Says where the results are. If no report was asked for, a page with everything is written beside
+/// the results file; that it cannot be written is not a failure of the run.
 fn tell_where(context: &Context, args: &RunArgs, run_id: i64, input: &mut Input) {
     let results = paths::results_file(context.global.results.as_ref());
     out::tell(&format!("run {run_id} is stored in {}", results.display()));
     if url_of(&results).is_some() && args.report.is_none() {
-        return out::tell(&format!("'dbdyno report html {run_id}' with --results makes a page with every test"));
+        return out::tell(&format!(
+            "'dbdyno report html {run_id}' with --results makes a page with every test"
+        ));
     }
-    let page = args.report.clone().unwrap_or_else(|| results.with_file_name(format!("run-{run_id}.html")));
+    let page =
+        args.report.clone().unwrap_or_else(|| results.with_file_name(format!("run-{run_id}.html")));
     let written = if args.report.is_some() { Ok(()) } else { write_report(context, &page, input) };
     match written {
         Ok(()) => out::tell(&format!("the report with every test is {}", page.display())),
@@ -163,10 +174,12 @@ fn judge(args: &RunArgs, ended: &Ended, target: &str, tests: &[Test]) -> Result<
     let run = format!("run {}", ended.run_id);
     match ended.status {
         RunStatus::Interrupted => {
-            return Err(Error::new(Kind::Interrupted, run, "interrupted").advise("what was measured is stored"));
+            return Err(Error::new(Kind::Interrupted, run, "interrupted")
+                .advise("what was measured is stored"));
         }
         RunStatus::Failed => {
-            let why = ended.last_words.as_ref().map(|words| format!(": {words}")).unwrap_or_default();
+            let why =
+                ended.last_words.as_ref().map(|words| format!(": {words}")).unwrap_or_default();
             return Err(Error::target(target, format!("no longer answers, {run} ends here{why}"))
                 .advise("what was measured before is stored"));
         }
@@ -174,8 +187,12 @@ fn judge(args: &RunArgs, ended: &Ended, target: &str, tests: &[Test]) -> Result<
     }
     let invalid = tests.iter().filter(|test| test.status() == Status::Invalid).count();
     if args.strict && invalid > 0 {
-        return Err(Error::new(Kind::Check, run, format!("{invalid} of {} tests are invalid", tests.len()))
-            .advise("'dbdyno report kpm' gives the reasons"));
+        return Err(Error::new(
+            Kind::Check,
+            run,
+            format!("{invalid} of {} tests are invalid", tests.len()),
+        )
+        .advise("'dbdyno report kpm' gives the reasons"));
     }
     Ok(())
 }

@@ -31,7 +31,9 @@ pub fn runs(context: &Context, what: &Runs) -> Result<()> {
         Runs::Show { run } => show(context, run),
         Runs::Export { runs, output } => export(context, runs, output.as_deref()),
         Runs::Import { file: Some(file), .. } => import(context, file),
-        Runs::Import { file: None, csv, platforms } => import_published(context, csv.as_deref(), platforms.as_deref()),
+        Runs::Import { file: None, csv, platforms } => {
+            import_published(context, csv.as_deref(), platforms.as_deref())
+        }
         Runs::Delete { runs } => delete(context, runs),
     }
 }
@@ -46,14 +48,22 @@ fn list(context: &Context) -> Result<()> {
     for run in runs {
         let started = run.started_at.get(..19).unwrap_or(&run.started_at).replace('T', " ");
         let name = run.name.unwrap_or_default();
-        table.row([run.id.to_string(), name, run.target, started, run.status.name().into(), run.tests.to_string()]);
+        table.row([
+            run.id.to_string(),
+            name,
+            run.target,
+            started,
+            run.status.name().into(),
+            run.tests.to_string(),
+        ]);
     }
     out::print(&table.render(context.fit()))
 }
 
 fn show(context: &Context, which: &str) -> Result<()> {
     let format = context.format(&["text", "json"])?;
-    let report: &dyn Report = if format == "json" { &RunReport } else { super::report::find("kpm")? };
+    let report: &dyn Report =
+        if format == "json" { &RunReport } else { super::report::find("kpm")? };
     super::report::of_run(context, report, which)
 }
 
@@ -71,7 +81,11 @@ fn export(context: &Context, runs: &[String], output: Option<&Path>) -> Result<(
     let counts = match output {
         None => store.export(&ids, &mut out::Out)?,
         Some(path) => {
-            let named = |error: Error| Error { place: path.display().to_string(), kind: Kind::Usage, ..error };
+            let named = |error: Error| Error {
+                place: path.display().to_string(),
+                kind: Kind::Usage,
+                ..error
+            };
             file::stream(context, path, |file| store.export(&ids, file).map_err(named))?
         }
     };
@@ -102,14 +116,22 @@ fn import(context: &Context, path: &Path) -> Result<()> {
 /// What scripts of `export-sql` wrote down, as a run.
 fn import_spool(context: &Context, place: &str, reader: &mut dyn BufRead) -> Result<()> {
     let mut text = String::new();
-    let unreadable = |error: std::io::Error| Error::usage(place, format!("cannot be read: {error}"));
+    let unreadable =
+        |error: std::io::Error| Error::usage(place, format!("cannot be read: {error}"));
     reader.take(MOST_SPOOL_BYTES).read_to_string(&mut text).map_err(unreadable)?;
-    let run = import::of_scripts(Text { place, text: &text }, &context.catalog()?, &paths::command_line())?;
+    let run = import::of_scripts(
+        Text { place, text: &text },
+        &context.catalog()?,
+        &paths::command_line(),
+    )?;
     let tests: Vec<Test> = run.tests.into_iter().map(Test::from).collect();
     let count = tests.len();
     let ids = context.store()?.add_runs(place, [(run.uid.as_str(), &run.run, tests)])?;
     if !context.global.quiet {
-        out::tell(&format!("imported run {} with {count} tests", ids.first().copied().unwrap_or_default()));
+        out::tell(&format!(
+            "imported run {} with {count} tests",
+            ids.first().copied().unwrap_or_default()
+        ));
     }
     Ok(())
 }
@@ -117,12 +139,20 @@ fn import_spool(context: &Context, place: &str, reader: &mut dyn BufRead) -> Res
 /// Published results as runs.
 fn import_published(context: &Context, csv: Option<&Path>, platforms: Option<&Path>) -> Result<()> {
     let read = |path: &Path| std::fs::read_to_string(path).map_err(|error| unusable(path, &error));
-    let csv = csv.ok_or_else(|| Error::usage("runs import", "no file is given").advise("give a file or --csv FILE"))?;
+    let csv = csv.ok_or_else(|| {
+        Error::usage("runs import", "no file is given").advise("give a file or --csv FILE")
+    })?;
     let (place, text) = (csv.display().to_string(), read(csv)?);
-    let platforms = platforms.map(|path| Ok((path.display().to_string(), read(path)?))).transpose()?;
+    let platforms =
+        platforms.map(|path| Ok((path.display().to_string(), read(path)?))).transpose()?;
     let platforms = platforms.as_ref().map(|(place, text)| Text { place, text });
     let command = paths::command_line();
-    let runs = import::published(Text { place: &place, text: &text }, platforms, &context.catalog()?, &command)?;
+    let runs = import::published(
+        Text { place: &place, text: &text },
+        platforms,
+        &context.catalog()?,
+        &command,
+    )?;
     let tests = |run: &ImportedRun| run.tests.iter().cloned().map(Test::from).collect::<Vec<_>>();
     let parts = runs.iter().map(|run| (run.uid.as_str(), &run.run, tests(run)));
     context.store()?.add_runs(&place, parts)?;

@@ -1,4 +1,5 @@
-//! `selftest`: whether a target and this program agree, in a table and in a file that can be sent on.
+//! `selftest`: whether a target and this program agree, in a table and in a file that can be sent
+//! on.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -32,21 +33,32 @@ pub fn selftest(context: &Context, args: &SelftestArgs) -> Result<()> {
     let began = Instant::now();
     let format = context.format(&["text", "json"])?;
     if args.place.keep {
-        return Err(Error::usage("--keep", "a self-test leaves nothing behind").advise("leave it out"));
+        return Err(
+            Error::usage("--keep", "a self-test leaves nothing behind").advise("leave it out")
+        );
     }
     let mut catalog = context.catalog()?;
     catalog.lay_over_selftest()?;
     let request = asked(&catalog, args)?;
     let plan = selftest::plan(&catalog, &request, &args.workload)?;
     request::check_fit(&catalog, &request, &plan)?;
-    let path = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("dbdyno-selftest-{}.json", plan.engine)));
+    let path = args
+        .output
+        .clone()
+        .unwrap_or_else(|| PathBuf::from(format!("dbdyno-selftest-{}.json", plan.engine)));
     file::refuse_results(context, &path)?;
     file::check_parent(&path)?;
     let (interrupt, console) = (interrupt()?, Console::new(context, true));
     let found = request::with_password(context, &request, |request| {
         let events = |event: Event<'_>| show(&console, &event);
-        let campaign =
-            Campaign { catalog: &catalog, request, plan: &plan, interrupt: &interrupt, events: &events, workers: None };
+        let campaign = Campaign {
+            catalog: &catalog,
+            request,
+            plan: &plan,
+            interrupt: &interrupt,
+            events: &events,
+            workers: None,
+        };
         selftest::run(&campaign, &mut Store::in_memory()?)
     });
     console.finish()?;
@@ -66,7 +78,11 @@ fn show(console: &Console, event: &Event<'_>) {
 }
 
 fn asked(catalog: &Catalog, args: &SelftestArgs) -> Result<Request> {
-    let selection = SelectionArgs { suite: vec![selftest::SUITE.into()], workload: Vec::new(), drive: args.drive };
+    let selection = SelectionArgs {
+        suite: vec![selftest::SUITE.into()],
+        workload: Vec::new(),
+        drive: args.drive,
+    };
     let target = TargetArgs { place: args.place.clone(), selection, without_database: false };
     let mut request = request::of_target(catalog, &target)?;
     request.host_metrics = args.host.urls()?;
@@ -83,8 +99,9 @@ fn conclude(
         out::json(document)?;
     } else {
         let mut table = out::Table::new(&["check", "result", "evidence"]);
-        let cells =
-            |finding: &Finding| [finding.check.clone(), finding.outcome.name().into(), finding.evidence.clone()];
+        let cells = |finding: &Finding| {
+            [finding.check.clone(), finding.outcome.name().into(), finding.evidence.clone()]
+        };
         found.findings.iter().for_each(|finding| table.row(cells(finding)));
         out::print(&table.render(context.fit()))?;
     }
@@ -138,13 +155,27 @@ struct TestEntry {
 
 impl Document {
     fn new(found: &SelfTest, request: &Request, with_names: bool, took_s: f64) -> Document {
-        let names = Names { hidden: if with_names { Vec::new() } else { names(&request.target) }, with_names };
+        let names = Names {
+            hidden: if with_names { Vec::new() } else { names(&request.target) },
+            with_names,
+        };
         let run = &found.run;
-        let disclosure = if with_names { run.disclosure.clone() } else { publish::without_names(&run.disclosure) };
+        let disclosure = if with_names {
+            run.disclosure.clone()
+        } else {
+            publish::without_names(&run.disclosure)
+        };
         let engine = run.engine.clone().unwrap_or_default();
-        let tried = found.selections.iter().zip(&found.tests).map(|(selection, test)| Tried { selection, test });
+        let tried = found
+            .selections
+            .iter()
+            .zip(&found.tests)
+            .map(|(selection, test)| Tried { selection, test });
         let tests = tried.map(|tried| entry(tried, &engine, &names)).collect();
-        let check = |finding: &Finding| Finding { evidence: names.hide(&finding.evidence), ..finding.clone() };
+        let check = |finding: &Finding| Finding {
+            evidence: names.hide(&finding.evidence),
+            ..finding.clone()
+        };
         Document {
             dbdyno_selftest: FORM,
             dbdyno: env!("CARGO_PKG_VERSION"),
@@ -190,7 +221,8 @@ struct Names {
 }
 
 impl Names {
-    /// A text of a server without names: of its words those that are paths, addresses or parts of the target's URL.
+    /// A text of a server without names: of its words those that are paths, addresses or parts of
+    /// the target's URL.
     fn hide(&self, text: &str) -> String {
         if self.with_names {
             return text.to_string();
@@ -209,8 +241,12 @@ impl Names {
 /// The parts of a target that may name somebody's site: of its URL, its directories.
 fn names(target: &Target) -> Vec<String> {
     let text = match target {
-        Target::Existing { url, .. } => url.split_once("://").map_or(url.clone(), |(_, rest)| rest.to_string()),
-        Target::Private { data_dir, .. } | Target::Embedded { data_dir, .. } => data_dir.display().to_string(),
+        Target::Existing { url, .. } => {
+            url.split_once("://").map_or(url.clone(), |(_, rest)| rest.to_string())
+        }
+        Target::Private { data_dir, .. } | Target::Embedded { data_dir, .. } => {
+            data_dir.display().to_string()
+        }
     };
     let parts = text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '.' | '-' | '_')));
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
@@ -225,10 +261,16 @@ mod tests {
 
     #[test]
     fn a_text_for_others_names_nobody() {
-        let target = Target::Existing { engine: "x".into(), url: "any://anna@db7.example:5432/payroll".into() };
+        let target = Target::Existing {
+            engine: "x".into(),
+            url: "any://anna@db7.example:5432/payroll".into(),
+        };
         let names = Names { hidden: names(&target), with_names: false };
         let text = "role \"anna\" of db7.example may not write '/var/lib/x' in payroll at 10.1.2.3: 15 of 20.5 rows";
-        assert_eq!(names.hide(text), "role ... of ... may not write ... in ... at ... 15 of 20.5 rows");
+        assert_eq!(
+            names.hide(text),
+            "role ... of ... may not write ... in ... at ... 15 of 20.5 rows"
+        );
         assert_eq!(Names { hidden: Vec::new(), with_names: true }.hide(text), text);
     }
 }

@@ -17,9 +17,15 @@ pub fn server(context: &Context, what: &Server) -> Result<()> {
     let Server::Fetch { engine, version } = what;
     let fetched = server::fetch(engine, version.as_deref())?;
     if format == "json" {
-        return out::json(&json!({ "engine": engine, "version": fetched.version, "server_bin": fetched.dir,
-                                  "was_there": fetched.was_there }));
+        return out::json(
+            &json!({ "engine": engine, "version": fetched.version, "server_bin": fetched.dir,
+                                  "was_there": fetched.was_there }),
+        );
     }
     let verb = if fetched.was_there { "exists already" } else { "is fetched" };
-    out::print(&format!("{} {verb}; use it with:\n--server-bin {}", fetched.product, fetched.dir.display()))
+    out::print(&format!(
+        "{} {verb}; use it with:\n--server-bin {}",
+        fetched.product,
+        fetched.dir.display()
+    ))
 }

@@ -1,4 +1,5 @@
-//! `show workload ID` (`show suite ID` stands in `show_suite`): what it does, its parameters, its SQL as it will run.
+//! `show workload ID` (`show suite ID` stands in `show_suite`): what it does, its parameters, its
+//! SQL as it will run.
 
 use std::collections::BTreeMap;
 
@@ -73,7 +74,12 @@ fn resolved<'a>(
     Ok(Resolved { workload, plans })
 }
 
-fn planned(catalog: &Catalog, id: &str, engine: &'static dyn Engine, drive: Option<Drive>) -> Result<Planned> {
+fn planned(
+    catalog: &Catalog,
+    id: &str,
+    engine: &'static dyn Engine,
+    drive: Option<Drive>,
+) -> Result<Planned> {
     let selection = selection(catalog, id, engine, drive)?;
     let statements = plan::show(&selection);
     Ok(Planned {
@@ -91,12 +97,15 @@ fn planned(catalog: &Catalog, id: &str, engine: &'static dyn Engine, drive: Opti
 /// If it can be shown for no engine: what was asked for is wrong.
 fn every_engine(catalog: &Catalog, id: &str, drive: Option<Drive>) -> Result<String> {
     let engines = ENGINES.iter().filter(|engine| engine.is_target());
-    let found: Vec<_> = engines.map(|engine| (engine.name(), sql(catalog, id, *engine, drive))).collect();
+    let found: Vec<_> =
+        engines.map(|engine| (engine.name(), sql(catalog, id, *engine, drive))).collect();
     let errors: Option<Vec<&Error>> = found.iter().map(|(_, sql)| sql.as_ref().err()).collect();
     if let Some(error) = errors.iter().flatten().next() {
         return Err((*error).clone());
     }
-    let one = |(name, sql): (&str, Result<String>)| sql.unwrap_or_else(|error| format!("\n-- {name}: {error}\n"));
+    let one = |(name, sql): (&str, Result<String>)| {
+        sql.unwrap_or_else(|error| format!("\n-- {name}: {error}\n"))
+    };
     Ok(found.into_iter().map(one).collect())
 }
 
@@ -106,14 +115,18 @@ fn every_engine(catalog: &Catalog, id: &str, drive: Option<Drive>) -> Result<Str
 /// Unknown name, with the known ones.
 pub fn find(name: &str) -> Result<&'static dyn Engine> {
     engine::find(name).filter(|engine| engine.is_target()).ok_or_else(|| {
-        let known: Vec<_> = ENGINES.iter().filter(|engine| engine.is_target()).map(|engine| engine.name()).collect();
+        let known: Vec<_> = ENGINES
+            .iter()
+            .filter(|engine| engine.is_target())
+            .map(|engine| engine.name())
+            .collect();
         Error::usage("--engine", format!("{} is not an engine", quote(name)))
             .advise(format!("choose {}", known.join(", ")))
     })
 }
 
-/// Title, prose, KPM, parameters, aliases and claims, as SQL comments: the whole output can be pasted into a client. Of the
-/// claims those of one engine, if it is named.
+/// Title, prose, KPM, parameters, aliases and claims, as SQL comments: the whole output can be
+/// pasted into a client. Of the claims those of one engine, if it is named.
 fn description(workload: &Workload, engine: Option<&dyn Engine>) -> String {
     let mut lines = vec![format!("{}: {}", workload.id, workload.title)];
     lines.extend(workload.about.trim().lines().map(String::from));
@@ -132,22 +145,38 @@ fn description(workload: &Workload, engine: Option<&dyn Engine>) -> String {
         } else {
             param.values.join("|")
         };
-        lines.push(format!("parameter {}={} ({values}): {}", param.name, param.default, param.about));
+        lines.push(format!(
+            "parameter {}={} ({values}): {}",
+            param.name, param.default, param.about
+        ));
     }
     let holds = |claim: &&Claim| {
-        claim.engines.is_empty() || engine.is_none_or(|engine| claim.engines.iter().any(|name| name == engine.name()))
+        claim.engines.is_empty()
+            || engine.is_none_or(|engine| claim.engines.iter().any(|name| name == engine.name()))
     };
-    for (kind, claims) in [("contract", &workload.contract), ("cross-check", &workload.crosscheck)] {
-        lines.extend(claims.iter().filter(holds).map(|claim| format!("{kind}: {}", claim_in_words(claim))));
+    for (kind, claims) in [("contract", &workload.contract), ("cross-check", &workload.crosscheck)]
+    {
+        lines.extend(
+            claims.iter().filter(holds).map(|claim| format!("{kind}: {}", claim_in_words(claim))),
+        );
     }
     lines.iter().map(|line| format!("-- {}", visible(line)).trim_end().to_string() + "\n").collect()
 }
 
 fn sql(catalog: &Catalog, id: &str, engine: &dyn Engine, drive: Option<Drive>) -> Result<String> {
     let selection = selection(catalog, id, engine, drive)?;
-    let mut text = format!("\n-- {} on {}, {} drive\n", selection.workload.id, engine.name(), selection.drive.name());
+    let mut text = format!(
+        "\n-- {} on {}, {} drive\n",
+        selection.workload.id,
+        engine.name(),
+        selection.drive.name()
+    );
     for shown in plan::show(&selection) {
-        text.push_str(&format!("\n-- {}\n{};\n", visible(&shown.caption), shown.sql.trim().trim_end_matches(';')));
+        text.push_str(&format!(
+            "\n-- {}\n{};\n",
+            visible(&shown.caption),
+            shown.sql.trim().trim_end_matches(';')
+        ));
     }
     Ok(text)
 }
@@ -156,7 +185,12 @@ fn sql(catalog: &Catalog, id: &str, engine: &dyn Engine, drive: Option<Drive>) -
 ///
 /// # Errors
 /// What the engine or the drive cannot do, bad parameters.
-pub fn selection(catalog: &Catalog, id: &str, engine: &dyn Engine, drive: Option<Drive>) -> Result<Selection> {
+pub fn selection(
+    catalog: &Catalog,
+    id: &str,
+    engine: &dyn Engine,
+    drive: Option<Drive>,
+) -> Result<Selection> {
     let request = plan::Request {
         workloads: vec![id.to_string()],
         jobs: Some(AskedRamp::of(1)),

@@ -1,4 +1,5 @@
-//! `show suite ID`: its tests under their published codes, what each corresponds to, its rule, and where it runs.
+//! `show suite ID`: its tests under their published codes, what each corresponds to, its rule, and
+//! where it runs.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +31,14 @@ pub fn show(context: &Context, id: &str, size_gb: Option<f64>) -> Result<()> {
     let tests = tests(&catalog, suite, size_gb)?;
     if format == "json" {
         let Suite { id, title, about, published_gb, .. } = suite;
-        return out::json(&Shown { suite: id, title, about, size_gb, published_gb: *published_gb, tests });
+        return out::json(&Shown {
+            suite: id,
+            title,
+            about,
+            size_gb,
+            published_gb: *published_gb,
+            tests,
+        });
     }
     out::print(&text(context, suite, size_gb, &tests))
 }
@@ -63,7 +71,10 @@ struct Test {
 type Outcomes = BTreeMap<&'static str, Option<String>>;
 
 /// `yes`, or why not.
-fn in_words<S: serde::Serializer>(engines: &Option<Outcomes>, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+fn in_words<S: serde::Serializer>(
+    engines: &Option<Outcomes>,
+    serializer: S,
+) -> std::result::Result<S::Ok, S::Error> {
     let words = |why: &Option<String>| why.clone().unwrap_or_else(|| "yes".into());
     let said = engines.as_ref().map(|on| on.iter().map(|(engine, why)| (*engine, words(why))));
     said.map(BTreeMap::from_iter).serialize(serializer)
@@ -71,14 +82,22 @@ fn in_words<S: serde::Serializer>(engines: &Option<Outcomes>, serializer: S) -> 
 
 /// Every test, with what becomes of it on each engine.
 fn tests(catalog: &Catalog, suite: &Suite, size_gb: f64) -> Result<Vec<Test>> {
-    let engines: Vec<&dyn Engine> = ENGINES.iter().copied().filter(|engine| engine.is_target()).collect();
-    let on = engines.iter().map(|engine| Ok((engine.name(), candidates(catalog, suite, *engine, size_gb)?)));
+    let engines: Vec<&dyn Engine> =
+        ENGINES.iter().copied().filter(|engine| engine.is_target()).collect();
+    let on = engines
+        .iter()
+        .map(|engine| Ok((engine.name(), candidates(catalog, suite, *engine, size_gb)?)));
     let on = on.collect::<Result<Vec<_>>>()?;
     let entries = catalog.suite_tests(suite)?;
     entries.iter().enumerate().map(|(at, entry)| test(catalog, entry, &on, at)).collect()
 }
 
-fn candidates(catalog: &Catalog, suite: &Suite, engine: &dyn Engine, size_gb: f64) -> Result<Vec<Candidate>> {
+fn candidates(
+    catalog: &Catalog,
+    suite: &Suite,
+    engine: &dyn Engine,
+    size_gb: f64,
+) -> Result<Vec<Candidate>> {
     let request = plan::Request {
         suites: vec![suite.id.clone()],
         size_gb: Some(size_gb),
@@ -87,9 +106,15 @@ fn candidates(catalog: &Catalog, suite: &Suite, engine: &dyn Engine, size_gb: f6
     plan::candidates(catalog, &request)
 }
 
-fn test(catalog: &Catalog, entry: &SuiteEntry, on: &[(&'static str, Vec<Candidate>)], at: usize) -> Result<Test> {
-    let why_not =
-        |candidates: &Vec<Candidate>| candidates.get(at).and_then(|candidate| candidate.selection.clone().err());
+fn test(
+    catalog: &Catalog,
+    entry: &SuiteEntry,
+    on: &[(&'static str, Vec<Candidate>)],
+    at: usize,
+) -> Result<Test> {
+    let why_not = |candidates: &Vec<Candidate>| {
+        candidates.get(at).and_then(|candidate| candidate.selection.clone().err())
+    };
     let engines = || on.iter().map(|(engine, candidates)| (*engine, why_not(candidates))).collect();
     let planned = on.iter().find_map(|(_, candidates)| candidates.get(at)?.selection.as_ref().ok());
     let window = planned.map(|selection| selection.window);
@@ -108,7 +133,9 @@ fn text(context: &Context, suite: &Suite, size_gb: f64, tests: &[Test]) -> Strin
     let mut reasons = Vec::new();
     let coded = tests.iter().any(|Test { test, .. }| test.code.is_some() || test.class.is_some());
     let names: &[&str] = if coded { &["class", "code"] } else { &[] };
-    let mut table = out::Table::new(&[names, &["test", "corresponds to", "jobs", "per job", "runs on"]].concat());
+    let mut table = out::Table::new(
+        &[names, &["test", "corresponds to", "jobs", "per job", "runs on"]].concat(),
+    );
     for test in tests {
         let said = |text: &Option<String>| text.clone().unwrap_or_default();
         let SuiteTest { code, title, class, corresponds_to, none, jobs } = &test.test;
@@ -121,10 +148,14 @@ fn text(context: &Context, suite: &Suite, size_gb: f64, tests: &[Test]) -> Strin
         let jobs = jobs.as_ref().map_or_else(String::new, ToString::to_string);
         table.row(names.chain([said(title), corresponds, jobs, rule(test), runs_on]));
     }
-    let fitted = |text: &str| context.fit().map_or(text.to_string(), |width| fold(text, width).join("\n"));
+    let fitted =
+        |text: &str| context.fit().map_or(text.to_string(), |width| fold(text, width).join("\n"));
     let (title, about) = (format!("{}: {}", suite.id, suite.title), suite.about.trim());
     let head = format!("{}\n{}\nat {size_gb} GB:\n\n", fitted(&title), fitted(about));
-    let notes = reasons.iter().enumerate().map(|(at, reason)| fitted(&format!("[{}] {reason}", at + 1)) + "\n");
+    let notes = reasons
+        .iter()
+        .enumerate()
+        .map(|(at, reason)| fitted(&format!("[{}] {reason}", at + 1)) + "\n");
     head + &table.render(context.fit()) + "\n" + &notes.collect::<String>()
 }
 

@@ -1,4 +1,5 @@
-//! Studies of blocks: a run of tests that belong together, then the report that takes them block by block.
+//! Studies of blocks: a run of tests that belong together, then the report that takes them block by
+//! block.
 
 use super::report;
 use crate::analysis::sweep::sizes;
@@ -70,25 +71,33 @@ pub fn sweep(context: &Context, args: &SweepArgs) -> Result<()> {
             entry.params.insert(ACTIVE_ROWS.to_string(), rows.to_string());
             (entry, None)
         };
-        let pairs = entries.iter().flat_map(|entry| sizes.iter().map(move |rows| at(entry, rows))).collect();
+        let pairs = entries
+            .iter()
+            .flat_map(|entry| sizes.iter().map(move |rows| at(entry, rows)))
+            .collect();
         let plan = plan::Request { suites: Vec::new(), pairs, ..request.plan };
         Ok(Request { plan, ..request })
     })
 }
 
-/// Rows of the active part: from a sixteenth of the cache of a database of ours, else a 256th of the table, to the whole table.
+/// Rows of the active part: from a sixteenth of the cache of a database of ours, else a 256th of
+/// the table, to the whole table.
 fn active_sizes(request: &Request) -> Vec<u64> {
     let all = table_rows(BIG, request.plan.size_gb.unwrap_or(plan::DEFAULT_SIZE_GB));
-    let cache = request.data_dir().and_then(|_| request.profile.cache_bytes(request.target.engine()));
-    let least = cache.map_or(all / SMALLEST_PART, |bytes| (bytes / CACHE_PART / BYTES_PER_ROW) as u64);
+    let cache =
+        request.data_dir().and_then(|_| request.profile.cache_bytes(request.target.engine()));
+    let least =
+        cache.map_or(all / SMALLEST_PART, |bytes| (bytes / CACHE_PART / BYTES_PER_ROW) as u64);
     sizes(all, least)
 }
 
-/// The workloads of a study: those named, measured as the suite's first; else those of the suite that the engine can run.
+/// The workloads of a study: those named, measured as the suite's first; else those of the suite
+/// that the engine can run.
 fn entries(catalog: &Catalog, request: &Request, named: &[String]) -> Result<Vec<SuiteEntry>> {
     let candidates = plan::candidates(catalog, &request.plan)?;
     if named.is_empty() {
-        let (can, cannot): (Vec<_>, Vec<_>) = candidates.into_iter().partition(|one| one.selection.is_ok());
+        let (can, cannot): (Vec<_>, Vec<_>) =
+            candidates.into_iter().partition(|one| one.selection.is_ok());
         for one in &cannot {
             let reason = one.selection.as_ref().err().map(String::as_str).unwrap_or_default();
             out::tell(&format!("{} is left out: {reason}", one.entry.label()));
@@ -96,20 +105,23 @@ fn entries(catalog: &Catalog, request: &Request, named: &[String]) -> Result<Vec
         return Ok(can.into_iter().map(|one| one.entry).collect());
     }
     if let Some(twice) = named.iter().enumerate().find(|(at, name)| named[..*at].contains(name)) {
-        return Err(Error::usage("--workloads", format!("{} is named twice", quote(twice.1))).advise("name it once"));
+        return Err(Error::usage("--workloads", format!("{} is named twice", quote(twice.1)))
+            .advise("name it once"));
     }
     let first = candidates.into_iter().next().map(|one| one.entry).unwrap_or_default();
-    Ok(named.iter().map(|name| SuiteEntry { workload: Some(name.clone()), ..first.clone() }).collect())
+    Ok(named
+        .iter()
+        .map(|name| SuiteEntry { workload: Some(name.clone()), ..first.clone() })
+        .collect())
 }
 
 /// Each alone, and each beside each other one and itself, with so many jobs.
 fn pairs(entries: &[SuiteEntry], jobs: u32) -> Vec<(SuiteEntry, Option<(String, u32)>)> {
     let text = |entry: &SuiteEntry| entry.workload.clone().unwrap_or_default();
     let alone = entries.iter().map(|entry| (entry.clone(), None));
-    let beside = entries
-        .iter()
-        .enumerate()
-        .flat_map(|(at, entry)| entries[at..].iter().map(move |other| (entry.clone(), Some((text(other), jobs)))));
+    let beside = entries.iter().enumerate().flat_map(|(at, entry)| {
+        entries[at..].iter().map(move |other| (entry.clone(), Some((text(other), jobs))))
+    });
     alone.chain(beside).collect()
 }
 
@@ -118,7 +130,8 @@ fn one_number(request: &Request, of_suite: Option<AskedRamp>) -> Result<u32> {
     let asked = request.plan.jobs.clone().or(of_suite).unwrap_or_default();
     match asked.on(request.plan.scale) {
         Ok(Ramp::Fixed(jobs)) if jobs.len() == 1 => Ok(jobs[0]),
-        _ => Err(Error::usage(format!("--jobs {asked}"), "is not one number of jobs").advise("give --jobs 1")),
+        _ => Err(Error::usage(format!("--jobs {asked}"), "is not one number of jobs")
+            .advise("give --jobs 1")),
     }
 }
 
@@ -179,7 +192,10 @@ fn measured(context: &Context, catalog: &Catalog, request: &Request) -> Result<E
     let ended = request::with_password(context, request, |request| {
         let events = |event: Event<'_>| console.show(&event);
         let (plan, interrupt) = (&plan, &interrupt);
-        campaign::run(&Campaign { catalog, request, plan, interrupt, events: &events, workers: None }, &mut store)
+        campaign::run(
+            &Campaign { catalog, request, plan, interrupt, events: &events, workers: None },
+            &mut store,
+        )
     });
     console.finish()?;
     ended
@@ -193,12 +209,15 @@ pub(super) fn judge(request: &Request, ended: &Ended) -> Result<()> {
     let run = format!("run {}", ended.run_id);
     match ended.status {
         RunStatus::Interrupted => {
-            Err(Error::new(Kind::Interrupted, run, "interrupted").advise("what was measured is stored"))
+            Err(Error::new(Kind::Interrupted, run, "interrupted")
+                .advise("what was measured is stored"))
         }
         RunStatus::Failed => {
-            let why = ended.last_words.as_ref().map(|words| format!(": {words}")).unwrap_or_default();
+            let why =
+                ended.last_words.as_ref().map(|words| format!(": {words}")).unwrap_or_default();
             let what = format!("no longer answers, {run} ends here{why}");
-            Err(Error::target(request.target.label(), what).advise("what was measured before is stored"))
+            Err(Error::target(request.target.label(), what)
+                .advise("what was measured before is stored"))
         }
         RunStatus::Finished | RunStatus::Running => Ok(()),
     }

@@ -15,7 +15,8 @@ use crate::workers::{Orders, serve};
 /// The URL does not lead to a database that keeps results, or it cannot be reached.
 pub fn worker(context: &Context, args: &WorkerArgs) -> Result<()> {
     context.text_only()?;
-    let name = format!("{}:{}", rustix::system::uname().nodename().to_string_lossy(), std::process::id());
+    let name =
+        format!("{}:{}", rustix::system::uname().nodename().to_string_lossy(), std::process::id());
     let interrupt = interrupt()?;
     let tell = |line: &str| {
         if !context.global.quiet {

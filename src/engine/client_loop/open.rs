@@ -1,5 +1,6 @@
-//! The open loop: every op starts when it is due, or at once if that has passed. Its response time counts from when it was
-//! due, so that an op that waits for an earlier one is not left out (no coordinated omission; G. Tene, wrk2).
+//! The open loop: every op starts when it is due, or at once if that has passed. Its response time
+//! counts from when it was due, so that an op that waits for an earlier one is not left out (no
+//! coordinated omission; G. Tene, wrk2).
 
 use std::num::NonZeroU64;
 use std::time::Duration;
@@ -15,7 +16,8 @@ impl Timetable {
 }
 
 impl<S: ClientSession> Job<'_, S> {
-    /// Runs the ops that are due within the slice; an op that is late runs to its end. Returns the end in ns.
+    /// Runs the ops that are due within the slice; an op that is late runs to its end. Returns the
+    /// end in ns.
     pub(super) fn ops_on_time(
         &mut self,
         slice: &Slice,
@@ -24,7 +26,9 @@ impl<S: ClientSession> Job<'_, S> {
     ) -> Result<u64, EngineError> {
         let limit_ns = (slice.seconds * 1e9) as u64;
         let mut now_ns = 0;
-        while let Some(timetable) = self.timetable.as_ref().filter(|_| self.ops < slice.max_ops && now_ns < limit_ns) {
+        while let Some(timetable) =
+            self.timetable.as_ref().filter(|_| self.ops < slice.max_ops && now_ns < limit_ns)
+        {
             let (began_ns, due_ns) = (clock.since(timetable.opened_at), timetable.due.next_ns());
             // 0 if it was due before the slice began: the op is late.
             let due_in_slice_ns = due_ns.saturating_sub(began_ns);

@@ -1,4 +1,5 @@
-//! A client-drive op, compiled once per job: binds evaluated against the facts, names turned into positions.
+//! A client-drive op, compiled once per job: binds evaluated against the facts, names turned into
+//! positions.
 
 use std::collections::BTreeMap;
 
@@ -64,7 +65,11 @@ impl Program {
             compiled.push(Steps::compile(branch, binds, first)?);
             first += branch.statements.len();
         }
-        let widest = branches.iter().flat_map(|branch| &branch.statements).map(|statement| statement.binds.len()).max();
+        let widest = branches
+            .iter()
+            .flat_map(|branch| &branch.statements)
+            .map(|statement| statement.binds.len())
+            .max();
         let args = vec![0; widest.unwrap_or(0)];
         Ok(Program { shared_read, branches: compiled, draws: Draws::compile(order, binds)?, args })
     }
@@ -87,14 +92,22 @@ impl Program {
 }
 
 impl Steps {
-    fn compile(branch: &Branch, binds: &BTreeMap<String, Bind>, first: usize) -> Result<Self, EngineError> {
+    fn compile(
+        branch: &Branch,
+        binds: &BTreeMap<String, Bind>,
+        first: usize,
+    ) -> Result<Self, EngineError> {
         let statements = branch.statements.iter().map(|statement| slots_of(statement, binds));
         let statements = statements.collect::<Result<Vec<_>, _>>()?;
         let mut slots = statements.concat();
         slots.sort_unstable();
         slots.dedup();
         Ok(Steps {
-            below: if branch.upto >= 100.0 { u64::MAX } else { (branch.upto / 100.0 * MODULUS as f64) as u64 },
+            below: if branch.upto >= 100.0 {
+                u64::MAX
+            } else {
+                (branch.upto / 100.0 * MODULUS as f64) as u64
+            },
             commit: branch.commit,
             times: branch.times,
             slots,
@@ -104,7 +117,12 @@ impl Steps {
     }
 
     #[inline]
-    fn run<S: ClientSession>(&self, session: &mut S, draws: &mut Draws, args: &mut [i64]) -> Result<Done, EngineError> {
+    fn run<S: ClientSession>(
+        &self,
+        session: &mut S,
+        draws: &mut Draws,
+        args: &mut [i64],
+    ) -> Result<Done, EngineError> {
         let block = self.commit == Commit::Block;
         if block {
             session.begin()?;
@@ -150,10 +168,16 @@ impl Steps {
 }
 
 /// The slots of a statement's binds, by position.
-fn slots_of(statement: &BoundStatement, binds: &BTreeMap<String, Bind>) -> Result<Vec<usize>, EngineError> {
+fn slots_of(
+    statement: &BoundStatement,
+    binds: &BTreeMap<String, Bind>,
+) -> Result<Vec<usize>, EngineError> {
     let slot = |name: &String| {
         binds.keys().position(|known| known == name).ok_or_else(|| {
-            EngineError::new(ErrorClass::Statement, format!("{}: bind :{name} has no definition", statement.name))
+            EngineError::new(
+                ErrorClass::Statement,
+                format!("{}: bind :{name} has no definition", statement.name),
+            )
         })
     };
     statement.binds.iter().map(slot).collect()
@@ -161,10 +185,15 @@ fn slots_of(statement: &BoundStatement, binds: &BTreeMap<String, Bind>) -> Resul
 
 impl Draws {
     fn compile(order: &JobOrder<'_>, binds: &BTreeMap<String, Bind>) -> Result<Self, EngineError> {
-        let mut draws = Draws { keys: KeyStream::for_job(order.seed, order.job), sources: vec![], values: vec![] };
+        let mut draws = Draws {
+            keys: KeyStream::for_job(order.seed, order.job),
+            sources: vec![],
+            values: vec![],
+        };
         for (name, bind) in binds {
-            let (source, value) = source_of(bind, order.job, order.facts)
-                .map_err(|message| EngineError::new(ErrorClass::Statement, format!("bind :{name}: {message}")))?;
+            let (source, value) = source_of(bind, order.job, order.facts).map_err(|message| {
+                EngineError::new(ErrorClass::Statement, format!("bind :{name}: {message}"))
+            })?;
             draws.sources.push(source);
             draws.values.push(value);
         }
@@ -193,7 +222,8 @@ fn source_of(bind: &Bind, job: u32, facts: &Facts) -> Result<(Source, i64), Stri
         Bind::Constant(expr) => Ok((Source::Fixed, expr.eval(facts)?.round() as i64)),
         Bind::Random(expr) => {
             let n = expr.eval(facts)?.round();
-            // Not `n < 1.0`: NaN must fail too. The generator scales by 31 bits, so n has at most 32.
+            // Not `n < 1.0`: NaN must fail too. The generator scales by 31 bits, so n has at most
+            // 32.
             if !(1.0..=4_294_967_296.0).contains(&n) {
                 return Err(format!("random up to '{}' is {n}, not 1 to 2^32", expr.0));
             }

@@ -50,9 +50,17 @@ struct Script {
 
 impl Script {
     fn new(slices: &[(u64, u32)]) -> Script {
-        let slices: Vec<_> =
-            slices.iter().map(|&(max_ops, stride)| Slice { seconds: f64::INFINITY, max_ops, stride }).collect();
-        Script { slices: slices.into_iter(), tallies: vec![], samples: vec![], failed: vec![], after: AfterError::GoOn }
+        let slices: Vec<_> = slices
+            .iter()
+            .map(|&(max_ops, stride)| Slice { seconds: f64::INFINITY, max_ops, stride })
+            .collect();
+        Script {
+            slices: slices.into_iter(),
+            tallies: vec![],
+            samples: vec![],
+            failed: vec![],
+            after: AfterError::GoOn,
+        }
     }
 }
 
@@ -115,7 +123,8 @@ fn run(code: &JobCode, recorder: &mut Recorder, script: &mut Script) -> Result<(
 fn runs_exactly_max_ops_and_times_every_stride_th() {
     let mut recorder = Recorder::default();
     let mut script = Script::new(&[(5, 1), (10, 4), (0, 1), (3, 1)]);
-    run(&code(vec![branch(100.0, Commit::None, &[&["c"]], 1)], false), &mut recorder, &mut script).unwrap();
+    run(&code(vec![branch(100.0, Commit::None, &[&["c"]], 1)], false), &mut recorder, &mut script)
+        .unwrap();
     assert_eq!(script.tallies.iter().map(|tally| tally.ops).collect::<Vec<_>>(), [5, 10, 0, 3]);
     assert_eq!(script.samples, [5, 2, 0, 3]);
     assert_eq!(recorder.calls.len(), 18);
@@ -128,7 +137,8 @@ fn a_slice_of_no_time_is_over_at_once_and_a_short_one_in_time() {
     let mut script = Script::new(&[]);
     let slice = |seconds| Slice { seconds, max_ops: u64::MAX, stride: 3 };
     script.slices = vec![slice(0.0), slice(0.001)].into_iter();
-    run(&code(vec![branch(100.0, Commit::None, &[&[]], 1)], false), &mut recorder, &mut script).unwrap();
+    run(&code(vec![branch(100.0, Commit::None, &[&[]], 1)], false), &mut recorder, &mut script)
+        .unwrap();
     assert_eq!(script.tallies[0].ops, 0);
     assert!(script.tallies[1].ops > 0 && script.tallies[1].busy_s >= 0.001);
 }
@@ -156,7 +166,8 @@ fn a_block_commits_once_around_fresh_binds_of_every_repetition() {
 fn repetitions_are_numbered_within_each_op() {
     let mut recorder = Recorder::default();
     let mut script = Script::new(&[(2, 1)]);
-    run(&code(vec![branch(100.0, Commit::None, &[&["n"]], 3)], false), &mut recorder, &mut script).unwrap();
+    run(&code(vec![branch(100.0, Commit::None, &[&["n"]], 3)], false), &mut recorder, &mut script)
+        .unwrap();
     assert_eq!(recorder.calls, ["0[1]", "0[2]", "0[3]", "0[1]", "0[2]", "0[3]"]);
 }
 
@@ -164,7 +175,8 @@ fn repetitions_are_numbered_within_each_op() {
 fn keys_come_from_the_jobs_own_stream() {
     let mut recorder = Recorder::default();
     let mut script = Script::new(&[(3, 1)]);
-    run(&code(vec![branch(100.0, Commit::Auto, &[&["r"]], 1)], false), &mut recorder, &mut script).unwrap();
+    run(&code(vec![branch(100.0, Commit::Auto, &[&["r"]], 1)], false), &mut recorder, &mut script)
+        .unwrap();
     let mut keys = crate::stats::keys::KeyStream::for_job(1, 3);
     let expected: Vec<_> = (0..3).map(|_| format!("0[{}]", keys.key(1000))).collect();
     assert_eq!(recorder.calls, expected);
@@ -175,7 +187,8 @@ fn keys_come_from_the_jobs_own_stream() {
 fn branches_are_taken_by_their_chance() {
     let mut recorder = Recorder::default();
     let mut script = Script::new(&[(10_000, 1)]);
-    let branches = vec![branch(20.0, Commit::Auto, &[&[]], 1), branch(100.0, Commit::None, &[&[], &[]], 1)];
+    let branches =
+        vec![branch(20.0, Commit::Auto, &[&[]], 1), branch(100.0, Commit::None, &[&[], &[]], 1)];
     run(&code(branches, false), &mut recorder, &mut script).unwrap();
     let writes = recorder.calls.iter().filter(|call| *call == "0[]").count() as u64;
     assert!((1850..2150).contains(&writes), "{writes} of 10000, expected 20 %");
@@ -185,18 +198,22 @@ fn branches_are_taken_by_their_chance() {
 
 #[test]
 fn a_retriable_error_rolls_back_and_the_op_does_not_count() {
-    let mut recorder = Recorder { fail_at: BTreeMap::from([(2, ErrorClass::Deadlock)]), ..Recorder::default() };
+    let mut recorder =
+        Recorder { fail_at: BTreeMap::from([(2, ErrorClass::Deadlock)]), ..Recorder::default() };
     let mut script = Script::new(&[(1, 1)]);
-    run(&code(vec![branch(100.0, Commit::Block, &[&[]], 1)], false), &mut recorder, &mut script).unwrap();
+    run(&code(vec![branch(100.0, Commit::Block, &[&[]], 1)], false), &mut recorder, &mut script)
+        .unwrap();
     assert_eq!(recorder.calls, ["begin", "0[]", "rollback", "begin", "0[]", "commit"]);
     assert_eq!((script.tallies[0].ops, script.failed.as_slice()), (1, &[ErrorClass::Deadlock][..]));
 }
 
 #[test]
 fn a_lost_connection_ends_the_job_after_reporting_what_was_done() {
-    let mut recorder = Recorder { fail_at: BTreeMap::from([(3, ErrorClass::Lost)]), ..Recorder::default() };
+    let mut recorder =
+        Recorder { fail_at: BTreeMap::from([(3, ErrorClass::Lost)]), ..Recorder::default() };
     let mut script = Script::new(&[(10, 1), (10, 1)]);
-    let outcome = run(&code(vec![branch(100.0, Commit::None, &[&[]], 1)], false), &mut recorder, &mut script);
+    let outcome =
+        run(&code(vec![branch(100.0, Commit::None, &[&[]], 1)], false), &mut recorder, &mut script);
     assert_eq!(outcome.unwrap_err().class, ErrorClass::Lost);
     assert_eq!(script.tallies.len(), 1);
     assert_eq!(script.tallies[0].ops, 2);
@@ -205,19 +222,26 @@ fn a_lost_connection_ends_the_job_after_reporting_what_was_done() {
 
 #[test]
 fn the_pacer_can_end_the_job_after_an_error() {
-    let mut recorder = Recorder { fail_at: BTreeMap::from([(2, ErrorClass::Statement)]), ..Recorder::default() };
+    let mut recorder =
+        Recorder { fail_at: BTreeMap::from([(2, ErrorClass::Statement)]), ..Recorder::default() };
     let mut script = Script { after: AfterError::Stop, ..Script::new(&[(10, 4)]) };
-    let outcome = run(&code(vec![branch(100.0, Commit::None, &[&[]], 1)], false), &mut recorder, &mut script);
+    let outcome =
+        run(&code(vec![branch(100.0, Commit::None, &[&[]], 1)], false), &mut recorder, &mut script);
     assert_eq!(outcome.unwrap_err().class, ErrorClass::Statement);
     assert_eq!(script.tallies[0].ops, 1);
 }
 
 #[test]
 fn shared_reads_have_one_transaction_per_slice() {
-    let mut recorder = Recorder { fail_at: BTreeMap::from([(3, ErrorClass::Serialization)]), ..Recorder::default() };
+    let mut recorder = Recorder {
+        fail_at: BTreeMap::from([(3, ErrorClass::Serialization)]),
+        ..Recorder::default()
+    };
     let mut script = Script::new(&[(2, 1), (1, 1)]);
-    run(&code(vec![branch(100.0, Commit::None, &[&[]], 1)], true), &mut recorder, &mut script).unwrap();
-    let expected = ["begin", "0[]", "0[]", "rollback", "begin", "0[]", "commit", "begin", "0[]", "commit"];
+    run(&code(vec![branch(100.0, Commit::None, &[&[]], 1)], true), &mut recorder, &mut script)
+        .unwrap();
+    let expected =
+        ["begin", "0[]", "0[]", "rollback", "begin", "0[]", "commit", "begin", "0[]", "commit"];
     assert_eq!(recorder.calls, expected);
     assert!(script.tallies.iter().all(|tally| tally.commits == 0));
 }

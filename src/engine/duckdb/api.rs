@@ -1,5 +1,5 @@
-//! DuckDB's C interface, as far as we use it: the types and functions of `duckdb.h` (1.5), looked up in a library that was
-//! loaded at run time.
+//! DuckDB's C interface, as far as we use it: the types and functions of `duckdb.h` (1.5), looked
+//! up in a library that was loaded at run time.
 
 use std::ffi::{c_char, c_void};
 
@@ -12,7 +12,8 @@ pub(super) type Idx = u64;
 /// `duckdb_state`: 0 is success.
 pub(super) type State = u32;
 
-/// `duckdb_type`: what the values of a vector are; the numbers of the types that we read or write by themselves.
+/// `duckdb_type`: what the values of a vector are; the numbers of the types that we read or write
+/// by themselves.
 pub(super) mod types {
     pub const BOOLEAN: u32 = 1;
     pub const TINYINT: u32 = 2;
@@ -93,7 +94,8 @@ macro_rules! functions {
                     $($name: {
                         let symbol = concat!("duckdb_", stringify!($name));
                         // SAFETY: the type is that of the function of this name in the header of every 1.x; whoever
-                        // loads another library under this name is told before anything else is called.
+                        // loads another library under this name is told before anything else is
+                        // called.
                         *unsafe { library.get(symbol.as_bytes()) }.map_err(|_| symbol)?
                     },)*
                 })

@@ -15,7 +15,8 @@ use crate::engine::{EngineError, ErrorClass};
 /// The setting that belongs to the file: made with it, kept in it.
 const BLOCK_SIZE: &str = "block_size";
 /// Settings of DuckDB that a profile may give, beside `cache_mb` and `block_size`.
-const KNOWN: [&str; 4] = ["checkpoint_threshold", "preserve_insertion_order", "threads", "max_temp_directory_size"];
+const KNOWN: [&str; 4] =
+    ["checkpoint_threshold", "preserve_insertion_order", "threads", "max_temp_directory_size"];
 
 /// How the file is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,23 +47,29 @@ pub(super) fn checked(settings: &BTreeMap<String, String>) -> Result<Settings, E
     let checked = others.map(|(name, value)| {
         let plain = !value.is_empty() && value.chars().all(|c| c.is_ascii_alphanumeric());
         match name.as_str() {
-            "cache_mb" if value.parse::<u32>().is_ok() => Ok(("memory_limit".into(), format!("{value}MiB"))),
+            "cache_mb" if value.parse::<u32>().is_ok() => {
+                Ok(("memory_limit".into(), format!("{value}MiB")))
+            }
             name if plain && KNOWN.contains(&name) => Ok((name.into(), value.clone())),
-            _ => Err(EngineError::new(ErrorClass::Statement, format!("setting {name} = '{value}' is not known"))),
+            _ => Err(EngineError::new(
+                ErrorClass::Statement,
+                format!("setting {name} = '{value}' is not known"),
+            )),
         }
     });
     let memory_mib = settings.get("cache_mb").and_then(|value| value.parse().ok());
     Ok(Settings { of_database: checked.collect::<Result<_, _>>()?, memory_mib, block_bytes })
 }
 
-/// An open database. The instance itself is in memory, our file is attached to it: so its log is switched on before the
-/// file is opened, and counts all of its reads and writes.
+/// An open database. The instance itself is in memory, our file is attached to it: so its log is
+/// switched on before the file is opened, and counts all of its reads and writes.
 pub(super) struct Instance {
     api: &'static Api,
     database: Handle,
     pub counts: Arc<Counts>,
     running: Arc<Running<Interrupt>>,
-    /// Held by a transaction that changes the catalogue: DuckDB refuses a second one instead of letting it wait.
+    /// Held by a transaction that changes the catalogue: DuckDB refuses a second one instead of
+    /// letting it wait.
     catalog_changes: Mutex<()>,
     /// Jobs at work that commit: as long as there is one, transactions are logged.
     committing: Mutex<u32>,
@@ -89,7 +96,8 @@ impl Instance {
         let database = open_in_memory(api, file, &settings.of_database)?;
         let (catalog_changes, committing) = (Mutex::new(()), Mutex::new(0));
         let (running, memory_mib) = (Running::new(), settings.memory_mib);
-        let instance = Instance { api, database, counts, running, catalog_changes, committing, memory_mib };
+        let instance =
+            Instance { api, database, counts, running, catalog_changes, committing, memory_mib };
         let instance = Arc::new(instance);
         // SAFETY: the database is open.
         if !unsafe { counts::register(api, database, &instance.counts) } {
@@ -100,7 +108,12 @@ impl Instance {
         Ok(instance)
     }
 
-    fn attach(self: &Arc<Self>, file: &Path, mode: Mode, block_bytes: Option<u32>) -> Result<(), EngineError> {
+    fn attach(
+        self: &Arc<Self>,
+        file: &Path,
+        mode: Mode,
+        block_bytes: Option<u32>,
+    ) -> Result<(), EngineError> {
         let connection = self.bare_connection()?;
         let storage = STORAGE.to_string_lossy();
         connection.execute(&format!(
@@ -111,7 +124,8 @@ impl Instance {
         let quoted = path.replace('\'', "''");
         let attach = match mode {
             Mode::ReadWrite => {
-                let block_size = block_bytes.map_or(String::new(), |bytes| format!(" ({BLOCK_SIZE} {bytes})"));
+                let block_size =
+                    block_bytes.map_or(String::new(), |bytes| format!(" ({BLOCK_SIZE} {bytes})"));
                 format!("attach '{quoted}' as {DATABASE}{block_size}")
             }
             Mode::ReadOnly => format!("attach '{quoted}' as {DATABASE} (read_only)"),
@@ -140,12 +154,16 @@ impl Instance {
         Ok(connection)
     }
 
-    /// A job begins on this connection: from the first one that commits until one begins when none of these is at work,
-    /// transactions are logged. Holds until the guard is dropped.
+    /// A job begins on this connection: from the first one that commits until one begins when none
+    /// of these is at work, transactions are logged. Holds until the guard is dropped.
     ///
     /// # Errors
     /// If the log cannot be set.
-    pub(super) fn begin_job(&self, connection: &Connection, commits: bool) -> Result<Committing<'_>, EngineError> {
+    pub(super) fn begin_job(
+        &self,
+        connection: &Connection,
+        commits: bool,
+    ) -> Result<Committing<'_>, EngineError> {
         let mut committing = self.committing.lock().unwrap_or_else(PoisonError::into_inner);
         if *committing == 0 {
             let types = if commits { format!("{TYPES},{TRANSACTIONS}") } else { TYPES.to_string() };
@@ -182,7 +200,11 @@ impl Drop for Instance {
     }
 }
 
-fn open_in_memory(api: &Api, file: &Path, settings: &[(String, String)]) -> Result<Handle, EngineError> {
+fn open_in_memory(
+    api: &Api,
+    file: &Path,
+    settings: &[(String, String)],
+) -> Result<Handle, EngineError> {
     let mut temporary: PathBuf = file.into();
     temporary.as_mut_os_string().push(".tmp");
     let temporary = temporary.display().to_string();
@@ -193,7 +215,8 @@ fn open_in_memory(api: &Api, file: &Path, settings: &[(String, String)]) -> Resu
         ("temp_directory", temporary.as_str()),
     ];
     let given = settings.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    let (mut config, mut database, mut message) = (ptr::null_mut(), ptr::null_mut(), ptr::null_mut());
+    let (mut config, mut database, mut message) =
+        (ptr::null_mut(), ptr::null_mut(), ptr::null_mut());
     // SAFETY: every text ends in 0 and lives through its call; config and message are freed once.
     unsafe {
         (api.create_config)(&mut config);
@@ -201,8 +224,11 @@ fn open_in_memory(api: &Api, file: &Path, settings: &[(String, String)]) -> Resu
             let (name, value) = (text(name)?, text(value)?);
             if (api.set_config)(config, name.as_ptr(), value.as_ptr()) != 0 {
                 (api.destroy_config)(&mut config);
-                let what =
-                    format!("DuckDB refuses the setting {} = {}", name.to_string_lossy(), value.to_string_lossy());
+                let what = format!(
+                    "DuckDB refuses the setting {} = {}",
+                    name.to_string_lossy(),
+                    value.to_string_lossy()
+                );
                 return Err(EngineError::new(ErrorClass::Statement, what));
             }
         }
@@ -219,7 +245,8 @@ fn open_in_memory(api: &Api, file: &Path, settings: &[(String, String)]) -> Resu
 
 /// A text for the library.
 pub(super) fn text(text: &str) -> Result<CString, EngineError> {
-    CString::new(text).map_err(|_| EngineError::new(ErrorClass::Statement, "a text holds a zero byte"))
+    CString::new(text)
+        .map_err(|_| EngineError::new(ErrorClass::Statement, "a text holds a zero byte"))
 }
 
 /// What interrupts a connection.
@@ -342,7 +369,8 @@ impl QueryResult<'_> {
         // SAFETY: the caller's; the text is copied and freed once.
         unsafe {
             let value = (api.value_varchar)(&mut self.raw, column, row);
-            let copied = (!value.is_null()).then(|| CStr::from_ptr(value).to_string_lossy().into_owned());
+            let copied =
+                (!value.is_null()).then(|| CStr::from_ptr(value).to_string_lossy().into_owned());
             (api.free)(value.cast());
             copied
         }

@@ -1,6 +1,7 @@
-//! What DuckDB itself logs about its files, transactions and statements, added up. Its log calls us for every entry of the
-//! types that are switched on, so nothing is kept and nothing is lost. Statements and transactions are those of jobs, not those
-//! of control sessions, which ask for the sums: the log calls us in the thread that they run in.
+//! What DuckDB itself logs about its files, transactions and statements, added up. Its log calls us
+//! for every entry of the types that are switched on, so nothing is kept and nothing is lost.
+//! Statements and transactions are those of jobs, not those of control sessions, which ask for the
+//! sums: the log calls us in the thread that they run in.
 
 use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_void};
@@ -16,8 +17,8 @@ pub(super) const DATABASE: &str = "dbdyno";
 pub(super) const STORAGE: &CStr = c"dbdyno";
 /// Types of log entries that we count.
 pub(super) const TYPES: &str = "FileSystem,QueryLog";
-/// The type of entries that we count where a job commits: two of them cost a look-up a sixth of its time, a durable commit nothing
-/// that can be measured.
+/// The type of entries that we count where a job commits: two of them cost a look-up a sixth of its
+/// time, a durable commit nothing that can be measured.
 pub(super) const TRANSACTIONS: &str = "Transaction";
 /// Statements around those of an op, which do not count.
 const AROUND: [&[u8]; 4] = [b"begin", b"commit", b"rollback", b"set "];
@@ -82,7 +83,8 @@ impl Counts {
         self.logs_transactions.store(are_logged, Relaxed);
     }
 
-    /// The sums, as far as they are known, by the names of the variables that the catalogue's blocks ask for.
+    /// The sums, as far as they are known, by the names of the variables that the catalogue's
+    /// blocks ask for.
     pub(super) fn variables(&self) -> [(&'static str, Option<u64>); 8] {
         let sum = |sum: &AtomicU64| Some(sum.load(Relaxed));
         let logged = |of: &AtomicU64| sum(of).filter(|_| self.logs_transactions.load(Relaxed));
@@ -103,7 +105,9 @@ impl Counts {
         match kind {
             b"FileSystem" => self.take_file(message),
             b"Transaction" => self.take_transaction(message),
-            b"QueryLog" if RUNS_JOB.get() && !AROUND.iter().any(|word| begins_with(message, word)) => {
+            b"QueryLog"
+                if RUNS_JOB.get() && !AROUND.iter().any(|word| begins_with(message, word)) =>
+            {
                 add(&self.statements, 1);
             }
             _ => {}
@@ -182,7 +186,11 @@ pub(super) unsafe fn register(api: &Api, database: Handle, counts: &Arc<Counts>)
         let mut storage = (api.create_log_storage)();
         (api.log_storage_set_name)(storage, STORAGE.as_ptr());
         (api.log_storage_set_write_log_entry)(storage, write);
-        (api.log_storage_set_extra_data)(storage, Arc::into_raw(Arc::clone(counts)).cast_mut().cast(), delete);
+        (api.log_storage_set_extra_data)(
+            storage,
+            Arc::into_raw(Arc::clone(counts)).cast_mut().cast(),
+            delete,
+        );
         let registered = (api.register_log_storage)(database, storage) == 0;
         (api.destroy_log_storage)(&mut storage);
         registered
@@ -236,9 +244,16 @@ mod tests {
         let wal = file("/d/x.db.wal", "WRITE");
         let spilled = file("/d/x.db.tmp/duckdb_temp_storage_S96K-0.tmp", "WRITE");
         let opened = "{\"fs\":\"LocalFileSystem\",\"path\":\"/d/x.db.wal\",\"op\":\"OPEN\"}";
-        let entries = [read.as_str(), &read, &wal, &spilled, opened].map(|message| ("FileSystem", message));
-        assert_eq!(counted(&entries), [("read_bytes", 524_288), ("wal_bytes", 262_144), ("temp_bytes", 262_144)]);
-        assert_eq!(counted(&[("FileSystem", &file("/d/x.db", "WRITE"))]), [("written_bytes", 262_144)]);
+        let entries =
+            [read.as_str(), &read, &wal, &spilled, opened].map(|message| ("FileSystem", message));
+        assert_eq!(
+            counted(&entries),
+            [("read_bytes", 524_288), ("wal_bytes", 262_144), ("temp_bytes", 262_144)]
+        );
+        assert_eq!(
+            counted(&[("FileSystem", &file("/d/x.db", "WRITE"))]),
+            [("written_bytes", 262_144)]
+        );
     }
 
     #[test]
@@ -255,6 +270,9 @@ mod tests {
         let counts = Counts::of(Path::new("/d/x.db"));
         counts.take(b"QueryLog", b"select 1");
         let known: Vec<u64> = counts.variables().iter().filter_map(|(_, sum)| *sum).collect();
-        assert_eq!(known, [0; 5], "a control session is not a job, and transactions are not logged");
+        assert_eq!(
+            known, [0; 5],
+            "a control session is not a job, and transactions are not logged"
+        );
     }
 }

@@ -50,9 +50,13 @@ pub(super) fn unusable_file(message: &str, file: &str) -> EngineError {
     } else if has(&["permission denied", "cannot open file", "read-only file system"]) {
         (ErrorClass::Privilege, "choose a --data-dir that can be written")
     } else {
-        (ErrorClass::Other, "the file is damaged or not a DuckDB database: remove it, or choose another --data-dir")
+        (
+            ErrorClass::Other,
+            "the file is damaged or not a DuckDB database: remove it, or choose another --data-dir",
+        )
     };
-    EngineError::new(class, format!("{} ({})", one_line(message, 300), one_line(file, 200))).advised(advice)
+    EngineError::new(class, format!("{} ({})", one_line(message, 300), one_line(file, 200)))
+        .advised(advice)
 }
 
 fn class_of(kind: u32, message: &str) -> (ErrorClass, Option<&'static str>) {
@@ -60,12 +64,17 @@ fn class_of(kind: u32, message: &str) -> (ErrorClass, Option<&'static str>) {
         return (ErrorClass::DiskFull, Some("free some space, or choose another --data-dir"));
     }
     match kind {
-        // Two transactions changed the same row, or one a table that the other changed: the later one is refused.
+        // Two transactions changed the same row, or one a table that the other changed: the later
+        // one is refused.
         kinds::TRANSACTION => (ErrorClass::Serialization, None),
         kinds::INTERRUPT => (ErrorClass::Cancelled, None),
         kinds::CONNECTION | kinds::FATAL => (ErrorClass::Lost, None),
-        kinds::OUT_OF_MEMORY => (ErrorClass::Other, Some("choose a larger --profile or a smaller --size")),
-        kinds::PERMISSION => (ErrorClass::Privilege, Some("choose a --data-dir that can be written")),
+        kinds::OUT_OF_MEMORY => {
+            (ErrorClass::Other, Some("choose a larger --profile or a smaller --size"))
+        }
+        kinds::PERMISSION => {
+            (ErrorClass::Privilege, Some("choose a --data-dir that can be written"))
+        }
         kinds::IO | kinds::INTERNAL => (ErrorClass::Other, None),
         _ => (ErrorClass::Statement, None),
     }
@@ -86,11 +95,25 @@ mod tests {
 
     #[test]
     fn an_error_is_one_line_with_a_class_by_what_can_be_done() {
-        let full = from_duckdb(kinds::IO, "IO Error: Could not write file \"x\":\nNo space left on device", "commit");
+        let full = from_duckdb(
+            kinds::IO,
+            "IO Error: Could not write file \"x\":\nNo space left on device",
+            "commit",
+        );
         assert_eq!((full.class, full.message.lines().count()), (ErrorClass::DiskFull, 1));
-        let conflict = from_duckdb(kinds::TRANSACTION, "TransactionContext Error: Conflict on update!", "update t");
+        let conflict = from_duckdb(
+            kinds::TRANSACTION,
+            "TransactionContext Error: Conflict on update!",
+            "update t",
+        );
         assert!(conflict.class == ErrorClass::Serialization && conflict.class.retriable());
-        assert_eq!(from_duckdb(14, "Parser Error: syntax error", "selct").class, ErrorClass::Statement);
-        assert_eq!(unusable_file("IO Error: Could not set lock on file \"x\"", "x").class, ErrorClass::Busy);
+        assert_eq!(
+            from_duckdb(14, "Parser Error: syntax error", "selct").class,
+            ErrorClass::Statement
+        );
+        assert_eq!(
+            unusable_file("IO Error: Could not set lock on file \"x\"", "x").class,
+            ErrorClass::Busy
+        );
     }
 }

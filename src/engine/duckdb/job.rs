@@ -20,16 +20,22 @@ pub(super) struct DuckJob<'c> {
     turn: Option<MutexGuard<'c, ()>>,
 }
 
-/// Makes a connection the session of a job: one thread per statement and the profile's memory, unless the workload's own session
-/// says more, and the number of jobs for it to know how much that takes.
+/// Makes a connection the session of a job: one thread per statement and the profile's memory,
+/// unless the workload's own session says more, and the number of jobs for it to know how much that
+/// takes.
 ///
 /// # Errors
 /// Those of the workload's statements.
-pub(super) fn begin_session(connection: &Connection, order: &JobOrder<'_>) -> Result<(), EngineError> {
+pub(super) fn begin_session(
+    connection: &Connection,
+    order: &JobOrder<'_>,
+) -> Result<(), EngineError> {
     connection.execute("set threads = 1")?;
     connection.execute(&format!("set variable dbdyno_jobs = {}", order.jobs))?;
     if let Some(mib) = connection.memory_mib() {
-        connection.execute(&format!("set memory_limit = '{mib}MiB'; set variable dbdyno_memory_mib = {mib}"))?;
+        connection.execute(&format!(
+            "set memory_limit = '{mib}MiB'; set variable dbdyno_memory_mib = {mib}"
+        ))?;
     }
     order.session.iter().try_for_each(|sql| connection.execute(sql).map(drop))
 }
@@ -37,14 +43,21 @@ pub(super) fn begin_session(connection: &Connection, order: &JobOrder<'_>) -> Re
 /// True if its ops end in commits.
 pub(super) fn commits(code: &JobCode) -> bool {
     match code {
-        JobCode::Client { branches, .. } => branches.iter().any(|branch| branch.commit != Commit::None),
+        JobCode::Client { branches, .. } => {
+            branches.iter().any(|branch| branch.commit != Commit::None)
+        }
         JobCode::Routine(_) | JobCode::Bulk { .. } => true,
     }
 }
 
 impl<'c> DuckJob<'c> {
-    pub(super) fn prepare(connection: &'c Connection, statements: &[&BoundStatement]) -> Result<Self, EngineError> {
-        let prepared = statements.iter().map(|statement| Prepared::new(connection, &statement.sql, &statement.name));
+    pub(super) fn prepare(
+        connection: &'c Connection,
+        statements: &[&BoundStatement],
+    ) -> Result<Self, EngineError> {
+        let prepared = statements
+            .iter()
+            .map(|statement| Prepared::new(connection, &statement.sql, &statement.name));
         let statements = prepared.collect::<Result<Vec<_>, EngineError>>()?;
         let own = |sql| Prepared::new(connection, sql, sql);
         Ok(DuckJob {
@@ -77,7 +90,8 @@ impl ClientSession for DuckJob<'_> {
     fn rollback(&mut self) -> Result<(), EngineError> {
         let rolled_back = self.connection.execute("rollback");
         self.turn = None;
-        // A failed commit, and a statement without a transaction of ours, leave nothing to roll back.
+        // A failed commit, and a statement without a transaction of ours, leave nothing to roll
+        // back.
         match rolled_back {
             Err(error) if !error.message.contains("no transaction is active") => Err(error),
             _ => Ok(()),

@@ -1,4 +1,5 @@
-//! The shared library: found, loaded once for the rest of the process, its version checked before anything else is called.
+//! The shared library: found, loaded once for the rest of the process, its version checked before
+//! anything else is called.
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char};
@@ -13,11 +14,11 @@ use crate::engine::{EngineError, ErrorClass, Version};
 use crate::host;
 
 /// Version whose header `api` follows.
-pub(super) const PACKAGE: Package = Package { name: "@duckdb/node-bindings-", version: "1.5.6", library: "duckdb" };
+pub(super) const PACKAGE: Package =
+    Package { name: "@duckdb/node-bindings-", version: "1.5.6", library: "duckdb" };
 const MAJOR: u32 = 1;
 const OLDEST: [u32; 2] = [MAJOR, 5];
-const ADVICE: &str =
-    "fetch it ('dbdyno server fetch duckdb', which uses your npm), or name the directory of another with --server-bin";
+const ADVICE: &str = "fetch it ('dbdyno server fetch duckdb', which uses your npm), or name the directory of another with --server-bin";
 
 /// DuckDB's library as the rest of the program sees it.
 pub(super) struct DuckLibrary;
@@ -72,8 +73,11 @@ fn existing(path: &Path) -> Result<PathBuf, EngineError> {
     if path.is_file() {
         return Ok(path.to_path_buf());
     }
-    Err(EngineError::new(ErrorClass::Usage, format!("DuckDB library {} does not exist", path.display()))
-        .advised(ADVICE))
+    Err(EngineError::new(
+        ErrorClass::Usage,
+        format!("DuckDB library {} does not exist", path.display()),
+    )
+    .advised(ADVICE))
 }
 
 /// The newest library in the cache directory.
@@ -91,7 +95,8 @@ fn open(path: &Path) -> Result<Loaded, EngineError> {
     // SAFETY: loading runs the initialisers of a library that the user, or the system, names as DuckDB's.
     let library = unsafe { Library::new(path) }.map_err(|error| not_loaded(path, &error))?;
     let version = version_of(&library).ok_or_else(|| {
-        let what = format!("{} is not DuckDB: it has no function duckdb_library_version", path.display());
+        let what =
+            format!("{} is not DuckDB: it has no function duckdb_library_version", path.display());
         EngineError::new(ErrorClass::Usage, what).advised(ADVICE)
     })?;
     let unsupported = |why: &str| {
@@ -101,7 +106,8 @@ fn open(path: &Path) -> Result<Loaded, EngineError> {
     if version.0.first() != Some(&MAJOR) || version.0.as_slice() < OLDEST.as_slice() {
         return Err(unsupported("supported is 1.5 and newer 1.x"));
     }
-    let api = Api::of(&library).map_err(|lacking| unsupported(&format!("which lacks the function {lacking}")))?;
+    let api = Api::of(&library)
+        .map_err(|lacking| unsupported(&format!("which lacks the function {lacking}")))?;
     std::mem::forget(library);
     Ok(Loaded { api, version })
 }
@@ -112,9 +118,11 @@ fn not_loaded(path: &Path, error: &libloading::Error) -> EngineError {
         let what = format!("DuckDB's library {} is not on this host", path.display());
         return EngineError::new(ErrorClass::Usage, what).advised(ADVICE);
     }
-    let said = std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
+    let said =
+        std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
     let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    EngineError::new(ErrorClass::Usage, format!("{} cannot be loaded ({said})", path.display())).advised(ADVICE)
+    EngineError::new(ErrorClass::Usage, format!("{} cannot be loaded ({said})", path.display()))
+        .advised(ADVICE)
 }
 
 /// The version that the library tells.

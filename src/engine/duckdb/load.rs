@@ -23,7 +23,8 @@ pub(super) fn append(
 ) -> Result<(), EngineError> {
     connection.execute("begin transaction")?;
     let loaded = append_all(connection, load, progress);
-    let noted = loaded.and_then(|()| load.note.map_or(Ok(()), |note| connection.execute(note).map(drop)));
+    let noted =
+        loaded.and_then(|()| load.note.map_or(Ok(()), |note| connection.execute(note).map(drop)));
     let outcome = noted.and_then(|()| connection.execute("commit").map(drop));
     if outcome.is_err() {
         let _ = connection.execute("rollback"); // the first error is the one to tell
@@ -48,7 +49,10 @@ fn append_all(
             told = next;
             if !progress(next - load.ids.start) {
                 appender.forget();
-                return Err(EngineError::new(ErrorClass::Cancelled, format!("loading {} was cancelled", load.table)));
+                return Err(EngineError::new(
+                    ErrorClass::Cancelled,
+                    format!("loading {} was cancelled", load.table),
+                ));
             }
         }
     }
@@ -67,11 +71,14 @@ struct Appender<'c> {
 
 impl<'c> Appender<'c> {
     fn new(connection: &'c Connection, table: &'c str) -> Result<Self, EngineError> {
-        // The interface takes the parts of a name; the connection's own database and schema are the ones meant.
+        // The interface takes the parts of a name; the connection's own database and schema are the
+        // ones meant.
         let (api, name) = (connection.api(), text(table.rsplit('.').next().unwrap_or(table))?);
         let mut appender = Appender { api, raw: ptr::null_mut(), table };
         // SAFETY: the connection is open; the handle is destroyed by the drop, also after an error.
-        let state = unsafe { (api.appender_create)(connection.raw, ptr::null(), name.as_ptr(), &mut appender.raw) };
+        let state = unsafe {
+            (api.appender_create)(connection.raw, ptr::null(), name.as_ptr(), &mut appender.raw)
+        };
         if state == 0 { Ok(appender) } else { Err(appender.error()) }
     }
 
@@ -130,8 +137,9 @@ impl Chunk {
                 let what = format!("{} has {columns} columns, rows have {COLUMNS}", appender.table);
                 return Err(EngineError::new(ErrorClass::Statement, what));
             }
-            let mut logical: [Handle; COLUMNS] =
-                std::array::from_fn(|column| (api.appender_column_type)(appender.raw, column as u64));
+            let mut logical: [Handle; COLUMNS] = std::array::from_fn(|column| {
+                (api.appender_column_type)(appender.raw, column as u64)
+            });
             let stored = logical.map(|logical| match (api.get_type_id)(logical) {
                 types::DECIMAL => (api.decimal_internal_type)(logical),
                 other => other,
@@ -182,7 +190,8 @@ impl Drop for Chunk {
     }
 }
 
-/// The numbers of a row with their columns; decimals in hundredths, dates in days, as DuckDB stores them.
+/// The numbers of a row with their columns; decimals in hundredths, dates in days, as DuckDB stores
+/// them.
 #[inline]
 fn numbers(row: &Row) -> [(usize, i64); COLUMNS - 2] {
     let values = [

@@ -1,10 +1,14 @@
-//! DuckDB, embedded: a column store in a private file, driven through the C interface of a library that is loaded at run time.
+//! DuckDB, embedded: a column store in a private file, driven through the C interface of a library
+//! that is loaded at run time.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::library::RuntimeLibrary;
-use super::{Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder, Pacer, RowLoad, Session, Version};
+use super::{
+    Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder, Pacer, RowLoad,
+    Session, Version,
+};
 use crate::model::{Capabilities, Placeholder};
 
 mod api;
@@ -21,8 +25,10 @@ use connect::{Instance, Mode};
 use library::DuckLibrary;
 
 /// Organisations that DuckDB has not (https://duckdb.org/docs/current/internals/storage,
-/// https://duckdb.org/docs/current/sql/statements/create_table, https://duckdb.org/docs/current/data/partitioning/partitioned_writes).
-const ROW_GROUPS: &str = "DuckDB keeps every table in row groups, column by column, in the order of insertion";
+/// https://duckdb.org/docs/current/sql/statements/create_table,
+/// https://duckdb.org/docs/current/data/partitioning/partitioned_writes).
+const ROW_GROUPS: &str =
+    "DuckDB keeps every table in row groups, column by column, in the order of insertion";
 const NO_PARTITIONS: &str = "DuckDB partitions files that it exports, not tables";
 const LACKING_ORGS: &[(&str, &str)] = &[
     ("heap", ROW_GROUPS),
@@ -48,14 +54,21 @@ impl Engine for DuckDb {
         Capabilities {
             product: "DuckDB",
             placeholder: Placeholder::Dollar,
-            // A name in full is bound faster: DuckDB binds names at each execution of a statement with parameters.
+            // A name in full is bound faster: DuckDB binds names at each execution of a statement
+            // with parameters.
             prefix: "dbdyno.main.",
             own_threads: true,
             orgs: &["columns"],
             lacking_orgs: LACKING_ORGS,
             file_endings: &[".wal", ".wal.checkpoint", ".wal.recovery", ".tmp"],
             block_setting: Some("block_size"),
-            key_settings: &["memory_limit", "threads", "checkpoint_threshold", "block_size", "storage_version"],
+            key_settings: &[
+                "memory_limit",
+                "threads",
+                "checkpoint_threshold",
+                "block_size",
+                "storage_version",
+            ],
             ..Capabilities::LEAST
         }
     }
@@ -63,8 +76,10 @@ impl Engine for DuckDb {
         Some(&DuckLibrary)
     }
     fn open(&self, target: &ConnectTo, access: Access) -> Result<Box<dyn Database>, EngineError> {
-        let file =
-            target.file.clone().ok_or_else(|| EngineError::new(ErrorClass::Other, "no database file is named"))?;
+        let file = target
+            .file
+            .clone()
+            .ok_or_else(|| EngineError::new(ErrorClass::Other, "no database file is named"))?;
         let settings = connect::checked(&target.settings)?;
         let loaded = library::chosen()?;
         let mode = mode(&file, access)?;
@@ -110,9 +125,15 @@ impl Database for DuckDatabase {
         job::begin_session(&connection, order)?;
         let _logged = self.instance.begin_job(&connection, job::commits(order.code))?;
         let _job = counts::JobOfThread::begin();
-        super::client_loop::drive(order, pacer, |statements| job::DuckJob::prepare(&connection, statements))
+        super::client_loop::drive(order, pacer, |statements| {
+            job::DuckJob::prepare(&connection, statements)
+        })
     }
-    fn load_rows(&self, load: &RowLoad<'_>, progress: &mut dyn FnMut(u64) -> bool) -> Result<(), EngineError> {
+    fn load_rows(
+        &self,
+        load: &RowLoad<'_>,
+        progress: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<(), EngineError> {
         load::append(&self.instance.connect()?, load, progress)
     }
     fn cancel(&self) {

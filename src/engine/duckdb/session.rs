@@ -20,7 +20,11 @@ impl Session for DuckSession {
         if sql.contains(&format!("getvariable('{VARIABLE}")) {
             self.publish()?;
         }
-        if binds.is_empty() { self.0.query(sql).map(|result| result.into_texts()) } else { self.bound(sql, binds) }
+        if binds.is_empty() {
+            self.0.query(sql).map(|result| result.into_texts())
+        } else {
+            self.bound(sql, binds)
+        }
     }
 }
 
@@ -29,14 +33,20 @@ impl DuckSession {
         Prepared::new(&self.0, sql, sql)?.texts(binds)
     }
 
-    /// Puts what the log has counted into the session's variables, which a block of the catalogue can ask for.
+    /// Puts what the log has counted into the session's variables, which a block of the catalogue
+    /// can ask for.
     fn publish(&self) -> Result<(), EngineError> {
         let sums = self.0.counts().variables().map(|(name, sum)| {
             let sum = sum.map_or("null".to_string(), |sum| sum.to_string());
             format!("set variable {VARIABLE}{name} = {sum}")
         });
         let sums = sums.join("; ");
-        self.0.execute(&format!("{sums}; set variable {VARIABLE}cpu_s = {:.6}::double", process_cpu_s())).map(drop)
+        self.0
+            .execute(&format!(
+                "{sums}; set variable {VARIABLE}cpu_s = {:.6}::double",
+                process_cpu_s()
+            ))
+            .map(drop)
     }
 }
 

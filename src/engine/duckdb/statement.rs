@@ -1,4 +1,5 @@
-//! A prepared statement that reads its result vector by vector, as an application of the C interface would.
+//! A prepared statement that reads its result vector by vector, as an application of the C
+//! interface would.
 
 use std::hint::black_box;
 use std::ptr;
@@ -34,7 +35,11 @@ impl<'c> Prepared<'c> {
     ///
     /// # Errors
     /// What the library says about it.
-    pub(super) fn new(connection: &'c Connection, sql: &str, name: &str) -> Result<Self, EngineError> {
+    pub(super) fn new(
+        connection: &'c Connection,
+        sql: &str,
+        name: &str,
+    ) -> Result<Self, EngineError> {
         let (api, statement) = (connection.api(), text(sql)?);
         let mut prepared = Prepared {
             connection,
@@ -55,7 +60,8 @@ impl<'c> Prepared<'c> {
             prepared.changes_catalog = CATALOG.contains(&statement_type);
             if statement_type == SELECT {
                 let columns = 0..(api.prepared_statement_column_count)(prepared.raw);
-                prepared.columns = Some(columns.map(|column| kind_of(connection, prepared.raw, column)).collect());
+                prepared.columns =
+                    Some(columns.map(|column| kind_of(connection, prepared.raw, column)).collect());
             }
         }
         Ok(prepared)
@@ -66,8 +72,8 @@ impl<'c> Prepared<'c> {
         self.changes_catalog
     }
 
-    /// Runs it to its end, reads every column of every row. Returns the rows fetched, or the rows changed by a statement
-    /// that returns none.
+    /// Runs it to its end, reads every column of every row. Returns the rows fetched, or the rows
+    /// changed by a statement that returns none.
     ///
     /// # Errors
     /// A wrong number of values, or what the library says.
@@ -138,7 +144,8 @@ unsafe fn kind_of(connection: &Connection, statement: Handle, column: u64) -> Ki
     unsafe {
         let mut logical = (api.prepared_statement_column_logical_type)(statement, column);
         let of_type = (api.get_type_id)(logical);
-        let stored = if of_type == types::DECIMAL { (api.decimal_internal_type)(logical) } else { of_type };
+        let stored =
+            if of_type == types::DECIMAL { (api.decimal_internal_type)(logical) } else { of_type };
         (api.destroy_logical_type)(&mut logical);
         kind_of_type(stored)
     }
@@ -196,7 +203,9 @@ unsafe fn read(data: *const u8, size: usize, kind: Kind) {
             Kind::Fixed(4) => each(data, size, |value: u32| _ = black_box(value)),
             Kind::Fixed(8) => each(data, size, |value: u64| _ = black_box(value)),
             Kind::Fixed(_) => each(data, size, |value: u128| _ = black_box(value)),
-            Kind::Text => each(data, size, |value: RawText| _ = black_box((value.length, value.pointer))),
+            Kind::Text => {
+                each(data, size, |value: RawText| _ = black_box((value.length, value.pointer)))
+            }
             Kind::Other => _ = black_box(data),
         }
     }

@@ -24,14 +24,14 @@ use crate::error::quote;
 const MAX_PACKET_BYTES: u32 = 1 << 24;
 /// Number of the character set (utf8mb4_general_ci).
 const UTF8MB4: u8 = 45;
-/// A version that knows it, as all do that we support: MySQL refuses a login whose character set is not that of the request to
-/// encrypt, which is [`UTF8MB4`].
+/// A version that knows it, as all do that we support: MySQL refuses a login whose character set is
+/// not that of the request to encrypt, which is [`UTF8MB4`].
 const KNOWS_UTF8MB4: (u16, u16, u16) = (8, 0, 0);
 /// First bytes of the packets that carry the login on.
 const MORE_DATA: u8 = 1;
 const SWITCH: u8 = 0xFE;
-/// What follows [`MORE_DATA`] if the server of caching_sha2_password has not cached the password (MySQL, "Caching SHA-2
-/// Pluggable Authentication").
+/// What follows [`MORE_DATA`] if the server of caching_sha2_password has not cached the password
+/// (MySQL, "Caching SHA-2 Pluggable Authentication").
 const FULL_AUTHENTICATION: u8 = 4;
 /// MariaDB from 10 on tells its version with this in front, for old replicas.
 const REPLICATION_PREFIX: &str = "5.5.5-";
@@ -58,7 +58,9 @@ pub(super) fn connect(
     passwords: &Passwords,
 ) -> Result<Connection, EngineError> {
     let mut connection = connect_with(config, passwords.known()).or_else(|error| {
-        let refused = error.class == ErrorClass::Denied && passwords.known().is_none() && config.wants_password;
+        let refused = error.class == ErrorClass::Denied
+            && passwords.known().is_none()
+            && config.wants_password;
         if !refused {
             return Err(error);
         }
@@ -67,22 +69,32 @@ pub(super) fn connect(
     connection.wire.read_timeout(None);
     if let (true, [host]) = (config.is_cluster, &config.hosts[..]) {
         // A server speaks first.
-        connection.wire.watch(host.watch(|stream| stream.read(&mut [0]).is_ok_and(|count| count > 0)));
+        connection
+            .wire
+            .watch(host.watch(|stream| stream.read(&mut [0]).is_ok_and(|count| count > 0)));
     }
     Ok(connection)
 }
 
-fn connect_with(config: &Config, password: Option<SecretString>) -> Result<Connection, EngineError> {
+fn connect_with(
+    config: &Config,
+    password: Option<SecretString>,
+) -> Result<Connection, EngineError> {
     first_that_answers(&config.hosts, |host| connect_host(config, host, password.as_ref()))
 }
 
-fn connect_host(config: &Config, host: &Host, password: Option<&SecretString>) -> Result<Connection, EngineError> {
+fn connect_host(
+    config: &Config,
+    host: &Host,
+    password: Option<&SecretString>,
+) -> Result<Connection, EngineError> {
     let (stream, local) = host.connect()?;
     let mut wire = Wire::new(stream);
     wire.read_timeout(Some(CONNECT_TIMEOUT));
     let greeting = greeting(&mut wire)?;
     wire.greeted();
-    let flags = capabilities(&greeting, config.product) | wanted_encryption(host, &config.tls, &greeting)?;
+    let flags =
+        capabilities(&greeting, config.product) | wanted_encryption(host, &config.tls, &greeting)?;
     let encrypted = flags.contains(CapabilityFlags::CLIENT_SSL);
     if let (true, Host::Tcp { name, .. }) = (encrypted, host) {
         ask_for_encryption(&mut wire, flags, &greeting)?;
@@ -94,18 +106,26 @@ fn connect_host(config: &Config, host: &Host, password: Option<&SecretString>) -
         _ => None,
     };
     let may_ask = config.server_key == ServerKey::Asked;
-    let mut login = Login { password, socket, encrypted, flags, nonce: greeting.nonce(), server_key, may_ask };
+    let mut login =
+        Login { password, socket, encrypted, flags, nonce: greeting.nonce(), server_key, may_ask };
     let can_encrypt = greeting.capabilities().contains(CapabilityFlags::CLIENT_SSL);
     login.run(&mut wire, config, &greeting).map_err(|error| match error.class {
         // A server that takes encrypted connections only says no more than that access is denied.
-        ErrorClass::Denied if can_encrypt && !socket && !encrypted && error.code.is_some() => {
-            error.advised("check user and password; does the server want encryption (ssl-mode=required)?")
-        }
+        ErrorClass::Denied if can_encrypt && !socket && !encrypted && error.code.is_some() => error
+            .advised(
+                "check user and password; does the server want encryption (ssl-mode=required)?",
+            ),
         _ => error,
     })?;
     let version = greeting.server_version_str();
     let server_version = version.strip_prefix(REPLICATION_PREFIX).unwrap_or(&version).to_owned();
-    Ok(Connection { wire, server_version, product: config.product, id: greeting.connection_id(), local })
+    Ok(Connection {
+        wire,
+        server_version,
+        product: config.product,
+        id: greeting.connection_id(),
+        local,
+    })
 }
 
 /// The text of a file with a server's public key.
@@ -117,7 +137,11 @@ fn public_key(path: &Path) -> Result<Vec<u8>, EngineError> {
 }
 
 /// The flag of encryption, if it is wanted and to be had.
-fn wanted_encryption(host: &Host, tls: &Tls, greeting: &HandshakePacket<'_>) -> Result<CapabilityFlags, EngineError> {
+fn wanted_encryption(
+    host: &Host,
+    tls: &Tls,
+    greeting: &HandshakePacket<'_>,
+) -> Result<CapabilityFlags, EngineError> {
     let offered = greeting.capabilities() & CapabilityFlags::CLIENT_SSL;
     match host {
         Host::Socket(_) => Ok(CapabilityFlags::empty()),
@@ -131,7 +155,8 @@ fn wanted_encryption(host: &Host, tls: &Tls, greeting: &HandshakePacket<'_>) -> 
     }
 }
 
-/// The head of a login, which asks to go on encrypted: what we can do, longest packet, character set, and MariaDB's own flags.
+/// The head of a login, which asks to go on encrypted: what we can do, longest packet, character
+/// set, and MariaDB's own flags.
 fn ask_for_encryption(
     wire: &mut Wire,
     flags: CapabilityFlags,
@@ -148,8 +173,8 @@ fn ask_for_encryption(
 
 /// What we can do of MariaDB's own extensions that the server offers.
 fn extended(greeting: &HandshakePacket<'_>) -> MariadbCapabilities {
-    let wanted =
-        MariadbCapabilities::MARIADB_CLIENT_CACHE_METADATA | MariadbCapabilities::MARIADB_CLIENT_STMT_BULK_OPERATIONS;
+    let wanted = MariadbCapabilities::MARIADB_CLIENT_CACHE_METADATA
+        | MariadbCapabilities::MARIADB_CLIENT_STMT_BULK_OPERATIONS;
     greeting.mariadb_ext_capabilities() & wanted
 }
 
@@ -225,11 +250,21 @@ impl Context for &Login<'_> {
 
 impl Login<'_> {
     /// Sends who we are, and answers the server until it is satisfied.
-    fn run(&mut self, wire: &mut Wire, config: &Config, greeting: &HandshakePacket<'_>) -> Result<(), EngineError> {
+    fn run(
+        &mut self,
+        wire: &mut Wire,
+        config: &Config,
+        greeting: &HandshakePacket<'_>,
+    ) -> Result<(), EngineError> {
         let flags = self.flags;
-        if !flags.contains(CapabilityFlags::CLIENT_DEPRECATE_EOF | CapabilityFlags::CLIENT_PLUGIN_AUTH) {
-            return Err(EngineError::new(ErrorClass::TooOld, "the server speaks an old form of the protocol")
-                .advised("use MariaDB 10.6 or newer"));
+        if !flags
+            .contains(CapabilityFlags::CLIENT_DEPRECATE_EOF | CapabilityFlags::CLIENT_PLUGIN_AUTH)
+        {
+            return Err(EngineError::new(
+                ErrorClass::TooOld,
+                "the server speaks an old form of the protocol",
+            )
+            .advised("use MariaDB 10.6 or newer"));
         }
         let mut plugin = AuthPlugin::MysqlNativePassword;
         let mut procedure = start(&plugin)?;
@@ -277,7 +312,8 @@ impl Login<'_> {
         }
     }
 
-    /// The first answer to another method. The operating system knows the user of a socket: nothing is to be said.
+    /// The first answer to another method. The operating system knows the user of a socket: nothing
+    /// is to be said.
     fn switched(
         &self,
         plugin: &AuthPlugin<'_>,
@@ -304,11 +340,18 @@ impl Login<'_> {
         if self.socket || self.encrypted || self.may_ask || self.server_key.is_some() {
             return Ok(());
         }
-        Err(EngineError::new(ErrorClass::Denied, "the server wants the password, and the connection is not encrypted")
-            .advised("use ssl-mode=required, or server-public-key-path=FILE with the server's key"))
+        Err(EngineError::new(
+            ErrorClass::Denied,
+            "the server wants the password, and the connection is not encrypted",
+        )
+        .advised("use ssl-mode=required, or server-public-key-path=FILE with the server's key"))
     }
 
-    fn answer(&self, procedure: &mut AuthProc, challenge: &[u8]) -> Result<Option<Vec<u8>>, EngineError> {
+    fn answer(
+        &self,
+        procedure: &mut AuthProc,
+        challenge: &[u8],
+    ) -> Result<Option<Vec<u8>>, EngineError> {
         match procedure.run(self, challenge) {
             Ok(Response::Next { packet } | Response::Last { packet }) => Ok(packet),
             Err(error) => Err(EngineError::new(ErrorClass::Denied, format!("authentication failed ({error})"))
@@ -327,7 +370,10 @@ fn start(plugin: &AuthPlugin<'_>) -> Result<AuthProc, EngineError> {
 
 fn unsupported(plugin: &AuthPlugin<'_>) -> EngineError {
     let name = String::from_utf8_lossy(plugin.as_bytes()).into_owned();
-    let message = format!("the server wants the authentication method {}, which is not supported", quote(name));
+    let message = format!(
+        "the server wants the authentication method {}, which is not supported",
+        quote(name)
+    );
     EngineError::new(ErrorClass::Denied, message)
         .advised("use mysql_native_password, ed25519 or unix_socket for this user")
 }

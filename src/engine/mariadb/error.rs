@@ -12,13 +12,14 @@ use crate::engine::{EngineError, ErrorClass};
 /// First byte of a packet that tells an error.
 pub(super) const ERROR: u8 = 0xFF;
 
-/// The class of a server error (MariaDB manual, "MariaDB Error Codes"; numbers below 1000 are those of the operating
-/// system's layer) with its SQLSTATE.
+/// The class of a server error (MariaDB manual, "MariaDB Error Codes"; numbers below 1000 are those
+/// of the operating system's layer) with its SQLSTATE.
 fn class_of(code: u16, sqlstate: &str, message: &str) -> ErrorClass {
     match code {
         1045 | 1130 | 1251 | 1524 | 1698 | 1820 | 1862 | 4151 => ErrorClass::Denied,
         1044 | 1142 | 1143 | 1227 | 1370 | 1410 | 1419 => ErrorClass::Privilege,
-        // "WSREP has not yet prepared node for application use": the node is alive and does not take work.
+        // "WSREP has not yet prepared node for application use": the node is alive and does not
+        // take work.
         1047 if message.contains("WSREP") => ErrorClass::Unreachable,
         // What Galera says in a commit, with one of several codes.
         _ if message.contains("Not connected to Primary Component") => ErrorClass::Unreachable,
@@ -26,7 +27,8 @@ fn class_of(code: u16, sqlstate: &str, message: &str) -> ErrorClass {
         1020 => ErrorClass::Serialization,
         1205 => ErrorClass::Busy,
         20 | 1021 | 1114 => ErrorClass::DiskFull,
-        // Errors of a file operation, with the number of the operating system's error: 28 = no space, 122 = quota.
+        // Errors of a file operation, with the number of the operating system's error: 28 = no
+        // space, 122 = quota.
         3 | 1004 | 1026 | 1030 | 1296 if out_of_space(message) => ErrorClass::DiskFull,
         1317 | 1969 => ErrorClass::Cancelled,
         1053 | 1077..=1080 | 1152..=1161 | 1184 | 1927 => ErrorClass::Lost,
@@ -37,7 +39,9 @@ fn class_of(code: u16, sqlstate: &str, message: &str) -> ErrorClass {
 }
 
 fn out_of_space(message: &str) -> bool {
-    ["rrcode: 28", "errno: 28", "error 28", "errno: 122", "No space left"].iter().any(|words| message.contains(words))
+    ["rrcode: 28", "errno: 28", "error 28", "errno: 122", "No space left"]
+        .iter()
+        .any(|words| message.contains(words))
 }
 
 /// What the user can do about an error, where that is not plain.
@@ -46,7 +50,9 @@ fn advice_of(code: u16) -> Option<&'static str> {
         1045 | 1698 => "check the user and the password in MYSQL_PWD or [client] of ~/.my.cnf",
         1130 => "create the user for this host, or connect from another one",
         1040 | 1203 => "raise max_connections or use fewer --jobs",
-        1049 => "create the database first, or leave it out of the URL: our tables are in a database of their own",
+        1049 => {
+            "create the database first, or leave it out of the URL: our tables are in a database of their own"
+        }
         20 | 1021 | 1114 => "free space on the server's disk, or choose a smaller --size",
         1129 => "run 'mariadb-admin flush-hosts' on the server",
         _ => return None,
@@ -58,10 +64,12 @@ pub(super) fn from_packet(payload: &[u8], statement: &str) -> EngineError {
     let packet = ParseBuf(payload).parse::<ErrPacket<'_>>(CapabilityFlags::CLIENT_PROTOCOL_41);
     match packet {
         Ok(ErrPacket::Error(error)) => {
-            let state = error.sql_state_ref().map(|state| state.as_str().into_owned()).unwrap_or_default();
+            let state =
+                error.sql_state_ref().map(|state| state.as_str().into_owned()).unwrap_or_default();
             from_server(error.error_code(), &state, &error.message_str(), statement)
         }
-        _ => greeting_error(payload).unwrap_or_else(|| lost("the server sent an error that cannot be read")),
+        _ => greeting_error(payload)
+            .unwrap_or_else(|| lost("the server sent an error that cannot be read")),
     }
 }
 
@@ -74,10 +82,17 @@ fn greeting_error(payload: &[u8]) -> Option<EngineError> {
 fn from_server(code: u16, sqlstate: &str, text: &str, statement: &str) -> EngineError {
     let class = class_of(code, sqlstate, text);
     let mut message = one_line(text);
-    if !statement.is_empty() && matches!(class, ErrorClass::Statement | ErrorClass::Privilege | ErrorClass::Other) {
+    if !statement.is_empty()
+        && matches!(class, ErrorClass::Statement | ErrorClass::Privilege | ErrorClass::Other)
+    {
         message = format!("{message} (error {code}) in: {}", quote(statement));
     }
-    EngineError { class, advice: advice_of(code).map(str::to_owned), code: Some(code.to_string()), message }
+    EngineError {
+        class,
+        advice: advice_of(code).map(str::to_owned),
+        code: Some(code.to_string()),
+        message,
+    }
 }
 
 /// The error of a read or write on an open connection.
@@ -118,7 +133,10 @@ mod tests {
         ] {
             assert_eq!(class_of(code, state, ""), class, "{code}");
         }
-        assert_eq!(class_of(1047, "08S01", "WSREP has not yet prepared node"), ErrorClass::Unreachable);
+        assert_eq!(
+            class_of(1047, "08S01", "WSREP has not yet prepared node"),
+            ErrorClass::Unreachable
+        );
         let cut_off = "Error while appending (provider status: Not connected to Primary Component)";
         assert_eq!(class_of(1180, "HY000", cut_off), ErrorClass::Unreachable);
         let full = "Got error 28 \"No space left on device\" from storage engine InnoDB";
@@ -131,6 +149,9 @@ mod tests {
         assert_eq!(error.message, "Table 'x' doesn't exist (error 1146) in: select * from x");
         assert_eq!(error.code.as_deref(), Some("1146"));
         let error = from_packet(b"\xff\x10\x04Too many connections", "");
-        assert_eq!((error.class, error.message.as_str()), (ErrorClass::Unreachable, "Too many connections"));
+        assert_eq!(
+            (error.class, error.message.as_str()),
+            (ErrorClass::Unreachable, "Too many connections")
+        );
     }
 }

@@ -1,11 +1,11 @@
 //! The client drive, and the database drive: a stored procedure, one slice per call.
 //!
-//! On the client drive, prepared statements unless the text protocol is asked for, one write and as few reads as possible per
-//! execution.
+//! On the client drive, prepared statements unless the text protocol is asked for, one write and as
+//! few reads as possible per execution.
 //!
-//! Each statement has its packet encoded once; an execution patches the values into it. Values go and come in binary
-//! form, as drivers do for prepared statements. Nothing is pipelined: each statement is answered before the next is
-//! sent, as in an application that waits for its results.
+//! Each statement has its packet encoded once; an execution patches the values into it. Values go
+//! and come in binary form, as drivers do for prepared statements. Nothing is pipelined: each
+//! statement is answered before the next is sent, as in an application that waits for its results.
 
 use super::error;
 use super::load;
@@ -22,7 +22,8 @@ const COM_STMT_EXECUTE: u8 = 0x17;
 /// Type of every value: `bigint`.
 const LONGLONG: [u8; 2] = [8, 0];
 const VALUE_BYTES: usize = 8;
-/// Bytes of the columns rows, commits, seed in a binary row: marker, NULL bits of four columns, three numbers.
+/// Bytes of the columns rows, commits, seed in a binary row: marker, NULL bits of four columns,
+/// three numbers.
 const TRANSACTION_ROW: usize = 2;
 
 /// A statement: its packet, ready to send but for the values.
@@ -32,7 +33,8 @@ struct Statement {
     binds: usize,
     /// Of the text protocol, whose packet is written anew.
     text: Option<TextQuery>,
-    /// The packet holds the types of the values; the server remembers them from the first execution on.
+    /// The packet holds the types of the values; the server remembers them from the first execution
+    /// on.
     typed: bool,
     id: u32,
 }
@@ -56,7 +58,9 @@ impl JobSession {
         let wire = &mut session.wire;
         let prepared = statements.iter().map(|statement| match protocol {
             Protocol::Simple => simple(&statement.sql, statement.binds.len()),
-            Protocol::Prepared | Protocol::PreparedText => prepare(wire, &statement.sql, statement.binds.len()),
+            Protocol::Prepared | Protocol::PreparedText => {
+                prepare(wire, &statement.sql, statement.binds.len())
+            }
         });
         Ok(JobSession { statements: prepared.collect::<Result<_, _>>()?, session })
     }
@@ -78,7 +82,9 @@ impl ClientSession for JobSession {
     #[inline]
     fn run(&mut self, statement: usize, binds: &[i64]) -> Result<u64, EngineError> {
         let mut bytes = 0;
-        let rows = execute(&mut self.session.wire, &mut self.statements[statement], binds, |row| bytes += row.len());
+        let rows = execute(&mut self.session.wire, &mut self.statements[statement], binds, |row| {
+            bytes += row.len()
+        });
         // The rows were read, as an application would read them.
         std::hint::black_box(bytes);
         rows
@@ -86,7 +92,12 @@ impl ClientSession for JobSession {
     fn transaction(&mut self, statement: usize, binds: &[i64]) -> Result<Transaction, EngineError> {
         let (mut done, statement) = (None, &mut self.statements[statement]);
         execute(&mut self.session.wire, statement, binds, |row| done = transaction_row(row))?;
-        done.ok_or_else(|| error::statement(format!("no row with rows, commits and seed came from: {}", statement.sql)))
+        done.ok_or_else(|| {
+            error::statement(format!(
+                "no row with rows, commits and seed came from: {}",
+                statement.sql
+            ))
+        })
     }
     fn counters(&mut self) -> Counters {
         self.session.counters()
@@ -99,7 +110,14 @@ impl ClientSession for JobSession {
 /// Prepares `sql` with `binds` parameters.
 fn prepare(wire: &mut Wire, sql: &str, binds: usize) -> Result<Statement, EngineError> {
     let id = reply::prepare(wire, sql, binds)?;
-    Ok(Statement { sql: sql.to_owned(), packet: packet(id, binds, true), binds, text: None, typed: true, id })
+    Ok(Statement {
+        sql: sql.to_owned(),
+        packet: packet(id, binds, true),
+        binds,
+        text: None,
+        typed: true,
+        id,
+    })
 }
 
 /// A statement of the text protocol.
@@ -141,7 +159,8 @@ impl Statement {
             return Ok(());
         }
         if binds.len() != self.binds {
-            let message = format!("{} values for {} binds in: {}", binds.len(), self.binds, self.sql);
+            let message =
+                format!("{} values for {} binds in: {}", binds.len(), self.binds, self.sql);
             return Err(error::statement(message));
         }
         let first = self.packet.len() - binds.len() * VALUE_BYTES;
@@ -189,8 +208,8 @@ fn execute(
     Ok(if has_rows { fetched } else { affected })
 }
 
-/// The row of a procedure of one transaction: rows, commits, seed as bigint, then what else (block `transaction` of the
-/// harness).
+/// The row of a procedure of one transaction: rows, commits, seed as bigint, then what else (block
+/// `transaction` of the harness).
 fn transaction_row(row: &[u8]) -> Option<Transaction> {
     let number = |at: usize| {
         let bytes = row.get(TRANSACTION_ROW + at * VALUE_BYTES..)?.first_chunk::<VALUE_BYTES>()?;
@@ -198,7 +217,11 @@ fn transaction_row(row: &[u8]) -> Option<Transaction> {
     };
     // The first three NULL bits stand at bits 2, 3 and 4.
     let null = row.get(1)? & 0b1_1100 != 0;
-    if null { None } else { Some(Transaction { rows: number(0)?, commits: number(1)?, seed: number(2)? }) }
+    if null {
+        None
+    } else {
+        Some(Transaction { rows: number(0)?, commits: number(1)?, seed: number(2)? })
+    }
 }
 
 /// Runs the routine's slices until the pacer gives no more.
@@ -227,7 +250,11 @@ impl slices::Routines for RoutineSession<'_> {
 }
 
 /// Runs one slice.
-fn call(session: &mut MariaSession, call: &BoundStatement, values: &[i64]) -> Result<SliceResult, EngineError> {
+fn call(
+    session: &mut MariaSession,
+    call: &BoundStatement,
+    values: &[i64],
+) -> Result<SliceResult, EngineError> {
     let rows = session.query(&call.sql, values)?;
     let Some(row) = rows.rows.first() else {
         return Err(error::statement(format!("{}: returned no row", call.name)));
@@ -245,8 +272,14 @@ mod tests {
 
     #[test]
     fn values_stand_at_the_end_of_the_packet() {
-        let mut statement =
-            Statement { sql: String::new(), packet: packet(7, 2, true), binds: 2, text: None, typed: true, id: 7 };
+        let mut statement = Statement {
+            sql: String::new(),
+            packet: packet(7, 2, true),
+            binds: 2,
+            text: None,
+            typed: true,
+            id: 7,
+        };
         statement.patch(&[-5, 1 << 40]).unwrap();
         let mut expected = vec![0x17, 7, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 8, 0, 8, 0];
         expected.extend_from_slice(&(-5_i64).to_le_bytes());

@@ -1,8 +1,8 @@
-//! Bulk load: one prepared insert, executed with many rows of values in each packet (`COM_STMT_BULK_EXECUTE`), where the
-//! product has that; else inserts of many rows in their text.
+//! Bulk load: one prepared insert, executed with many rows of values in each packet
+//! (`COM_STMT_BULK_EXECUTE`), where the product has that; else inserts of many rows in their text.
 //!
-//! Values come in binary form, so the server parses nothing. Neither needs `local_infile`, which is off by default. Source of
-//! the format: <https://mariadb.com/kb/en/com_stmt_bulk_execute/>.
+//! Values come in binary form, so the server parses nothing. Neither needs `local_infile`, which is
+//! off by default. Source of the format: <https://mariadb.com/kb/en/com_stmt_bulk_execute/>.
 
 use std::io::Write;
 
@@ -23,14 +23,16 @@ const SEND_TYPES: u16 = 128;
 const VALUE: u8 = 0;
 /// Rows are sent in packets of about this size.
 const PACKET_BYTES: usize = 256 * 1024;
-const COLUMNS: &str = "id, key25, key125, key320, region, booked_on, amount, quantity, status, code, filler";
+const COLUMNS: &str =
+    "id, key25, key125, key320, region, booked_on, amount, quantity, status, code, filler";
 const LONG: u8 = 3;
 const LONGLONG: u8 = 8;
 const DATE: u8 = 10;
 const DECIMAL: u8 = 246;
 const STRING: u8 = 253;
 /// Types of [`COLUMNS`].
-const TYPES: [u8; 11] = [LONGLONG, LONG, LONG, LONG, LONG, DATE, DECIMAL, LONG, LONG, STRING, STRING];
+const TYPES: [u8; 11] =
+    [LONGLONG, LONG, LONG, LONG, LONG, DATE, DECIMAL, LONG, LONG, STRING, STRING];
 
 /// Loads rows; see `Database::load_rows`.
 pub(super) fn load(
@@ -48,7 +50,10 @@ pub(super) fn load(
         }
         Ok(false) => {
             reply::run(wire, "rollback")?;
-            Err(EngineError::new(ErrorClass::Cancelled, format!("loading {} was cancelled", load.table)))
+            Err(EngineError::new(
+                ErrorClass::Cancelled,
+                format!("loading {} was cancelled", load.table),
+            ))
         }
         Err(error) => {
             if error.class != ErrorClass::Lost {
@@ -83,7 +88,8 @@ enum Form {
     Text(String),
 }
 
-/// Inserts all rows; false if `progress` wants no more. A packet is sent while the server still works on the one before.
+/// Inserts all rows; false if `progress` wants no more. A packet is sent while the server still
+/// works on the one before.
 fn insert(
     product: &Product,
     wire: &mut Wire,
@@ -92,8 +98,13 @@ fn insert(
 ) -> Result<bool, EngineError> {
     let head = format!("insert into {} ({COLUMNS}) values ", load.table);
     let sql = format!("{head}(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-    let form = if product.bulk { Form::Values(reply::prepare(wire, &sql, TYPES.len())?) } else { Form::Text(head) };
-    let (mut values, mut next, mut taken, mut unanswered) = (Values::default(), load.ids.start, 0, 0);
+    let form = if product.bulk {
+        Form::Values(reply::prepare(wire, &sql, TYPES.len())?)
+    } else {
+        Form::Text(head)
+    };
+    let (mut values, mut next, mut taken, mut unanswered) =
+        (Values::default(), load.ids.start, 0, 0);
     let mut failure = None;
     while next < load.ids.end && failure.is_none() && progress(next - load.ids.start) {
         next = send(wire, &form, load, &mut values, next)?;
@@ -126,7 +137,13 @@ fn close(wire: &mut Wire, statement: u32) -> Result<(), EngineError> {
 }
 
 /// Sends a packet of rows from id `first` on; the id after them.
-fn send(wire: &mut Wire, form: &Form, load: &RowLoad<'_>, values: &mut Values, first: u64) -> Result<u64, EngineError> {
+fn send(
+    wire: &mut Wire,
+    form: &Form,
+    load: &RowLoad<'_>,
+    values: &mut Values,
+    first: u64,
+) -> Result<u64, EngineError> {
     let out = head(wire, form);
     let mut next = first;
     while next < load.ids.end && out.len() < PACKET_BYTES {
@@ -199,7 +216,11 @@ impl Values {
         let (comma, [key25, key125, key320, region]) =
             (if is_first { "" } else { "," }, [row.key25, row.key125, row.key320, row.region]);
         // Writing into memory cannot fail.
-        let _ = write!(out, "{comma}({},{key25},{key125},{key320},{region},'{year}-{month}-{day}',", row.id);
+        let _ = write!(
+            out,
+            "{comma}({},{key25},{key125},{key320},{region},'{year}-{month}-{day}',",
+            row.id
+        );
         row.amount(&mut self.text);
         let _ = write!(out, "{},{},{},'", self.text, row.quantity, row.status);
         row.code(&mut self.text);
@@ -237,7 +258,8 @@ mod tests {
     fn a_row_is_its_values_in_binary_form() {
         let (mut out, row) = (Vec::new(), RowFunction { table_rows: 16_000, seed: 7 }.row(641));
         Values::default().append(&row, &mut out);
-        // Indicator and value: id, three keys (641, 1, 1, 41), region, date, amount, quantity, status, code, filler.
+        // Indicator and value: id, three keys (641, 1, 1, 41), region, date, amount, quantity,
+        // status, code, filler.
         let lengths = [9, 5, 5, 5, 5, 6, 2 + 13, 5, 5, 2 + 32, 2 + 180];
         assert_eq!(out.len(), lengths.iter().sum::<usize>());
         assert_eq!(out[..9], [0, 0x81, 2, 0, 0, 0, 0, 0, 0]);
@@ -246,7 +268,10 @@ mod tests {
         Values::default().append_text(&row, true, &mut text);
         Values::default().append_text(&row, false, &mut text);
         let text = String::from_utf8(text).unwrap();
-        assert!(text.starts_with("values (641,641,1,1,41,") || text.starts_with("values (641,"), "{text}");
+        assert!(
+            text.starts_with("values (641,641,1,1,41,") || text.starts_with("values (641,"),
+            "{text}"
+        );
         assert_eq!((text.matches("),(641,").count(), text.matches(',').count()), (1, 21), "{text}");
         let (year, month, day) = row.booked_on();
         assert_eq!(out[29..35], [0, 4, year as u8, (year >> 8) as u8, month as u8, day as u8]);

@@ -1,11 +1,13 @@
-//! MariaDB and MySQL: our own blocking client on the packets and login methods of the `mysql_common` crate.
+//! MariaDB and MySQL: our own blocking client on the packets and login methods of the
+//! `mysql_common` crate.
 //!
-//! Packets of the login, errors and descriptions of columns are the library's; framing, buffers and the hot loop are
-//! ours (docs/decisions/0010-own-mariadb-client.md).
+//! Packets of the login, errors and descriptions of columns are the library's; framing, buffers and
+//! the hot loop are ours (docs/decisions/0010-own-mariadb-client.md).
 //!
-//! `product` what differs between the two, `url` and `options` where to connect and with what, `connect` opens, `wire` frames packets, `reply` reads
-//! results, `session` runs control statements and finds the server's process, `job` the client drive, the procedures
-//! of one transaction and the database drive, `load` loads, `provision` our database.
+//! `product` what differs between the two, `url` and `options` where to connect and with what,
+//! `connect` opens, `wire` frames packets, `reply` reads results, `session` runs control statements
+//! and finds the server's process, `job` the client drive, the procedures of one transaction and
+//! the database drive, `load` loads, `provision` our database.
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -13,12 +15,12 @@ use std::sync::{Arc, OnceLock};
 use crate::engine::cancel::Running;
 use crate::engine::cluster::{self, OpenNode, Own};
 use crate::engine::remote::{
-    Host, Looking, Passwords, Road, Roads, TCP_ACCOUNT, directory, no_account, no_road, on_loopback, own_account,
-    own_password, sessions_left,
+    Host, Looking, Passwords, Road, Roads, TCP_ACCOUNT, directory, no_account, no_road,
+    on_loopback, own_account, own_password, sessions_left,
 };
 use crate::engine::{
-    Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder, Pacer, RowLoad, Session, SessionsLeft,
-    Version, client_loop,
+    Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder, Pacer, RowLoad,
+    Session, SessionsLeft, Version, client_loop,
 };
 use crate::model::{Capabilities, Drive, JobCode, Placeholder, Protocol, Target, Transport};
 
@@ -43,7 +45,10 @@ use url::Config;
 
 /// Organisations of other engines.
 const LACKING_ORGS: &[(&str, &str)] = &[
-    ("hash", "MariaDB has no hash clusters: none of its storage engines places rows by a hash of their key"),
+    (
+        "hash",
+        "MariaDB has no hash clusters: none of its storage engines places rows by a hash of their key",
+    ),
     ("range-list", "MariaDB's subpartitions are by hash or key only"),
 ];
 /// The organisation of MyRocks, a storage engine that a server may or may not have loaded.
@@ -73,7 +78,11 @@ impl Engine for MariaDb {
             passwords: Some(url::SOURCES),
             protocols: &[Protocol::Prepared, Protocol::Simple],
             block_setting: Some("innodb_page_size"),
-            key_settings: &["innodb_buffer_pool_size", "innodb_flush_log_at_trx_commit", "sync_binlog"],
+            key_settings: &[
+                "innodb_buffer_pool_size",
+                "innodb_flush_log_at_trx_commit",
+                "sync_binlog",
+            ],
             ..Capabilities::SERVER
         }
     }
@@ -85,8 +94,14 @@ impl Engine for MariaDb {
 /// Organisations of other engines that MySQL lacks.
 const LACKING_IN_MYSQL: &[(&str, &str)] = &[
     ("heap", "of MySQL's storage engines only MyISAM stores heaps, which do not survive a crash"),
-    ("heap-list", "of MySQL's storage engines only MyISAM stores heaps, which do not survive a crash"),
-    ("hash", "MySQL has no hash clusters: none of its storage engines places rows by a hash of their key"),
+    (
+        "heap-list",
+        "of MySQL's storage engines only MyISAM stores heaps, which do not survive a crash",
+    ),
+    (
+        "hash",
+        "MySQL has no hash clusters: none of its storage engines places rows by a hash of their key",
+    ),
     ("range-list", "MySQL's subpartitions are by hash or key only"),
 ];
 
@@ -124,7 +139,11 @@ const LACKING_IN_GALERA: &[(&str, &str)] = &[
 ];
 
 /// Opens a server of this product.
-fn open(product: &'static Product, target: &ConnectTo, access: Access) -> Result<Box<dyn Database>, EngineError> {
+fn open(
+    product: &'static Product,
+    target: &ConnectTo,
+    access: Access,
+) -> Result<Box<dyn Database>, EngineError> {
     let options = ClientOptions::of_user();
     let config = Config::parse(target.url()?, product, &options)?;
     let passwords = Arc::new(Passwords::new(url::SOURCES, target.password.clone()));
@@ -137,18 +156,19 @@ fn open(product: &'static Product, target: &ConnectTo, access: Access) -> Result
     }
     if !product.clusters {
         let what = format!("of {} no clusters are known", product.brand);
-        return Err(
-            EngineError::new(ErrorClass::Usage, what).advised("leave nodes=all out: the first host that answers")
-        );
+        return Err(EngineError::new(ErrorClass::Usage, what)
+            .advised("leave nodes=all out: the first host that answers"));
     }
     let member = |host: &Host| {
         let config = Config { hosts: vec![host.clone()], ..config.clone() };
         let (options, passwords) = (options.clone(), passwords.clone());
-        let open: OpenNode<'_> =
-            Box::new(move |access| open_one(config.clone(), options.clone(), passwords.clone(), is_ours, access));
+        let open: OpenNode<'_> = Box::new(move |access| {
+            open_one(config.clone(), options.clone(), passwords.clone(), is_ours, access)
+        });
         (host.address(), open)
     };
-    let own = Own { sql: |block, values| MARIADB.sql(block, values), lacking_orgs: LACKING_IN_GALERA };
+    let own =
+        Own { sql: |block, values| MARIADB.sql(block, values), lacking_orgs: LACKING_IN_GALERA };
     cluster::open(config.hosts.iter().map(member).collect(), access, own)
 }
 
@@ -171,7 +191,8 @@ fn open_one(
         config.database = Some(provision::DATABASE.into());
     }
     let pid = if is_local { session::server_process(&mut session) } else { None };
-    let storage_path = if is_local { directory(&mut session, &product.sql("directory", &[])?) } else { None };
+    let storage_path =
+        if is_local { directory(&mut session, &product.sql("directory", &[])?) } else { None };
     let has_rocksdb = session.query(&product.sql("rocksdb", &[])?, &[])?.scalar() == Some("1");
     Ok(Box::new(MariaDatabase {
         product,
@@ -239,12 +260,16 @@ impl MariaDatabase {
     fn other_road(&self, transport: Transport) -> Result<Road<Config>, EngineError> {
         let mut session = self.open_session()?;
         let told = session.query(&self.product.sql("addresses", &[])?, &[])?;
-        let column = |at: usize| told.rows.first().and_then(|row| row.get(at)?.as_deref()).unwrap_or_default();
+        let column = |at: usize| {
+            told.rows.first().and_then(|row| row.get(at)?.as_deref()).unwrap_or_default()
+        };
         let given = self.roads.given.as_ref();
         let with = |host: Host| Config { hosts: vec![host], ..given.config.clone() };
         if transport == Transport::Socket {
-            let socket = Some(PathBuf::from(column(2))).filter(|path| self.is_local && path.exists());
-            let socket = socket.ok_or_else(|| no_road("the server's Unix socket cannot be seen from here"))?;
+            let socket =
+                Some(PathBuf::from(column(2))).filter(|path| self.is_local && path.exists());
+            let socket = socket
+                .ok_or_else(|| no_road("the server's Unix socket cannot be seen from here"))?;
             return Ok(Road { config: with(Host::Socket(socket)), ..given.clone() });
         }
         if column(1) != "0" {
@@ -280,8 +305,8 @@ impl Drop for MariaDatabase {
     /// Drops the account that was made for TCP.
     fn drop(&mut self) {
         if self.is_ours && self.roads.has(Transport::Tcp) {
-            let dropped =
-                provision::account_sql(self.product, "drop-account", "").map(|sql| (sql, self.open_session()));
+            let dropped = provision::account_sql(self.product, "drop-account", "")
+                .map(|sql| (sql, self.open_session()));
             if let Ok((sql, Ok(mut session))) = dropped {
                 let _ = session.execute(&sql); // a server that has ended takes it along
             }
@@ -297,7 +322,8 @@ impl Database for MariaDatabase {
         Ok(Box::new(self.open_session()?))
     }
     fn looking_session(&self) -> Result<Box<dyn Session>, EngineError> {
-        let (road, options, running) = (Arc::clone(&self.roads.given), self.options.clone(), Arc::clone(&self.running));
+        let (road, options, running) =
+            (Arc::clone(&self.roads.given), self.options.clone(), Arc::clone(&self.running));
         let open = move || session_by(&road, &options, &running);
         Ok(Box::new(Looking::new(open)?))
     }
@@ -308,21 +334,27 @@ impl Database for MariaDatabase {
                 job::run_routine(&mut self.job_session(job)?, routine, job, pacer)
             }
             JobCode::Routine(_) | JobCode::Client { .. } | JobCode::Bulk { .. } => {
-                let prepare =
-                    |statements: &[&_]| JobSession::prepare(self.job_session(job)?, statements, job.wire.protocol);
+                let prepare = |statements: &[&_]| {
+                    JobSession::prepare(self.job_session(job)?, statements, job.wire.protocol)
+                };
                 client_loop::drive(job, pacer, prepare)
             }
         }
     }
-    fn load_rows(&self, rows: &RowLoad<'_>, progress: &mut dyn FnMut(u64) -> bool) -> Result<(), EngineError> {
-        // Without "unique_checks = 0": with it the first insert into an empty table locks the table as a whole, and two
-        // sessions that want this at the same moment deadlock.
+    fn load_rows(
+        &self,
+        rows: &RowLoad<'_>,
+        progress: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<(), EngineError> {
+        // Without "unique_checks = 0": with it the first insert into an empty table locks the table
+        // as a whole, and two sessions that want this at the same moment deadlock.
         load::load(&mut self.open_session()?, rows, progress)
     }
     fn cancel(&self) {
         let mut ids = Vec::new();
         self.running.each(|id| ids.push(*id));
-        // On a connection of its own; a session that has ended in the meantime is an error that means nothing.
+        // On a connection of its own; a session that has ended in the meantime is an error that
+        // means nothing.
         if let Ok(mut session) = self.open_session() {
             for id in ids {
                 let _ = session.execute(&format!("kill query {id}"));

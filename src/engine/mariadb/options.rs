@@ -1,5 +1,5 @@
-//! The user's option file, ~/.my.cnf: what `[client]` says about user, password and server (MariaDB manual,
-//! "Configuring MariaDB with Option Files").
+//! The user's option file, ~/.my.cnf: what `[client]` says about user, password and server (MariaDB
+//! manual, "Configuring MariaDB with Option Files").
 
 use secrecy::{ExposeSecret, SecretString};
 
@@ -27,7 +27,9 @@ impl ClientOptions {
     /// Reads ~/.my.cnf, if it is there and nobody else may read it.
     pub(super) fn of_user() -> Self {
         match in_home(".my.cnf").map_or(Ok(None), |path| private_text(&path)) {
-            Ok(text) => text.map(|text| ClientOptions::parse(text.expose_secret())).unwrap_or_default(),
+            Ok(text) => {
+                text.map(|text| ClientOptions::parse(text.expose_secret())).unwrap_or_default()
+            }
             Err(trouble) => ClientOptions { trouble: Some(trouble), ..ClientOptions::default() },
         }
     }
@@ -70,7 +72,8 @@ impl ClientOptions {
 /// A value without the quotes around it, or without the comment after it.
 fn unquoted(value: &str) -> String {
     for quote in ['\'', '"'] {
-        if let Some((inner, _)) = value.strip_prefix(quote).and_then(|rest| rest.rsplit_once(quote)) {
+        if let Some((inner, _)) = value.strip_prefix(quote).and_then(|rest| rest.rsplit_once(quote))
+        {
             return inner.to_owned();
         }
     }
@@ -83,8 +86,7 @@ mod tests {
 
     #[test]
     fn only_the_clients_groups_count_and_quotes_go() {
-        let text =
-            "[mysqld]\nuser=mysql\n[client]\n# user=no\nuser = ann # me\npassword = \"pa#ss 'x'\"\n[other]\nhost=no\n";
+        let text = "[mysqld]\nuser=mysql\n[client]\n# user=no\nuser = ann # me\npassword = \"pa#ss 'x'\"\n[other]\nhost=no\n";
         let options = ClientOptions::parse(text);
         assert_eq!(options.user.as_deref(), Some("ann"));
         assert_eq!(options.password.as_ref().map(ExposeSecret::expose_secret), Some("pa#ss 'x'"));

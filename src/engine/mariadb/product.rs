@@ -5,8 +5,9 @@ use crate::engine::{EngineError, ErrorClass, Version};
 
 /// In the version that a server of MariaDB tells.
 const MARK: &str = "MariaDB";
-/// Settings of every session of ours: nothing on the server may change what statements mean.
-/// The time zone without summer time makes clock readings comparable, and cheap; a year is the longest wait that can be set.
+/// Settings of every session of ours: nothing on the server may change what statements mean. The
+/// time zone without summer time makes clock readings comparable, and cheap; a year is the longest
+/// wait that can be set.
 macro_rules! session_settings {
     ($others:literal) => {
         concat!(
@@ -26,7 +27,8 @@ pub(super) struct Product {
     pub scheme: &'static str,
     /// Oldest supported version.
     oldest: [u32; 2],
-    /// Of every session of ours: also nothing may cut a statement short, or end a session that waits for a long test.
+    /// Of every session of ours: also nothing may cut a statement short, or end a session that
+    /// waits for a long test.
     pub session_settings: &'static str,
     /// Several statements in one text: it has no "create or replace" of routines.
     pub several_statements: bool,
@@ -49,7 +51,8 @@ pub(super) const MARIADB: Product = Product {
     own_sql: "",
 };
 
-/// Sizes of tables are those of now, not of a day ago; numbers come from recursion, for want of sequences.
+/// Sizes of tables are those of now, not of a day ago; numbers come from recursion, for want of
+/// sequences.
 pub(super) const MYSQL: Product = Product {
     brand: "MySQL",
     scheme: "mysql",
@@ -80,8 +83,9 @@ impl Product {
     /// Another product, with the scheme that fits it; an old version.
     pub(super) fn version(&self, text: &str) -> Result<Version, EngineError> {
         let (version, [major, minor]) = (Version::parse(text), self.oldest);
-        let too_old =
-            |message: String, advice: String| Err(EngineError::new(ErrorClass::TooOld, message).advised(advice));
+        let too_old = |message: String, advice: String| {
+            Err(EngineError::new(ErrorClass::TooOld, message).advised(advice))
+        };
         let other = if text.contains(MARK) { &MARIADB } else { &MYSQL };
         if other != self {
             let message = format!("the server is not {} but {} {version}", self.brand, other.brand);
@@ -104,8 +108,16 @@ mod tests {
         assert_eq!(MYSQL.version("8.0.35").unwrap(), Version(vec![8, 0, 35]));
         assert_eq!(MARIADB.version("10.11.6-MariaDB-0+deb12u1").unwrap(), Version(vec![10, 11, 6]));
         for (product, text, words) in [
-            (&MARIADB, "8.4.3", "the server is not MariaDB but MySQL 8.4.3; give its URL as mysql://"),
-            (&MYSQL, "11.4.5-MariaDB", "the server is not MySQL but MariaDB 11.4.5; give its URL as mariadb://"),
+            (
+                &MARIADB,
+                "8.4.3",
+                "the server is not MariaDB but MySQL 8.4.3; give its URL as mysql://",
+            ),
+            (
+                &MYSQL,
+                "11.4.5-MariaDB",
+                "the server is not MySQL but MariaDB 11.4.5; give its URL as mariadb://",
+            ),
             (&MYSQL, "5.7.44-log", "MySQL 5.7.44 is too old; use MySQL 8.0 or newer"),
             (&MARIADB, "10.3.2-MariaDB", "MariaDB 10.3.2 is too old; use MariaDB 10.6 or newer"),
         ] {

@@ -11,12 +11,17 @@ use crate::engine::{Access, EngineError, ErrorClass, Session};
 pub(super) const DATABASE: &str = "dbdyno";
 
 /// What our objects and workloads need in it.
-const NEEDED: [&str; 8] = ["SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "INDEX", "ALTER"];
+const NEEDED: [&str; 8] =
+    ["SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "INDEX", "ALTER"];
 /// What the database drive needs besides.
 const FOR_ROUTINES: [&str; 3] = ["CREATE ROUTINE", "ALTER ROUTINE", "EXECUTE"];
 
 /// A statement about the account of ours that connects over TCP.
-pub(super) fn account_sql(product: &Product, block: &str, password: &str) -> Result<String, EngineError> {
+pub(super) fn account_sql(
+    product: &Product,
+    block: &str,
+    password: &str,
+) -> Result<String, EngineError> {
     product.sql(block, &[("database", DATABASE), ("user", TCP_ACCOUNT), ("password", password)])
 }
 
@@ -25,8 +30,13 @@ pub(super) fn sql(product: &Product, block: &str) -> Result<String, EngineError>
     product.sql(block, &[("database", DATABASE)])
 }
 
-/// The statements before and after the rows of a load into `table`, for a storage engine that wants them.
-pub(super) fn around_load(product: &Product, wire: &mut Wire, table: &str) -> Result<Option<[String; 2]>, EngineError> {
+/// The statements before and after the rows of a load into `table`, for a storage engine that wants
+/// them.
+pub(super) fn around_load(
+    product: &Product,
+    wire: &mut Wire,
+    table: &str,
+) -> Result<Option<[String; 2]>, EngineError> {
     let sql = product.sql("bulk-load", &[("database", DATABASE), ("table", table)])?;
     let rows = reply::run(wire, &sql)?.0;
     let text = |column| rows.get(0, column).map(str::to_string);
@@ -72,9 +82,11 @@ pub(super) fn prepare(session: &mut MariaSession, access: Access) -> Result<Ours
     Ok(Ours { exists, no_routines })
 }
 
-/// Makes a procedure and drops it: a server that only speaks the protocol may have none. The reason, if it refuses.
+/// Makes a procedure and drops it: a server that only speaks the protocol may have none. The
+/// reason, if it refuses.
 fn try_routine(session: &mut MariaSession) -> Result<Option<String>, EngineError> {
-    let (create, drop) = (sql(session.product, "try-routine")?, sql(session.product, "drop-tried")?);
+    let (create, drop) =
+        (sql(session.product, "try-routine")?, sql(session.product, "drop-tried")?);
     match session.execute(&create).and_then(|_| session.execute(&drop)) {
         Ok(_) => Ok(None),
         Err(error) if error.class == ErrorClass::Lost => Err(error),
@@ -84,7 +96,8 @@ fn try_routine(session: &mut MariaSession) -> Result<Option<String>, EngineError
 
 fn lacks(lacking: &[&str], user: &str) -> EngineError {
     let name = user.split('@').map(|part| format!("'{part}'")).collect::<Vec<_>>().join("@");
-    let message = format!("user {user} lacks privileges on database {DATABASE}: {}", lacking.join(", "));
+    let message =
+        format!("user {user} lacks privileges on database {DATABASE}: {}", lacking.join(", "));
     EngineError::new(ErrorClass::Privilege, message)
         .advised(format!("as administrator: grant all on {DATABASE}.* to {name}"))
 }
@@ -100,7 +113,11 @@ mod tests {
             for block in ["privileges", "exists", "create", "try-routine", "drop-tried"] {
                 assert!(sql(product, block).unwrap().contains(DATABASE), "{block}");
             }
-            assert!(["user", "directory", "sessions"].into_iter().all(|block| sql(product, block).is_ok()));
+            assert!(
+                ["user", "directory", "sessions"]
+                    .into_iter()
+                    .all(|block| sql(product, block).is_ok())
+            );
             assert!(sql(product, "gone").is_err());
         }
     }

@@ -39,8 +39,8 @@ pub(super) fn head(wire: &mut Wire, sql: &str) -> Result<Head, EngineError> {
         }
         Some(&ERROR) => Err(error::from_packet(payload, sql)),
         _ => {
-            // The number of columns, then from MariaDB 10.6 on whether their descriptions follow: a prepared statement
-            // has them already.
+            // The number of columns, then from MariaDB 10.6 on whether their descriptions follow: a
+            // prepared statement has them already.
             let mut rest = payload;
             let count = lenenc(&mut rest).ok_or_else(|| error::unexpected("a statement"))?;
             Ok(Head::Columns { count: count as usize, described: rest.first() != Some(&0) })
@@ -66,7 +66,9 @@ pub(super) fn prepare(wire: &mut Wire, sql: &str, parameters: usize) -> Result<u
     let found = usize::from(u16::from_le_bytes([head[7], head[8]]));
     skip(wire, columns + found)?;
     if found != parameters {
-        return Err(error::statement(format!("{parameters} values for {found} parameters in: {sql}")));
+        return Err(error::statement(format!(
+            "{parameters} values for {found} parameters in: {sql}"
+        )));
     }
     Ok(id)
 }
@@ -85,12 +87,18 @@ pub(super) fn skip(wire: &mut Wire, packets: usize) -> Result<(), EngineError> {
 /// # Errors
 /// The server's, also from the middle of the rows.
 #[inline]
-pub(super) fn rows(wire: &mut Wire, sql: &str, mut row: impl FnMut(&[u8])) -> Result<bool, EngineError> {
+pub(super) fn rows(
+    wire: &mut Wire,
+    sql: &str,
+    mut row: impl FnMut(&[u8]),
+) -> Result<bool, EngineError> {
     loop {
         let payload = wire.packet()?;
         match payload.first() {
             Some(&END_OF_ROWS) if payload.len() < 0xFF_FFFF => {
-                return done(payload).map(|(_, more)| more).ok_or_else(|| error::unexpected("rows"));
+                return done(payload)
+                    .map(|(_, more)| more)
+                    .ok_or_else(|| error::unexpected("rows"));
             }
             Some(&ERROR) => return Err(error::from_packet(payload, sql)),
             _ => row(payload),
@@ -121,7 +129,8 @@ pub(super) fn lenenc(rest: &mut &[u8]) -> Option<u64> {
             return Some(small.into());
         }
     };
-    let value = tail.get(..bytes)?.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte));
+    let value =
+        tail.get(..bytes)?.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte));
     *rest = &tail[bytes..];
     Some(value)
 }
@@ -141,7 +150,10 @@ pub(super) fn run(wire: &mut Wire, sql: &str) -> Result<(Rows, u64), EngineError
                 more
             }
             Head::Columns { count, described } => {
-                all = Rows { columns: columns(wire, if described { count } else { 0 })?, rows: Vec::new() };
+                all = Rows {
+                    columns: columns(wire, if described { count } else { 0 })?,
+                    rows: Vec::new(),
+                };
                 read_texts(wire, sql, &mut all.rows)?
             }
         };
@@ -155,14 +167,19 @@ fn columns(wire: &mut Wire, count: usize) -> Result<Vec<String>, EngineError> {
     // No room beforehand: the number is the server's word.
     let mut names = Vec::new();
     for _ in 0..count {
-        let column = ParseBuf(wire.packet()?).parse::<Column>(()).map_err(|error| error::from_io(&error))?;
+        let column =
+            ParseBuf(wire.packet()?).parse::<Column>(()).map_err(|error| error::from_io(&error))?;
         names.push(column.name_str().into_owned());
     }
     Ok(names)
 }
 
 /// Reads rows of texts up to their end; whether another result follows.
-fn read_texts(wire: &mut Wire, sql: &str, all: &mut Vec<Vec<Option<String>>>) -> Result<bool, EngineError> {
+fn read_texts(
+    wire: &mut Wire,
+    sql: &str,
+    all: &mut Vec<Vec<Option<String>>>,
+) -> Result<bool, EngineError> {
     let mut well_formed = true;
     let more = rows(wire, sql, |row| match texts(row) {
         Some(values) => all.push(values),
@@ -200,9 +217,11 @@ mod tests {
 
     #[test]
     fn numbers_have_the_length_that_their_first_byte_says() {
-        for (bytes, value) in
-            [(&b"\xfa"[..], Some(250)), (b"\xfc\x00\x01", Some(256)), (b"\xfd\x01\x00\x01", Some(65_537))]
-        {
+        for (bytes, value) in [
+            (&b"\xfa"[..], Some(250)),
+            (b"\xfc\x00\x01", Some(256)),
+            (b"\xfd\x01\x00\x01", Some(65_537)),
+        ] {
             assert_eq!(lenenc(&mut { bytes }), value);
         }
         assert_eq!(lenenc(&mut &b"\xfe\x00\x00\x00\x00\x01\x00\x00\x00"[..]), Some(1 << 32));
@@ -223,7 +242,12 @@ mod tests {
 
     #[test]
     fn a_row_that_is_cut_or_no_row_is_none() {
-        for row in [&b"\x02ab\xff"[..], b"\x02ab\xfc\x01", b"\x03ab", b"\xfe\xff\xff\xff\xff\xff\xff\xff\xff"] {
+        for row in [
+            &b"\x02ab\xff"[..],
+            b"\x02ab\xfc\x01",
+            b"\x03ab",
+            b"\xfe\xff\xff\xff\xff\xff\xff\xff\xff",
+        ] {
             assert_eq!(texts(row), None, "{row:?}");
         }
     }

@@ -90,8 +90,8 @@ fn with_values(sql: &str, binds: &[i64]) -> Result<String, EngineError> {
     Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
-/// The server's process, by the number in its own note, if it is here and looks like a server: it may run in another
-/// process namespace, and none is better than a wrong one.
+/// The server's process, by the number in its own note, if it is here and looks like a server: it
+/// may run in another process namespace, and none is better than a wrong one.
 pub(super) fn server_process(session: &mut MariaSession) -> Option<u32> {
     let path = session.query("select @@pid_file, @@datadir", &[]).ok()?;
     let row = path.rows.first()?;
@@ -100,7 +100,8 @@ pub(super) fn server_process(session: &mut MariaSession) -> Option<u32> {
     let pid: i32 = text.trim().parse().ok()?;
     let arguments = Process::new(pid).ok()?.cmdline().ok()?;
     // Not only the first: a server may be started by the loader of its libraries.
-    let is_server = arguments.iter().any(|name| PROGRAMS.iter().any(|program| name.contains(program)));
+    let is_server =
+        arguments.iter().any(|name| PROGRAMS.iter().any(|program| name.contains(program)));
     u32::try_from(pid).ok().filter(|_| is_server)
 }
 

@@ -8,22 +8,28 @@ use super::options::ClientOptions;
 use super::product::Product;
 use crate::engine::EngineError;
 use crate::engine::remote::{
-    Host, Reach, Tls, TlsMode, Url, bad_url as bad, every_host, from_env, not_empty, os_user, port_number,
-    unknown_parameter,
+    Host, Reach, Tls, TlsMode, Url, bad_url as bad, every_host, from_env, not_empty, os_user,
+    port_number, unknown_parameter,
 };
 use crate::error::quote;
 use crate::model::PasswordSources;
 
 const DEFAULT_PORT: u16 = 3306;
 /// Where a password is looked for before the user is asked.
-pub(super) const SOURCES: PasswordSources = PasswordSources { variable: "MYSQL_PWD", file: "[client] of ~/.my.cnf" };
-/// Where distributions put the server's socket; the first that exists stands for `localhost`, as in MariaDB's client.
-const SOCKETS: [&str; 4] =
-    ["/run/mysqld/mysqld.sock", "/var/lib/mysql/mysql.sock", "/run/mysql/mysql.sock", "/tmp/mysql.sock"];
+pub(super) const SOURCES: PasswordSources =
+    PasswordSources { variable: "MYSQL_PWD", file: "[client] of ~/.my.cnf" };
+/// Where distributions put the server's socket; the first that exists stands for `localhost`, as in
+/// MariaDB's client.
+const SOCKETS: [&str; 4] = [
+    "/run/mysqld/mysqld.sock",
+    "/var/lib/mysql/mysql.sock",
+    "/run/mysql/mysql.sock",
+    "/tmp/mysql.sock",
+];
 const LOCALHOST: &str = "localhost";
 
-/// Where the key comes from by which a password is encrypted that goes over a connection which is not: a key that the server
-/// itself sends could be that of somebody between.
+/// Where the key comes from by which a password is encrypted that goes over a connection which is
+/// not: a key that the server itself sends could be that of somebody between.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) enum ServerKey {
     /// From nowhere: no such password is sent.
@@ -67,14 +73,19 @@ struct Parts {
 }
 
 impl Config {
-    /// Reads a URL; what it leaves open comes from MYSQL_HOST, MYSQL_TCP_PORT, MYSQL_UNIX_PORT, then from `options`,
-    /// then the usual defaults.
+    /// Reads a URL; what it leaves open comes from MYSQL_HOST, MYSQL_TCP_PORT, MYSQL_UNIX_PORT,
+    /// then from `options`, then the usual defaults.
     ///
     /// # Errors
     /// Not a URL, a password in it, an unknown parameter. No error quotes the URL.
-    pub(super) fn parse(url: &str, product: &'static Product, options: &ClientOptions) -> Result<Config, EngineError> {
+    pub(super) fn parse(
+        url: &str,
+        product: &'static Product,
+        options: &ClientOptions,
+    ) -> Result<Config, EngineError> {
         let url = Url::parse(url, &[product.scheme], SOURCES)?;
-        let mut parts = Parts { hosts: url.hosts, user: url.user, database: url.database, ..Parts::default() };
+        let mut parts =
+            Parts { hosts: url.hosts, user: url.user, database: url.database, ..Parts::default() };
         for (name, value) in url.parameters {
             parts.parameter(&name, value)?;
         }
@@ -113,8 +124,14 @@ impl Parts {
         Ok(())
     }
 
-    fn finish(self, product: &'static Product, options: &ClientOptions) -> Result<Config, EngineError> {
-        let file = |given: Option<PathBuf>, filed: &Option<String>| given.or_else(|| filed.as_ref().map(PathBuf::from));
+    fn finish(
+        self,
+        product: &'static Product,
+        options: &ClientOptions,
+    ) -> Result<Config, EngineError> {
+        let file = |given: Option<PathBuf>, filed: &Option<String>| {
+            given.or_else(|| filed.as_ref().map(PathBuf::from))
+        };
         let tls = Tls {
             mode: self.tls.mode,
             roots: file(self.tls.roots, &options.ssl_ca),
@@ -123,17 +140,30 @@ impl Parts {
             protocol: None,
         };
         let user = self.user.or_else(|| options.user.clone()).or_else(os_user);
-        let user =
-            user.ok_or_else(|| bad("no user is given").advised(format!("write {}://USER@host", product.scheme)))?;
+        let user = user.ok_or_else(|| {
+            bad("no user is given").advised(format!("write {}://USER@host", product.scheme))
+        })?;
         let hosts = match (self.socket, self.hosts.is_empty()) {
             (Some(socket), _) => vec![Host::Socket(socket.into())],
             (None, true) => vec![default_host(options)?],
-            (None, false) => {
-                self.hosts.into_iter().map(|(name, port)| host(name, not_empty(port))).collect::<Result<_, _>>()?
-            }
+            (None, false) => self
+                .hosts
+                .into_iter()
+                .map(|(name, port)| host(name, not_empty(port)))
+                .collect::<Result<_, _>>()?,
         };
-        let (wants_password, server_key, is_cluster) = (!self.no_password, self.server_key, self.is_cluster);
-        Ok(Config { product, hosts, is_cluster, user, database: self.database, wants_password, tls, server_key })
+        let (wants_password, server_key, is_cluster) =
+            (!self.no_password, self.server_key, self.is_cluster);
+        Ok(Config {
+            product,
+            hosts,
+            is_cluster,
+            user,
+            database: self.database,
+            wants_password,
+            tls,
+            server_key,
+        })
     }
 }
 
@@ -162,7 +192,10 @@ fn host(name: String, port: Option<String>) -> Result<Host, EngineError> {
     }
     match usual_socket().filter(|_| name == LOCALHOST && port.is_none()) {
         Some(socket) => Ok(Host::Socket(socket)),
-        None => Ok(Host::Tcp { name, port: port_number(port.or_else(|| from_env("MYSQL_TCP_PORT")), DEFAULT_PORT)? }),
+        None => Ok(Host::Tcp {
+            name,
+            port: port_number(port.or_else(|| from_env("MYSQL_TCP_PORT")), DEFAULT_PORT)?,
+        }),
     }
 }
 
@@ -226,7 +259,10 @@ mod tests {
             ("other://h", "mariadb://"),
         ] {
             let error = parse(url).unwrap_err();
-            assert!(error.class == ErrorClass::Usage && error.message.contains(word), "{url}: {error}");
+            assert!(
+                error.class == ErrorClass::Usage && error.message.contains(word),
+                "{url}: {error}"
+            );
         }
     }
 }

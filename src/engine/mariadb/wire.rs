@@ -28,7 +28,12 @@ pub(super) struct Wire {
 impl Wire {
     /// A connection over an open stream, before the server's greeting.
     pub(super) fn new(stream: Stream) -> Self {
-        Wire { channel: Channel::new(stream), sequence: 0, longest: GREETING_BYTES, output: Vec::new() }
+        Wire {
+            channel: Channel::new(stream),
+            sequence: 0,
+            longest: GREETING_BYTES,
+            output: Vec::new(),
+        }
     }
 
     /// The connection, encrypted from here on.
@@ -80,10 +85,13 @@ impl Wire {
         }
     }
 
-    /// A server that ends a connection says why before it closes it: prefer its words to `Broken pipe`.
+    /// A server that ends a connection says why before it closes it: prefer its words to `Broken
+    /// pipe`.
     fn write_failed(&mut self, error: &io::Error) -> EngineError {
         match self.packet() {
-            Ok(payload) if payload.first() == Some(&error::ERROR) => error::from_packet(payload, ""),
+            Ok(payload) if payload.first() == Some(&error::ERROR) => {
+                error::from_packet(payload, "")
+            }
             _ => error::from_io(error),
         }
     }
@@ -100,7 +108,10 @@ impl Wire {
         let head = self.channel.peek(HEADER_BYTES)?;
         let length = u32::from_le_bytes([head[0], head[1], head[2], 0]) as usize;
         if length >= self.longest {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, format!("packet of {length} bytes")));
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                format!("packet of {length} bytes"),
+            ));
         }
         self.sequence = head[3].wrapping_add(1);
         let whole = self.channel.take(HEADER_BYTES + length)?;
@@ -117,8 +128,8 @@ impl Wire {
         self.channel.watch(watch);
     }
 
-    /// Says goodbye and waits until the server has closed its side, which it does when the session has ended: only
-    /// then are its counts in the server's. Waits at most `timeout`.
+    /// Says goodbye and waits until the server has closed its side, which it does when the session
+    /// has ended: only then are its counts in the server's. Waits at most `timeout`.
     pub(super) fn quit(&mut self, timeout: Duration) {
         self.command(COM_QUIT);
         if self.flush().is_ok() {
@@ -151,7 +162,9 @@ mod tests {
         bytes.extend_from_slice(b"hi");
         bytes.extend_from_slice(&header(body.len(), 1));
         bytes.extend_from_slice(&body);
-        let writer = std::thread::spawn(move || bytes.chunks(1000).try_for_each(|chunk| theirs.write_all(chunk)));
+        let writer = std::thread::spawn(move || {
+            bytes.chunks(1000).try_for_each(|chunk| theirs.write_all(chunk))
+        });
         let mut wire = Wire::new(ours.into());
         assert_eq!(wire.packet().unwrap(), b"hi");
         wire.greeted();

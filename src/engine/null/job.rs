@@ -25,9 +25,18 @@ impl NullJob {
         count_factor: f64,
         tables: Arc<Tables>,
     ) -> Result<Self, EngineError> {
-        let read = |statement: &&BoundStatement| Directives::from_str(&format!("{},{extra}", statement.sql));
+        let read = |statement: &&BoundStatement| {
+            Directives::from_str(&format!("{},{extra}", statement.sql))
+        };
         let statements = statements.iter().map(read).collect::<Result<_, _>>()?;
-        Ok(NullJob { statements, tables, count_factor, statements_run: 0, rows_fetched: 0, commits: 0 })
+        Ok(NullJob {
+            statements,
+            tables,
+            count_factor,
+            statements_run: 0,
+            rows_fetched: 0,
+            commits: 0,
+        })
     }
 }
 

@@ -47,7 +47,9 @@ impl FromStr for Directives {
                 ["spin", ns] => read.spin = Duration::from_nanos(number(ns)?),
                 ["wait", ns] => read.wait = Duration::from_nanos(number(ns)?),
                 ["rows", rows] => read.rows = number(rows)?,
-                ["slow", ns, "every", every] => read.slow = Some((Duration::from_nanos(number(ns)?), number(every)?)),
+                ["slow", ns, "every", every] => {
+                    read.slow = Some((Duration::from_nanos(number(ns)?), number(every)?))
+                }
                 ["fail", name, "every", every] => read.fail = Some((class(name)?, number(every)?)),
                 ["lost", "after", runs] => read.lost_after = number(runs)?,
                 _ => return Err(wrong(format!("'{directive}'"))),

@@ -3,14 +3,21 @@ use crate::model::Target;
 use crate::model::rows::RowFunction;
 
 fn open(settings: &[(&str, &str)]) -> Result<Box<dyn Database>, EngineError> {
-    let settings = settings.iter().map(|&(name, value)| (name.to_string(), value.to_string())).collect();
+    let settings =
+        settings.iter().map(|&(name, value)| (name.to_string(), value.to_string())).collect();
     let target = Target::Embedded { engine: "null".into(), data_dir: "/nonexistent".into() };
-    Null.open(&ConnectTo { target, file: None, url: None, password: None, settings }, Access::Provision)
+    Null.open(
+        &ConnectTo { target, file: None, url: None, password: None, settings },
+        Access::Provision,
+    )
 }
 
 fn load(database: &dyn Database, progress: &mut dyn FnMut(u64) -> bool) -> Result<(), EngineError> {
     let rows = RowFunction { table_rows: 80_000, seed: 1 };
-    database.load_rows(&RowLoad { table: "t", rows, ids: 1..80_001, note: None, in_database: None }, progress)
+    database.load_rows(
+        &RowLoad { table: "t", rows, ids: 1..80_001, note: None, in_database: None },
+        progress,
+    )
 }
 
 #[test]
@@ -39,7 +46,10 @@ fn what_cannot_be_read_is_an_error_of_the_statement() {
         assert_eq!(Directives::from_str(text).unwrap_err().class, ErrorClass::Statement, "{text}");
     }
     assert!(open(&[("count_factor", "much")]).is_err());
-    assert_eq!(open(&[("open", "unreachable")]).err().map(|error| error.class), Some(ErrorClass::Unreachable));
+    assert_eq!(
+        open(&[("open", "unreachable")]).err().map(|error| error.class),
+        Some(ErrorClass::Unreachable)
+    );
 }
 
 #[test]

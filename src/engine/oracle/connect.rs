@@ -1,7 +1,8 @@
 //! Logs in, within a time and whatever the other side sends.
 //!
-//! The driver waits for answers of a login without end, and panics at some that no Oracle server would give. A login runs on
-//! a thread of its own: what is late or broken is an error here. A thread whose server stays silent ends with the connection.
+//! The driver waits for answers of a login without end, and panics at some that no Oracle server
+//! would give. A login runs on a thread of its own: what is late or broken is an error here. A
+//! thread whose server stays silent ends with the connection.
 
 use std::panic;
 use std::path::PathBuf;
@@ -34,12 +35,18 @@ const PASSWORD_FILE: &str = ".oraclepass";
 ///
 /// # Errors
 /// Nobody listens, the service is refused, wrong password; a setting that the server does not take.
-pub(super) fn connect(config: &Config, passwords: &Passwords, node: Option<&str>) -> Result<Connection, EngineError> {
+pub(super) fn connect(
+    config: &Config,
+    passwords: &Passwords,
+    node: Option<&str>,
+) -> Result<Connection, EngineError> {
     let password = passwords.find(&config.user, || from_file(config))?;
     let (driver, address) = (driver_config(config, &password), config.connect_string(node));
     prepare_process();
     let asked = address.clone();
-    let connection = within(limit(config), &address, move || oracledb::connect(driver.set_connect_string(&asked)?))?;
+    let connection = within(limit(config), &address, move || {
+        oracledb::connect(driver.set_connect_string(&asked)?)
+    })?;
     for block in ["settings", "time-zone"] {
         let sql = sql(block, &[])?;
         connection.execute(&sql, &[]).map_err(|error| error::from_driver(&error, &sql))?;
@@ -86,7 +93,9 @@ fn within<T: Send + 'static>(
     let started = thread::Builder::new().name(LOGIN.into()).spawn(move || {
         let _ = done.send(work()); // nobody waits any more: the connection is closed
     });
-    started.map_err(|error| EngineError::new(ErrorClass::Other, format!("no thread can be started ({error})")))?;
+    started.map_err(|error| {
+        EngineError::new(ErrorClass::Other, format!("no thread can be started ({error})"))
+    })?;
     match outcome.recv_timeout(limit) {
         Ok(result) => result.map_err(|error| error::of_login(&error, address)),
         Err(RecvTimeoutError::Timeout) => Err(error::silent(address, limit)),
@@ -94,8 +103,8 @@ fn within<T: Send + 'static>(
     }
 }
 
-/// Once per process: the driver takes whatever provider of TLS is installed and panics if two are compiled in and none is; and
-/// a panic of a login does not concern the terminal.
+/// Once per process: the driver takes whatever provider of TLS is installed and panics if two are
+/// compiled in and none is; and a panic of a login does not concern the terminal.
 fn prepare_process() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -117,24 +126,30 @@ fn check_node(wanted: Option<&str>, connection: &Connection) -> Result<(), Engin
         return Ok(());
     }
     let message = format!("instance {wanted} was asked for, and the session is on {is}");
-    Err(EngineError::new(ErrorClass::Unreachable, message).advised("name instances that run the service"))
+    Err(EngineError::new(ErrorClass::Unreachable, message)
+        .advised("name instances that run the service"))
 }
 
-/// The user's own file: lines `user/password@address`; without an address the line is for every server.
+/// The user's own file: lines `user/password@address`; without an address the line is for every
+/// server.
 fn from_file(config: &Config) -> Result<Option<SecretString>, String> {
     let path: Option<PathBuf> = in_home(PASSWORD_FILE);
     let text = path.map_or(Ok(None), |path| private_text(&path))?;
-    Ok(text.and_then(|text| lookup(text.expose_secret(), &config.user, &config.connect_string(None))))
+    Ok(text
+        .and_then(|text| lookup(text.expose_secret(), &config.user, &config.connect_string(None))))
 }
 
 fn lookup(text: &str, user: &str, address: &str) -> Option<SecretString> {
     let lines = text.lines().filter(|line| !line.starts_with('#'));
-    lines.filter_map(|line| line.split_once('/')).filter(|(name, _)| name.eq_ignore_ascii_case(user)).find_map(
-        |(_, rest)| match rest.strip_suffix(address).and_then(|rest| rest.strip_suffix('@')) {
-            Some(password) => Some(password.into()),
-            None => (!rest.contains('@')).then(|| rest.into()),
-        },
-    )
+    lines
+        .filter_map(|line| line.split_once('/'))
+        .filter(|(name, _)| name.eq_ignore_ascii_case(user))
+        .find_map(|(_, rest)| {
+            match rest.strip_suffix(address).and_then(|rest| rest.strip_suffix('@')) {
+                Some(password) => Some(password.into()),
+                None => (!rest.contains('@')).then(|| rest.into()),
+            }
+        })
 }
 
 #[cfg(test)]
@@ -151,15 +166,21 @@ mod tests {
         });
         drop(hold);
         let late = late.unwrap_err();
-        assert!(late.class == ErrorClass::Unreachable && late.message.contains("within 0.001 s"), "{late}");
-        let broken = within::<()>(Duration::from_secs(600), "db:1521/s", || panic!("as the driver does"));
+        assert!(
+            late.class == ErrorClass::Unreachable && late.message.contains("within 0.001 s"),
+            "{late}"
+        );
+        let broken =
+            within::<()>(Duration::from_secs(600), "db:1521/s", || panic!("as the driver does"));
         assert_eq!(broken.unwrap_err().class, ErrorClass::Lost);
     }
 
     #[test]
     fn the_line_of_the_user_and_the_server_holds_the_password() {
         let text = "# mine\nann/tig@er@db:1521/sales\nann/other\nbob/b0b";
-        let found = |user, address| lookup(text, user, address).map(|found| found.expose_secret().to_owned());
+        let found = |user, address| {
+            lookup(text, user, address).map(|found| found.expose_secret().to_owned())
+        };
         assert_eq!(found("ANN", "db:1521/sales").as_deref(), Some("tig@er"));
         assert_eq!(found("ann", "db2:1521/sales").as_deref(), Some("other"));
         assert_eq!((found("bob", "x").as_deref(), found("eve", "x")), (Some("b0b"), None));

@@ -1,6 +1,7 @@
 //! Errors of the driver and of the server as [`EngineError`]s.
 //!
-//! Codes are those of "Database Error Messages"; the driver writes some of the network's in words of its own.
+//! Codes are those of "Database Error Messages"; the driver writes some of the network's in words
+//! of its own.
 
 use std::time::Duration;
 
@@ -22,13 +23,25 @@ fn class_of(code: usize) -> ErrorClass {
         60 => ErrorClass::Deadlock,
         8177 => ErrorClass::Serialization,
         51 | 54 | 2049 | 4020 | 4021 | 30006 => ErrorClass::Busy,
-        257 | 1536 | 1650..=1656 | 1658 | 1659 | 1688 | 1691..=1693 | 19502 | 19504 | 30036 | 30041 => {
-            ErrorClass::DiskFull
-        }
+        257
+        | 1536
+        | 1650..=1656
+        | 1658
+        | 1659
+        | 1688
+        | 1691..=1693
+        | 19502
+        | 19504
+        | 30036
+        | 30041 => ErrorClass::DiskFull,
         1013 => ErrorClass::Cancelled,
-        28 | 31 | 1012 | 1089 | 1092 | 2396 | 2399 | 3113 | 3114 | 3135 | 12537 | 12547 | 12570 => ErrorClass::Lost,
+        28 | 31 | 1012 | 1089 | 1092 | 2396 | 2399 | 3113 | 3114 | 3135 | 12537 | 12547 | 12570 => {
+            ErrorClass::Lost
+        }
         18 | 20 | 1033 | 1034 | 2391 | 12500..=12560 => ErrorClass::Unreachable,
-        900..=999 | 1722 | 1747 | 1756 | 1789 | 1790 | 2289 | 4043 | 6502 | 6550 => ErrorClass::Statement,
+        900..=999 | 1722 | 1747 | 1756 | 1789 | 1790 | 2289 | 4043 | 6502 | 6550 => {
+            ErrorClass::Statement
+        }
         _ => ErrorClass::Other,
     }
 }
@@ -42,16 +55,22 @@ fn advice_of(code: usize) -> Option<&'static str> {
         }
         28000 => "as administrator: alter user ... account unlock",
         28001 | 28002 => "set a new password for the user",
-        28040 => "the server's SQLNET.ALLOWED_LOGON_VERSION_SERVER asks for a login that this driver does not have",
+        28040 => {
+            "the server's SQLNET.ALLOWED_LOGON_VERSION_SERVER asks for a login that this driver does not have"
+        }
         1045 => "as administrator: grant create session to the user",
-        1031 | 1950 => "as administrator: grant create table, create cluster, create procedure and a quota to the user",
+        1031 | 1950 => {
+            "as administrator: grant create table, create cluster, create procedure and a quota to the user"
+        }
         1536 => "raise the user's quota on the tablespace, or choose a smaller --size",
         257 => "free space for archived logs",
         1650..=1656 | 1658 | 1659 | 1688 | 1691..=1693 | 19502 | 19504 => {
             "let the tablespace grow, or choose a smaller --size"
         }
         30036 => "let the undo tablespace grow",
-        18 | 20 | 12516 | 12518 | 12519 | 12520 => "raise 'processes' and 'sessions', or use fewer --jobs",
+        18 | 20 | 12516 | 12518 | 12519 | 12520 => {
+            "raise 'processes' and 'sessions', or use fewer --jobs"
+        }
         2391 => "raise sessions_per_user of the user's profile, or use fewer --jobs",
         12505 | 12514 => "'lsnrctl services' on the server lists the names that the listener knows",
         12541 => "start the listener, or check host and port",
@@ -69,8 +88,12 @@ pub(super) fn from_driver(error: &Error, statement: &str) -> EngineError {
         ErrorKind::DbError(inner) => from_server(inner.code(), inner.message(), statement),
         ErrorKind::CallTimeoutExceeded => lost("the server did not answer in time"),
         ErrorKind::DeadConnection => lost("the server closed the connection"),
-        ErrorKind::StreamOperation => lost(format!("the connection to the server broke ({})", reason(error))),
-        ErrorKind::UnableToRecover | ErrorKind::NotConnected | ErrorKind::LockPoisoned => lost(reason(error)),
+        ErrorKind::StreamOperation => {
+            lost(format!("the connection to the server broke ({})", reason(error)))
+        }
+        ErrorKind::UnableToRecover | ErrorKind::NotConnected | ErrorKind::LockPoisoned => {
+            lost(reason(error))
+        }
         kind if is_garbage(kind) => unreadable(&reason(error)),
         _ => EngineError::new(ErrorClass::Other, in_statement(reason(error), statement)),
     }
@@ -136,7 +159,10 @@ pub(super) fn unreadable(why: &str) -> EngineError {
 }
 
 fn refused(message: String, advice: Option<&str>) -> EngineError {
-    EngineError { advice: advice.map(str::to_owned), ..EngineError::new(ErrorClass::Unreachable, message) }
+    EngineError {
+        advice: advice.map(str::to_owned),
+        ..EngineError::new(ErrorClass::Unreachable, message)
+    }
 }
 
 /// The driver's words on one line, without its random id.
@@ -178,13 +204,24 @@ fn is_of_wallet(kind: &ErrorKind) -> bool {
 
 fn from_server(code: usize, text: &str, statement: &str) -> EngineError {
     let class = class_of(code);
-    let is_at_fault = matches!(class, ErrorClass::Statement | ErrorClass::Privilege | ErrorClass::Other);
+    let is_at_fault =
+        matches!(class, ErrorClass::Statement | ErrorClass::Privilege | ErrorClass::Other);
     // A help page's address follows on a line of its own.
     let text = one_line(
-        text.split(" https://docs.oracle.com").next().unwrap_or_default().split("\nHelp:").next().unwrap_or_default(),
+        text.split(" https://docs.oracle.com")
+            .next()
+            .unwrap_or_default()
+            .split("\nHelp:")
+            .next()
+            .unwrap_or_default(),
     );
     let message = if is_at_fault { in_statement(text, statement) } else { text };
-    EngineError { class, code: Some(format!("ORA-{code:05}")), message, advice: advice_of(code).map(str::to_owned) }
+    EngineError {
+        class,
+        code: Some(format!("ORA-{code:05}")),
+        message,
+        advice: advice_of(code).map(str::to_owned),
+    }
 }
 
 fn in_statement(message: String, statement: &str) -> String {
@@ -225,7 +262,10 @@ mod tests {
     fn an_error_is_one_line_with_its_code_and_statement() {
         let text = "ORA-00942: table or view\n \"X\" does not exist\nHelp: https://docs.oracle.com/error-help/";
         let error = from_server(942, text, "select *\n from x");
-        assert_eq!(error.message, "ORA-00942: table or view \"X\" does not exist in: select * from x");
+        assert_eq!(
+            error.message,
+            "ORA-00942: table or view \"X\" does not exist in: select * from x"
+        );
         assert_eq!(error.code.as_deref(), Some("ORA-00942"));
         let denied = from_server(1017, "ORA-01017: invalid username/password; logon denied", "");
         assert!(denied.advice.is_some_and(|advice| advice.contains("10G")));

@@ -1,8 +1,9 @@
 //! The client drive, and the database drive: a stored procedure, one slice per call.
 //!
-//! The driver gives a cursor its statement and takes it back into its cache: a query costs a look-up there per op. Nothing is
-//! pipelined. There are no transactions to begin: one is open from the first change on; a statement that is to commit itself
-//! is followed by a commit, which is a round trip of its own.
+//! The driver gives a cursor its statement and takes it back into its cache: a query costs a
+//! look-up there per op. Nothing is pipelined. There are no transactions to begin: one is open from
+//! the first change on; a statement that is to commit itself is followed by a commit, which is a
+//! round trip of its own.
 
 use std::time::Duration;
 
@@ -27,7 +28,8 @@ const TEXT_BYTES: usize = 32_767;
 /// A slice whose op takes longer than this beyond its end is lost with its connection.
 const GRACE: Duration = Duration::from_secs(600);
 
-/// A statement of the client drive: a query is taken from the driver's cache each time, anything else is kept.
+/// A statement of the client drive: a query is taken from the driver's cache each time, anything
+/// else is kept.
 struct Prepared {
     sql: String,
     kept: Option<Statement>,
@@ -45,7 +47,10 @@ impl JobSession {
     ///
     /// # Errors
     /// A statement that the driver cannot read.
-    pub(super) fn prepare(session: OraSession, statements: &[&BoundStatement]) -> Result<Self, EngineError> {
+    pub(super) fn prepare(
+        session: OraSession,
+        statements: &[&BoundStatement],
+    ) -> Result<Self, EngineError> {
         let prepared = statements.iter().map(|statement| {
             let sql = terminated(&statement.sql);
             let kept = (!is_query(&sql)).then(|| prepare(&session.connection, &sql)).transpose()?;
@@ -66,7 +71,11 @@ impl JobSession {
     fn fetch(&self, sql: &str, binds: &[&dyn ToDbValue]) -> Result<u64, EngineError> {
         let failed = |error: oracledb::Error| error::from_driver(&error, sql);
         let builder = self.session.connection.statement(sql).map_err(failed)?;
-        let statement = builder.prefetch_rows(FETCH_ROWS).fetch_array_size(FETCH_ROWS).build().map_err(failed)?;
+        let statement = builder
+            .prefetch_rows(FETCH_ROWS)
+            .fetch_array_size(FETCH_ROWS)
+            .build()
+            .map_err(failed)?;
         let mut rows = 0;
         for row in statement.query(binds).map_err(failed)? {
             std::hint::black_box(&row.map_err(failed)?);
@@ -84,7 +93,10 @@ impl ClientSession for JobSession {
     fn begin_read(&mut self) -> Result<(), EngineError> {
         self.in_transaction = true;
         let sql = "set transaction read only";
-        prepare(&self.session.connection, sql)?.execute(&[]).map(drop).map_err(|error| error::from_driver(&error, sql))
+        prepare(&self.session.connection, sql)?
+            .execute(&[])
+            .map(drop)
+            .map_err(|error| error::from_driver(&error, sql))
     }
     fn commit(&mut self) -> Result<(), EngineError> {
         self.end(true)
@@ -149,7 +161,8 @@ struct RoutineSession<'a> {
 
 impl slices::Routines for RoutineSession<'_> {
     fn call(&mut self, input: &[i64]) -> Result<SliceResult, EngineError> {
-        let slice_us = self.slice_at.and_then(|at| u64::try_from(*input.get(at)?).ok()).unwrap_or(0);
+        let slice_us =
+            self.slice_at.and_then(|at| u64::try_from(*input.get(at)?).ok()).unwrap_or(0);
         let limit = Duration::from_micros(slice_us) + GRACE;
         let limited = self.session.connection.set_call_timeout(Some(limit));
         limited.map_err(|error| error::from_driver(&error, ""))?;
@@ -160,7 +173,8 @@ impl slices::Routines for RoutineSession<'_> {
     }
 }
 
-/// One call; `blank` is as long as the longest text that comes back, for which the driver has no other sign.
+/// One call; `blank` is as long as the longest text that comes back, for which the driver has no
+/// other sign.
 fn run_slice(
     statement: &mut Statement,
     call: &BoundStatement,
@@ -176,11 +190,13 @@ fn run_slice(
         }
     };
     let binds: Vec<&dyn ToDbValue> = call.binds.iter().map(bind).collect();
-    let mut done = statement.execute(&binds).map_err(|error| error::from_driver(&error, &call.sql))?;
+    let mut done =
+        statement.execute(&binds).map_err(|error| error::from_driver(&error, &call.sql))?;
     let row = done.out_bind_data();
     let mut result = SliceResult::default();
     for (at, name) in call.binds.iter().filter_map(|name| name.strip_prefix(OUT)).enumerate() {
-        let cell = session::text(&row, at).map_err(|error| error::from_driver(&error, &call.sql))?;
+        let cell =
+            session::text(&row, at).map_err(|error| error::from_driver(&error, &call.sql))?;
         result.set(name, cell.as_deref().unwrap_or_default().trim())?;
     }
     Ok(result)

@@ -1,4 +1,5 @@
-//! Loads rows: by a statement that makes them in the database, or by array inserts. The driver has no direct path.
+//! Loads rows: by a statement that makes them in the database, or by array inserts. The driver has
+//! no direct path.
 
 use oracledb::{Connection, ToDbValue};
 
@@ -25,7 +26,10 @@ pub(super) fn load(
         }
         Ok(false) => {
             connection.rollback().map_err(failed)?;
-            Err(EngineError::new(ErrorClass::Cancelled, format!("loading {} was cancelled", load.table)))
+            Err(EngineError::new(
+                ErrorClass::Cancelled,
+                format!("loading {} was cancelled", load.table),
+            ))
         }
         Err(error) => {
             if error.class != ErrorClass::Lost {
@@ -49,7 +53,10 @@ fn fill(
     }
     let made = run(connection, made_inside)?;
     if made != wanted {
-        return Err(error::statement(format!("{made} of {wanted} rows were made of {}", load.table)));
+        return Err(error::statement(format!(
+            "{made} of {wanted} rows were made of {}",
+            load.table
+        )));
     }
     Ok(progress(made))
 }
@@ -101,14 +108,27 @@ impl Values {
         row.filler(&mut filler);
         let keys = [row.id, row.key25, row.key125, row.key320, row.region];
         let [id, key25, key125, key320, region] = keys;
-        let numbers = [id, key25, key125, key320, region, row.amount_cents, row.quantity, row.status];
+        let numbers =
+            [id, key25, key125, key320, region, row.amount_cents, row.quantity, row.status];
         Values { numbers, booked_on, code, filler }
     }
 
     /// In the order of the statement.
     fn binds(&self) -> [&dyn ToDbValue; 11] {
         let [id, key25, key125, key320, region, amount, quantity, status] = &self.numbers;
-        [id, key25, key125, key320, region, &self.booked_on, amount, quantity, status, &self.code, &self.filler]
+        [
+            id,
+            key25,
+            key125,
+            key320,
+            region,
+            &self.booked_on,
+            amount,
+            quantity,
+            status,
+            &self.code,
+            &self.filler,
+        ]
     }
 }
 
@@ -119,9 +139,17 @@ mod tests {
     #[test]
     fn a_row_is_bound_in_the_order_of_the_insert() {
         let values = Values::of(RowFunction { table_rows: 8000, seed: 42 }, 7);
-        let types: Vec<bool> = values.binds().iter().map(|value| value.db_type() == oracledb::DB_TYPE_NUMBER).collect();
-        let texts: Vec<usize> =
-            types.iter().enumerate().filter(|(_, number)| !**number).map(|(at, _)| at + 1).collect();
+        let types: Vec<bool> = values
+            .binds()
+            .iter()
+            .map(|value| value.db_type() == oracledb::DB_TYPE_NUMBER)
+            .collect();
+        let texts: Vec<usize> = types
+            .iter()
+            .enumerate()
+            .filter(|(_, number)| !**number)
+            .map(|(at, _)| at + 1)
+            .collect();
         assert_eq!((values.numbers[0], texts), (7, vec![6, 10, 11]));
         assert_eq!((values.booked_on.len(), values.code.len(), values.filler.len()), (10, 32, 180));
     }

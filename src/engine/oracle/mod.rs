@@ -1,18 +1,18 @@
 //! Oracle Database on Oracle's own driver in Rust (`oracledb`, no client library).
 //!
-//! Written against the documentation and checked without a server: no server can be had where this is built. Until a site's
-//! `selftest` confirms it, every verdict says so.
+//! Written against the documentation and checked without a server: no server can be had where this
+//! is built. Until a site's `selftest` confirms it, every verdict says so.
 //!
-//! `url` where to connect, `connect` logs in, `session` runs control statements, `job` the client drive and the database drive,
-//! `load` loads, `provision` what the user may do and the server has.
+//! `url` where to connect, `connect` logs in, `session` runs control statements, `job` the client
+//! drive and the database drive, `load` loads, `provision` what the user may do and the server has.
 
 use std::sync::{Arc, OnceLock};
 
 use crate::engine::cancel::Running;
 use crate::engine::remote::{Passwords, no_road, sessions_left};
 use crate::engine::{
-    Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder, Pacer, RowLoad, Session, SessionsLeft,
-    Version, client_loop,
+    Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder, Pacer, RowLoad,
+    Session, SessionsLeft, Version, client_loop,
 };
 use crate::model::{Capabilities, Drive, JobCode, Placeholder, Transport};
 
@@ -33,11 +33,18 @@ use url::Config;
 const OLDEST_MAJOR: u32 = 19;
 
 /// Organisations of other engines.
-const LACKING_ORGS: &[(&str, &str)] = &[("lsm", "Oracle keeps rows in blocks, not in files of sorted entries")];
+const LACKING_ORGS: &[(&str, &str)] =
+    &[("lsm", "Oracle keeps rows in blocks, not in files of sorted entries")];
 
 /// Settings of the datasheet.
-const KEY_SETTINGS: &[&str] =
-    &["sga_target", "db_cache_size", "pga_aggregate_target", "commit_wait", "commit_logging", "db_block_checksum"];
+const KEY_SETTINGS: &[&str] = &[
+    "sga_target",
+    "db_cache_size",
+    "pga_aggregate_target",
+    "commit_wait",
+    "commit_logging",
+    "db_block_checksum",
+];
 
 /// The Oracle engine.
 pub struct Oracle;
@@ -101,7 +108,8 @@ fn version_of(connection: &oracledb::Connection) -> Result<Version, EngineError>
         return Ok(version);
     }
     let message = format!("Oracle Database {version} is too old");
-    Err(EngineError::new(ErrorClass::TooOld, message).advised(format!("use Oracle Database {OLDEST_MAJOR}c or newer")))
+    Err(EngineError::new(ErrorClass::TooOld, message)
+        .advised(format!("use Oracle Database {OLDEST_MAJOR}c or newer")))
 }
 
 /// An open database.
@@ -144,24 +152,37 @@ impl Database for OraDatabase {
     }
     fn run_job(&self, job: &JobOrder<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
         match job.code {
-            JobCode::Routine(routine) => job::run_routine(&self.job_session(job)?, routine, job, pacer),
+            JobCode::Routine(routine) => {
+                job::run_routine(&self.job_session(job)?, routine, job, pacer)
+            }
             JobCode::Client { .. } | JobCode::Bulk { .. } => {
-                client_loop::drive(job, pacer, |statements| JobSession::prepare(self.job_session(job)?, statements))
+                client_loop::drive(job, pacer, |statements| {
+                    JobSession::prepare(self.job_session(job)?, statements)
+                })
             }
         }
     }
-    fn load_rows(&self, rows: &RowLoad<'_>, progress: &mut dyn FnMut(u64) -> bool) -> Result<(), EngineError> {
+    fn load_rows(
+        &self,
+        rows: &RowLoad<'_>,
+        progress: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<(), EngineError> {
         load::load(&self.open_session(None)?.connection, rows, progress)
     }
-    /// By a session of its own: the driver cannot break a call. Without the privilege ALTER SYSTEM nothing is cancelled, and
-    /// what runs ends by itself.
+    /// By a session of its own: the driver cannot break a call. Without the privilege ALTER SYSTEM
+    /// nothing is cancelled, and what runs ends by itself.
     fn cancel(&self) {
         let mut handles = Vec::new();
         self.running.each(|handle| handles.push(*handle));
         let Ok(mut session) = self.open_session(None) else { return };
         for Handle { instance, sid, serial } in handles {
-            let [instance, sid, serial] = [instance.to_string(), sid.to_string(), serial.to_string()];
-            let values = [("sid", sid.as_str()), ("serial", serial.as_str()), ("instance", instance.as_str())];
+            let [instance, sid, serial] =
+                [instance.to_string(), sid.to_string(), serial.to_string()];
+            let values = [
+                ("sid", sid.as_str()),
+                ("serial", serial.as_str()),
+                ("instance", instance.as_str()),
+            ];
             // A session that has ended in the meantime is an error that means nothing.
             let _ = provision::sql("cancel", &values).and_then(|sql| session.execute(&sql));
         }

@@ -15,7 +15,8 @@ const FOR_CLUSTERS: &str = "CREATE CLUSTER";
 /// Users whose schemas are not ours to use.
 const OF_ORACLE: [&str; 3] = ["SYS", "SYSTEM", "SYSAUX"];
 
-const NO_OPTION: &str = "partitioned tables need the option Partitioning (Enterprise Edition), which this server lacks";
+const NO_OPTION: &str =
+    "partitioned tables need the option Partitioning (Enterprise Edition), which this server lacks";
 /// Organisations that a server may lack: those of the option last.
 const MISSING: &[(&str, &str)] = &[
     ("hash", "the user lacks the privilege CREATE CLUSTER"),
@@ -51,7 +52,8 @@ pub(super) fn check(session: &mut OraSession, access: Access) -> Result<Ours, En
     if !lacking.is_empty() {
         return Err(lacks(&lacking, &user));
     }
-    let no_routines = (!held.contains(&FOR_ROUTINES)).then(|| format!("user {user} lacks {FOR_ROUTINES}"));
+    let no_routines =
+        (!held.contains(&FOR_ROUTINES)).then(|| format!("user {user} lacks {FOR_ROUTINES}"));
     let has_option = session.query(&sql("partitioning", &[])?, &[])?.scalar() != Some("FALSE");
     Ok(Ours { no_routines, missing_orgs: missing_orgs(held.contains(&FOR_CLUSTERS), has_option) })
 }
@@ -68,7 +70,9 @@ fn missing_orgs(has_clusters: bool, has_option: bool) -> &'static [(&'static str
 /// The user, if its schema may be used and the database takes changes.
 fn check_user(session: &mut OraSession) -> Result<String, EngineError> {
     let rows = match session.query(&sql("user", &[])?, &[]) {
-        Err(error) if error.class == ErrorClass::Statement => session.query(&sql("user-plain", &[])?, &[])?,
+        Err(error) if error.class == ErrorClass::Statement => {
+            session.query(&sql("user-plain", &[])?, &[])?
+        }
         outcome => outcome?,
     };
     let column = |name: &str| rows.get(0, name).unwrap_or_default();
@@ -78,7 +82,9 @@ fn check_user(session: &mut OraSession) -> Result<String, EngineError> {
             .advised("connect as a user of its own: create user dbdyno identified by ... quota unlimited on users"));
     }
     if !role.is_empty() && role != "PRIMARY" || mode.starts_with("READ ONLY") || mode == "MOUNTED" {
-        return Err(privilege("the database can only be read").advised("connect to the primary database"));
+        return Err(
+            privilege("the database can only be read").advised("connect to the primary database")
+        );
     }
     Ok(user)
 }
@@ -99,12 +105,21 @@ mod tests {
 
     #[test]
     fn every_statement_is_there() {
-        for block in
-            ["settings", "time-zone", "instance", "user", "user-plain", "privileges", "partitioning", "sessions"]
-        {
+        for block in [
+            "settings",
+            "time-zone",
+            "instance",
+            "user",
+            "user-plain",
+            "privileges",
+            "partitioning",
+            "sessions",
+        ] {
             assert!(sql(block, &[]).is_ok(), "{block}");
         }
-        assert!(sql("compile-errors", &[("name", "dbdyno_w")]).unwrap().contains("upper('dbdyno_w')"));
+        assert!(
+            sql("compile-errors", &[("name", "dbdyno_w")]).unwrap().contains("upper('dbdyno_w')")
+        );
         let cancel = sql("cancel", &[("sid", "12"), ("serial", "345"), ("instance", "2")]).unwrap();
         assert_eq!(cancel, "alter system cancel sql '12, 345, @2'");
         assert!(sql("insert-rows", &[("table", "t")]).unwrap().contains("insert into t "));
@@ -112,7 +127,9 @@ mod tests {
 
     #[test]
     fn what_a_server_lacks_is_told_by_organisation() {
-        let names = |missing: &[(&'static str, &str)]| missing.iter().map(|(org, _)| *org).collect::<Vec<_>>();
+        let names = |missing: &[(&'static str, &str)]| {
+            missing.iter().map(|(org, _)| *org).collect::<Vec<_>>()
+        };
         assert_eq!(names(missing_orgs(false, true)), ["hash"]);
         assert_eq!(names(missing_orgs(true, false)), ["heap-list", "iot-list", "range-list"]);
         assert_eq!((missing_orgs(true, true).len(), missing_orgs(false, false).len()), (0, 4));

@@ -38,13 +38,24 @@ impl OraSession {
     ///
     /// # Errors
     /// The connection broke.
-    pub(super) fn new(connection: Connection, running: &Arc<Running<Handle>>) -> Result<Self, EngineError> {
+    pub(super) fn new(
+        connection: Connection,
+        running: &Arc<Running<Handle>>,
+    ) -> Result<Self, EngineError> {
         let instance = query(&connection, &provision::sql("instance", &[])?, &[])?;
         let instance = instance.scalar().and_then(|text| text.parse().ok()).unwrap_or(1);
-        let number = |number: Result<usize, oracledb::Error>| number.map_err(|error| error::from_driver(&error, ""));
+        let number = |number: Result<usize, oracledb::Error>| {
+            number.map_err(|error| error::from_driver(&error, ""))
+        };
         let (sid, serial) = (number(connection.session_id())?, number(connection.serial_num())?);
         let handle = Handle { instance, sid, serial };
-        Ok(OraSession { connection, handle, counts: None, _running: running.enter(handle), _job: None })
+        Ok(OraSession {
+            connection,
+            handle,
+            counts: None,
+            _running: running.enter(handle),
+            _job: None,
+        })
     }
 
     /// Counts the session among those of jobs as long as it lives; `counts` reads its own counters.
@@ -85,7 +96,8 @@ impl Session for OraSession {
 impl OraSession {
     /// A routine with errors is created all the same.
     fn check_compiled(&mut self, name: &str) -> Result<(), EngineError> {
-        let errors = query(&self.connection, &provision::sql("compile-errors", &[("name", name)])?, &[])?;
+        let errors =
+            query(&self.connection, &provision::sql("compile-errors", &[("name", name)])?, &[])?;
         let cell = |column: &str| errors.get(0, column).unwrap_or_default().to_owned();
         match errors.rows.is_empty() {
             true => Ok(()),
@@ -111,7 +123,8 @@ pub(super) fn prepare(connection: &Connection, sql: &str) -> Result<Statement, E
     built.map_err(|error| error::from_driver(&error, sql))
 }
 
-/// Runs a statement that is not a query; what it changed is committed, as by other engines' control sessions.
+/// Runs a statement that is not a query; what it changed is committed, as by other engines' control
+/// sessions.
 fn execute(connection: &Connection, sql: &str) -> Result<u64, EngineError> {
     let failed = |error: oracledb::Error| error::from_driver(&error, sql);
     let mut statement = prepare(connection, sql)?;
@@ -122,18 +135,26 @@ fn execute(connection: &Connection, sql: &str) -> Result<u64, EngineError> {
     Ok(changed)
 }
 
-fn query(connection: &Connection, sql: &str, binds: &[&dyn ToDbValue]) -> Result<Rows, EngineError> {
+fn query(
+    connection: &Connection,
+    sql: &str,
+    binds: &[&dyn ToDbValue],
+) -> Result<Rows, EngineError> {
     let failed = |error: oracledb::Error| error::from_driver(&error, sql);
     let cursor = prepare(connection, sql)?.query(binds).map_err(failed)?;
-    let columns: Vec<String> = cursor.columns().iter().map(|column| column.name().to_ascii_lowercase()).collect();
+    let columns: Vec<String> =
+        cursor.columns().iter().map(|column| column.name().to_ascii_lowercase()).collect();
     let width = columns.len();
-    let rows = cursor.map(|row| row.and_then(|row| (0..width).map(|at| text(&row, at)).collect()).map_err(failed));
+    let rows = cursor.map(|row| {
+        row.and_then(|row| (0..width).map(|at| text(&row, at)).collect()).map_err(failed)
+    });
     Ok(Rows { rows: rows.collect::<Result<_, _>>()?, columns })
 }
 
 /// A value as text: numbers and strings; dates are to be written with to_char.
 pub(super) fn text(row: &Row, at: usize) -> Result<Option<String>, oracledb::Error> {
-    row.get::<Option<String>>(at).or_else(|_| Ok(row.get::<Option<f64>>(at)?.map(|value| value.to_string())))
+    row.get::<Option<String>>(at)
+        .or_else(|_| Ok(row.get::<Option<f64>>(at)?.map(|value| value.to_string())))
 }
 
 /// Lower-case words of a statement, without comments at its beginning.
@@ -147,14 +168,17 @@ fn tokens(sql: &str) -> impl Iterator<Item = &str> {
 
 /// True of what returns rows.
 pub(super) fn is_query(sql: &str) -> bool {
-    tokens(sql).next().is_some_and(|word| ["select", "with"].iter().any(|name| word.eq_ignore_ascii_case(name)))
+    tokens(sql)
+        .next()
+        .is_some_and(|word| ["select", "with"].iter().any(|name| word.eq_ignore_ascii_case(name)))
 }
 
 /// The name of the routine that a statement creates.
 fn routine_name(sql: &str) -> Option<&str> {
     let mut words = tokens(sql);
     words.next().filter(|word| word.eq_ignore_ascii_case("create"))?;
-    let mut words = words.skip_while(|word| BETWEEN.iter().any(|name| word.eq_ignore_ascii_case(name)));
+    let mut words =
+        words.skip_while(|word| BETWEEN.iter().any(|name| word.eq_ignore_ascii_case(name)));
     words.next().filter(|word| ROUTINES.iter().any(|name| word.eq_ignore_ascii_case(name)))?;
     let name = words.find(|word| !word.eq_ignore_ascii_case("body"))?;
     let end = name.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(name.len());
@@ -164,8 +188,9 @@ fn routine_name(sql: &str) -> Option<&str> {
 /// The statement as the server wants it: PL/SQL ends with a semicolon, SQL with none.
 pub(super) fn terminated(sql: &str) -> String {
     let text = sql.trim_end_matches(|c: char| c == ';' || c.is_whitespace());
-    let is_block =
-        tokens(text).next().is_some_and(|word| ["begin", "declare"].iter().any(|name| word.eq_ignore_ascii_case(name)));
+    let is_block = tokens(text).next().is_some_and(|word| {
+        ["begin", "declare"].iter().any(|name| word.eq_ignore_ascii_case(name))
+    });
     if is_block || routine_name(text).is_some() { format!("{text};") } else { text.to_owned() }
 }
 
@@ -191,14 +216,23 @@ mod tests {
 
     #[test]
     fn a_routine_is_known_by_its_name() {
-        assert_eq!(routine_name("create or replace procedure dbdyno_w_1(p number) as"), Some("dbdyno_w_1"));
+        assert_eq!(
+            routine_name("create or replace procedure dbdyno_w_1(p number) as"),
+            Some("dbdyno_w_1")
+        );
         assert_eq!(routine_name("create package body dbdyno_p as"), Some("dbdyno_p"));
-        assert_eq!(routine_name("create procedure dbdyno_p-- why\n(a number) as"), Some("dbdyno_p"));
+        assert_eq!(
+            routine_name("create procedure dbdyno_p-- why\n(a number) as"),
+            Some("dbdyno_p")
+        );
         assert_eq!(
             (routine_name("create table procedure_t (a number)"), routine_name("drop procedure p")),
             (None, None)
         );
-        assert!(is_query("with a as (select 1 from dual) select * from a") && is_query("select(1) from dual"));
+        assert!(
+            is_query("with a as (select 1 from dual) select * from a")
+                && is_query("select(1) from dual")
+        );
         assert!(!is_query("begin select 1 into a from dual; end;"));
     }
 }

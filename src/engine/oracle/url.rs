@@ -1,7 +1,9 @@
-//! The URL of a server: `oracle://user@host:1521/service`, `oracle://user@alias`, `oracle://user@(DESCRIPTION=...)`.
+//! The URL of a server: `oracle://user@host:1521/service`, `oracle://user@alias`,
+//! `oracle://user@(DESCRIPTION=...)`.
 //!
-//! A password in the URL is refused: it would stand in the process list and in the shell's history. The driver takes what is
-//! wrong in a connect string for an alias or leaves it away; so names are checked here.
+//! A password in the URL is refused: it would stand in the process list and in the shell's history.
+//! The driver takes what is wrong in a connect string for an alias or leaves it away; so names are
+//! checked here.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,7 +11,9 @@ use std::time::Duration;
 use rustls::pki_types::ServerName;
 
 use crate::engine::EngineError;
-use crate::engine::remote::{CONNECT_TIMEOUT, Url, bad_url as bad, os_user, port_number, unknown_parameter};
+use crate::engine::remote::{
+    CONNECT_TIMEOUT, Url, bad_url as bad, os_user, port_number, unknown_parameter,
+};
 use crate::error::quote;
 use crate::model::PasswordSources;
 
@@ -50,7 +54,8 @@ impl Config {
     /// Reads a URL.
     ///
     /// # Errors
-    /// Not a URL, a password in it, an unknown parameter, a name that the driver would not take. No error quotes the URL.
+    /// Not a URL, a password in it, an unknown parameter, a name that the driver would not take. No
+    /// error quotes the URL.
     pub(super) fn parse(text: &str) -> Result<Config, EngineError> {
         let (plain, descriptor) = without_descriptor(text)?;
         let url = Url::parse(&plain, SCHEMES, SOURCES)?;
@@ -59,8 +64,14 @@ impl Config {
             Some(descriptor) => Address::Text(descriptor),
             None => address(url.hosts, url.database)?,
         };
-        let mut config =
-            Config { user, address, tcps: false, wallet: None, nodes: Vec::new(), connect_timeout: CONNECT_TIMEOUT };
+        let mut config = Config {
+            user,
+            address,
+            tcps: false,
+            wallet: None,
+            nodes: Vec::new(),
+            connect_timeout: CONNECT_TIMEOUT,
+        };
         for (name, value) in url.parameters {
             config.parameter(&name, value)?;
         }
@@ -103,8 +114,10 @@ impl Config {
         match &self.address {
             Address::Text(text) => text.clone(),
             Address::Service { hosts, service, instance } => {
-                let hosts: Vec<String> =
-                    hosts.iter().map(|(host, port)| format!("{}:{port}", bracketed(host))).collect();
+                let hosts: Vec<String> = hosts
+                    .iter()
+                    .map(|(host, port)| format!("{}:{port}", bracketed(host)))
+                    .collect();
                 let protocol = if self.tcps { "tcps://" } else { "" };
                 let instance = self.node(node).or(instance.as_deref());
                 let instance = instance.map_or(String::new(), |name| format!("/{name}"));
@@ -119,43 +132,55 @@ impl Config {
     }
 }
 
-/// A descriptor is full of what means something else in a URL: it is taken out before the rest is read.
+/// A descriptor is full of what means something else in a URL: it is taken out before the rest is
+/// read.
 fn without_descriptor(url: &str) -> Result<(String, Option<String>), EngineError> {
     let Some(start) = url.find('(') else { return Ok((url.to_owned(), None)) };
     let end = url.rfind(')').filter(|end| *end > start);
     let end = end.ok_or_else(|| bad("a '(' of the URL has no ')'"))?;
     let (before, after) = (&url[..start], &url[end + 1..]);
-    let is_whole = (before.ends_with('@') || before.ends_with("//")) && (after.is_empty() || after.starts_with('?'));
+    let is_whole = (before.ends_with('@') || before.ends_with("//"))
+        && (after.is_empty() || after.starts_with('?'));
     if !is_whole {
-        return Err(
-            bad("the descriptor must stand alone after the user").advised("write oracle://user@(DESCRIPTION=...)")
-        );
+        return Err(bad("the descriptor must stand alone after the user")
+            .advised("write oracle://user@(DESCRIPTION=...)"));
     }
     Ok((format!("{before}{DESCRIPTOR}{after}"), Some(url[start..=end].to_owned())))
 }
 
 fn address(hosts: Vec<(String, String)>, service: Option<String>) -> Result<Address, EngineError> {
     match (hosts.as_slice(), service) {
-        ([], _) => Err(bad("the URL names no host").advised("write oracle://user@host:port/service")),
+        ([], _) => {
+            Err(bad("the URL names no host").advised("write oracle://user@host:port/service"))
+        }
         ([(alias, port)], None) if port.is_empty() => Ok(Address::Text(alias.clone())),
-        (_, None) => Err(bad("the URL names no service").advised("write oracle://user@host:port/service")),
+        (_, None) => {
+            Err(bad("the URL names no service").advised("write oracle://user@host:port/service"))
+        }
         (_, Some(path)) => {
-            let (service, instance) = path.split_once('/').map_or((path.as_str(), None), |(name, at)| (name, Some(at)));
+            let (service, instance) =
+                path.split_once('/').map_or((path.as_str(), None), |(name, at)| (name, Some(at)));
             let words = service.split(':').chain(instance);
             if let Some(word) = words.into_iter().find(|word| !is_word(word)) {
                 return Err(bad(format!("{} is not the name of a service or an instance", quote(word)))
                     .advised("a name with other letters can stand in a descriptor: oracle://user@(DESCRIPTION=...)"));
             }
             let numbered = |(host, port): (String, String)| {
-                port_number(Some(port).filter(|port| !port.is_empty()), DEFAULT_PORT).map(|port| (host, port))
+                port_number(Some(port).filter(|port| !port.is_empty()), DEFAULT_PORT)
+                    .map(|port| (host, port))
             };
             let hosts = hosts.into_iter().map(numbered).collect::<Result<_, _>>()?;
-            Ok(Address::Service { hosts, service: service.to_owned(), instance: instance.map(str::to_owned) })
+            Ok(Address::Service {
+                hosts,
+                service: service.to_owned(),
+                instance: instance.map(str::to_owned),
+            })
         }
     }
 }
 
-/// What the driver takes as the name of a service or an instance; it leaves away what follows another letter.
+/// What the driver takes as the name of a service or an instance; it leaves away what follows
+/// another letter.
 fn is_word(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.')
 }
@@ -171,7 +196,8 @@ fn check_host(host: &str, tcps: bool) -> Result<(), EngineError> {
 /// The driver would panic.
 fn check_certificate_name(host: &str) -> Result<(), EngineError> {
     let name = ServerName::try_from(host);
-    name.map(drop).map_err(|_| bad(format!("{} is not a name that a certificate can have", quote(host))))
+    name.map(drop)
+        .map_err(|_| bad(format!("{} is not a name that a certificate can have", quote(host))))
 }
 
 /// Hosts of a descriptor that is encrypted.
@@ -193,16 +219,18 @@ fn encrypted(protocol: &str) -> Result<bool, EngineError> {
     match protocol {
         "tcp" => Ok(false),
         "tcps" => Ok(true),
-        other => {
-            Err(bad(format!("{} is not a valid protocol", quote(other))).advised("use protocol=tcp or protocol=tcps"))
-        }
+        other => Err(bad(format!("{} is not a valid protocol", quote(other)))
+            .advised("use protocol=tcp or protocol=tcps")),
     }
 }
 
 fn seconds(text: &str) -> Result<Duration, EngineError> {
-    let seconds = text.parse().ok().filter(|seconds| (1..=3600).contains(seconds)).map(Duration::from_secs);
-    seconds
-        .ok_or_else(|| bad(format!("{} is not a valid connect_timeout", quote(text))).advised("give 1 to 3600 seconds"))
+    let seconds =
+        text.parse().ok().filter(|seconds| (1..=3600).contains(seconds)).map(Duration::from_secs);
+    seconds.ok_or_else(|| {
+        bad(format!("{} is not a valid connect_timeout", quote(text)))
+            .advised("give 1 to 3600 seconds")
+    })
 }
 
 #[cfg(test)]
@@ -217,7 +245,10 @@ mod tests {
     fn every_form_of_an_address_becomes_a_connect_string() {
         for (url, expected) in [
             ("oracle://ann@db/sales", "db:1521/sales"),
-            ("oracle://ann@db:1600,[::1]:1601/sales.example.com", "db:1600,[::1]:1601/sales.example.com"),
+            (
+                "oracle://ann@db:1600,[::1]:1601/sales.example.com",
+                "db:1600,[::1]:1601/sales.example.com",
+            ),
             ("oracle://ann@db/sales:dedicated/ORCL1", "db:1521/sales:dedicated/ORCL1"),
             ("oracle://ann@db:2484/sales?protocol=tcps&wallet=/w", "tcps://db:2484/sales"),
             ("oracle://ann@SALES_HIGH", "SALES_HIGH"),
@@ -226,8 +257,12 @@ mod tests {
         }
         let descriptor = "(DESCRIPTION=(ADDRESS=(PROTOCOL=TCPS)(HOST=db)(PORT=2484))(CONNECT_DATA=(SERVICE_NAME=a-b))\
                           (SECURITY=(SSL_SERVER_CERT_DN=\"CN=db,O=x/y\")))";
-        let config = Config::parse(&format!("oracle://ann@{descriptor}?connect_timeout=3")).unwrap();
-        assert_eq!((config.connect_string(None).as_str(), config.user.as_str()), (descriptor, "ann"));
+        let config =
+            Config::parse(&format!("oracle://ann@{descriptor}?connect_timeout=3")).unwrap();
+        assert_eq!(
+            (config.connect_string(None).as_str(), config.user.as_str()),
+            (descriptor, "ann")
+        );
         assert_eq!(config.connect_timeout, Duration::from_secs(3));
     }
 
@@ -247,7 +282,10 @@ mod tests {
             ("oracle://u@h_1/s?protocol=tcps", ""),
             ("oracle://u@a b/s", "'a b' is not the name of a host"),
             ("oracle://u@h..x/s?protocol=tcps", "'h..x' is not a name that a certificate can have"),
-            ("oracle://u@(DESCRIPTION=(ADDRESS=(PROTOCOL=tcps)(HOST=a..b)))", "'a..b' is not a name"),
+            (
+                "oracle://u@(DESCRIPTION=(ADDRESS=(PROTOCOL=tcps)(HOST=a..b)))",
+                "'a..b' is not a name",
+            ),
             ("oracle://u@(DESCRIPTION=", "no ')'"),
             ("oracle://u@h/s(x)", "stand alone"),
             ("oracle://u@ALIAS?nodes=A", "need a host"),

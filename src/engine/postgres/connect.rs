@@ -5,7 +5,9 @@ use std::io;
 use bytes::BytesMut;
 use fallible_iterator::FallibleIterator;
 use postgres_protocol::authentication::md5_hash;
-use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, SCRAM_SHA_256_PLUS, ScramSha256};
+use postgres_protocol::authentication::sasl::{
+    ChannelBinding, SCRAM_SHA_256, SCRAM_SHA_256_PLUS, ScramSha256,
+};
 use postgres_protocol::message::backend::{ErrorResponseBody, Message};
 use postgres_protocol::message::frontend;
 use secrecy::{ExposeSecret, SecretString};
@@ -15,7 +17,9 @@ use super::password::from_file;
 use super::provision::pooled;
 use super::url::{Binding, Config};
 use super::wire::Wire;
-use crate::engine::remote::{CONNECT_TIMEOUT, Host, Passwords, Stream, Tls, TlsMode, first_that_answers};
+use crate::engine::remote::{
+    CONNECT_TIMEOUT, Host, Passwords, Stream, Tls, TlsMode, first_that_answers,
+};
 use crate::engine::{EngineError, ErrorClass};
 
 /// Settings of every session of ours: nothing on the server may cut a long statement short.
@@ -26,8 +30,8 @@ const SESSION_SETTINGS: &[(&str, &str)] = &[
     ("idle_in_transaction_session_timeout", "0"),
 ];
 
-/// Settings of job sessions, the same that the harness states: one job keeps one backend busy, compiling would blur
-/// short tests, and the plan is the same from the first op on.
+/// Settings of job sessions, the same that the harness states: one job keeps one backend busy,
+/// compiling would blur short tests, and the plan is the same from the first op on.
 pub(super) const JOB_SETTINGS: &[(&str, &str)] = &[
     ("jit", "off"),
     ("max_parallel_workers_per_gather", "0"),
@@ -49,7 +53,8 @@ pub(super) struct Connection {
     pub local: bool,
 }
 
-/// Opens a connection to the first host that answers, with `settings` on top of the ones of every session.
+/// Opens a connection to the first host that answers, with `settings` on top of the ones of every
+/// session.
 ///
 /// # Errors
 /// Nobody listens, wrong user or password, no such database, too many connections.
@@ -58,7 +63,8 @@ pub(super) fn connect(
     passwords: &Passwords,
     settings: &[(&str, &str)],
 ) -> Result<Connection, EngineError> {
-    let mut connection = first_that_answers(&config.hosts, |host| connect_host(config, host, passwords, settings))?;
+    let mut connection =
+        first_that_answers(&config.hosts, |host| connect_host(config, host, passwords, settings))?;
     if let (true, [host]) = (config.is_cluster, &config.hosts[..]) {
         connection.wire.watch(host.watch(|stream| asked(stream).is_ok()));
     }
@@ -79,11 +85,13 @@ fn connect_host(
     let application = format!("dbdyno-{}", std::process::id());
     let name = [("application_name", application.as_str())];
     let parameters = identity.iter().chain(&name).chain(SESSION_SETTINGS).chain(settings).copied();
-    frontend::startup_message(parameters, &mut wire.output)
-        .map_err(|_| EngineError::new(ErrorClass::Other, "user and database must not hold a zero byte"))?;
+    frontend::startup_message(parameters, &mut wire.output).map_err(|_| {
+        EngineError::new(ErrorClass::Other, "user and database must not hold a zero byte")
+    })?;
     wire.flush()?;
     let cancel_key = CancelKey { host: host.clone(), tls: config.tls.clone(), pid: 0, secret: 0 };
-    let mut connection = Connection { wire, server_version: String::new(), backend_pid: None, cancel_key, local };
+    let mut connection =
+        Connection { wire, server_version: String::new(), backend_pid: None, cancel_key, local };
     authenticate(&mut connection.wire, config, host, passwords)?;
     await_ready(&mut connection)?;
     connection.wire.read_timeout(None);
@@ -102,7 +110,8 @@ fn open(host: &Host, tls: &Tls) -> Result<(Stream, bool), EngineError> {
     };
     match encrypted(stream, name, tls) {
         Ok(stream) => Ok((stream, local)),
-        // As good as the server can. A new connection: what was said on this one is not what a login begins with.
+        // As good as the server can. A new connection: what was said on this one is not what a
+        // login begins with.
         Err(_) if tls.mode == TlsMode::Prefer => host.connect(),
         Err(error) => Err(error),
     }
@@ -121,8 +130,8 @@ fn encrypted(mut stream: Stream, host: &str, tls: &Tls) -> Result<Stream, Engine
         .advised("set ssl = on there, or use sslmode=prefer over a network that you trust"))
 }
 
-/// Asks for encryption; true if the server goes on encrypted. It answers with one byte: what followed could be from somebody
-/// else.
+/// Asks for encryption; true if the server goes on encrypted. It answers with one byte: what
+/// followed could be from somebody else.
 fn asked(stream: &mut Stream) -> Result<bool, EngineError> {
     let mut answer = [0];
     let answered = stream.write_all(&SSL_REQUEST).and_then(|()| stream.read(&mut answer));
@@ -135,7 +144,12 @@ fn asked(stream: &mut Stream) -> Result<bool, EngineError> {
 }
 
 /// Answers the server's authentication request until it is satisfied.
-fn authenticate(wire: &mut Wire, config: &Config, host: &Host, passwords: &Passwords) -> Result<(), EngineError> {
+fn authenticate(
+    wire: &mut Wire,
+    config: &Config,
+    host: &Host,
+    passwords: &Passwords,
+) -> Result<(), EngineError> {
     let password = || passwords.find(&config.user, || from_file(config, host));
     let request = wire.message()?;
     if config.binding == Binding::Require
@@ -147,15 +161,24 @@ fn authenticate(wire: &mut Wire, config: &Config, host: &Host, passwords: &Passw
         Message::AuthenticationOk => return Ok(()),
         Message::AuthenticationCleartextPassword => {
             refuse_listeners(host, wire)?;
-            encode(frontend::password_message(password()?.expose_secret().as_bytes(), &mut wire.output))?;
+            encode(frontend::password_message(
+                password()?.expose_secret().as_bytes(),
+                &mut wire.output,
+            ))?;
         }
         Message::AuthenticationMd5Password(request) => {
-            let hash = md5_hash(config.user.as_bytes(), password()?.expose_secret().as_bytes(), request.salt());
+            let hash = md5_hash(
+                config.user.as_bytes(),
+                password()?.expose_secret().as_bytes(),
+                request.salt(),
+            );
             encode(frontend::password_message(hash.as_bytes(), &mut wire.output))?;
         }
         Message::AuthenticationSasl(request) => {
-            let offers = |wanted| request.mechanisms().any(|name| Ok(name == wanted)).unwrap_or(false);
-            let (mechanism, binding) = bound(config.binding, wire.end_point(), offers(SCRAM_SHA_256_PLUS))?;
+            let offers =
+                |wanted| request.mechanisms().any(|name| Ok(name == wanted)).unwrap_or(false);
+            let (mechanism, binding) =
+                bound(config.binding, wire.end_point(), offers(SCRAM_SHA_256_PLUS))?;
             if !offers(mechanism) {
                 return Err(unsupported_method());
             }
@@ -168,7 +191,8 @@ fn authenticate(wire: &mut Wire, config: &Config, host: &Host, passwords: &Passw
     expect_ok(wire)
 }
 
-/// A server knows every setting of ours that it is asked for; a pooler refuses those that it does not pass on.
+/// A server knows every setting of ours that it is asked for; a pooler refuses those that it does
+/// not pass on.
 fn refused(response: &ErrorResponseBody) -> EngineError {
     let error = error::from_response(response, "");
     if error.message.contains("unsupported startup parameter") { pooled() } else { error }
@@ -177,10 +201,13 @@ fn refused(response: &ErrorResponseBody) -> EngineError {
 /// A password in clear text goes only where nobody can listen in.
 fn refuse_listeners(host: &Host, wire: &Wire) -> Result<(), EngineError> {
     match host {
-        Host::Tcp { .. } if !wire.is_encrypted() => {
-            Err(EngineError::new(ErrorClass::Denied, "the server wants the password in clear text")
-                .advised("let it encrypt (ssl = on) or ask for scram-sha-256, or connect over its Unix socket"))
-        }
+        Host::Tcp { .. } if !wire.is_encrypted() => Err(EngineError::new(
+            ErrorClass::Denied,
+            "the server wants the password in clear text",
+        )
+        .advised(
+            "let it encrypt (ssl = on) or ask for scram-sha-256, or connect over its Unix socket",
+        )),
         _ => Ok(()),
     }
 }
@@ -194,7 +221,8 @@ fn bound(
     match end_point.filter(|_| wanted != Binding::Disable) {
         Some(hash) if plus => Ok((SCRAM_SHA_256_PLUS, ChannelBinding::tls_server_end_point(hash))),
         _ if wanted == Binding::Require => Err(unbound()),
-        // The server learns that we could: if it could, too, somebody between has kept it from saying so.
+        // The server learns that we could: if it could, too, somebody between has kept it from
+        // saying so.
         Some(_) => Ok((SCRAM_SHA_256, ChannelBinding::unrequested())),
         None => Ok((SCRAM_SHA_256, ChannelBinding::unsupported())),
     }
@@ -205,7 +233,9 @@ fn unbound() -> EngineError {
         ErrorClass::Denied,
         "channel_binding=require: the server does not bind the login to this connection",
     )
-    .advised("let it ask for scram-sha-256 over an encrypted connection, or use channel_binding=prefer")
+    .advised(
+        "let it ask for scram-sha-256 over an encrypted connection, or use channel_binding=prefer",
+    )
 }
 
 /// SCRAM-SHA-256 (RFC 7677); the server must prove that it knows the password too.
@@ -242,24 +272,32 @@ fn expect_ok(wire: &mut Wire) -> Result<(), EngineError> {
 }
 
 fn unsupported_method() -> EngineError {
-    EngineError::new(ErrorClass::Denied, "the server wants an authentication method that is not supported")
-        .advised("allow scram-sha-256, md5, peer or trust in pg_hba.conf for this user")
+    EngineError::new(
+        ErrorClass::Denied,
+        "the server wants an authentication method that is not supported",
+    )
+    .advised("allow scram-sha-256, md5, peer or trust in pg_hba.conf for this user")
 }
 
 fn encode(outcome: io::Result<()>) -> Result<(), EngineError> {
-    outcome.map_err(|error| EngineError::new(ErrorClass::Denied, format!("authentication failed ({error})")))
+    outcome.map_err(|error| {
+        EngineError::new(ErrorClass::Denied, format!("authentication failed ({error})"))
+    })
 }
 
 /// Reads what the server says about itself until it is ready for the first statement.
 fn await_ready(connection: &mut Connection) -> Result<(), EngineError> {
     loop {
         match connection.wire.message()? {
-            Message::ParameterStatus(status) if status.name().is_ok_and(|name| name == "server_version") => {
+            Message::ParameterStatus(status)
+                if status.name().is_ok_and(|name| name == "server_version") =>
+            {
                 connection.server_version = status.value().unwrap_or_default().to_owned();
             }
             Message::BackendKeyData(key) => {
                 connection.backend_pid = u32::try_from(key.process_id()).ok();
-                (connection.cancel_key.pid, connection.cancel_key.secret) = (key.process_id(), key.secret_key());
+                (connection.cancel_key.pid, connection.cancel_key.secret) =
+                    (key.process_id(), key.secret_key());
             }
             Message::ReadyForQuery(_) => return Ok(()),
             Message::ErrorResponse(response) => return Err(error::from_response(&response, "")),
@@ -279,8 +317,8 @@ pub(super) struct CancelKey {
 }
 
 impl CancelKey {
-    /// Asks the server on a connection of its own (PostgreSQL manual, "Canceling Requests") to cancel the statement that
-    /// runs; nothing happens if none runs, or nobody answers.
+    /// Asks the server on a connection of its own (PostgreSQL manual, "Canceling Requests") to
+    /// cancel the statement that runs; nothing happens if none runs, or nobody answers.
     pub(super) fn cancel(&self) {
         let Ok((stream, _)) = open(&self.host, &self.tls) else { return };
         let mut request = BytesMut::new();

@@ -9,14 +9,17 @@ use crate::model::rows::Row;
 
 /// Days from 1970-01-01 to 2000-01-01, where PostgreSQL's dates begin.
 const POSTGRES_EPOCH_DAYS: i64 = 10_957;
-/// Rows are sent in pieces of about this size: some hundred rows per system call. Not tuned by measuring yet.
+/// Rows are sent in pieces of about this size: some hundred rows per system call. Not tuned by
+/// measuring yet.
 const PIECE_BYTES: usize = 128 * 1024;
 /// Rows between two calls of `progress`.
 const PROGRESS_ROWS: u64 = 10_000;
-/// Start of a binary copy: signature, flags, length of the header's extension (PostgreSQL manual, COPY).
+/// Start of a binary copy: signature, flags, length of the header's extension (PostgreSQL manual,
+/// COPY).
 const FILE_HEADER: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
 const FILE_TRAILER: [u8; 2] = (-1_i16).to_be_bytes();
-const COLUMNS: &str = "id, key25, key125, key320, region, booked_on, amount, quantity, status, code, filler";
+const COLUMNS: &str =
+    "id, key25, key125, key320, region, booked_on, amount, quantity, status, code, filler";
 const COLUMN_COUNT: i16 = 11;
 /// Tag and length of a CopyData message.
 const MESSAGE_HEADER_BYTES: usize = 5;
@@ -37,7 +40,10 @@ pub(super) fn load(
         }
         Ok(false) => {
             cancel(wire)?;
-            Err(EngineError::new(ErrorClass::Cancelled, format!("loading {} was cancelled", load.table)))
+            Err(EngineError::new(
+                ErrorClass::Cancelled,
+                format!("loading {} was cancelled", load.table),
+            ))
         }
         Err(error) => Err(error),
     }
@@ -66,7 +72,11 @@ fn ignore(_: u8, _: &[u8]) -> Result<(), EngineError> {
 }
 
 /// Sends all rows; false if `progress` wants no more.
-fn send_rows(wire: &mut Wire, load: &RowLoad<'_>, progress: &mut dyn FnMut(u64) -> bool) -> Result<bool, EngineError> {
+fn send_rows(
+    wire: &mut Wire,
+    load: &RowLoad<'_>,
+    progress: &mut dyn FnMut(u64) -> bool,
+) -> Result<bool, EngineError> {
     let mut piece = Piece::new();
     piece.bytes.extend_from_slice(FILE_HEADER);
     let mut sent = 0;
@@ -105,7 +115,8 @@ struct Piece {
 
 impl Piece {
     fn new() -> Self {
-        let mut piece = Piece { bytes: Vec::with_capacity(PIECE_BYTES + 4096), text: String::new() };
+        let mut piece =
+            Piece { bytes: Vec::with_capacity(PIECE_BYTES + 4096), text: String::new() };
         piece.clear();
         piece
     }
@@ -156,8 +167,9 @@ impl Piece {
         self.bytes.extend_from_slice(self.text.as_bytes());
     }
 
-    /// A `numeric` with two decimals, from hundredths: groups of four decimal digits, the first with weight
-    /// 10000^weight, trailing zero groups left out (`numeric_send` in the server's sources).
+    /// A `numeric` with two decimals, from hundredths: groups of four decimal digits, the first
+    /// with weight 10000^weight, trailing zero groups left out (`numeric_send` in the server's
+    /// sources).
     fn money(&mut self, cents: i64) {
         let magnitude = cents.unsigned_abs();
         let mut groups = [0_u16; 6];
@@ -200,7 +212,8 @@ mod tests {
 
     #[test]
     fn amounts_have_the_servers_own_encoding() {
-        // Worked out by hand from the format of numeric_send; tests/it/private_server.rs reads loaded rows back.
+        // Worked out by hand from the format of numeric_send; tests/it/private_server.rs reads
+        // loaded rows back.
         assert_eq!(money(0), [0, 0, 0, 2]);
         assert_eq!(money(5), [1, -1, 0, 2, 500]);
         assert_eq!(money(100), [1, 0, 0, 2, 1]);

@@ -79,7 +79,9 @@ pub(super) fn from_response(response: &ErrorResponseBody, statement: &str) -> En
     if !detail.is_empty() && class != ErrorClass::Denied {
         message = format!("{message} ({})", one_line(&detail));
     }
-    if !statement.is_empty() && matches!(class, ErrorClass::Statement | ErrorClass::Privilege | ErrorClass::Other) {
+    if !statement.is_empty()
+        && matches!(class, ErrorClass::Statement | ErrorClass::Privilege | ErrorClass::Other)
+    {
         message = format!("{message} (SQLSTATE {code}) in: {}", quote(statement));
     }
     EngineError { class, advice: advice_of(&code).map(str::to_owned), code: Some(code), message }
@@ -92,7 +94,10 @@ pub(super) fn from_io(error: &io::Error) -> EngineError {
 
 /// A message that makes no sense here: the connection cannot be used any more.
 pub(super) fn unexpected(tag: u8, during: &str) -> EngineError {
-    lost(format!("unexpected message '{}' from the server during {during}", char::from(tag).escape_default()))
+    lost(format!(
+        "unexpected message '{}' from the server during {during}",
+        char::from(tag).escape_default()
+    ))
 }
 
 #[cfg(test)]
@@ -121,7 +126,10 @@ mod tests {
     fn a_response_becomes_one_line_with_code_and_statement() {
         let body = b"SERROR\0C42P01\0Mrelation \"x\" does\nnot exist\0\0";
         let error = from_body(body, "select *\n from x");
-        assert_eq!(error.message, "relation \"x\" does not exist (SQLSTATE 42P01) in: select * from x");
+        assert_eq!(
+            error.message,
+            "relation \"x\" does not exist (SQLSTATE 42P01) in: select * from x"
+        );
         assert_eq!(error.code.as_deref(), Some("42P01"));
     }
 }

@@ -1,9 +1,10 @@
-//! The client drive: one write and as few reads as possible per execution; prepared statements unless the simple protocol is
-//! asked for.
+//! The client drive: one write and as few reads as possible per execution; prepared statements
+//! unless the simple protocol is asked for.
 //!
-//! Each statement has its Bind, Execute and Sync messages encoded once; an execution patches the binds into them.
-//! Values go and come in binary form, as drivers for prepared statements do. Nothing is pipelined: each statement
-//! is answered before the next is sent, as in an application that waits for its results.
+//! Each statement has its Bind, Execute and Sync messages encoded once; an execution patches the
+//! binds into them. Values go and come in binary form, as drivers for prepared statements do.
+//! Nothing is pipelined: each statement is answered before the next is sent, as in an application
+//! that waits for its results.
 
 use postgres_protocol::IsNull;
 use postgres_protocol::message::frontend;
@@ -67,7 +68,9 @@ impl JobSession {
         let (begin, commit) = (ready("begin", "begin", 0)?, ready("commit", "commit", 0)?);
         let numbered = statements.iter().enumerate();
         let statements = numbered
-            .map(|(number, statement)| ready(&format!("s{number}"), &statement.sql, statement.binds.len()))
+            .map(|(number, statement)| {
+                ready(&format!("s{number}"), &statement.sql, statement.binds.len())
+            })
             .collect::<Result<Vec<_>, _>>()?;
         Ok(JobSession { session, statements, begin, commit })
     }
@@ -93,7 +96,8 @@ impl ClientSession for JobSession {
     }
 }
 
-/// Prepares `sql` under `name` with `binds` parameters of type bigint, results in the format `results`.
+/// Prepares `sql` under `name` with `binds` parameters of type bigint, results in the format
+/// `results`.
 fn prepare(
     session: &mut PgSession,
     name: &str,
@@ -102,7 +106,8 @@ fn prepare(
     results: i16,
 ) -> Result<Statement, EngineError> {
     let wire = &mut session.wire;
-    frontend::parse(name, sql, vec![INT8_OID; binds], &mut wire.output).map_err(|_| unsendable(sql))?;
+    frontend::parse(name, sql, vec![INT8_OID; binds], &mut wire.output)
+        .map_err(|_| unsendable(sql))?;
     frontend::sync(&mut wire.output);
     wire.flush()?;
     wire.until_ready(sql, |_, _| Ok(()))?;
@@ -116,7 +121,8 @@ fn messages(name: &str, sql: &str, binds: usize, results: i16) -> Result<Stateme
         out.extend_from_slice(&[0; 8]);
         Ok(IsNull::No)
     };
-    frontend::bind("", name, [BINARY], 0..binds, zero, [results], &mut out).map_err(|_| unsendable(sql))?;
+    frontend::bind("", name, [BINARY], 0..binds, zero, [results], &mut out)
+        .map_err(|_| unsendable(sql))?;
     // The values end before the list of result formats: a count and one format.
     let first_value = out.len() - 4 - binds * BIND_BYTES + 4;
     frontend::execute("", 0, &mut out).map_err(|_| unsendable(sql))?;
@@ -152,12 +158,14 @@ impl Statement {
                 Err(EngineError::new(ErrorClass::Statement, message))
             }
             Values::Text(text) => {
-                // Tag and length, the text, a zero byte (PostgreSQL manual, "Message Formats", Query).
+                // Tag and length, the text, a zero byte (PostgreSQL manual, "Message Formats",
+                // Query).
                 self.messages.clear();
                 self.messages.extend_from_slice(b"Q\0\0\0\0");
                 text.write(given, &mut self.messages)?;
                 self.messages.push(0);
-                let length = u32::try_from(self.messages.len() - 1).map_err(|_| unsendable(&self.sql))?;
+                let length =
+                    u32::try_from(self.messages.len() - 1).map_err(|_| unsendable(&self.sql))?;
                 self.messages[1..5].copy_from_slice(&length.to_be_bytes());
                 Ok(())
             }
@@ -165,10 +173,14 @@ impl Statement {
     }
 }
 
-/// Runs a statement; rows fetched, or rows changed by a statement that returns none. The hot loop: it reads
-/// the answer itself, with no call per message.
+/// Runs a statement; rows fetched, or rows changed by a statement that returns none. The hot loop:
+/// it reads the answer itself, with no call per message.
 #[inline]
-fn execute(session: &mut PgSession, statement: &mut Statement, binds: &[i64]) -> Result<u64, EngineError> {
+fn execute(
+    session: &mut PgSession,
+    statement: &mut Statement,
+    binds: &[i64],
+) -> Result<u64, EngineError> {
     statement.patch(binds)?;
     let wire = &mut session.wire;
     wire.send(&statement.messages)?;
@@ -216,7 +228,9 @@ mod tests {
             out.extend_from_slice(&value.to_be_bytes());
             Ok(IsNull::No)
         };
-        frontend::bind("", "s1", [BINARY], [-5, 1 << 40], value, [BINARY], &mut expected).ok().unwrap();
+        frontend::bind("", "s1", [BINARY], [-5, 1 << 40], value, [BINARY], &mut expected)
+            .ok()
+            .unwrap();
         frontend::execute("", 0, &mut expected).unwrap();
         frontend::sync(&mut expected);
         assert_eq!(statement.messages, expected.to_vec());

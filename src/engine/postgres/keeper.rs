@@ -71,7 +71,8 @@ impl PgKeeper {
         let output = &mut self.0.wire.output;
         let encoded = frontend::parse("", sql, [], output).and_then(|()| {
             rows.iter().enumerate().try_for_each(|(at, row)| {
-                let bound = frontend::bind("", "", [], row, |datum, out| Ok(text(datum, out)), [], output);
+                let bound =
+                    frontend::bind("", "", [], row, |datum, out| Ok(text(datum, out)), [], output);
                 bound.map_err(|_| std::io::Error::from(std::io::ErrorKind::InvalidInput))?;
                 if at == 0 {
                     frontend::describe(b'P', "", output)?;
@@ -81,7 +82,10 @@ impl PgKeeper {
         });
         if encoded.is_err() {
             self.0.wire.output.clear();
-            return Err(EngineError::new(ErrorClass::Statement, format!("this statement cannot be sent: {sql}")));
+            return Err(EngineError::new(
+                ErrorClass::Statement,
+                format!("this statement cannot be sent: {sql}"),
+            ));
         }
         frontend::sync(&mut self.0.wire.output);
         self.0.wire.flush()
@@ -92,7 +96,13 @@ impl PgKeeper {
         self.0.wire.until_ready(sql, |tag, body| {
             let malformed = || error::unexpected(tag, "a statement");
             match tag {
-                b'T' => types = columns(body).ok_or_else(malformed)?.into_iter().map(|(_, kind)| kind).collect(),
+                b'T' => {
+                    types = columns(body)
+                        .ok_or_else(malformed)?
+                        .into_iter()
+                        .map(|(_, kind)| kind)
+                        .collect()
+                }
                 b'D' => rows.push(values(body, &types).ok_or_else(malformed)?),
                 _ => {}
             }
@@ -105,7 +115,9 @@ impl PgKeeper {
 fn numbered(sql: &str) -> String {
     let mut parts = sql.split('?');
     let first = parts.next().unwrap_or_default().to_string();
-    parts.fold(first, |all, part| all + if part.starts_with(|c: char| c.is_ascii_digit()) { "$" } else { "?" } + part)
+    parts.fold(first, |all, part| {
+        all + if part.starts_with(|c: char| c.is_ascii_digit()) { "$" } else { "?" } + part
+    })
 }
 
 /// Writes a value as text. A text cannot hold a zero byte there.
@@ -154,9 +166,20 @@ mod tests {
 
     #[test]
     fn every_word_of_ours_is_there() {
-        for name in ["state", "mark", "create", "adopt", "set-version", "hold", "release", "is-held", "alone"] {
+        for name in [
+            "state",
+            "mark",
+            "create",
+            "adopt",
+            "set-version",
+            "hold",
+            "release",
+            "is-held",
+            "alone",
+        ] {
             assert!(
-                own_sql(SQL, name, &[("schema", SCHEMA), ("version", "1"), ("application", "1")]).is_ok(),
+                own_sql(SQL, name, &[("schema", SCHEMA), ("version", "1"), ("application", "1")])
+                    .is_ok(),
                 "{name}"
             );
         }

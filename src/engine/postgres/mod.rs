@@ -1,13 +1,14 @@
 //! PostgreSQL: our own blocking client on the `postgres-protocol` crate.
 //!
-//! No async runtime: in a loop of single-row lookups a runtime under a blocking interface costs about 15 % of the
-//! throughput against `pgbench`, and then we would measure ourselves. Messages are encoded, parsed and
-//! authenticated by the library; framing, buffers and the hot loop are ours.
+//! No async runtime: in a loop of single-row lookups a runtime under a blocking interface costs
+//! about 15 % of the throughput against `pgbench`, and then we would measure ourselves. Messages
+//! are encoded, parsed and authenticated by the library; framing, buffers and the hot loop are
+//! ours.
 //!
-//! `url` where to connect, `password` the password file, `connect` opens and cancels, `wire` frames messages, `reply` reads their
-//! bodies, `session` runs control statements and finds the server's processes, `job` the client drive,
-//! `routine` the database drive, `copy` loads,
-//! `keeper` keeps results.
+//! `url` where to connect, `password` the password file, `connect` opens and cancels, `wire` frames
+//! messages, `reply` reads their bodies, `session` runs control statements and finds the server's
+//! processes, `job` the client drive, `routine` the database drive, `copy` loads, `keeper` keeps
+//! results.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,12 +17,12 @@ use crate::engine::cancel::Running;
 use crate::engine::cluster::{self, OpenNode, Own};
 use crate::engine::keeper::Keeper;
 use crate::engine::remote::{
-    Host, Looking, Passwords, Road, Roads, TCP_ACCOUNT, Watch, directory, no_account, no_road, on_loopback,
-    own_account, own_password, sessions_left,
+    Host, Looking, Passwords, Road, Roads, TCP_ACCOUNT, Watch, directory, no_account, no_road,
+    on_loopback, own_account, own_password, sessions_left,
 };
 use crate::engine::{
-    Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder, Pacer, RowLoad, Session, SessionsLeft,
-    Version, client_loop,
+    Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder, Pacer, RowLoad,
+    Session, SessionsLeft, Version, client_loop,
 };
 use crate::model::{Capabilities, JobCode, Placeholder, Protocol, Target, Transport};
 
@@ -47,10 +48,12 @@ use url::Config;
 /// Oldest supported major version.
 const OLDEST_MAJOR: u32 = 13;
 
-/// Settings of every session that servers from this version on know: they notice within a statement that its client has
-/// gone, so that a killed run leaves no backend at work for long, and end no session that waits for the end of a long test.
+/// Settings of every session that servers from this version on know: they notice within a statement
+/// that its client has gone, so that a killed run leaves no backend at work for long, and end no
+/// session that waits for the end of a long test.
 const NEWER_FROM: u32 = 14;
-const NEWER_SETTINGS: [(&str, &str); 2] = [("client_connection_check_interval", "1s"), ("idle_session_timeout", "0")];
+const NEWER_SETTINGS: [(&str, &str); 2] =
+    [("client_connection_check_interval", "1s"), ("idle_session_timeout", "0")];
 
 /// Organisations that PostgreSQL has not (manual: "Database Physical Storage", "Index Types").
 const LACKING_ORGS: &[(&str, &str)] = &[
@@ -105,8 +108,10 @@ impl Engine for Postgres {
             return open(config, passwords, is_ours, access);
         }
         let member = |host: &Host| {
-            let (config, passwords) = (Config { hosts: vec![host.clone()], ..config.clone() }, passwords.clone());
-            let open: OpenNode<'_> = Box::new(move |access| open(config.clone(), passwords.clone(), is_ours, access));
+            let (config, passwords) =
+                (Config { hosts: vec![host.clone()], ..config.clone() }, passwords.clone());
+            let open: OpenNode<'_> =
+                Box::new(move |access| open(config.clone(), passwords.clone(), is_ours, access));
             (host.address(), open)
         };
         let own = Own { sql: provision::node_sql, lacking_orgs: &[] };
@@ -143,11 +148,22 @@ fn open(
     let mut session = PgSession::new(connection, &running);
     provision::check_state(&mut session, pid, access)?;
     provision::prepare(&mut session, access)?;
-    let postmaster_pid = pid.filter(|_| is_local).and_then(|pid| session::postmaster_of(pid, &config.database));
-    let storage_path = if is_local { directory(&mut session, &provision::sql("directory")?) } else { None };
+    let postmaster_pid =
+        pid.filter(|_| is_local).and_then(|pid| session::postmaster_of(pid, &config.database));
+    let storage_path =
+        if is_local { directory(&mut session, &provision::sql("directory")?) } else { None };
     let roads = Roads::new(Road { config, passwords });
     let jobs = Running::new();
-    Ok(Box::new(PgDatabase { roads, is_local, is_ours, version, postmaster_pid, storage_path, running, jobs }))
+    Ok(Box::new(PgDatabase {
+        roads,
+        is_local,
+        is_ours,
+        version,
+        postmaster_pid,
+        storage_path,
+        running,
+        jobs,
+    }))
 }
 
 fn check_version(version: &Version, text: &str) -> Result<(), EngineError> {
@@ -155,11 +171,13 @@ fn check_version(version: &Version, text: &str) -> Result<(), EngineError> {
         return Ok(());
     }
     let message = format!("PostgreSQL {text} is too old");
-    Err(EngineError::new(ErrorClass::TooOld, message).advised(format!("use PostgreSQL {OLDEST_MAJOR} or newer")))
+    Err(EngineError::new(ErrorClass::TooOld, message)
+        .advised(format!("use PostgreSQL {OLDEST_MAJOR} or newer")))
 }
 
-/// A chunk need not wait for the disk: the log keeps the order of commits, so whoever sees that the table is complete
-/// knows that all of it is on disk, and a crash loses whole chunks with their notes.
+/// A chunk need not wait for the disk: the log keeps the order of commits, so whoever sees that the
+/// table is complete knows that all of it is on disk, and a crash loses whole chunks with their
+/// notes.
 const LOAD_SETTINGS: &[(&str, &str)] = &[("synchronous_commit", "off")];
 
 /// An open PostgreSQL database.
@@ -188,7 +206,11 @@ impl PgDatabase {
         if self.version >= Version(vec![NEWER_FROM]) { NEWER_SETTINGS.as_slice() } else { &[] }
     }
 
-    fn session_on(&self, road: &Road<Config>, settings: &[(&str, &str)]) -> Result<PgSession, EngineError> {
+    fn session_on(
+        &self,
+        road: &Road<Config>,
+        settings: &[(&str, &str)],
+    ) -> Result<PgSession, EngineError> {
         let settings: Vec<_> = settings.iter().chain(self.settings()).copied().collect();
         let mut connection = connect(&road.config, &road.passwords, &settings)?;
         if let (true, Some(pid)) = (road.config.is_cluster, connection.backend_pid) {
@@ -206,12 +228,15 @@ impl PgDatabase {
     fn other_road(&self, transport: Transport) -> Result<Road<Config>, EngineError> {
         let mut session = self.open_session(&[])?;
         let told = session.query(&provision::sql("addresses")?, &[])?;
-        let column = |at: usize| told.rows.first().and_then(|row| row.get(at)?.as_deref()).unwrap_or_default();
+        let column = |at: usize| {
+            told.rows.first().and_then(|row| row.get(at)?.as_deref()).unwrap_or_default()
+        };
         let given = self.roads.given.as_ref();
         let with = |host: Host| Config { hosts: vec![host], ..given.config.clone() };
         if transport == Transport::Socket {
             let socket = url::socket_in(column(2), column(0)).filter(|_| self.is_local);
-            let socket = socket.ok_or_else(|| no_road("the server's Unix socket cannot be seen from here"))?;
+            let socket = socket
+                .ok_or_else(|| no_road("the server's Unix socket cannot be seen from here"))?;
             return Ok(Road { config: with(Host::Socket(socket)), ..given.clone() });
         }
         if column(1).is_empty() {
@@ -229,8 +254,8 @@ impl PgDatabase {
     }
 }
 
-/// Whether a session that is silent waits for standbys of which none is left: it would for ever. The server ends it then, so that
-/// it holds up nobody else.
+/// Whether a session that is silent waits for standbys of which none is left: it would for ever.
+/// The server ends it then, so that it holds up nobody else.
 fn commits_in_vain(road: Road<Config>, pid: u32) -> Watch {
     let ended = move || {
         let connection = connect(&road.config, &road.passwords, &[])?;
@@ -238,7 +263,9 @@ fn commits_in_vain(road: Road<Config>, pid: u32) -> Watch {
         PgSession::new(connection, &Running::new()).query(&sql, &[])
     };
     Arc::new(move || match ended() {
-        Ok(rows) if rows.scalar() == Some("1") => Err("a commit waited for standbys, of which none is left"),
+        Ok(rows) if rows.scalar() == Some("1") => {
+            Err("a commit waited for standbys, of which none is left")
+        }
         _ => Ok(()),
     })
 }
@@ -247,7 +274,8 @@ impl Drop for PgDatabase {
     /// Drops the account that was made for TCP.
     fn drop(&mut self) {
         if self.is_ours && self.roads.has(Transport::Tcp) {
-            let dropped = provision::account_sql("drop-account", "").map(|sql| (sql, self.open_session(&[])));
+            let dropped =
+                provision::account_sql("drop-account", "").map(|sql| (sql, self.open_session(&[])));
             if let Ok((sql, Ok(mut session))) = dropped {
                 let _ = session.execute(&sql); // a server that has ended takes it along
             }
@@ -263,14 +291,18 @@ impl Database for PgDatabase {
         Ok(Box::new(self.open_session(&[])?))
     }
     fn looking_session(&self) -> Result<Box<dyn Session>, EngineError> {
-        let (road, running, settings) = (Arc::clone(&self.roads.given), Arc::clone(&self.running), self.settings());
-        let open = move || Ok(PgSession::new(connect(&road.config, &road.passwords, settings)?, &running));
+        let (road, running, settings) =
+            (Arc::clone(&self.roads.given), Arc::clone(&self.running), self.settings());
+        let open =
+            move || Ok(PgSession::new(connect(&road.config, &road.passwords, settings)?, &running));
         Ok(Box::new(Looking::new(open)?))
     }
     fn run_job(&self, job: &JobOrder<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
-        // Dropping a session waits for the backend's end: its statistics are complete when this returns.
+        // Dropping a session waits for the backend's end: its statistics are complete when this
+        // returns.
         let session = || {
-            let mut session = self.session_on(self.road(job.wire.transport)?.as_ref(), JOB_SETTINGS)?;
+            let mut session =
+                self.session_on(self.road(job.wire.transport)?.as_ref(), JOB_SETTINGS)?;
             session.be_of_job(&self.jobs);
             cluster::check_node(&mut session, job.node, &provision::node_sql("node", &[])?)?;
             job.session.iter().try_for_each(|sql| session.execute(sql).map(drop))?;
@@ -280,11 +312,17 @@ impl Database for PgDatabase {
             JobCode::Routine(routine) => routine::run(&mut session()?.wire, routine, job, pacer),
             JobCode::Client { .. } | JobCode::Bulk { .. } => {
                 let protocol = job.wire.protocol;
-                client_loop::drive(job, pacer, |statements| JobSession::prepare(session()?, statements, protocol))
+                client_loop::drive(job, pacer, |statements| {
+                    JobSession::prepare(session()?, statements, protocol)
+                })
             }
         }
     }
-    fn load_rows(&self, load: &RowLoad<'_>, progress: &mut dyn FnMut(u64) -> bool) -> Result<(), EngineError> {
+    fn load_rows(
+        &self,
+        load: &RowLoad<'_>,
+        progress: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<(), EngineError> {
         let mut session = self.open_session(LOAD_SETTINGS)?;
         let Some(note) = load.note else { return copy::load(&mut session.wire, load, progress) };
         session.execute("begin")?;

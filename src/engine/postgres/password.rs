@@ -43,7 +43,8 @@ struct Field {
     any: bool,
 }
 
-/// Splits at ':' into at most five fields; a backslash takes the next character as it is. The last field keeps ':'.
+/// Splits at ':' into at most five fields; a backslash takes the next character as it is. The last
+/// field keeps ':'.
 fn split_fields(line: &str) -> Vec<Field> {
     let mut fields = vec![Field::default()];
     let mut raw = String::new();
@@ -74,7 +75,8 @@ mod tests {
 
     #[test]
     fn the_first_matching_line_wins_and_escapes_are_resolved() {
-        let file = "# comment\nother:5432:d:u:no\ndb:*:d:u\\:x:pa\\:ss\\\\:word\n*:*:*:*:fallback\n";
+        let file =
+            "# comment\nother:5432:d:u:no\ndb:*:d:u\\:x:pa\\:ss\\\\:word\n*:*:*:*:fallback\n";
         assert_eq!(found(file, "postgres://u%3Ax@db/d").as_deref(), Some("pa:ss\\:word"));
         assert_eq!(found(file, "postgres://u@db/d").as_deref(), Some("fallback"));
         assert_eq!(found("db:5433:d:u:x", "postgres://u@db/d"), None);
@@ -83,6 +85,9 @@ mod tests {
 
     #[test]
     fn a_socket_matches_localhost() {
-        assert_eq!(found("localhost:5432:d:u:x", "postgres://u@/d?host=/run/pg").as_deref(), Some("x"));
+        assert_eq!(
+            found("localhost:5432:d:u:x", "postgres://u@/d?host=/run/pg").as_deref(),
+            Some("x")
+        );
     }
 }

@@ -30,7 +30,8 @@ pub(super) fn prepare(session: &mut PgSession, access: Access) -> Result<(), Eng
         return Ok(());
     }
     let rows = session.query(&sql("privileges")?, &[])?;
-    let column = |at: usize| rows.rows.first().and_then(|row| row.get(at)?.as_deref()).unwrap_or_default();
+    let column =
+        |at: usize| rows.rows.first().and_then(|row| row.get(at)?.as_deref()).unwrap_or_default();
     let (user, database) = (column(0), column(1));
     let yes = |at: usize| column(at) == "t";
     match (yes(2), yes(3), yes(4)) {
@@ -48,11 +49,16 @@ pub(super) fn prepare(session: &mut PgSession, access: Access) -> Result<(), Eng
     }
 }
 
-/// Refuses what nothing can be measured on: sessions that a pooler lends, a server that may only be read. `greeted` is the process
-/// that the server named when the session began.
-pub(super) fn check_state(session: &mut PgSession, greeted: Option<u32>, access: Access) -> Result<(), EngineError> {
+/// Refuses what nothing can be measured on: sessions that a pooler lends, a server that may only be
+/// read. `greeted` is the process that the server named when the session began.
+pub(super) fn check_state(
+    session: &mut PgSession,
+    greeted: Option<u32>,
+    access: Access,
+) -> Result<(), EngineError> {
     let rows = session.query(&sql("state")?, &[])?;
-    let column = |at: usize| rows.rows.first().and_then(|row| row.get(at)?.as_deref()).unwrap_or_default();
+    let column =
+        |at: usize| rows.rows.first().and_then(|row| row.get(at)?.as_deref()).unwrap_or_default();
     if greeted.is_some_and(|pid| column(0).parse() != Ok(pid)) {
         return Err(pooled());
     }
@@ -60,7 +66,10 @@ pub(super) fn check_state(session: &mut PgSession, greeted: Option<u32>, access:
     match access {
         Access::Watch => Ok(()),
         Access::Follow if is_standby => Ok(()),
-        _ if is_standby => Err(missing("the server is a standby, which can only be read", "connect to its primary")),
+        _ if is_standby => Err(missing(
+            "the server is a standby, which can only be read",
+            "connect to its primary",
+        )),
         _ if only_reads => Err(missing(
             "transactions of this user can only read (default_transaction_read_only)",
             "alter role ... set default_transaction_read_only = off, or use another user",
@@ -69,10 +78,14 @@ pub(super) fn check_state(session: &mut PgSession, greeted: Option<u32>, access:
     }
 }
 
-/// A pooler gives a session to whoever has something to do: routines, settings and counters of ours would be in any of them.
+/// A pooler gives a session to whoever has something to do: routines, settings and counters of ours
+/// would be in any of them.
 pub(super) fn pooled() -> EngineError {
-    EngineError::new(ErrorClass::Other, "a pooler stands before the server, whose sessions are not ours alone")
-        .advised("connect to the server itself")
+    EngineError::new(
+        ErrorClass::Other,
+        "a pooler stands before the server, whose sessions are not ours alone",
+    )
+    .advised("connect to the server itself")
 }
 
 fn missing(message: impl Into<String>, advice: impl Into<String>) -> EngineError {
@@ -89,7 +102,9 @@ mod tests {
             assert!(sql(block).unwrap().contains(SCHEMA), "{block}");
         }
         assert!(
-            ["sessions", "directory", "state", "node", "position"].into_iter().all(|block| sql(block).is_ok())
+            ["sessions", "directory", "state", "node", "position"]
+                .into_iter()
+                .all(|block| sql(block).is_ok())
                 && sql("gone").is_err()
         );
     }

@@ -1,10 +1,11 @@
 //! Bodies of the server's messages: names of columns, values of a row, rows affected.
 
-/// The row count at the end of a command tag: `INSERT 0 25`, `SELECT 1`; 0 if there is none, the largest number if it is
-/// larger still, which no server counts to.
+/// The row count at the end of a command tag: `INSERT 0 25`, `SELECT 1`; 0 if there is none, the
+/// largest number if it is larger still, which no server counts to.
 #[inline]
 pub(super) fn affected_rows(tag: &[u8]) -> u64 {
-    let digits = tag.iter().rev().skip_while(|byte| **byte == 0).take_while(|byte| byte.is_ascii_digit());
+    let digits =
+        tag.iter().rev().skip_while(|byte| **byte == 0).take_while(|byte| byte.is_ascii_digit());
     let add = |(sum, unit): (u64, u64), digit: &u8| {
         (sum.saturating_add(u64::from(digit - b'0').saturating_mul(unit)), unit.saturating_mul(10))
     };
@@ -16,8 +17,8 @@ pub(super) fn column_names(body: &[u8]) -> Option<Vec<String>> {
     Some(columns(body)?.into_iter().map(|(name, _)| name).collect())
 }
 
-/// Names and numbers of the types in a `RowDescription` body: count, then per field a name with a zero byte and 18 bytes, in
-/// them the type behind table and column.
+/// Names and numbers of the types in a `RowDescription` body: count, then per field a name with a
+/// zero byte and 18 bytes, in them the type behind table and column.
 pub(super) fn columns(body: &[u8]) -> Option<Vec<(String, u32)>> {
     let mut rest = body.get(2..)?;
     let mut columns = Vec::new();

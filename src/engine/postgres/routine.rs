@@ -20,14 +20,18 @@ pub(super) fn run(
     pacer: &mut dyn Pacer,
 ) -> Result<(), EngineError> {
     let columns = prepare(wire, &routine.call)?;
-    slices::run(order, &routine.call, pacer, |values: &[i64]| call(wire, &routine.call, &columns, values))
+    slices::run(order, &routine.call, pacer, |values: &[i64]| {
+        call(wire, &routine.call, &columns, values)
+    })
 }
 
 /// Prepares the call, types left to the server; returns the names of the result columns.
 fn prepare(wire: &mut Wire, call: &BoundStatement) -> Result<Vec<String>, EngineError> {
     let encoded = frontend::parse("call", &call.sql, [], &mut wire.output)
         .and_then(|()| frontend::describe(b'S', "call", &mut wire.output));
-    encoded.map_err(|error| EngineError::new(ErrorClass::Statement, format!("{}: {error}", call.name)))?;
+    encoded.map_err(|error| {
+        EngineError::new(ErrorClass::Statement, format!("{}: {error}", call.name))
+    })?;
     frontend::sync(&mut wire.output);
     wire.flush()?;
     let mut names = Vec::new();
@@ -47,8 +51,9 @@ fn call(
     columns: &[String],
     values: &[i64],
 ) -> Result<SliceResult, EngineError> {
-    send_call(wire, values)
-        .map_err(|error| EngineError::new(ErrorClass::Statement, format!("{}: {error}", call.name)))?;
+    send_call(wire, values).map_err(|error| {
+        EngineError::new(ErrorClass::Statement, format!("{}: {error}", call.name))
+    })?;
     wire.flush()?;
     let mut result = None;
     wire.until_ready(&call.sql, |tag, body| {
@@ -57,10 +62,13 @@ fn call(
         }
         Ok(())
     })?;
-    result.ok_or_else(|| EngineError::new(ErrorClass::Statement, format!("{}: returned no row", call.name)))
+    result.ok_or_else(|| {
+        EngineError::new(ErrorClass::Statement, format!("{}: returned no row", call.name))
+    })
 }
 
-/// Bind, execute, sync in one write; values as text, so that the routine's own parameter types hold.
+/// Bind, execute, sync in one write; values as text, so that the routine's own parameter types
+/// hold.
 fn send_call(wire: &mut Wire, values: &[i64]) -> io::Result<()> {
     let bound = frontend::bind(
         "",
@@ -103,7 +111,10 @@ mod tests {
         let (mut wire, _server) = answering(&[(b'E', SHUT_DOWN)]);
         assert_eq!(prepare(&mut wire, &statement).unwrap_err().message, "terminating connection");
         let (mut wire, _server) = answering(&[(b'E', SHUT_DOWN)]);
-        assert_eq!(call(&mut wire, &statement, &[], &[]).unwrap_err().message, "terminating connection");
+        assert_eq!(
+            call(&mut wire, &statement, &[], &[]).unwrap_err().message,
+            "terminating connection"
+        );
     }
 
     #[test]

@@ -30,7 +30,12 @@ impl PgSession {
     /// A session that can be cancelled through `running`.
     pub(super) fn new(connection: Connection, running: &Arc<Running<CancelKey>>) -> Self {
         let id = connection.backend_pid.unwrap_or(0);
-        PgSession { wire: connection.wire, id, _running: running.enter(connection.cancel_key), _job: None }
+        PgSession {
+            wire: connection.wire,
+            id,
+            _running: running.enter(connection.cancel_key),
+            _job: None,
+        }
     }
 
     /// Counts the session among those of jobs as long as it lives.
@@ -69,7 +74,11 @@ impl PgSession {
         self.wire.flush()
     }
 
-    fn finish_encoding(&mut self, encoded: std::io::Result<()>, sql: &str) -> Result<(), EngineError> {
+    fn finish_encoding(
+        &mut self,
+        encoded: std::io::Result<()>,
+        sql: &str,
+    ) -> Result<(), EngineError> {
         encoded.map_err(|_| {
             self.wire.output.clear();
             EngineError::new(ErrorClass::Statement, format!("this statement cannot be sent: {sql}"))
@@ -82,7 +91,12 @@ impl PgSession {
         self.wire.until_ready(sql, |tag, body| {
             let malformed = || error::unexpected(tag, "a statement");
             match tag {
-                b'T' => rows = Rows { columns: column_names(body).ok_or_else(malformed)?, rows: Vec::new() },
+                b'T' => {
+                    rows = Rows {
+                        columns: column_names(body).ok_or_else(malformed)?,
+                        rows: Vec::new(),
+                    }
+                }
                 b'D' => rows.rows.push(texts(body).ok_or_else(malformed)?),
                 b'C' => affected = affected.saturating_add(affected_rows(body)),
                 _ => {}
@@ -117,8 +131,8 @@ impl Drop for PgSession {
 
 /// The parent of backend `pid`, if that process is here and looks like a backend of `database`.
 ///
-/// The server may run in another process namespace although its socket is reachable; then the number means another
-/// process, and none is better than a wrong one.
+/// The server may run in another process namespace although its socket is reachable; then the
+/// number means another process, and none is better than a wrong one.
 pub(super) fn postmaster_of(pid: u32, database: &str) -> Option<u32> {
     let backend = Process::new(i32::try_from(pid).ok()?).ok()?;
     let is_ours = backend.cmdline().ok()?.first().is_some_and(|title| title.contains(database));
@@ -128,7 +142,9 @@ pub(super) fn postmaster_of(pid: u32, database: &str) -> Option<u32> {
 
 /// `parent` and its children.
 pub(super) fn family_of(parent: u32) -> Vec<u32> {
-    let stats = all_processes().into_iter().flatten().filter_map(|process| process.ok()?.stat().ok());
-    let family = stats.filter(|stat| [stat.ppid, stat.pid].iter().any(|pid| u32::try_from(*pid) == Ok(parent)));
+    let stats =
+        all_processes().into_iter().flatten().filter_map(|process| process.ok()?.stat().ok());
+    let family = stats
+        .filter(|stat| [stat.ppid, stat.pid].iter().any(|pid| u32::try_from(*pid) == Ok(parent)));
     family.filter_map(|stat| u32::try_from(stat.pid).ok()).collect()
 }

@@ -6,20 +6,22 @@ use std::path::{Path, PathBuf};
 
 use crate::engine::EngineError;
 use crate::engine::remote::{
-    Host, Reach, Tls, TlsMode, Url, bad_url as bad, every_host, from_env, in_home, os_user, port_number,
-    unknown_parameter,
+    Host, Reach, Tls, TlsMode, Url, bad_url as bad, every_host, from_env, in_home, os_user,
+    port_number, unknown_parameter,
 };
 use crate::error::quote;
 use crate::model::PasswordSources;
 
 /// Where a password is looked for before the user is asked.
-pub(super) const SOURCES: PasswordSources = PasswordSources { variable: "PGPASSWORD", file: "~/.pgpass" };
+pub(super) const SOURCES: PasswordSources =
+    PasswordSources { variable: "PGPASSWORD", file: "~/.pgpass" };
 pub(super) const SCHEMES: &[&str] = &["postgres", "postgresql"];
 const DEFAULT_PORT: u16 = 5432;
 /// Where distributions put the server's socket, the first that exists is the default host.
 const SOCKET_DIRS: [&str; 2] = ["/var/run/postgresql", "/tmp"];
 
-/// Protocol within an encrypted connection that begins without being asked for (PostgreSQL manual, "SSL Session Encryption").
+/// Protocol within an encrypted connection that begins without being asked for (PostgreSQL manual,
+/// "SSL Session Encryption").
 const ALPN: &str = "postgresql";
 
 /// How to connect, without password.
@@ -58,16 +60,19 @@ struct Parts {
 }
 
 impl Config {
-    /// Reads a URL; what it leaves open comes from PGHOST, PGPORT, PGUSER, PGDATABASE, then the usual defaults.
+    /// Reads a URL; what it leaves open comes from PGHOST, PGPORT, PGUSER, PGDATABASE, then the
+    /// usual defaults.
     ///
     /// # Errors
-    /// Not a URL, a password in it, an unknown parameter, a TLS mode that cannot be met. No error quotes the URL.
+    /// Not a URL, a password in it, an unknown parameter, a TLS mode that cannot be met. No error
+    /// quotes the URL.
     pub(super) fn parse(url: &str) -> Result<Config, EngineError> {
         let url = Url::parse(url, SCHEMES, SOURCES)?;
         let (hosts, ports) = url.hosts.into_iter().unzip();
         let (tls, binding) = (Tls::default(), Binding::default());
         let (user, database) = (url.user, url.database);
-        let mut parts = Parts { hosts, ports, user, database, sslmode: None, tls, binding, is_cluster: false };
+        let mut parts =
+            Parts { hosts, ports, user, database, sslmode: None, tls, binding, is_cluster: false };
         for (name, value) in url.parameters {
             parts.parameter(&name, value)?;
         }
@@ -102,10 +107,15 @@ impl Parts {
             "sslcert" => self.tls.certificate = Some(value.into()),
             "sslkey" => self.tls.key = Some(value.into()),
             "sslnegotiation" => {
-                self.tls.protocol = one_of(name, &value, &[("postgres", None), ("direct", Some(ALPN))])?
+                self.tls.protocol =
+                    one_of(name, &value, &[("postgres", None), ("direct", Some(ALPN))])?
             }
             "channel_binding" => {
-                let known = [("disable", Binding::Disable), ("prefer", Binding::Prefer), ("require", Binding::Require)];
+                let known = [
+                    ("disable", Binding::Disable),
+                    ("prefer", Binding::Prefer),
+                    ("require", Binding::Require),
+                ];
                 self.binding = one_of(name, &value, &known)?;
             }
             other => return Err(unknown_parameter(other, PARAMETERS)),
@@ -116,16 +126,21 @@ impl Parts {
     fn finish(self) -> Result<Config, EngineError> {
         let tls = tls(self.tls, self.sslmode)?;
         let user = self.user.or_else(|| from_env("PGUSER")).or_else(os_user);
-        let user = user.ok_or_else(|| bad("no user is given").advised("write postgres://USER@host/database"))?;
-        let database = self.database.or_else(|| from_env("PGDATABASE")).unwrap_or_else(|| user.clone());
+        let user = user.ok_or_else(|| {
+            bad("no user is given").advised("write postgres://USER@host/database")
+        })?;
+        let database =
+            self.database.or_else(|| from_env("PGDATABASE")).unwrap_or_else(|| user.clone());
         let hosts = match self.hosts.is_empty() {
             true => vec![from_env("PGHOST").unwrap_or_else(default_host)],
             false => self.hosts,
         };
         let ports = self.ports;
         let hosts = hosts.into_iter().enumerate().map(|(at, host)| {
-            let text =
-                ports.get(at).or_else(|| ports.first().filter(|_| ports.len() == 1)).filter(|text| !text.is_empty());
+            let text = ports
+                .get(at)
+                .or_else(|| ports.first().filter(|_| ports.len() == 1))
+                .filter(|text| !text.is_empty());
             let port = port_number(text.cloned().or_else(|| from_env("PGPORT")), DEFAULT_PORT)?;
             Ok(if host.starts_with('/') {
                 Host::Socket(Path::new(&host).join(socket_name(port)))
@@ -134,24 +149,32 @@ impl Parts {
             })
         });
         let hosts = hosts.collect::<Result<Vec<Host>, _>>()?;
-        Ok(Config { hosts, is_cluster: self.is_cluster, user, database, tls, binding: self.binding })
+        Ok(Config {
+            hosts,
+            is_cluster: self.is_cluster,
+            user,
+            database,
+            tls,
+            binding: self.binding,
+        })
     }
 }
 
-const PARAMETERS: &str =
-    "host, port, user, dbname, nodes=all, sslmode, sslrootcert, sslcert, sslkey, sslnegotiation, channel_binding";
+const PARAMETERS: &str = "host, port, user, dbname, nodes=all, sslmode, sslrootcert, sslcert, sslkey, sslnegotiation, channel_binding";
 
 /// The meaning of a value of a parameter.
 fn one_of<T: Copy>(name: &str, value: &str, known: &[(&str, T)]) -> Result<T, EngineError> {
     let found = known.iter().find(|(text, _)| *text == value).map(|(_, meaning)| *meaning);
     let names: Vec<&str> = known.iter().map(|(text, _)| *text).collect();
     found.ok_or_else(|| {
-        bad(format!("{} is not a valid {name}", quote(value))).advised(format!("use {}", names.join(", ")))
+        bad(format!("{} is not a valid {name}", quote(value)))
+            .advised(format!("use {}", names.join(", ")))
     })
 }
 
-/// As with libpq (manual: "SSL Support"): files that the URL does not name are those of the environment, then those in the
-/// user's home; `require` verifies the issuer if there is a file to verify by. A Unix socket needs no encryption.
+/// As with libpq (manual: "SSL Support"): files that the URL does not name are those of the
+/// environment, then those in the user's home; `require` verifies the issuer if there is a file to
+/// verify by. A Unix socket needs no encryption.
 fn tls(given: Tls, sslmode: Option<String>) -> Result<Tls, EngineError> {
     let file = |given: Option<PathBuf>, variable: &str, usual: &str| {
         let usual = || in_home(usual).filter(|path| path.exists());
@@ -185,12 +208,14 @@ fn socket_name(port: u16) -> String {
 /// Path of the server's socket, in the first of its directories that has it.
 pub(super) fn socket_in(directories: &str, port: &str) -> Option<PathBuf> {
     let port = port.parse().ok()?;
-    let paths = directories.split(',').map(|directory| Path::new(directory.trim()).join(socket_name(port)));
+    let paths =
+        directories.split(',').map(|directory| Path::new(directory.trim()).join(socket_name(port)));
     paths.into_iter().find(|path| path.exists())
 }
 
 fn default_host() -> String {
-    let dir = SOCKET_DIRS.iter().find(|dir| Path::new(dir).join(socket_name(DEFAULT_PORT)).exists());
+    let dir =
+        SOCKET_DIRS.iter().find(|dir| Path::new(dir).join(socket_name(DEFAULT_PORT)).exists());
     dir.map_or_else(|| "localhost".into(), |dir| (*dir).into())
 }
 
@@ -209,13 +234,18 @@ mod tests {
         assert_eq!(config.user, "ann@x");
         assert_eq!(config.database, "sales");
         assert_eq!(config.hosts, [tcp("db1", 6000), tcp("::1", 6001), tcp("db3", 5432)]);
-        assert!(!config.is_cluster && Config::parse("postgres://u@a,b/d?nodes=all").unwrap().is_cluster);
+        assert!(
+            !config.is_cluster && Config::parse("postgres://u@a,b/d?nodes=all").unwrap().is_cluster
+        );
     }
 
     #[test]
     fn a_socket_directory_comes_as_parameter_or_encoded_host() {
         let socket = |port: u16| vec![Host::Socket(format!("/run/pg/.s.PGSQL.{port}").into())];
-        assert_eq!(Config::parse("postgresql://u@/d?host=/run/pg&port=7000").unwrap().hosts, socket(7000));
+        assert_eq!(
+            Config::parse("postgresql://u@/d?host=/run/pg&port=7000").unwrap().hosts,
+            socket(7000)
+        );
         assert_eq!(Config::parse("postgres://u@%2Frun%2Fpg/d").unwrap().hosts, socket(5432));
         let wants_tls = "postgres://u@/d?host=/run/pg&port=7000&sslmode=require";
         assert_eq!(Config::parse(wants_tls).unwrap().hosts, socket(7000), "a socket needs no TLS");
@@ -228,9 +258,15 @@ mod tests {
         let [roots, certificate, key] = ["/ca", "/c", "/k"].map(|path| Some(PathBuf::from(path)));
         let tls = Tls { mode: TlsMode::VerifyFull, roots, certificate, key, protocol: Some(ALPN) };
         assert_eq!((config.tls, config.binding), (tls, Binding::Require));
-        let mode = |parameters: &str| Config::parse(&format!("postgres://u@h/d?{parameters}")).unwrap().tls.mode;
+        let mode = |parameters: &str| {
+            Config::parse(&format!("postgres://u@h/d?{parameters}")).unwrap().tls.mode
+        };
         assert_eq!(mode("sslmode=disable"), TlsMode::Disable);
-        assert_eq!(mode("sslmode=require&sslrootcert=/ca"), TlsMode::VerifyCa, "there is something to verify by");
+        assert_eq!(
+            mode("sslmode=require&sslrootcert=/ca"),
+            TlsMode::VerifyCa,
+            "there is something to verify by"
+        );
     }
 
     #[test]
@@ -245,7 +281,10 @@ mod tests {
             ("other://h", "postgres://"),
         ] {
             let error = Config::parse(url).unwrap_err();
-            assert!(error.class == ErrorClass::Usage && error.message.contains(word), "{url}: {error}");
+            assert!(
+                error.class == ErrorClass::Usage && error.message.contains(word),
+                "{url}: {error}"
+            );
         }
     }
 }

@@ -55,7 +55,8 @@ impl Wire {
         }
     }
 
-    /// A server that ends a connection says why before it closes it: prefer its words to `Broken pipe`.
+    /// A server that ends a connection says why before it closes it: prefer its words to `Broken
+    /// pipe`.
     fn write_failed(&mut self, error: &io::Error) -> EngineError {
         while let Ok((tag, body)) = self.frame() {
             if tag == b'E' {
@@ -84,8 +85,8 @@ impl Wire {
         }
     }
 
-    /// Reads the answer to `sql` up to `ReadyForQuery`; what is neither an error nor that is given to `take`, as tag and
-    /// body. A server that ends the session says so and never becomes ready.
+    /// Reads the answer to `sql` up to `ReadyForQuery`; what is neither an error nor that is given
+    /// to `take`, as tag and body. A server that ends the session says so and never becomes ready.
     ///
     /// # Errors
     /// The first: the server's, or that of `take`.
@@ -115,7 +116,8 @@ impl Wire {
 
     /// The server wants the data of a copy that nobody has.
     fn refuse_copy(&mut self) -> Result<(), EngineError> {
-        frontend::copy_fail("no data follows", &mut self.output).map_err(|error| error::from_io(&error))?;
+        frontend::copy_fail("no data follows", &mut self.output)
+            .map_err(|error| error::from_io(&error))?;
         self.flush()
     }
 
@@ -125,7 +127,10 @@ impl Wire {
         let head = self.channel.peek(HEADER_BYTES)?;
         let length = u32::from_be_bytes([head[1], head[2], head[3], head[4]]) as usize;
         if !(4..=MAX_MESSAGE_BYTES).contains(&length) {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, format!("message of {length} bytes")));
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                format!("message of {length} bytes"),
+            ));
         }
         self.channel.take(length + 1)
     }
@@ -140,8 +145,8 @@ impl Wire {
         self.channel.watch(watch);
     }
 
-    /// Says goodbye and waits until the server has closed its side, which it does when the backend has ended:
-    /// only then are its statistics in the counters. Waits at most `timeout`.
+    /// Says goodbye and waits until the server has closed its side, which it does when the backend
+    /// has ended: only then are its statistics in the counters. Waits at most `timeout`.
     pub(super) fn terminate(&mut self, timeout: Duration) {
         self.output.clear();
         frontend::terminate(&mut self.output);
@@ -168,7 +173,9 @@ pub(super) mod tests {
         let mut bytes = b"Z\x00\x00\x00\x05ID".to_vec();
         bytes.extend_from_slice(&u32::try_from(body.len() + 4).unwrap().to_be_bytes());
         bytes.extend_from_slice(&body);
-        let writer = std::thread::spawn(move || bytes.chunks(1000).try_for_each(|chunk| theirs.write_all(chunk)));
+        let writer = std::thread::spawn(move || {
+            bytes.chunks(1000).try_for_each(|chunk| theirs.write_all(chunk))
+        });
         let mut wire = Wire::new(ours.into());
         assert_eq!(wire.frame().unwrap(), (b'Z', &b"I"[..]));
         assert_eq!(wire.frame().unwrap(), (b'D', &body[..]));
@@ -194,7 +201,8 @@ pub(super) mod tests {
 
     #[test]
     fn an_answer_is_read_to_its_end_also_after_an_error() {
-        let messages = [(b'N', &b"a notice"[..]), (b'E', WRONG), READY, (b'C', &b"SELECT 1\0"[..]), READY];
+        let messages =
+            [(b'N', &b"a notice"[..]), (b'E', WRONG), READY, (b'C', &b"SELECT 1\0"[..]), READY];
         let (mut wire, _server) = answering(&messages);
         let mut tags = Vec::new();
         let mut read = |wire: &mut Wire| {
@@ -212,7 +220,10 @@ pub(super) mod tests {
     fn a_server_that_ends_the_session_is_quoted() {
         let (mut wire, _server) = answering(&[(b'E', SHUT_DOWN)]);
         let error = wire.until_ready("select 1", |_, _| Ok(())).unwrap_err();
-        assert_eq!((error.class, error.message.as_str()), (ErrorClass::Lost, "terminating connection"));
+        assert_eq!(
+            (error.class, error.message.as_str()),
+            (ErrorClass::Lost, "terminating connection")
+        );
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! A stream with a read buffer: bytes come in by large reads, and a message is looked at where it lies in the buffer.
+//! A stream with a read buffer: bytes come in by large reads, and a message is looked at where it
+//! lies in the buffer.
 
 use std::io;
 use std::ops::Range;
@@ -30,8 +31,8 @@ impl Channel {
         &self.stream
     }
 
-    /// The channel over the encrypted stream. Bytes that were read ahead would be from before the handshake, and may come from
-    /// somebody else.
+    /// The channel over the encrypted stream. Bytes that were read ahead would be from before the
+    /// handshake, and may come from somebody else.
     ///
     /// # Errors
     /// Such bytes; those of [`Tls::encrypt`].
@@ -57,7 +58,8 @@ impl Channel {
         Ok(&self.buffer[self.start..self.start + count])
     }
 
-    /// Where the next `count` bytes lie (see [`Channel::at`]) until the next read; they count as read.
+    /// Where the next `count` bytes lie (see [`Channel::at`]) until the next read; they count as
+    /// read.
     #[inline]
     pub(in crate::engine) fn take(&mut self, count: usize) -> io::Result<Range<usize>> {
         self.peek(count)?;

@@ -24,7 +24,8 @@ pub(in crate::engine) enum Host {
 }
 
 impl Host {
-    /// Connects; true if the server runs on this host: reached over a Unix socket or a loopback address.
+    /// Connects; true if the server runs on this host: reached over a Unix socket or a loopback
+    /// address.
     ///
     /// # Errors
     /// If nobody answers.
@@ -34,8 +35,11 @@ impl Host {
             Host::Tcp { name, port } => Stream::to_port(name, *port, CONNECT_TIMEOUT),
         };
         connected.map_err(|error| {
-            EngineError::new(ErrorClass::Unreachable, format!("no server answers at {self} ({error})"))
-                .advised("check host and port, and that the server is started")
+            EngineError::new(
+                ErrorClass::Unreachable,
+                format!("no server answers at {self} ({error})"),
+            )
+            .advised("check host and port, and that the server is started")
         })
     }
 }
@@ -119,7 +123,9 @@ mod tests {
             Some(class) => Err(EngineError::new(*class, "no")),
             None => Ok("connected"),
         };
-        let class = |hosts: &[Option<ErrorClass>]| first_that_answers(hosts, connect).map_err(|error| error.class);
+        let class = |hosts: &[Option<ErrorClass>]| {
+            first_that_answers(hosts, connect).map_err(|error| error.class)
+        };
         assert_eq!(class(&[Some(Unreachable), None]), Ok("connected"));
         assert_eq!(class(&[Some(Unreachable), Some(Denied), None]), Err(Denied));
         assert_eq!(class(&[Some(Unreachable)]), Err(Unreachable));

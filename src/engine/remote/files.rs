@@ -20,7 +20,10 @@ pub(in crate::engine) fn in_home(name: &str) -> Option<PathBuf> {
 pub(in crate::engine) fn private_text(path: &Path) -> Result<Option<SecretString>, String> {
     let Ok(metadata) = fs::metadata(path) else { return Ok(None) };
     if !metadata.is_file() || metadata.mode() & 0o077 != 0 {
-        return Err(format!("{} is not used since others may read it: chmod 600 it", path.display()));
+        return Err(format!(
+            "{} is not used since others may read it: chmod 600 it",
+            path.display()
+        ));
     }
     fs::read_to_string(path)
         .map(|text| Some(text.into()))

@@ -1,12 +1,13 @@
-//! A session that only looks, for as long as a run: between two looks something on the way may drop what is idle.
+//! A session that only looks, for as long as a run: between two looks something on the way may drop
+//! what is idle.
 
 use crate::engine::{EngineError, ErrorClass, Rows, Session};
 
 /// A new session may be dropped, too.
 const TRIES: usize = 3;
 
-/// A session that is opened anew when its connection is found broken. Once that fails it stays broken: nobody waits again for a
-/// server that does not answer.
+/// A session that is opened anew when its connection is found broken. Once that fails it stays
+/// broken: nobody waits again for a server that does not answer.
 pub(in crate::engine) struct Looking<S> {
     session: S,
     open: Box<dyn Fn() -> Result<S, EngineError> + Send>,
@@ -34,7 +35,8 @@ impl<S: Session> Session for Looking<S> {
     fn query(&mut self, sql: &str, binds: &[i64]) -> Result<Rows, EngineError> {
         let mut answer = self.session.query(sql, binds);
         for _ in 0..TRIES {
-            if self.is_gone || !answer.as_ref().is_err_and(|error| error.class == ErrorClass::Lost) {
+            if self.is_gone || !answer.as_ref().is_err_and(|error| error.class == ErrorClass::Lost)
+            {
                 break;
             }
             match (self.open)() {
@@ -65,7 +67,11 @@ mod tests {
         }
         fn query(&mut self, _: &str, _: &[i64]) -> Result<Rows, EngineError> {
             self.0 += 1;
-            if self.0 > 1 { Err(EngineError::new(ErrorClass::Lost, "broke")) } else { Ok(Rows::default()) }
+            if self.0 > 1 {
+                Err(EngineError::new(ErrorClass::Lost, "broke"))
+            } else {
+                Ok(Rows::default())
+            }
         }
     }
 

@@ -1,5 +1,6 @@
-//! What our own clients of database servers share: the byte stream and its read buffer, parts of URLs, hosts that answer
-//! or not, the user's files, passwords, statements of their own, how many sessions are left, texts of errors.
+//! What our own clients of database servers share: the byte stream and its read buffer, parts of
+//! URLs, hosts that answer or not, the user's files, passwords, statements of their own, how many
+//! sessions are left, texts of errors.
 
 use super::{EngineError, ErrorClass};
 use crate::sql::{Values, parse_blocks, statement, substitute};
@@ -37,17 +38,24 @@ pub(in crate::engine) use url::{
 /// Longest piece of a statement that an error message quotes, in characters.
 const QUOTED_CHARS: usize = 100;
 
-/// A statement of a client itself: that of a named block in `text`, a file beside the source which no catalogue replaces, with
-/// the values of its names.
+/// A statement of a client itself: that of a named block in `text`, a file beside the source which
+/// no catalogue replaces, with the values of its names.
 ///
 /// # Errors
-/// No such block, a name without a value: a mistake of ours, which every user of the file tests for.
-pub(in crate::engine) fn own_sql(text: &str, name: &str, values: &[(&str, &str)]) -> Result<String, EngineError> {
+/// No such block, a name without a value: a mistake of ours, which every user of the file tests
+/// for.
+pub(in crate::engine) fn own_sql(
+    text: &str,
+    name: &str,
+    values: &[(&str, &str)],
+) -> Result<String, EngineError> {
     let wrong = |what: String| EngineError::new(ErrorClass::Statement, what);
     let blocks = parse_blocks("own statements", text).map_err(|error| wrong(error.to_string()))?;
     let block = blocks.iter().find(|block| block.name == name);
-    let block = block.ok_or_else(|| wrong(format!("statement '{name}' is missing (a bug in dbdyno)")))?;
-    let values: Values = values.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+    let block =
+        block.ok_or_else(|| wrong(format!("statement '{name}' is missing (a bug in dbdyno)")))?;
+    let values: Values =
+        values.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
     let filled = substitute(block, &values, &[]).map_err(|error| wrong(error.to_string()))?;
     Ok(statement(&filled).to_string())
 }

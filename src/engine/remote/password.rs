@@ -36,13 +36,14 @@ impl Passwords {
         self.lock().clone()
     }
 
-    /// For a server to which a password is sent before it asks: that of the environment, else that of the user's file.
+    /// For a server to which a password is sent before it asks: that of the environment, else that
+    /// of the user's file.
     pub(in crate::engine) fn offer(&self, filed: Option<SecretString>) {
         *self.lock() = self.of_environment().or(filed);
     }
 
-    /// The password that the server wants: that of the environment, else that of the user's file, else what the user
-    /// types. The error of `filed` says why a file that is there is not used.
+    /// The password that the server wants: that of the environment, else that of the user's file,
+    /// else what the user types. The error of `filed` says why a file that is there is not used.
     ///
     /// # Errors
     /// If there is none anywhere.
@@ -55,12 +56,17 @@ impl Passwords {
         if let Some(password) = known.as_ref() {
             return Ok(password.clone());
         }
-        let (filed, trouble) = filed().map_or_else(|trouble| (None, Some(trouble)), |filed| (filed, None));
-        let password = self.of_environment().or(filed).or_else(|| self.typed.clone()).ok_or_else(|| {
-            let message = format!("the server wants a password for user {} and none is given", quote(user));
-            let advice = trouble.unwrap_or_else(|| format!("set {}", self.sources));
-            EngineError::new(ErrorClass::NoPassword, message).advised(advice)
-        })?;
+        let (filed, trouble) =
+            filed().map_or_else(|trouble| (None, Some(trouble)), |filed| (filed, None));
+        let password =
+            self.of_environment().or(filed).or_else(|| self.typed.clone()).ok_or_else(|| {
+                let message = format!(
+                    "the server wants a password for user {} and none is given",
+                    quote(user)
+                );
+                let advice = trouble.unwrap_or_else(|| format!("set {}", self.sources));
+                EngineError::new(ErrorClass::NoPassword, message).advised(advice)
+            })?;
         Ok(known.insert(password).clone())
     }
 
@@ -75,7 +81,8 @@ mod tests {
 
     use super::*;
 
-    const SOURCES: PasswordSources = PasswordSources { variable: "NO_SUCH_VARIABLE_OF_DBDYNO", file: "~/.file" };
+    const SOURCES: PasswordSources =
+        PasswordSources { variable: "NO_SUCH_VARIABLE_OF_DBDYNO", file: "~/.file" };
 
     #[test]
     fn a_password_is_found_once_and_never_printed() {

@@ -15,7 +15,8 @@ use crate::model::Transport;
 const LOOPBACK: &str = "127.0.0.1";
 /// Bytes of a password of our own.
 const PASSWORD_BYTES: usize = 16;
-/// Name of the account of ours that reaches a private server over TCP, where the usual one has no password.
+/// Name of the account of ours that reaches a private server over TCP, where the usual one has no
+/// password.
 pub(in crate::engine) const TCP_ACCOUNT: &str = "dbdyno_tcp";
 
 /// A way to a server.
@@ -73,8 +74,9 @@ impl<C> Roads<C> {
 }
 
 impl<C: Reach> Roads<C> {
-    /// The road of a transport: by the URL's hosts, else the one that `other` finds, if it lets `try_out` through. On a private
-    /// server of ours (`is_ours`) the encrypted road is the plain one, encrypted: the account is one for both.
+    /// The road of a transport: by the URL's hosts, else the one that `other` finds, if it lets
+    /// `try_out` through. On a private server of ours (`is_ours`) the encrypted road is the plain
+    /// one, encrypted: the account is one for both.
     ///
     /// # Errors
     /// Those of `other` and `try_out`.
@@ -86,18 +88,22 @@ impl<C: Reach> Roads<C> {
         try_out: &dyn Fn(&Road<C>) -> Result<(), EngineError>,
     ) -> Result<Arc<Road<C>>, EngineError> {
         let is_above = is_ours && transport == Transport::Tls;
-        let plain = is_above.then(|| self.by(Transport::Tcp, is_ours, other, try_out)).transpose()?;
+        let plain =
+            is_above.then(|| self.by(Transport::Tcp, is_ours, other, try_out)).transpose()?;
         self.get(transport, || {
             let given = self.given.as_ref();
             let hosts = hosts_by(given.config.hosts(), transport);
             let road = match (plain.as_deref(), hosts.is_empty()) {
                 (Some(plain), _) => plain.clone(),
-                (None, false) => Road { config: given.config.reaching(hosts, Tls::default()), ..given.clone() },
+                (None, false) => {
+                    Road { config: given.config.reaching(hosts, Tls::default()), ..given.clone() }
+                }
                 (None, true) => other(transport)?,
             };
             // From the URL: the plain road has none.
             let tls = tls_by(given.config.tls(), transport);
-            let road = Road { config: road.config.reaching(road.config.hosts().to_vec(), tls), ..road };
+            let road =
+                Road { config: road.config.reaching(road.config.hosts().to_vec(), tls), ..road };
             try_out(&road).map(|()| road)
         })
     }
@@ -105,7 +111,8 @@ impl<C: Reach> Roads<C> {
 
 /// Those of the hosts that are reached over this transport.
 fn hosts_by(hosts: &[Host], transport: Transport) -> Vec<Host> {
-    let is_socket = |host: &&Host| matches!(host, Host::Socket(_)) == (transport == Transport::Socket);
+    let is_socket =
+        |host: &&Host| matches!(host, Host::Socket(_)) == (transport == Transport::Socket);
     hosts.iter().filter(is_socket).cloned().collect()
 }
 
@@ -142,14 +149,20 @@ pub(in crate::engine) fn own_password() -> Result<String, EngineError> {
 }
 
 /// The account of ours on a private server with this password.
-pub(in crate::engine) fn own_account(sources: crate::model::PasswordSources, password: String) -> Arc<Passwords> {
+pub(in crate::engine) fn own_account(
+    sources: crate::model::PasswordSources,
+    password: String,
+) -> Arc<Passwords> {
     Arc::new(Passwords::of_own(sources, SecretString::from(password)))
 }
 
 /// The account could not be made; the statement holds its password and is not quoted.
 pub(in crate::engine) fn no_account(error: &EngineError) -> EngineError {
     let code = error.code.as_deref().unwrap_or("no code");
-    EngineError::new(error.class, format!("no account for TCP can be made on the private server ({code})"))
+    EngineError::new(
+        error.class,
+        format!("no account for TCP can be made on the private server ({code})"),
+    )
 }
 
 #[cfg(test)]
@@ -164,11 +177,16 @@ mod tests {
         };
         let roads = Roads::new(road(1));
         let get = |transport, found: Option<u32>| {
-            roads.get(transport, || found.map(road).ok_or_else(|| no_road("closed"))).map(|road| road.config)
+            roads
+                .get(transport, || found.map(road).ok_or_else(|| no_road("closed")))
+                .map(|road| road.config)
         };
         assert_eq!(get(Transport::Given, None).unwrap(), 1);
         assert_eq!(get(Transport::Tcp, None).unwrap_err().message, "closed");
-        assert_eq!((get(Transport::Tcp, Some(2)).unwrap(), get(Transport::Tcp, None).unwrap()), (2, 2));
+        assert_eq!(
+            (get(Transport::Tcp, Some(2)).unwrap(), get(Transport::Tcp, None).unwrap()),
+            (2, 2)
+        );
         assert!(roads.has(Transport::Tcp) && !roads.has(Transport::Socket));
     }
 

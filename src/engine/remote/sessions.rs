@@ -36,8 +36,8 @@ impl Limit {
     }
 }
 
-/// The narrowest of the limits that `sql` gives, a row for each: name, most, kept for others, for whom, used. None if
-/// there is none.
+/// The narrowest of the limits that `sql` gives, a row for each: name, most, kept for others, for
+/// whom, used. None if there is none.
 ///
 /// # Errors
 /// If the server does not understand the question.
@@ -59,13 +59,20 @@ mod tests {
 
     #[test]
     fn the_narrowest_limit_counts_and_says_what_takes_its_room() {
-        let limit = |cells: [&str; 5]| Limit::read(&cells.map(|cell| Some(cell.to_string()))).unwrap();
+        let limit =
+            |cells: [&str; 5]| Limit::read(&cells.map(|cell| Some(cell.to_string()))).unwrap();
         let server = limit(["max_connections", "100", "3", "superusers", "12"]);
         let user = limit(["connection limit of the user", "20", "0", "", "0"]);
         let left = narrowest([server.clone()]).unwrap();
-        assert_eq!((left.free, left.limit.as_str()), (85, "max_connections = 100, 3 kept for superusers, 12 in use"));
+        assert_eq!(
+            (left.free, left.limit.as_str()),
+            (85, "max_connections = 100, 3 kept for superusers, 12 in use")
+        );
         let left = narrowest([server.clone(), user]).unwrap();
-        assert_eq!((left.free, left.limit.as_str()), (20, "connection limit of the user = 20, 0 in use"));
+        assert_eq!(
+            (left.free, left.limit.as_str()),
+            (20, "connection limit of the user = 20, 0 in use")
+        );
         assert_eq!(narrowest([Limit { used: 100, ..server }]).unwrap().free, 0);
         assert_eq!(narrowest([]), None);
         assert_eq!(Limit::read(&[None, None]), None);

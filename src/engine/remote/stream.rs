@@ -48,13 +48,19 @@ enum Socket {
 
 impl From<UnixStream> for Stream {
     fn from(socket: UnixStream) -> Self {
-        Stream { plain: Plain { socket: Socket::Unix(socket), read_timeout: None, watches: Vec::new() }, tls: None }
+        Stream {
+            plain: Plain { socket: Socket::Unix(socket), read_timeout: None, watches: Vec::new() },
+            tls: None,
+        }
     }
 }
 
 impl From<TcpStream> for Stream {
     fn from(socket: TcpStream) -> Self {
-        Stream { plain: Plain { socket: Socket::Tcp(socket), read_timeout: None, watches: Vec::new() }, tls: None }
+        Stream {
+            plain: Plain { socket: Socket::Tcp(socket), read_timeout: None, watches: Vec::new() },
+            tls: None,
+        }
     }
 }
 
@@ -65,13 +71,18 @@ impl Stream {
     }
 
     /// Connects to the first address of a host that answers; true if that is a loopback address.
-    pub(in crate::engine) fn to_port(name: &str, port: u16, timeout: Duration) -> io::Result<(Stream, bool)> {
+    pub(in crate::engine) fn to_port(
+        name: &str,
+        port: u16,
+        timeout: Duration,
+    ) -> io::Result<(Stream, bool)> {
         let mut failure = io::Error::new(io::ErrorKind::NotFound, "the host name has no address");
         for address in (name, port).to_socket_addrs()? {
             match TcpStream::connect_timeout(&address, timeout) {
                 Ok(stream) => {
                     stream.set_nodelay(true)?;
-                    // Best effort, as in libpq: what lies between may forget a session that waits for the end of a long test.
+                    // Best effort, as in libpq: what lies between may forget a session that waits
+                    // for the end of a long test.
                     let _ = sockopt::set_socket_keepalive(&stream, true);
                     let _ = sockopt::set_tcp_keepidle(&stream, KEEP_ALIVE);
                     return Ok((stream.into(), address.ip().is_loopback()));
@@ -86,7 +97,11 @@ impl Stream {
     ///
     /// # Errors
     /// Of the network; `InvalidData` with a [`rustls::Error`] if a side refuses the other.
-    pub(super) fn encrypted(mut self, config: Arc<ClientConfig>, server: ServerName<'static>) -> io::Result<Stream> {
+    pub(super) fn encrypted(
+        mut self,
+        config: Arc<ClientConfig>,
+        server: ServerName<'static>,
+    ) -> io::Result<Stream> {
         let mut tls = ClientConnection::new(config, server).map_err(invalid)?;
         while tls.is_handshaking() {
             send_records(&mut tls, &mut self.plain)?;
@@ -133,8 +148,8 @@ impl Stream {
         self.plain.read_timeout = timeout;
     }
 
-    /// A wait without limit ends, too, when `watch` says that no answer will come: a server that has stopped or was cut off
-    /// closes no connection.
+    /// A wait without limit ends, too, when `watch` says that no answer will come: a server that
+    /// has stopped or was cut off closes no connection.
     pub(in crate::engine) fn add_watch(&mut self, watch: Watch) {
         self.plain.watches.push(watch);
     }
@@ -153,7 +168,11 @@ impl Stream {
     }
 }
 
-fn read_encrypted(tls: &mut ClientConnection, plain: &mut Plain, buffer: &mut [u8]) -> io::Result<usize> {
+fn read_encrypted(
+    tls: &mut ClientConnection,
+    plain: &mut Plain,
+    buffer: &mut [u8],
+) -> io::Result<usize> {
     loop {
         match tls.reader().read(buffer) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => receive_records(tls, plain)?,
@@ -200,9 +219,14 @@ impl Plain {
     /// Until there is something to read, or the other side has gone.
     fn wait(&self) -> io::Result<()> {
         let is_watched = self.read_timeout.is_none() && !self.watches.is_empty();
-        let timeout = self.read_timeout.or(is_watched.then_some(SILENCE)).map(Timespec::try_from).transpose();
+        let timeout =
+            self.read_timeout.or(is_watched.then_some(SILENCE)).map(Timespec::try_from).transpose();
         let timeout = timeout.map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
-        while poll(&mut [PollFd::from_borrowed_fd(self.descriptor(), PollFlags::IN)], timeout.as_ref())? == 0 {
+        while poll(
+            &mut [PollFd::from_borrowed_fd(self.descriptor(), PollFlags::IN)],
+            timeout.as_ref(),
+        )? == 0
+        {
             if !is_watched {
                 return Err(io::ErrorKind::TimedOut.into());
             }
@@ -224,8 +248,8 @@ impl Plain {
 }
 
 impl Read for Plain {
-    /// A wait in `poll` instead of in the read itself lets two and more jobs do a fifth more round trips on as many
-    /// processors (docs/decisions/0014-waiting-for-answers.md).
+    /// A wait in `poll` instead of in the read itself lets two and more jobs do a fifth more round
+    /// trips on as many processors (docs/decisions/0014-waiting-for-answers.md).
     #[inline]
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {

@@ -45,12 +45,17 @@ impl TextQuery {
         Ok(TextQuery { pieces, values, binds })
     }
 
-    /// Adds the text with these values to `out`. A negative one stands in parentheses: `--` begins a comment.
+    /// Adds the text with these values to `out`. A negative one stands in parentheses: `--` begins
+    /// a comment.
     ///
     /// # Errors
     /// Another number of values.
     #[inline]
-    pub(in crate::engine) fn write(&self, values: &[i64], out: &mut Vec<u8>) -> Result<(), EngineError> {
+    pub(in crate::engine) fn write(
+        &self,
+        values: &[i64],
+        out: &mut Vec<u8>,
+    ) -> Result<(), EngineError> {
         if values.len() != self.binds {
             return Err(unfit(&self.pieces.concat(), values.len()));
         }
@@ -66,7 +71,10 @@ impl TextQuery {
 }
 
 fn unfit(sql: &str, values: usize) -> EngineError {
-    EngineError::new(ErrorClass::Statement, format!("{values} values do not fit the placeholders of: {sql}"))
+    EngineError::new(
+        ErrorClass::Statement,
+        format!("{values} values do not fit the placeholders of: {sql}"),
+    )
 }
 
 #[cfg(test)]
@@ -89,7 +97,9 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_an_error() {
-        assert!(TextQuery::new("select $2", 1).is_err() && TextQuery::new("select ?, ?", 1).is_err());
+        assert!(
+            TextQuery::new("select $2", 1).is_err() && TextQuery::new("select ?, ?", 1).is_err()
+        );
         let query = TextQuery::new("select $1", 1).unwrap();
         assert!(query.write(&[], &mut Vec::new()).is_err());
     }

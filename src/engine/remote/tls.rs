@@ -1,4 +1,5 @@
-//! Encrypted connections: rustls with the ring provider, and what must be true of the server's certificate.
+//! Encrypted connections: rustls with the ring provider, and what must be true of the server's
+//! certificate.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,7 +10,9 @@ use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
-use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use rustls::{
+    CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
+};
 use sha2::{Digest, Sha256, Sha384, Sha512};
 
 use super::Stream;
@@ -52,26 +55,40 @@ impl Tls {
     ///
     /// # Errors
     /// Files that cannot be used; a server or certificate that is refused, with what to do.
-    pub(in crate::engine) fn encrypt(&self, stream: Stream, host: &str) -> Result<Stream, EngineError> {
+    pub(in crate::engine) fn encrypt(
+        &self,
+        stream: Stream,
+        host: &str,
+    ) -> Result<Stream, EngineError> {
         let name = ServerName::try_from(host.to_owned());
-        let name = name.map_err(|_| denied(format!("{host} is not a name that a certificate can have")))?;
+        let name =
+            name.map_err(|_| denied(format!("{host} is not a name that a certificate can have")))?;
         stream.encrypted(Arc::new(self.config()?), name).map_err(|error| refused(&error, host))
     }
 
     fn config(&self) -> Result<ClientConfig, EngineError> {
         let provider = Arc::new(ring::default_provider());
-        let verifier = Verifier { mode: self.mode, roots: self.trusted()?, provider: Arc::clone(&provider) };
-        let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+        let verifier =
+            Verifier { mode: self.mode, roots: self.trusted()?, provider: Arc::clone(&provider) };
+        let builder =
+            ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
         let builder = builder.map_err(|error| denied(format!("TLS cannot be used ({error})")))?;
         let builder = builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier));
         let mut config = match (&self.certificate, &self.key) {
             (Some(certificate), Some(key)) => {
-                let key = PrivateKeyDer::from_pem_file(key).map_err(|error| unusable(key, &error))?;
+                let key =
+                    PrivateKeyDer::from_pem_file(key).map_err(|error| unusable(key, &error))?;
                 let made = builder.with_client_auth_cert(certificates(certificate)?, key);
-                made.map_err(|error| denied(format!("the client certificate cannot be used ({error})")))?
+                made.map_err(|error| {
+                    denied(format!("the client certificate cannot be used ({error})"))
+                })?
             }
             (None, None) => builder.with_no_client_auth(),
-            _ => return Err(denied("a client certificate needs its key, and a key its certificate")),
+            _ => {
+                return Err(denied(
+                    "a client certificate needs its key, and a key its certificate",
+                ));
+            }
         };
         config.alpn_protocols = self.protocol.iter().map(|name| name.as_bytes().to_vec()).collect();
         Ok(config)
@@ -82,11 +99,15 @@ impl Tls {
         let mut roots = RootCertStore::empty();
         let found = match self.roots.as_deref() {
             _ if self.mode < TlsMode::VerifyCa => return Ok(roots),
-            Some(path) if path == Path::new(SYSTEM) => rustls_native_certs::load_native_certs().certs,
+            Some(path) if path == Path::new(SYSTEM) => {
+                rustls_native_certs::load_native_certs().certs
+            }
             Some(path) => certificates(path)?,
             None => {
-                return Err(denied("a certificate can only be verified against those that you trust")
-                    .advised("name their file in the URL, or 'system'"));
+                return Err(denied(
+                    "a certificate can only be verified against those that you trust",
+                )
+                .advised("name their file in the URL, or 'system'"));
             }
         };
         roots.add_parsable_certificates(found);
@@ -95,7 +116,8 @@ impl Tls {
 }
 
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, EngineError> {
-    let found = CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    let found =
+        CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
     found.map_err(|error| unusable(path, &error)).and_then(|found| match found.is_empty() {
         true => Err(denied(format!("{} holds no certificate", path.display()))),
         false => Ok(found),
@@ -120,25 +142,35 @@ fn refused(error: &std::io::Error, host: &str) -> EngineError {
         Some(Error::InvalidCertificate(Bad::Expired | Bad::ExpiredContext { .. })) => {
             ("the certificate of the server has expired".to_string(), "renew it, or verify less")
         }
-        Some(Error::InvalidCertificate(Bad::NotValidYet | Bad::NotValidYetContext { .. })) => {
-            ("the certificate of the server is not valid yet".to_string(), "check the clocks, or verify less")
-        }
-        Some(Error::InvalidCertificate(Bad::NotValidForName | Bad::NotValidForNameContext { .. })) => {
-            (format!("the certificate of the server is not that of {host}"), "use the host's name in the certificate")
-        }
-        Some(Error::InvalidCertificate(Bad::UnknownIssuer | Bad::BadSignature)) => {
-            ("nobody whom you trust signed the certificate of the server".to_string(), "name its issuer's certificate")
-        }
-        Some(error) => (format!("no encrypted connection came about ({error})"), "check the server's TLS settings"),
+        Some(Error::InvalidCertificate(Bad::NotValidYet | Bad::NotValidYetContext { .. })) => (
+            "the certificate of the server is not valid yet".to_string(),
+            "check the clocks, or verify less",
+        ),
+        Some(Error::InvalidCertificate(
+            Bad::NotValidForName | Bad::NotValidForNameContext { .. },
+        )) => (
+            format!("the certificate of the server is not that of {host}"),
+            "use the host's name in the certificate",
+        ),
+        Some(Error::InvalidCertificate(Bad::UnknownIssuer | Bad::BadSignature)) => (
+            "nobody whom you trust signed the certificate of the server".to_string(),
+            "name its issuer's certificate",
+        ),
+        Some(error) => (
+            format!("no encrypted connection came about ({error})"),
+            "check the server's TLS settings",
+        ),
         None => {
             let message = format!("the connection broke while it was being encrypted ({error})");
-            return EngineError::new(ErrorClass::Unreachable, message).advised("check the server's TLS settings");
+            return EngineError::new(ErrorClass::Unreachable, message)
+                .advised("check the server's TLS settings");
         }
     };
     denied(why).advised(advice)
 }
 
-/// What the other side says of why it ends an encrypted connection; it may say so after the handshake.
+/// What the other side says of why it ends an encrypted connection; it may say so after the
+/// handshake.
 pub(super) fn alert(error: &std::io::Error) -> Option<EngineError> {
     match error.get_ref()?.downcast_ref::<Error>()? {
         Error::AlertReceived(alert) => Some(
@@ -169,8 +201,16 @@ impl ServerCertVerifier for Verifier {
         if self.mode >= TlsMode::VerifyCa {
             let parsed = ParsedCertificate::try_from(end_entity)?;
             let algorithms = self.provider.signature_verification_algorithms.all;
-            let chain = verify_server_cert_signed_by_trust_anchor(&parsed, &self.roots, intermediates, now, algorithms);
-            chain.or_else(|error| self.is_itself_trusted(end_entity, &error).then_some(()).ok_or(error))?;
+            let chain = verify_server_cert_signed_by_trust_anchor(
+                &parsed,
+                &self.roots,
+                intermediates,
+                now,
+                algorithms,
+            );
+            chain.or_else(|error| {
+                self.is_itself_trusted(end_entity, &error).then_some(()).ok_or(error)
+            })?;
             if self.mode == TlsMode::VerifyFull {
                 verify_server_name(&parsed, server_name)?;
             }
@@ -202,17 +242,21 @@ impl ServerCertVerifier for Verifier {
 }
 
 impl Verifier {
-    /// True of a certificate that signed itself and is among those that are trusted. `openssl req -x509` makes such, which
-    /// may sign others, too; that is the last thing that is looked at, its time is over or not before.
+    /// True of a certificate that signed itself and is among those that are trusted. `openssl req
+    /// -x509` makes such, which may sign others, too; that is the last thing that is looked at, its
+    /// time is over or not before.
     fn is_itself_trusted(&self, certificate: &CertificateDer<'_>, error: &Error) -> bool {
         let may_sign = format!("{error:?}").contains("CaUsedAsEndEntity");
         let mut alone = RootCertStore::empty();
-        may_sign && alone.add(certificate.clone().into_owned()).is_ok() && self.roots.roots.contains(&alone.roots[0])
+        may_sign
+            && alone.add(certificate.clone().into_owned()).is_ok()
+            && self.roots.roots.contains(&alone.roots[0])
     }
 }
 
-/// The hash of a server's certificate to which a login is bound (`tls-server-end-point`, RFC 5929): by the hash of its
-/// signature, SHA-256 instead of MD5 and SHA-1. None for signatures without one (Ed25519).
+/// The hash of a server's certificate to which a login is bound (`tls-server-end-point`, RFC 5929):
+/// by the hash of its signature, SHA-256 instead of MD5 and SHA-1. None for signatures without one
+/// (Ed25519).
 pub(super) fn end_point(certificate: &[u8]) -> Option<Vec<u8>> {
     let (_, inside, _) = tlv(certificate)?;
     let (_, _, after_body) = tlv(inside)?;

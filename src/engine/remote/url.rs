@@ -15,11 +15,16 @@ pub(in crate::engine) struct Url {
 }
 
 impl Url {
-    /// Reads `scheme://user@host:port,host/database?name=value&name=value`. A password belongs into `sources`.
+    /// Reads `scheme://user@host:port,host/database?name=value&name=value`. A password belongs into
+    /// `sources`.
     ///
     /// # Errors
     /// Another scheme, a password, what is not well formed. No error quotes the URL.
-    pub(in crate::engine) fn parse(url: &str, schemes: &[&str], sources: PasswordSources) -> Result<Url, EngineError> {
+    pub(in crate::engine) fn parse(
+        url: &str,
+        schemes: &[&str],
+        sources: PasswordSources,
+    ) -> Result<Url, EngineError> {
         let rest = schemes.iter().find_map(|scheme| url.strip_prefix(scheme)?.strip_prefix("://"));
         let rest = rest.ok_or_else(|| {
             let starts: Vec<_> = schemes.iter().map(|scheme| format!("{scheme}://")).collect();
@@ -27,12 +32,17 @@ impl Url {
         })?;
         let (main, query) = rest.split_once('?').unwrap_or((rest, ""));
         let (authority, database) = main.split_once('/').unwrap_or((main, ""));
-        let (user, hosts) = authority.rsplit_once('@').map_or(("", authority), |(user, hosts)| (user, hosts));
+        let (user, hosts) =
+            authority.rsplit_once('@').map_or(("", authority), |(user, hosts)| (user, hosts));
         if user.contains(':') {
             return Err(password_in_url(sources));
         }
         let hosts = hosts.split(',').filter(|host| !host.is_empty()).map(host);
-        let parameters = query.split('&').filter(|pair| !pair.is_empty()).map(parameter).collect::<Result<Vec<_>, _>>();
+        let parameters = query
+            .split('&')
+            .filter(|pair| !pair.is_empty())
+            .map(parameter)
+            .collect::<Result<Vec<_>, _>>();
         let parameters = parameters?;
         if parameters.iter().any(|(name, _)| name == "password") {
             return Err(password_in_url(sources));
@@ -56,9 +66,12 @@ fn host(text: &str) -> Result<(String, String), EngineError> {
 }
 
 fn parameter(pair: &str) -> Result<(String, String), EngineError> {
-    let (name, value) = pair.split_once('=').ok_or_else(|| bad_url("a parameter of the URL has no value"))?;
+    let (name, value) =
+        pair.split_once('=').ok_or_else(|| bad_url("a parameter of the URL has no value"))?;
     match decode(value)? {
-        value if value.is_empty() => Err(bad_url(format!("URL parameter {} is empty", quote(name)))),
+        value if value.is_empty() => {
+            Err(bad_url(format!("URL parameter {} is empty", quote(name))))
+        }
         value => Ok((name.to_owned(), value)),
     }
 }
@@ -83,7 +96,10 @@ pub(in crate::engine) fn unknown_parameter(name: &str, known: &str) -> EngineErr
 /// A port as text, or the usual one.
 pub(in crate::engine) fn port_number(text: Option<String>, usual: u16) -> Result<u16, EngineError> {
     let Some(text) = text else { return Ok(usual) };
-    text.parse().ok().filter(|port| *port > 0).ok_or_else(|| bad_url(format!("{} is not a port number", quote(text))))
+    text.parse()
+        .ok()
+        .filter(|port| *port > 0)
+        .ok_or_else(|| bad_url(format!("{} is not a port number", quote(text))))
 }
 
 /// Who uses this program.
@@ -93,8 +109,11 @@ pub(in crate::engine) fn os_user() -> Option<String> {
 
 /// `name`, `name:port`, `[v6]`, `[v6]:port`.
 fn split_port(host: &str) -> Result<(&str, &str), EngineError> {
-    let Some(rest) = host.strip_prefix('[') else { return Ok(host.split_once(':').unwrap_or((host, ""))) };
-    let (name, tail) = rest.split_once(']').ok_or_else(|| bad_url("a '[' of the URL has no ']'"))?;
+    let Some(rest) = host.strip_prefix('[') else {
+        return Ok(host.split_once(':').unwrap_or((host, "")));
+    };
+    let (name, tail) =
+        rest.split_once(']').ok_or_else(|| bad_url("a '[' of the URL has no ']'"))?;
     match tail.strip_prefix(':') {
         Some(port) => Ok((name, port)),
         None if tail.is_empty() => Ok((name, "")),
@@ -113,7 +132,8 @@ fn decode(text: &str) -> Result<String, EngineError> {
             continue;
         }
         let hex = tail.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
-        let value = hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()).filter(|value| *value != 0);
+        let value =
+            hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()).filter(|value| *value != 0);
         bytes.push(value.ok_or_else(|| bad_url("the URL holds a '%' without two hex digits"))?);
         rest = &tail[2..];
     }
@@ -149,7 +169,10 @@ mod tests {
         assert_eq!((url.user.as_deref(), url.database.as_deref()), (Some("ann@x"), Some("sales")));
         let hosts = [("db1", "6000"), ("::1", "6001"), ("/run", "")];
         assert_eq!(url.hosts, hosts.map(|(name, port)| (name.to_owned(), port.to_owned())));
-        assert_eq!(url.parameters, [("a", "1,2"), ("b", "=")].map(|(name, value)| (name.into(), value.into())));
+        assert_eq!(
+            url.parameters,
+            [("a", "1,2"), ("b", "=")].map(|(name, value)| (name.into(), value.into()))
+        );
         let empty = parse("db://").unwrap();
         assert!(empty.user.is_none() && empty.hosts.is_empty() && empty.database.is_none());
     }
@@ -158,7 +181,10 @@ mod tests {
     fn a_password_is_refused_and_never_echoed() {
         for url in ["db://u:s3cret@h/d", "db://u@h/d?password=s3cret", "db://u:s3@cret@h/d"] {
             let error = parse(url).err().unwrap();
-            assert!(error.message.contains("password") && !format!("{error:?}").contains("s3"), "{error:?}");
+            assert!(
+                error.message.contains("password") && !format!("{error:?}").contains("s3"),
+                "{error:?}"
+            );
             assert!(error.advice.unwrap().contains("SECRET"));
         }
     }
@@ -176,7 +202,10 @@ mod tests {
             ("db://u%4@h/d", "hex"),
         ] {
             let error = parse(url).err().unwrap();
-            assert!(error.class == ErrorClass::Usage && error.message.contains(word), "{url}: {error}");
+            assert!(
+                error.class == ErrorClass::Usage && error.message.contains(word),
+                "{url}: {error}"
+            );
         }
     }
 }

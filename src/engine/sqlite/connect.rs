@@ -17,8 +17,15 @@ const BUSY_ATTEMPTS: i32 = 100_000;
 /// Settings that belong to the file: made when it is opened first, kept in it.
 const OF_FILE: [&str; 2] = ["page_size", "journal_mode"];
 /// Settings of every connection.
-const OF_CONNECTION: [&str; 7] =
-    ["synchronous", "wal_autocheckpoint", "temp_store", "mmap_size", "cache_spill", "locking_mode", "busy_timeout"];
+const OF_CONNECTION: [&str; 7] = [
+    "synchronous",
+    "wal_autocheckpoint",
+    "temp_store",
+    "mmap_size",
+    "cache_spill",
+    "locking_mode",
+    "busy_timeout",
+];
 
 /// How the file is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,7 +53,12 @@ impl Settings {
     pub(super) fn read(settings: &BTreeMap<String, String>) -> Result<Self, EngineError> {
         let mut read = Settings::default();
         for (name, value) in settings {
-            let wrong = || EngineError::new(ErrorClass::Statement, format!("setting {name} = '{value}' is not known"));
+            let wrong = || {
+                EngineError::new(
+                    ErrorClass::Statement,
+                    format!("setting {name} = '{value}' is not known"),
+                )
+            };
             if value.is_empty() || !value.chars().all(|c| c.is_ascii_alphanumeric()) {
                 return Err(wrong());
             }
@@ -66,7 +78,8 @@ impl Settings {
         Ok(read)
     }
 
-    /// Opens the file for the first time: proves that it can be used, and writes the settings that it keeps.
+    /// Opens the file for the first time: proves that it can be used, and writes the settings that
+    /// it keeps.
     pub(super) fn create(&self, file: &Path, mode: Mode) -> Result<(), EngineError> {
         if mode == Mode::ReadWrite
             && let Some(directory) = file.parent()
@@ -78,11 +91,14 @@ impl Settings {
             set(&connection, &self.of_file)?;
         }
         let count = "select count(*) from sqlite_schema";
-        connection.query_row(count, [], |row| row.get::<_, i64>(0)).map_err(|error| from_sqlite(&error, count))?;
+        connection
+            .query_row(count, [], |row| row.get::<_, i64>(0))
+            .map_err(|error| from_sqlite(&error, count))?;
         Ok(())
     }
 
-    /// A connection with a private cache that is used by one thread at a time, hence without its own mutex.
+    /// A connection with a private cache that is used by one thread at a time, hence without its
+    /// own mutex.
     pub(super) fn connect(&self, file: &Path, mode: Mode) -> Result<Connection, EngineError> {
         without_memory_statistics();
         let private = OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_PRIVATE_CACHE;
@@ -90,7 +106,9 @@ impl Settings {
         let opened = match mode {
             Mode::Memory => Connection::open_in_memory(),
             Mode::ReadOnly => Connection::open_with_flags(file, read_only),
-            Mode::Immutable => Connection::open_with_flags(immutable(file), read_only | OpenFlags::SQLITE_OPEN_URI),
+            Mode::Immutable => {
+                Connection::open_with_flags(immutable(file), read_only | OpenFlags::SQLITE_OPEN_URI)
+            }
             Mode::ReadWrite => Connection::open_with_flags(
                 file,
                 private | OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
@@ -98,14 +116,16 @@ impl Settings {
         };
         let place = file.display().to_string();
         let mut connection = opened.map_err(|error| from_sqlite(&error, &place))?;
-        connection.busy_handler(Some(wait_for_lock)).map_err(|error| from_sqlite(&error, &place))?;
+        connection
+            .busy_handler(Some(wait_for_lock))
+            .map_err(|error| from_sqlite(&error, &place))?;
         set(&connection, &self.of_connection)?;
         Ok(connection)
     }
 }
 
-/// Waits for another connection's lock. The library's own way, pauses that grow to 100 ms, starves a job: the others
-/// take the lock again within microseconds, and the job asks ten times a second.
+/// Waits for another connection's lock. The library's own way, pauses that grow to 100 ms, starves
+/// a job: the others take the lock again within microseconds, and the job asks ten times a second.
 fn wait_for_lock(attempts: i32) -> bool {
     std::thread::sleep(BUSY_PAUSE);
     attempts < BUSY_ATTEMPTS
@@ -113,7 +133,8 @@ fn wait_for_lock(attempts: i32) -> bool {
 
 /// The file as a URI that promises that nobody changes it.
 fn immutable(file: &Path) -> String {
-    let path = file.display().to_string().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    let path =
+        file.display().to_string().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
     format!("file:{path}?immutable=1")
 }
 
@@ -125,8 +146,9 @@ fn set(connection: &Connection, settings: &[(String, String)]) -> Result<(), Eng
     Ok(())
 }
 
-/// Turns the library's global memory statistics off: every allocation would take one mutex that all jobs share.
-/// Only works before the library's first use in the process, so call it early; later it changes nothing.
+/// Turns the library's global memory statistics off: every allocation would take one mutex that all
+/// jobs share. Only works before the library's first use in the process, so call it early; later it
+/// changes nothing.
 pub(super) fn without_memory_statistics() {
     static ONCE: Once = Once::new();
     // SAFETY: sqlite3_config with this option takes one int and is refused (SQLITE_MISUSE) once the library runs.

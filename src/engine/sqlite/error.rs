@@ -12,24 +12,33 @@ pub(super) fn from_sqlite(error: &rusqlite::Error, what: &str) -> EngineError {
     let code = error.sqlite_error_code();
     let (class, advice) = code.map_or((ErrorClass::Statement, None), class_of);
     let extended = error.sqlite_error().map(|error| error.extended_code.to_string());
-    EngineError { class, code: extended, message: format!("{error} ({})", short(what)), advice: advice.map(Into::into) }
+    EngineError {
+        class,
+        code: extended,
+        message: format!("{error} ({})", short(what)),
+        advice: advice.map(Into::into),
+    }
 }
 
 fn class_of(code: ErrorCode) -> (ErrorClass, Option<&'static str>) {
     match code {
         ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => (ErrorClass::Busy, None),
-        ErrorCode::DiskFull => (ErrorClass::DiskFull, Some("free some space, or choose another --data-dir")),
+        ErrorCode::DiskFull => {
+            (ErrorClass::DiskFull, Some("free some space, or choose another --data-dir"))
+        }
         ErrorCode::OperationInterrupted => (ErrorClass::Cancelled, None),
         ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => (
             ErrorClass::Other,
-            Some("the file is damaged or not a SQLite database: remove it, or choose another --data-dir"),
+            Some(
+                "the file is damaged or not a SQLite database: remove it, or choose another --data-dir",
+            ),
         ),
         ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied => {
             (ErrorClass::Privilege, Some("choose a --data-dir that can be written"))
         }
-        ErrorCode::SystemIoFailure | ErrorCode::OutOfMemory | ErrorCode::FileLockingProtocolFailed => {
-            (ErrorClass::Other, None)
-        }
+        ErrorCode::SystemIoFailure
+        | ErrorCode::OutOfMemory
+        | ErrorCode::FileLockingProtocolFailed => (ErrorClass::Other, None),
         _ => (ErrorClass::Statement, None),
     }
 }

@@ -1,4 +1,5 @@
-//! A job's session: prepared statements on its own connection, and the library's counters about them.
+//! A job's session: prepared statements on its own connection, and the library's counters about
+//! them.
 
 use std::ffi::c_int;
 
@@ -21,13 +22,19 @@ pub(super) struct SqliteJob<'c> {
 }
 
 impl<'c> SqliteJob<'c> {
-    pub(super) fn prepare(connection: &'c Connection, statements: &[&BoundStatement]) -> Result<Self, EngineError> {
-        let prepare = |sql: &str, name: &str| Prepared::new(connection, sql).map_err(|error| from_sqlite(&error, name));
+    pub(super) fn prepare(
+        connection: &'c Connection,
+        statements: &[&BoundStatement],
+    ) -> Result<Self, EngineError> {
+        let prepare = |sql: &str, name: &str| {
+            Prepared::new(connection, sql).map_err(|error| from_sqlite(&error, name))
+        };
         let prepared = statements.iter().map(|statement| prepare(&statement.sql, &statement.name));
         Ok(SqliteJob {
             connection,
             statements: prepared.collect::<Result<_, EngineError>>()?,
-            // Takes the right to write at once: a read that turns into a write cannot wait for another writer.
+            // Takes the right to write at once: a read that turns into a write cannot wait for
+            // another writer.
             begin: prepare("begin immediate", "begin immediate")?,
             begin_read: prepare("begin", "begin")?,
             commit: prepare("commit", "commit")?,
@@ -55,15 +62,20 @@ impl ClientSession for SqliteJob<'_> {
     }
     #[inline]
     fn run(&mut self, statement: usize, binds: &[i64]) -> Result<u64, EngineError> {
-        self.statements[statement].run(binds).map_err(|error| from_sqlite(&error, "statement of the op"))
+        self.statements[statement]
+            .run(binds)
+            .map_err(|error| from_sqlite(&error, "statement of the op"))
     }
     fn load(&mut self, load: &RowLoad<'_>) -> Result<(), EngineError> {
         insert_rows(self.connection, load, &mut |_| true)
     }
     fn slice_ended(&mut self) {
-        let sum = |counter| self.statements.iter().map(|statement| statement.take_status(counter)).sum();
+        let sum =
+            |counter| self.statements.iter().map(|statement| statement.take_status(counter)).sum();
         let mut counters = take(self.connection);
-        if let (Some(frame_bytes), Some(written)) = (self.frame_bytes, counters.get("blocks_written")) {
+        if let (Some(frame_bytes), Some(written)) =
+            (self.frame_bytes, counters.get("blocks_written"))
+        {
             counters.set("wal_bytes", frame_bytes * written);
         }
         counters.set("statements_run", sum(ffi::SQLITE_STMTSTATUS_RUN));
@@ -78,17 +90,19 @@ impl ClientSession for SqliteJob<'_> {
     }
 }
 
-/// With a write-ahead log every page that a transaction changed goes there, behind a header (SQLite's file format, 4.1).
+/// With a write-ahead log every page that a transaction changed goes there, behind a header
+/// (SQLite's file format, 4.1).
 fn frame_bytes(connection: &Connection) -> Result<Option<f64>, EngineError> {
     const HEADER_BYTES: f64 = 24.0;
     let sql = "select journal_mode, page_size from pragma_journal_mode, pragma_page_size";
     let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, f64>(1)?));
-    let (mode, page_bytes) = connection.query_row(sql, [], read).map_err(|error| from_sqlite(&error, sql))?;
+    let (mode, page_bytes) =
+        connection.query_row(sql, [], read).map_err(|error| from_sqlite(&error, sql))?;
     Ok((mode == "wal").then_some(page_bytes + HEADER_BYTES))
 }
 
-/// The library's counters of one connection (`sqlite3_db_status`) by their standard names, since the last call: pages looked
-/// for in the page cache, pages read, pages written.
+/// The library's counters of one connection (`sqlite3_db_status`) by their standard names, since
+/// the last call: pages looked for in the page cache, pages read, pages written.
 fn take(connection: &Connection) -> Counters {
     let mut counters = Counters::default();
     let hits = take_one(connection, ffi::SQLITE_DBSTATUS_CACHE_HIT);
@@ -107,6 +121,8 @@ fn take(connection: &Connection) -> Counters {
 fn take_one(connection: &Connection, counter: c_int) -> Option<f64> {
     let (mut current, mut highest) = (0, 0);
     // SAFETY: the handle lives as long as `connection`, both pointers are valid ints, nothing keeps them.
-    let code = unsafe { ffi::sqlite3_db_status(connection.handle(), counter, &mut current, &mut highest, 1) };
+    let code = unsafe {
+        ffi::sqlite3_db_status(connection.handle(), counter, &mut current, &mut highest, 1)
+    };
     (code == ffi::SQLITE_OK).then_some(f64::from(current))
 }

@@ -1,8 +1,9 @@
 //! A prepared statement on the library's C interface.
 //!
-//! The library's Rust wrapper asks for the number of columns and for the type of every value; at half a microsecond
-//! per lookup that is a sixth of the op. An application knows what its columns hold, so here the type is taken from
-//! the column's declaration once, and asked for per value only where there is none (expressions).
+//! The library's Rust wrapper asks for the number of columns and for the type of every value; at
+//! half a microsecond per lookup that is a sixth of the op. An application knows what its columns
+//! hold, so here the type is taken from the column's declaration once, and asked for per value only
+//! where there is none (expressions).
 
 use std::ffi::{CStr, c_char, c_int};
 use std::hint::black_box;
@@ -35,7 +36,8 @@ impl<'c> Prepared<'c> {
     /// # Errors
     /// What the library says about it.
     pub(super) fn new(connection: &'c Connection, sql: &str) -> rusqlite::Result<Self> {
-        let length = c_int::try_from(sql.len()).map_err(|_| failure(connection, ffi::SQLITE_TOOBIG))?;
+        let length =
+            c_int::try_from(sql.len()).map_err(|_| failure(connection, ffi::SQLITE_TOOBIG))?;
         let mut raw = ptr::null_mut();
         // SAFETY: the handle is open as long as `connection`; the text is read within the call, up to `length`.
         let code = unsafe {
@@ -49,13 +51,14 @@ impl<'c> Prepared<'c> {
         // SAFETY: `raw` is a statement that was just prepared.
         unsafe {
             prepared.binds = usize::try_from(ffi::sqlite3_bind_parameter_count(raw)).unwrap_or(0);
-            prepared.columns = (0..ffi::sqlite3_column_count(raw)).map(|column| declared(raw, column)).collect();
+            prepared.columns =
+                (0..ffi::sqlite3_column_count(raw)).map(|column| declared(raw, column)).collect();
         }
         Ok(prepared)
     }
 
-    /// Runs it to its end, reads every column of every row. Returns the rows fetched, or the rows changed by a
-    /// statement that returns none.
+    /// Runs it to its end, reads every column of every row. Returns the rows fetched, or the rows
+    /// changed by a statement that returns none.
     ///
     /// # Errors
     /// A wrong number of values, or what the library says.
@@ -87,7 +90,8 @@ impl<'c> Prepared<'c> {
         }
     }
 
-    /// One of the statement's counters since the last call (`SQLITE_STMTSTATUS_*`), which begins anew.
+    /// One of the statement's counters since the last call (`SQLITE_STMTSTATUS_*`), which begins
+    /// anew.
     pub(super) fn take_status(&self, counter: c_int) -> f64 {
         // SAFETY: `raw` is a prepared statement. The counter has 32 bits without sign.
         let count = unsafe { ffi::sqlite3_stmt_status(self.raw, counter, 1) };
@@ -112,7 +116,11 @@ unsafe fn declared(raw: *mut ffi::sqlite3_stmt, column: c_int) -> Kind {
     // SAFETY: the text lives until the statement changes and is copied before.
     let text = unsafe {
         let text = ffi::sqlite3_column_decltype(raw, column);
-        if text.is_null() { None } else { Some(CStr::from_ptr(text).to_string_lossy().to_ascii_lowercase()) }
+        if text.is_null() {
+            None
+        } else {
+            Some(CStr::from_ptr(text).to_string_lossy().to_ascii_lowercase())
+        }
     };
     text.map_or(Kind::Any, |text| kind_of(&text))
 }
@@ -174,7 +182,9 @@ mod tests {
 
     fn connection() -> Connection {
         let connection = Connection::open_in_memory().unwrap();
-        connection.execute_batch("create table t (a bigint, b varchar(9), c double precision, d)").unwrap();
+        connection
+            .execute_batch("create table t (a bigint, b varchar(9), c double precision, d)")
+            .unwrap();
         connection
     }
 
@@ -188,11 +198,17 @@ mod tests {
     #[test]
     fn changed_and_fetched_rows_are_counted() {
         let connection = connection();
-        let mut insert =
-            Prepared::new(&connection, "insert into t values (?1, 'x', 1.5, x'00'), (?2, null, 2, 3)").unwrap();
+        let mut insert = Prepared::new(
+            &connection,
+            "insert into t values (?1, 'x', 1.5, x'00'), (?2, null, 2, 3)",
+        )
+        .unwrap();
         assert_eq!(insert.run(&[1, 2]).unwrap(), 2);
         let mut query = Prepared::new(&connection, "select *, a + 1 from t where a >= ?1").unwrap();
-        assert_eq!((query.run(&[1]).unwrap(), query.run(&[2]).unwrap(), query.run(&[3]).unwrap()), (2, 1, 0));
+        assert_eq!(
+            (query.run(&[1]).unwrap(), query.run(&[2]).unwrap(), query.run(&[3]).unwrap()),
+            (2, 1, 0)
+        );
         assert_eq!(query.take_status(ffi::SQLITE_STMTSTATUS_RUN), 3.0);
         assert_eq!(query.take_status(ffi::SQLITE_STMTSTATUS_RUN), 0.0);
     }

@@ -30,7 +30,8 @@ struct Processor {
     first_walk_s: Option<f64>,
 }
 
-/// Measured once, since the probes of a run are opened anew for each of its servers; with the buffer of the walk.
+/// Measured once, since the probes of a run are opened anew for each of its servers; with the
+/// buffer of the walk.
 static AT_BEGIN: OnceLock<(Vec<Processor>, Walk)> = OnceLock::new();
 
 /// The processors, each with its speed when the run began.
@@ -46,7 +47,8 @@ impl Host {
     pub fn open() -> Option<Self> {
         KernelStats::current().ok()?;
         let allowed = sched_getaffinity(None).ok()?;
-        let numbers = || (0..CpuSet::MAX_CPU).filter(|&number| allowed.is_set(number)).collect::<Vec<_>>();
+        let numbers =
+            || (0..CpuSet::MAX_CPU).filter(|&number| allowed.is_set(number)).collect::<Vec<_>>();
         let measured = || {
             let walk = Walk::new();
             (all_at_work(&numbers(), &walk), walk)
@@ -62,15 +64,19 @@ impl Host {
         std::thread::sleep(pause);
         let late_s = due.elapsed().as_secs_f64();
         let after = KernelStats::current().ok();
-        let working = before.zip(after.as_ref()).map(|(before, after)| working(&before.cpu_time, &after.cpu_time));
+        let working = before
+            .zip(after.as_ref())
+            .map(|(before, after)| working(&before.cpu_time, &after.cpu_time));
         let chosen = self.chosen(&working.unwrap_or_default());
-        let look = |(at, works): &(usize, bool)| look(&self.processors[*at], *works, &mut self.walk);
+        let look =
+            |(at, works): &(usize, bool)| look(&self.processors[*at], *works, &mut self.walk);
         let looks: Vec<Look> = chosen.iter().filter_map(look).collect();
         let runnable = after.and_then(|stats| stats.procs_running).map(f64::from);
         Round { late_s, runnable, cpu_s: own_cpu_s(), ..together(&looks) }
     }
 
-    /// The processors whose turn it is, and whether they work: those that do; if none does, the next one.
+    /// The processors whose turn it is, and whether they work: those that do; if none does, the
+    /// next one.
     fn chosen(&mut self, working: &[bool]) -> Vec<(usize, bool)> {
         let (turn, count) = (self.turn, self.processors.len());
         let works = |at: usize| working.get(self.processors[at].number).copied().unwrap_or(false);
@@ -108,8 +114,11 @@ fn together(looks: &[Look]) -> Round {
         (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
     };
     let pace = |of: fn(Pace) -> f64| mean(&|look| look.pace.map(of));
-    let pace = pace(|pace| pace.work_s).zip(pace(|pace| pace.speed)).map(|(work_s, speed)| Pace { work_s, speed });
-    let [walk_s, walk_speed, mhz] = [mean(&|look| look.walk_s), mean(&|look| look.walk_speed), mean(&|look| look.mhz)];
+    let pace = pace(|pace| pace.work_s)
+        .zip(pace(|pace| pace.speed))
+        .map(|(work_s, speed)| Pace { work_s, speed });
+    let [walk_s, walk_speed, mhz] =
+        [mean(&|look| look.walk_s), mean(&|look| look.walk_speed), mean(&|look| look.mhz)];
     Round { pace, walk_s, walk_speed, mhz, ..Round::default() }
 }
 
@@ -118,7 +127,8 @@ fn working(before: &[CpuTime], after: &[CpuTime]) -> Vec<bool> {
     let busy = |time: &CpuTime| time.user + time.nice + time.system;
     let all = |time: &CpuTime| busy(time) + time.idle + time.iowait.unwrap_or(0);
     let works = |(before, after): (&CpuTime, &CpuTime)| {
-        let (busy, all) = (busy(after).saturating_sub(busy(before)), all(after).saturating_sub(all(before)));
+        let (busy, all) =
+            (busy(after).saturating_sub(busy(before)), all(after).saturating_sub(all(before)));
         all > 0 && busy as f64 >= AT_WORK * all as f64
     };
     before.iter().zip(after).map(works).collect()
@@ -136,12 +146,14 @@ fn all_at_work(numbers: &[usize], walk: &Walk) -> Vec<Processor> {
         Some(Processor { number, first_s, first_walk_s })
     };
     std::thread::scope(|scope| {
-        let threads: Vec<_> = numbers.iter().map(|&number| scope.spawn(move || measure(number))).collect();
+        let threads: Vec<_> =
+            numbers.iter().map(|&number| scope.spawn(move || measure(number))).collect();
         threads.into_iter().filter_map(|thread| thread.join().ok()?).collect()
     })
 }
 
-/// The median, since the others may have ended before the last measurement or begin after the first.
+/// The median, since the others may have ended before the last measurement or begin after the
+/// first.
 fn first_s() -> Option<f64> {
     let began = Instant::now();
     while began.elapsed() < WARM {
@@ -196,9 +208,11 @@ mod tests {
 
     #[test]
     fn processors_at_work_have_their_turn_before_idle_ones() {
-        let processors = (0..6).map(|number| Processor { number, first_s: 1e-4, first_walk_s: None }).collect();
+        let processors =
+            (0..6).map(|number| Processor { number, first_s: 1e-4, first_walk_s: None }).collect();
         let mut host = Host { processors, turn: 0, walk: Walk::new() };
-        let at = |chosen: Vec<(usize, bool)>| chosen.into_iter().map(|(at, _)| at).collect::<Vec<_>>();
+        let at =
+            |chosen: Vec<(usize, bool)>| chosen.into_iter().map(|(at, _)| at).collect::<Vec<_>>();
         assert_eq!(at(host.chosen(&[true; 6])), [0, 1, 2, 3]);
         assert_eq!(at(host.chosen(&[true; 6])), [4, 5, 0, 1]);
         let some = [false, true, false, true, false, false];
@@ -216,7 +230,10 @@ mod tests {
             mhz: None,
         };
         let round = together(&[look(Some(1.0)), look(Some(0.5)), look(None)]);
-        assert_eq!((round.pace.map(|pace| pace.speed), round.walk_s, round.mhz), (Some(0.75), Some(2e-4), None));
+        assert_eq!(
+            (round.pace.map(|pace| pace.speed), round.walk_s, round.mhz),
+            (Some(0.75), Some(2e-4), None)
+        );
         assert_eq!(round.walk_speed, Some(0.75));
         assert_eq!(together(&[look(None)]).pace, None);
     }

@@ -6,7 +6,8 @@ use std::time::Instant;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Rounds of the integer work: about 60 us on a processor of 2023. Without optimisation as long with fewer.
+/// Rounds of the integer work: about 60 us on a processor of 2023. Without optimisation as long
+/// with fewer.
 const ROUNDS: u64 = if cfg!(debug_assertions) { 700 } else { 20_000 };
 /// Steps of the walk through memory: about 50 us.
 const STEPS: usize = if cfg!(debug_assertions) { 250 } else { 300 };
@@ -33,7 +34,8 @@ pub(super) fn walk_s(walk: &mut Walk) -> Option<f64> {
     fastest_s(walk, Walk::forget, Walk::go)
 }
 
-/// Independent chains keep all the integer units busy: a sibling on the same core takes from them, a slower clock too.
+/// Independent chains keep all the integer units busy: a sibling on the same core takes from them,
+/// a slower clock too.
 pub(super) fn integers() {
     let mut chains = black_box([1_u64, 2, 3, 4, 5, 6, 7, 8]);
     for round in 0..ROUNDS {
@@ -51,13 +53,15 @@ pub(super) struct Walk {
     at: usize,
 }
 
-/// The line after this one: a congruence of full period (Knuth, 3.2.1.2), which no prefetcher follows.
+/// The line after this one: a congruence of full period (Knuth, 3.2.1.2), which no prefetcher
+/// follows.
 fn successor(line: usize) -> usize {
     (line.wrapping_mul(160_645) + 12_345) % LINES
 }
 
 impl Walk {
-    /// True if [`Walk::forget`] can make every step one to memory: else what the caches hold decides how long a walk takes.
+    /// True if [`Walk::forget`] can make every step one to memory: else what the caches hold
+    /// decides how long a walk takes.
     pub const IS_COLD: bool = cfg!(target_arch = "x86_64");
 
     /// A buffer whose lines name their successors.
@@ -70,7 +74,8 @@ impl Walk {
         Walk { next: Arc::clone(&self.next), at: line % LINES }
     }
 
-    /// Puts the lines of the next walk out of all caches, where the processor has an instruction for it.
+    /// Puts the lines of the next walk out of all caches, where the processor has an instruction
+    /// for it.
     pub fn forget(&mut self) {
         #[cfg(target_arch = "x86_64")]
         {
@@ -92,8 +97,9 @@ impl Walk {
     }
 }
 
-/// Seconds of the fastest of some tries, each after `prepare`; none if it was interrupted. The wall clock alone would take waiting
-/// for slowness; the thread's clock alone errs on virtual machines, where the kernel subtracts stolen time later.
+/// Seconds of the fastest of some tries, each after `prepare`; none if it was interrupted. The wall
+/// clock alone would take waiting for slowness; the thread's clock alone errs on virtual machines,
+/// where the kernel subtracts stolen time later.
 pub(super) fn fastest_s<T>(on: &mut T, prepare: fn(&mut T), work: fn(&mut T)) -> Option<f64> {
     let mut timed = || {
         prepare(on);
@@ -118,7 +124,11 @@ mod tests {
     fn an_interrupted_piece_has_no_time() {
         assert_eq!(agreed_s(61e-6, 60e-6), Some(61e-6));
         assert_eq!(agreed_s(460e-6, 30e-6), None, "another program ran between");
-        assert_eq!(agreed_s(17e-6, 9e-6), None, "the kernel took back time that the host had stolen before");
+        assert_eq!(
+            agreed_s(17e-6, 9e-6),
+            None,
+            "the kernel took back time that the host had stolen before"
+        );
         assert_eq!(agreed_s(1e-6, 0.0), None, "a clock that does not run");
     }
 

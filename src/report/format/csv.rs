@@ -1,5 +1,5 @@
-//! Comma-separated values (RFC 4180): one block per table, its name in the first column, an empty line between
-//! blocks. Figures are plain numbers with all digits; unknown is an empty field.
+//! Comma-separated values (RFC 4180): one block per table, its name in the first column, an empty
+//! line between blocks. Figures are plain numbers with all digits; unknown is an empty field.
 
 use csv::WriterBuilder;
 
@@ -29,7 +29,9 @@ impl Format for Csv {
     fn render(&self, document: &Document, _options: Options) -> Result<Rendered> {
         let document = escaped(document, escape::csv);
         let sections = document.sections.iter();
-        let blocks = sections.flat_map(|section| section.blocks.iter().filter_map(|part| block(&section.title, part)));
+        let blocks = sections.flat_map(|section| {
+            section.blocks.iter().filter_map(|part| block(&section.title, part))
+        });
         Ok(Rendered::Text(blocks.collect::<Vec<_>>().join("\n")))
     }
 }
@@ -38,8 +40,12 @@ fn block(section: &str, block: &Block) -> Option<String> {
     match block {
         Block::Paragraph(_) | Block::Code(_) => None,
         Block::Facts(facts) => {
-            let row = |(name, value): &(String, String)| [section.to_owned(), name.clone(), value.clone()].to_vec();
-            Some(lines([strings(&["table", "name", "value"])].into_iter().chain(facts.iter().map(row))))
+            let row = |(name, value): &(String, String)| {
+                [section.to_owned(), name.clone(), value.clone()].to_vec()
+            };
+            Some(lines(
+                [strings(&["table", "name", "value"])].into_iter().chain(facts.iter().map(row)),
+            ))
         }
         Block::Table(content) => Some(table(content)),
         Block::Chart(chart) | Block::Drawing(chart) => Some(table(&chart.as_data())),
@@ -50,13 +56,17 @@ fn block(section: &str, block: &Block) -> Option<String> {
 /// The table, with the verdicts' reasons as a block of its own.
 fn table(table: &Table) -> String {
     let head = ["table".to_owned()].into_iter().chain(table.columns.iter().map(heading)).collect();
-    let row = |row: &Vec<Cell>| [table.name.clone()].into_iter().chain(row.iter().map(raw)).collect();
+    let row =
+        |row: &Vec<Cell>| [table.name.clone()].into_iter().chain(row.iter().map(raw)).collect();
     let text = lines([head].into_iter().chain(table.rows.iter().map(row)));
     if table.remarks.is_empty() {
         return text;
     }
     let reason = |remark: &String| vec![format!("{} reasons", table.name), remark.clone()];
-    text + "\n" + &lines([strings(&["table", "reason"])].into_iter().chain(table.remarks.iter().map(reason)))
+    text + "\n"
+        + &lines(
+            [strings(&["table", "reason"])].into_iter().chain(table.remarks.iter().map(reason)),
+        )
 }
 
 fn raw(cell: &Cell) -> String {

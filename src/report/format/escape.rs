@@ -1,5 +1,5 @@
-//! Texts from outside (names, labels, settings, messages of servers) for the place where they are shown: one function
-//! per place. JSON needs none: it is exact.
+//! Texts from outside (names, labels, settings, messages of servers) for the place where they are
+//! shown: one function per place. JSON needs none: it is exact.
 
 use crate::error::visible;
 use crate::report::document::{Block, Cell, Chart, Column, Document, Heatmap, Table};
@@ -7,7 +7,8 @@ use crate::report::document::{Block, Cell, Chart, Column, Document, Heatmap, Tab
 /// A cell of a workbook holds at most so many characters.
 const LONGEST_CELL: usize = 32_767;
 
-/// As Markdown shows it unchanged: no markup, no HTML, no link. Escaped is only what would be taken as one.
+/// As Markdown shows it unchanged: no markup, no HTML, no link. Escaped is only what would be taken
+/// as one.
 pub(super) fn markdown(text: &str) -> String {
     let text = visible(text);
     let text = text.trim();
@@ -32,12 +33,15 @@ fn is_markup(before: &str, character: char, after: &str) -> bool {
         // Headings, quotations, rules and lists, at the start only.
         '#' | '>' | '=' => before.is_empty(),
         '-' | '+' => before.is_empty() && (ends_word() || after.starts_with(character)),
-        '.' | ')' => !before.is_empty() && ends_word() && before.bytes().all(|byte| byte.is_ascii_digit()),
+        '.' | ')' => {
+            !before.is_empty() && ends_word() && before.bytes().all(|byte| byte.is_ascii_digit())
+        }
         _ => false,
     }
 }
 
-/// As a spreadsheet reads it from CSV: what it would take for a formula begins with `'`; numbers stay numbers.
+/// As a spreadsheet reads it from CSV: what it would take for a formula begins with `'`; numbers
+/// stay numbers.
 pub(super) fn csv(text: &str) -> String {
     let text = visible(text);
     if is_formula(&text) { format!("'{text}") } else { text }
@@ -45,8 +49,14 @@ pub(super) fn csv(text: &str) -> String {
 
 fn is_formula(text: &str) -> bool {
     let text = text.trim();
-    let is_number = || text.replace(',', "").trim_end_matches(['%', ' ', '\u{a0}', '\u{202f}']).parse::<f64>().is_ok();
-    let begun = text.strip_prefix(['=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}']);
+    let is_number = || {
+        text.replace(',', "")
+            .trim_end_matches(['%', ' ', '\u{a0}', '\u{202f}'])
+            .parse::<f64>()
+            .is_ok()
+    };
+    let begun =
+        text.strip_prefix(['=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}']);
     begun.is_some_and(|rest| !rest.is_empty()) && !is_number()
 }
 
@@ -55,7 +65,8 @@ pub(super) fn workbook(text: &str) -> String {
     visible(text).chars().take(LONGEST_CELL).collect()
 }
 
-/// The document with every text made fit by `escape`. Lines of code stand as they are, but for what acts.
+/// The document with every text made fit by `escape`. Lines of code stand as they are, but for what
+/// acts.
 pub(super) fn escaped(document: &Document, escape: fn(&str) -> String) -> Document {
     let mut document = document.clone();
     let apply = |text: &mut String| *text = escape(text);
@@ -73,7 +84,9 @@ pub(super) fn escaped(document: &Document, escape: fn(&str) -> String) -> Docume
 fn block(block: &mut Block, apply: impl Fn(&mut String) + Copy) {
     match block {
         Block::Paragraph(text) => apply(text),
-        Block::Facts(facts) => facts.iter_mut().for_each(|(name, value)| [name, value].into_iter().for_each(apply)),
+        Block::Facts(facts) => {
+            facts.iter_mut().for_each(|(name, value)| [name, value].into_iter().for_each(apply))
+        }
         Block::Table(content) => table(content, apply),
         Block::Chart(content) | Block::Drawing(content) => chart(content, apply),
         Block::Heatmap(content) => heatmap(content, apply),
@@ -147,7 +160,9 @@ mod tests {
 
     #[test]
     fn csv_has_no_formulas_and_keeps_numbers() {
-        for formula in ["=1+1", "+1+1", "-1+1", "@SUM(A1)", "\t=1", "\r=1", " =1", "\u{ff1d}1", "-x"] {
+        for formula in
+            ["=1+1", "+1+1", "-1+1", "@SUM(A1)", "\t=1", "\r=1", " =1", "\u{ff1d}1", "-x"]
+        {
             assert!(csv(formula).starts_with('\''), "{formula:?}");
         }
         for other in ["-5", "+3.5", "-1,234.5", "+50.0 %", "-", "a=b", "5-3", "-1e9", ""] {

@@ -1,5 +1,5 @@
-//! A heatmap on a terminal: coloured cells where there are colours, signs everywhere. Where the platforms do not fit
-//! side by side, they follow in further blocks: none is left out.
+//! A heatmap on a terminal: coloured cells where there are colours, signs everywhere. Where the
+//! platforms do not fit side by side, they follow in further blocks: none is left out.
 
 use super::layout::{GAP, Layout, blocks, length};
 use super::text::notes;
@@ -39,7 +39,9 @@ fn layout(map: &Heatmap) -> Layout {
 /// The figure with its sign; without one a space keeps digits below digits.
 fn text(cell: &HeatCell, language: Language) -> String {
     match cell.cell {
-        Cell::Number { .. } => format!("{:<1$}", heat_shown(cell, language), length(&shown(&cell.cell, language)) + 1),
+        Cell::Number { .. } => {
+            format!("{:<1$}", heat_shown(cell, language), length(&shown(&cell.cell, language)) + 1)
+        }
         _ => heat_shown(cell, language),
     }
 }
@@ -70,7 +72,9 @@ fn painted(text: &str, cell: &HeatCell, color: Color) -> String {
             let (on, _) = text_on(ground).indexed();
             format!("\x1b[48;5;{number};38;5;{on}m{text}\x1b[0m")
         }
-        (_, None, Cell::Number { verdict: Some(Status::Invalid), .. }) => format!("\x1b[9m{text}\x1b[0m"),
+        (_, None, Cell::Number { verdict: Some(Status::Invalid), .. }) => {
+            format!("\x1b[9m{text}\x1b[0m")
+        }
         _ => text.to_owned(),
     }
 }
@@ -98,7 +102,12 @@ mod tests {
         Heatmap {
             row_title: "Workload".into(),
             columns: ["a", "b", "c", "d"].map(String::from).to_vec(),
-            rows: vec![HeatRow { label: "T132".into(), unit: "ops/s".into(), better: Better::Higher, cells }],
+            rows: vec![HeatRow {
+                label: "T132".into(),
+                unit: "ops/s".into(),
+                better: Better::Higher,
+                cells,
+            }],
             ..Heatmap::default()
         }
     }

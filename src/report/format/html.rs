@@ -1,6 +1,8 @@
-//! One self-contained HTML page: no network; light and dark by the reader's system, prints on white.
+//! One self-contained HTML page: no network; light and dark by the reader's system, prints on
+//! white.
 //!
-//! Everything is drawn here; the one script sorts tables. A content security policy in the page forbids every request.
+//! Everything is drawn here; the one script sorts tables. A content security policy in the page
+//! forbids every request.
 
 mod brand;
 mod chart;

@@ -33,7 +33,13 @@ impl Format for Json {
 
     fn render(&self, document: &Document, _options: Options) -> Result<Rendered> {
         let sections = || document.sections.iter().map(Parts::of).collect();
-        let whole = || value(&Whole { schema_version: SCHEMA_VERSION, title: &document.title, sections: sections() });
+        let whole = || {
+            value(&Whole {
+                schema_version: SCHEMA_VERSION,
+                title: &document.title,
+                sections: sections(),
+            })
+        };
         Ok(Rendered::Text(text(&document.data.clone().unwrap_or_else(whole)) + "\n"))
     }
 }
@@ -74,9 +80,13 @@ impl<'a> Parts<'a> {
         for block in &section.blocks {
             match block {
                 Block::Paragraph(text) => parts.paragraphs.push(text),
-                Block::Facts(pairs) => parts.facts.extend(pairs.iter().map(|(name, value)| (&**name, &**value))),
+                Block::Facts(pairs) => {
+                    parts.facts.extend(pairs.iter().map(|(name, value)| (&**name, &**value)))
+                }
                 Block::Table(table) => parts.tables.push(Cow::Borrowed(table)),
-                Block::Chart(chart) | Block::Drawing(chart) => parts.tables.push(Cow::Owned(chart.as_data())),
+                Block::Chart(chart) | Block::Drawing(chart) => {
+                    parts.tables.push(Cow::Owned(chart.as_data()))
+                }
                 Block::Heatmap(map) => {
                     parts.tables.push(Cow::Owned(map.as_data()));
                     parts.heatmaps.push(map);

@@ -1,4 +1,5 @@
-//! JUnit XML, the form that build servers read: the checks of a document, a suite per comparison, a case per figure.
+//! JUnit XML, the form that build servers read: the checks of a document, a suite per comparison, a
+//! case per figure.
 
 use std::io;
 
@@ -46,19 +47,24 @@ fn suites(checks: &[Checks]) -> io::Result<String> {
 
 fn suite(writer: &mut Writer<Vec<u8>>, checks: &Checks) -> io::Result<()> {
     let cases = &checks.cases;
-    let count = |fits: fn(&Outcome) -> bool| cases.iter().filter(|(_, outcome)| fits(outcome)).count().to_string();
+    let count = |fits: fn(&Outcome) -> bool| {
+        cases.iter().filter(|(_, outcome)| fits(outcome)).count().to_string()
+    };
     let name = visible(&checks.name);
     let (total, failed, skipped) = (
         cases.len().to_string(),
         count(|outcome| matches!(outcome, Outcome::Failed(..))),
         count(|outcome| matches!(outcome, Outcome::Skipped(_))),
     );
-    let attributes = [("name", &name), ("tests", &total), ("failures", &failed), ("skipped", &skipped)];
+    let attributes =
+        [("name", &name), ("tests", &total), ("failures", &failed), ("skipped", &skipped)];
     let element = writer
         .create_element("testsuite")
         .with_attributes(attributes.map(|(key, value)| (key, value.as_str())))
         .with_attribute(("errors", "0"));
-    element.write_inner_content(|writer| cases.iter().try_for_each(|(name, outcome)| case(writer, name, outcome)))?;
+    element.write_inner_content(|writer| {
+        cases.iter().try_for_each(|(name, outcome)| case(writer, name, outcome))
+    })?;
     Ok(())
 }
 

@@ -1,4 +1,5 @@
-//! The one layout of tables in text: those of reports, of listings, and the one that grows while a run goes on.
+//! The one layout of tables in text: those of reports, of listings, and the one that grows while a
+//! run goes on.
 
 use std::ops::Range;
 
@@ -19,10 +20,13 @@ pub struct Layout {
 impl Layout {
     /// Columns as wide as their widest line; of `names` a head each, or none at all.
     pub fn new(names: &[Column], rows: Vec<Vec<String>>, right: Vec<bool>) -> Layout {
-        let cell_width = |column: usize| rows.iter().map(|row| length(&row[column])).max().unwrap_or(0);
-        let heads: Vec<Vec<String>> = names.iter().enumerate().map(|(at, name)| head(name, cell_width(at))).collect();
+        let cell_width =
+            |column: usize| rows.iter().map(|row| length(&row[column])).max().unwrap_or(0);
+        let heads: Vec<Vec<String>> =
+            names.iter().enumerate().map(|(at, name)| head(name, cell_width(at))).collect();
         let head_width = |column: usize| heads.get(column).map_or(0, |head| longest(head));
-        let widths = (0..right.len()).map(|column| head_width(column).max(cell_width(column))).collect();
+        let widths =
+            (0..right.len()).map(|column| head_width(column).max(cell_width(column))).collect();
         Layout { heads, rows, widths, right }
     }
 
@@ -31,8 +35,8 @@ impl Layout {
         longest(&self.heads[column])
     }
 
-    /// Makes the widest columns narrower until the table fits, none below its `least`; their cells are then shown in
-    /// several lines.
+    /// Makes the widest columns narrower until the table fits, none below its `least`; their cells
+    /// are then shown in several lines.
     pub fn squeeze(&mut self, width: usize, least: impl Fn(usize) -> usize) {
         while total_width(&self.widths) > width {
             let wider = (0..self.widths.len()).filter(|&at| self.widths[at] > least(at));
@@ -43,7 +47,8 @@ impl Layout {
 
     /// With only these columns.
     pub fn narrowed(&self, columns: &[usize]) -> Layout {
-        let row = |cells: &Vec<String>| columns.iter().map(|&column| cells[column].clone()).collect();
+        let row =
+            |cells: &Vec<String>| columns.iter().map(|&column| cells[column].clone()).collect();
         Layout {
             heads: columns.iter().map(|&column| self.heads[column].clone()).collect(),
             rows: self.rows.iter().map(row).collect(),
@@ -110,10 +115,17 @@ pub fn blocks(widths: &[usize], leading: usize, width: usize) -> Vec<Range<usize
     blocks
 }
 
-/// The name, wrapped so that it makes the column no wider than its longest word or cell; the unit in the last line.
+/// The name, wrapped so that it makes the column no wider than its longest word or cell; the unit
+/// in the last line.
 fn head(column: &Column, cell_width: usize) -> Vec<String> {
     let unit = column.unit.iter().map(|unit| format!("[{unit}]"));
-    let word = column.name.split(' ').map(length).chain(unit.clone().map(|unit| length(&unit))).max().unwrap_or(0);
+    let word = column
+        .name
+        .split(' ')
+        .map(length)
+        .chain(unit.clone().map(|unit| length(&unit)))
+        .max()
+        .unwrap_or(0);
     wrap(&column.name, word.max(cell_width), "").into_iter().chain(unit).collect()
 }
 

@@ -2,7 +2,9 @@
 
 use super::super::document::{Block, Cell, Code, Document, Heatmap, Table};
 use super::escape::{self, escaped};
-use super::{Format, LEGEND, Options, Rendered, heading, is_marked, is_number, rank_sign, shown, superscript};
+use super::{
+    Format, LEGEND, Options, Rendered, heading, is_marked, is_number, rank_sign, shown, superscript,
+};
 use crate::error::Result;
 
 /// `--format markdown`.
@@ -24,7 +26,13 @@ impl Format for Markdown {
         let mut parts = vec![format!("# {}", document.title)];
         for section in &document.sections {
             parts.push(format!("## {}", section.title));
-            parts.extend(section.blocks.iter().filter(|block| !matches!(block, Block::Drawing(_))).map(block));
+            parts.extend(
+                section
+                    .blocks
+                    .iter()
+                    .filter(|block| !matches!(block, Block::Drawing(_)))
+                    .map(block),
+            );
         }
         Ok(Rendered::Text(parts.join("\n\n") + "\n"))
     }
@@ -38,7 +46,9 @@ fn block(block: &Block) -> String {
             facts.iter().map(line).collect::<Vec<_>>().join("\n")
         }
         Block::Table(content) => table(content),
-        Block::Chart(chart) | Block::Drawing(chart) => format!("### {}\n\n{}", chart.title, table(&chart.as_table())),
+        Block::Chart(chart) | Block::Drawing(chart) => {
+            format!("### {}\n\n{}", chart.title, table(&chart.as_table()))
+        }
         Block::Heatmap(map) => heatmap(map),
         Block::Code(part) => code(part),
     }
@@ -48,7 +58,8 @@ fn block(block: &Block) -> String {
 fn code(code: &Code) -> String {
     let longest = code.text.split(|character| character != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
-    let caption = if code.caption.is_empty() { String::new() } else { format!("{}\n\n", code.caption) };
+    let caption =
+        if code.caption.is_empty() { String::new() } else { format!("{}\n\n", code.caption) };
     format!("{caption}{fence}\n{}\n{fence}", code.text.trim_end())
 }
 
@@ -56,23 +67,28 @@ fn code(code: &Code) -> String {
 fn heatmap(map: &Heatmap) -> String {
     let mut plain = map.as_table();
     for (row, cells) in plain.rows.iter_mut().zip(&map.rows) {
-        let texts = cells
-            .cells
-            .iter()
-            .map(|cell| Cell::Text(shown(&cell.cell, map.language) + &rank_sign(cell.rank).replace('*', "\\*")));
+        let texts = cells.cells.iter().map(|cell| {
+            Cell::Text(shown(&cell.cell, map.language) + &rank_sign(cell.rank).replace('*', "\\*"))
+        });
         row.splice(row.len() - cells.cells.len().., texts);
     }
-    plain.remarks.splice(0..0, is_marked(&map.as_table().rows).then(|| map.language.phrase(LEGEND)));
+    plain
+        .remarks
+        .splice(0..0, is_marked(&map.as_table().rows).then(|| map.language.phrase(LEGEND)));
     table(&plain)
 }
 
 fn table(table: &Table) -> String {
     let heads = table.columns.iter().map(heading);
-    let rules = (0..table.columns.len()).map(|column| if is_number(table, column) { "--:" } else { "---" }.to_owned());
+    let rules = (0..table.columns.len())
+        .map(|column| if is_number(table, column) { "--:" } else { "---" }.to_owned());
     let mut lines = vec![line(heads), line(rules)];
-    lines.extend(table.rows.iter().map(|row| line(row.iter().map(|cell| shown(cell, table.language)))));
+    lines.extend(
+        table.rows.iter().map(|row| line(row.iter().map(|cell| shown(cell, table.language)))),
+    );
     let footnotes = table.footnotes.iter().enumerate();
-    let mut notes: Vec<String> = footnotes.map(|(index, why)| format!("- {} {why}", superscript(index + 1))).collect();
+    let mut notes: Vec<String> =
+        footnotes.map(|(index, why)| format!("- {} {why}", superscript(index + 1))).collect();
     notes.extend(is_marked(&table.rows).then(|| format!("- {}", table.language.phrase(LEGEND))));
     notes.extend(table.remarks.iter().map(|remark| format!("- {remark}")));
     if !notes.is_empty() {

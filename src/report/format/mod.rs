@@ -74,7 +74,10 @@ impl Rendered {
     pub fn into_text(self) -> Result<String> {
         match self {
             Rendered::Text(text) => Ok(text),
-            Rendered::Bytes(_) => Err(Error::usage("--format", "this format is not text").advise("give --output FILE")),
+            Rendered::Bytes(_) => {
+                Err(Error::usage("--format", "this format is not text")
+                    .advise("give --output FILE"))
+            }
         }
     }
 
@@ -97,7 +100,8 @@ pub trait Format: Sync {
     fn is_text(&self) -> bool {
         true
     }
-    /// True if programs read it: its words are English and its numbers plain, whatever the language.
+    /// True if programs read it: its words are English and its numbers plain, whatever the
+    /// language.
     fn is_for_programs(&self) -> bool {
         false
     }
@@ -115,8 +119,15 @@ pub trait Format: Sync {
 }
 
 /// Every form.
-pub const FORMATS: &[&dyn Format] =
-    &[&text::Text, &markdown::Markdown, &html::Html, &csv::Csv, &json::Json, &xlsx::Xlsx, &pdf::Pdf];
+pub const FORMATS: &[&dyn Format] = &[
+    &text::Text,
+    &markdown::Markdown,
+    &html::Html,
+    &csv::Csv,
+    &json::Json,
+    &xlsx::Xlsx,
+    &pdf::Pdf,
+];
 
 /// `name [unit]`.
 fn heading(column: &Column) -> String {
@@ -126,18 +137,22 @@ fn heading(column: &Column) -> String {
     }
 }
 
-/// A cell for people: figures with a mark if their verdict is not valid, unknown as `-` with its footnote number.
+/// A cell for people: figures with a mark if their verdict is not valid, unknown as `-` with its
+/// footnote number.
 fn shown(cell: &Cell, language: Language) -> String {
     match cell {
         Cell::Empty => String::new(),
         Cell::Text(text) => text.clone(),
-        Cell::Number { value, digits, verdict } => format!("{}{}", language.number(*value, *digits), mark(*verdict)),
+        Cell::Number { value, digits, verdict } => {
+            format!("{}{}", language.number(*value, *digits), mark(*verdict))
+        }
         Cell::Unknown(footnote) => format!("-{}", superscript(footnote + 1)),
         Cell::Verdict(status) => language.verdict(*status),
     }
 }
 
-/// A cell of a heatmap for people: as [`shown`], with a sign for the best of the row and what equals it.
+/// A cell of a heatmap for people: as [`shown`], with a sign for the best of the row and what
+/// equals it.
 fn heat_shown(cell: &HeatCell, language: Language) -> String {
     format!("{}{}", shown(&cell.cell, language), rank_sign(cell.rank))
 }
@@ -165,7 +180,8 @@ const LEGEND: &str = "? conditional  ! invalid: see the reasons; figures without
 
 /// True if the table shows a mark.
 fn is_marked(rows: &[Vec<Cell>]) -> bool {
-    let marked = |cell: &Cell| matches!(cell, Cell::Number { verdict, .. } if !mark(*verdict).is_empty());
+    let marked =
+        |cell: &Cell| matches!(cell, Cell::Number { verdict, .. } if !mark(*verdict).is_empty());
     rows.iter().flatten().any(marked)
 }
 
@@ -174,13 +190,18 @@ fn is_number(table: &Table, column: usize) -> bool {
     let any = |is: fn(&Cell) -> bool| table.rows.iter().any(|row| is(&row[column]));
     // A column of texts stays one where some are unknown.
     any(|cell| matches!(cell, Cell::Number { .. }))
-        || (any(|cell| matches!(cell, Cell::Unknown(_))) && !any(|cell| matches!(cell, Cell::Text(_))))
+        || (any(|cell| matches!(cell, Cell::Unknown(_)))
+            && !any(|cell| matches!(cell, Cell::Text(_))))
 }
 
 /// The number in raised digits.
 fn superscript(number: usize) -> String {
     const RAISED: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
-    number.to_string().bytes().filter_map(|digit| RAISED.get(usize::from(digit.wrapping_sub(b'0')))).collect()
+    number
+        .to_string()
+        .bytes()
+        .filter_map(|digit| RAISED.get(usize::from(digit.wrapping_sub(b'0'))))
+        .collect()
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@ use super::super::document::Digits;
 /// More decimals than this are noise.
 const MOST_DECIMALS: i32 = 9;
 
-/// For people who read English: `158,230`, `82.10`, `0.01218`; other languages write it with their own marks.
+/// For people who read English: `158,230`, `82.10`, `0.01218`; other languages write it with their
+/// own marks.
 pub fn readable(value: f64, digits: Digits) -> String {
     grouped(&plain(value, digits))
 }
@@ -13,7 +14,8 @@ pub fn readable(value: f64, digits: Digits) -> String {
 /// A plain number with its thousands grouped.
 pub fn grouped(plain: &str) -> String {
     let (sign, rest) = plain.split_at(usize::from(plain.starts_with('-')));
-    let (whole, fraction) = rest.split_once('.').map_or((rest, None), |(whole, part)| (whole, Some(part)));
+    let (whole, fraction) =
+        rest.split_once('.').map_or((rest, None), |(whole, part)| (whole, Some(part)));
     let grouped = group(whole);
     match fraction {
         Some(fraction) => format!("{sign}{grouped}.{fraction}"),
@@ -35,12 +37,15 @@ pub fn decimals_shown(value: f64, digits: Digits) -> usize {
     }
 }
 
-/// Decimals that show `digits` significant digits; figures with more digits before the point are shown whole.
+/// Decimals that show `digits` significant digits; figures with more digits before the point are
+/// shown whole.
 fn decimals(value: f64, digits: u8) -> usize {
     if value == 0.0 || !value.is_finite() {
         return 0;
     }
-    let needed = |value: f64| (i32::from(digits) - 1 - value.abs().log10().floor() as i32).clamp(0, MOST_DECIMALS);
+    let needed = |value: f64| {
+        (i32::from(digits) - 1 - value.abs().log10().floor() as i32).clamp(0, MOST_DECIMALS)
+    };
     // Rounding may carry into a new digit: 9.9996 with 4 digits is 10.00.
     let scale = 10_f64.powi(needed(value));
     let rounded = (value * scale).round() / scale;

@@ -1,9 +1,12 @@
-//! Text for a terminal of a given width: where a table is too wide, its least important columns are left out.
+//! Text for a terminal of a given width: where a table is too wide, its least important columns are
+//! left out.
 
 use super::super::document::{Block, Cell, Code, Document, Section, Table};
 use super::escape::escaped;
 use super::layout::{GAP, Layout, beside, blocks, hanging, length, total_width, wrap};
-use super::{Format, LEGEND, Options, Rendered, heatmap_text, is_marked, is_number, shown, superscript};
+use super::{
+    Format, LEGEND, Options, Rendered, heatmap_text, is_marked, is_number, shown, superscript,
+};
 use crate::error::{Result, visible};
 use crate::model::Status;
 
@@ -57,7 +60,8 @@ fn section_lines(section: &Section, options: Options, lines: &mut Vec<String>) {
 /// Indented under its caption; lines are not wrapped, so that they can be copied.
 fn code_lines(code: &Code, width: usize) -> Vec<String> {
     let caption = Some(&code.caption).filter(|caption| !caption.is_empty());
-    let lines = code.text.trim_end().lines().map(|line| format!("    {line}").trim_end().to_owned());
+    let lines =
+        code.text.trim_end().lines().map(|line| format!("    {line}").trim_end().to_owned());
     caption.into_iter().flat_map(|caption| wrap(caption, width, "")).chain(lines).collect()
 }
 
@@ -73,19 +77,24 @@ fn bold(text: &str, options: Options) -> String {
 /// Names in one column, values wrapped in the next.
 fn facts_lines(facts: &[(String, String)], width: usize) -> Vec<String> {
     let name_width = facts.iter().map(|(name, _)| length(name)).max().unwrap_or(0);
-    facts.iter().flat_map(|(name, value)| beside(name, name_width + GAP.len(), value, width)).collect()
+    facts
+        .iter()
+        .flat_map(|(name, value)| beside(name, name_width + GAP.len(), value, width))
+        .collect()
 }
 
 /// A column of text is made no narrower than this.
 const NARROWEST: usize = 16;
 
-/// A column counts with at most this width when columns are put into blocks; longer texts are shown in several lines.
+/// A column counts with at most this width when columns are put into blocks; longer texts are shown
+/// in several lines.
 const WIDEST: usize = 26;
 
 /// The table in blocks of as many columns as fit, each behind the leading ones.
 fn folded(table: &Table, options: Options) -> Vec<String> {
     let all: Vec<usize> = (0..table.columns.len()).collect();
-    let widths: Vec<usize> = layout(table, &all).widths.into_iter().map(|width| width.min(WIDEST)).collect();
+    let widths: Vec<usize> =
+        layout(table, &all).widths.into_iter().map(|width| width.min(WIDEST)).collect();
     let mut lines = Vec::new();
     for block in blocks(&widths, table.leading, options.width) {
         if !lines.is_empty() {
@@ -131,10 +140,13 @@ fn table_lines(table: &Table, options: Options) -> Vec<String> {
 fn fit(table: &Table, mut kept: Vec<usize>, width: usize) -> (Vec<usize>, usize) {
     let all: Vec<usize> = (0..table.columns.len()).collect();
     let widths = layout(table, &all).widths;
-    let total = |kept: &[usize]| total_width(&kept.iter().map(|&column| widths[column]).collect::<Vec<_>>());
+    let total = |kept: &[usize]| {
+        total_width(&kept.iter().map(|&column| widths[column]).collect::<Vec<_>>())
+    };
     while total(&kept) > width {
         // Of equal priority the last goes first.
-        let least = kept.iter().copied().max_by_key(|&column| (table.columns[column].priority, column));
+        let least =
+            kept.iter().copied().max_by_key(|&column| (table.columns[column].priority, column));
         let Some(least) = least.filter(|&column| table.columns[column].priority > 0) else { break };
         kept.retain(|&column| column != least);
     }
@@ -143,7 +155,8 @@ fn fit(table: &Table, mut kept: Vec<usize>, width: usize) -> (Vec<usize>, usize)
 }
 
 fn layout(table: &Table, kept: &[usize]) -> Layout {
-    let cells = |row: &Vec<Cell>| kept.iter().map(|&column| shown(&row[column], table.language)).collect();
+    let cells =
+        |row: &Vec<Cell>| kept.iter().map(|&column| shown(&row[column], table.language)).collect();
     let columns: Vec<_> = kept.iter().map(|&column| table.columns[column].clone()).collect();
     let right = kept.iter().map(|&column| is_number(table, column)).collect();
     Layout::new(&columns, table.rows.iter().map(cells).collect(), right)
@@ -201,12 +214,20 @@ mod tests {
     use crate::report::document::{Column, Digits};
 
     fn sample() -> Table {
-        let number = |value| Cell::Number { value, digits: Digits::Decimals(0), verdict: Some(Status::Invalid) };
+        let number = |value| Cell::Number {
+            value,
+            digits: Digits::Decimals(0),
+            verdict: Some(Status::Invalid),
+        };
         Table {
             name: "t".into(),
             language: Language::English,
             leading: 0,
-            columns: vec![Column::new("aaaa", "s", 0), Column::new("bbbb", "s", 2), Column::new("cc dddd", "s", 1)],
+            columns: vec![
+                Column::new("aaaa", "s", 0),
+                Column::new("bbbb", "s", 2),
+                Column::new("cc dddd", "s", 1),
+            ],
             rows: vec![vec![number(1.0), number(1_000_000.0), Cell::Unknown(0)]],
             footnotes: vec!["no counter".into()],
             remarks: vec![],
@@ -225,8 +246,11 @@ mod tests {
     fn long_texts_are_folded_where_no_column_may_go() {
         let column = |name: &str| Column::new(name, "", 0);
         let row = vec![Cell::text("S-1"), Cell::text("what it does in many words"), Cell::count(7)];
-        let table =
-            Table { columns: vec![column("Id"), column("About"), column("N")], rows: vec![row], ..Table::default() };
+        let table = Table {
+            columns: vec![column("Id"), column("About"), column("N")],
+            rows: vec![row],
+            ..Table::default()
+        };
         let lines = table_lines(&table, Options::plain(24));
         assert_eq!(lines[2..], ["S-1  what it does in   7", "     many words"]);
     }
@@ -237,6 +261,9 @@ mod tests {
         let text = table_lines(&sample(), narrow).join("\n");
         assert!(!text.contains("no counter"), "{text}");
         let wide = table_lines(&sample(), Options::default()).join("\n");
-        assert!(wide.contains("-¹") && wide.contains("¹ no counter") && wide.contains("1,000,000!"), "{wide}");
+        assert!(
+            wide.contains("-¹") && wide.contains("¹ no counter") && wide.contains("1,000,000!"),
+            "{wide}"
+        );
     }
 }

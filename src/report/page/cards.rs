@@ -1,5 +1,6 @@
-//! The cards of a run: each group of workloads by one headline, which a rule chooses, with its ramp in small, its service
-//! times and what limits it. Figures are those that the verdict accepts, as far as there are any; the others keep their sign.
+//! The cards of a run: each group of workloads by one headline, which a rule chooses, with its ramp
+//! in small, its service times and what limits it. Figures are those that the verdict accepts, as
+//! far as there are any; the others keep their sign.
 
 use super::super::document::Digits;
 use super::super::picture::{Card, Chip, Mark, Other, Said, Spark, SparkPoint, Times};
@@ -56,7 +57,8 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// The entries of every group, in the order of the catalogue, with the id and the title of the group.
+/// The entries of every group, in the order of the catalogue, with the id and the title of the
+/// group.
 pub(super) fn groups(input: &Input) -> Vec<(&str, String, Vec<Entry<'_>>)> {
     let language = input.language;
     let of = |(id, title)| {
@@ -71,10 +73,12 @@ fn short_title(title: &str) -> String {
     title.split_once(':').map_or(title, |(short, _)| short).to_string()
 }
 
-/// The headline of a group: the first workload with a valid throughput at several numbers of jobs; else the first with a
-/// valid figure, a conditional one, any.
+/// The headline of a group: the first workload with a valid throughput at several numbers of jobs;
+/// else the first with a valid figure, a conditional one, any.
 pub(super) fn headline<'b, 'a>(entries: &'b [Entry<'a>]) -> Option<&'b Entry<'a>> {
-    let is = |entry: &&Entry<'_>, most: Status| entry.main().is_some_and(|figure| figure.status() <= most);
+    let is = |entry: &&Entry<'_>, most: Status| {
+        entry.main().is_some_and(|figure| figure.status() <= most)
+    };
     let has_ramp = |entry: &&Entry<'_>| ramp::curve(entry.tests()).len() > 1;
     let first = entries.iter().find(|entry| is(entry, Status::Valid) && has_ramp(entry));
     first
@@ -91,7 +95,13 @@ pub(super) fn cards(input: &Input) -> Vec<Card> {
     groups(input).iter().filter_map(of).collect()
 }
 
-fn card(language: Language, id: &str, title: &str, chosen: &Entry<'_>, entries: &[Entry<'_>]) -> Card {
+fn card(
+    language: Language,
+    id: &str,
+    title: &str,
+    chosen: &Entry<'_>,
+    entries: &[Entry<'_>],
+) -> Card {
     let test = chosen.tests()[0];
     let main = chosen.main();
     let (mark, verdict) = main.map_or_else(
@@ -132,7 +142,8 @@ fn worst(language: Language, tests: &[&Test]) -> (Mark, String) {
 
 /// `1.51` and `M`: three digits.
 pub(super) fn short(language: Language, value: f64) -> (String, String) {
-    const STEPS: [(f64, f64, &str); 3] = [(999.5e6, 1e9, "G"), (999.5e3, 1e6, "M"), (9_999.5, 1e3, "k")];
+    const STEPS: [(f64, f64, &str); 3] =
+        [(999.5e6, 1e9, "G"), (999.5e3, 1e6, "M"), (9_999.5, 1e3, "k")];
     let step = STEPS.iter().find(|step| value.abs() >= step.0);
     let (scale, suffix) = step.map_or((1.0, ""), |step| (step.1, step.2));
     (language.number(value / scale, DIGITS), suffix.into())
@@ -154,16 +165,24 @@ fn pair(language: Language, entry: &Entry<'_>, main: &Figure<'_>) -> Vec<Said> {
         false => language.say("best, at {jobs}", &[("jobs", &jobs(main))]),
     }];
     if is_time {
-        let best = entry.best.filter(|best| best.better == Better::Higher && supports(best.status()));
+        let best =
+            entry.best.filter(|best| best.better == Better::Higher && supports(best.status()));
         parts.extend(best.map(|best| {
-            let values = [("figure", strong(&best)), ("unit", best.unit.to_string()), ("jobs", jobs(&best))];
-            language
-                .say("best {figure} {unit} at {jobs}", &values.each_ref().map(|(name, value)| (*name, value.as_str())))
+            let values =
+                [("figure", strong(&best)), ("unit", best.unit.to_string()), ("jobs", jobs(&best))];
+            language.say(
+                "best {figure} {unit} at {jobs}",
+                &values.each_ref().map(|(name, value)| (*name, value.as_str())),
+            )
         }));
     } else {
-        let is_told = |speed: &Figure<'_>| main.jobs != Some(1) && speed.unit == main.unit && supports(speed.status());
+        let is_told = |speed: &Figure<'_>| {
+            main.jobs != Some(1) && speed.unit == main.unit && supports(speed.status())
+        };
         let one = entry.speed.filter(is_told);
-        parts.extend(one.map(|speed| language.say("one job {figure}", &[("figure", &strong(&speed))])));
+        parts.extend(
+            one.map(|speed| language.say("one job {figure}", &[("figure", &strong(&speed))])),
+        );
     }
     let gain = entry.gain().filter(|gain| *gain != 1.0);
     parts.extend(gain.map(|gain| Said::strong(&times_shown(language, gain))));
@@ -186,16 +205,27 @@ fn spark(language: Language, entry: &Entry<'_>) -> Option<Spark> {
     let is_best = |figure: &Figure<'_>| best.is_some_and(|best| best.jobs == figure.jobs);
     let point = |figure: &Figure<'_>| {
         let jobs = f64::from(figure.jobs?);
-        Some(SparkPoint { jobs, value: figure.value, mark: mark(figure.verdict), is_best: is_best(figure) })
+        Some(SparkPoint {
+            jobs,
+            value: figure.value,
+            mark: mark(figure.verdict),
+            is_best: is_best(figure),
+        })
     };
     let points: Vec<SparkPoint> = figures.iter().filter_map(point).collect();
     let one_job = figures.iter().find(|figure| figure.jobs == Some(1) && supports(figure.status()));
     let told = figures.iter().map(|figure| {
-        format!("{}: {} {}", language.jobs(figure.jobs), language.number(figure.value, DIGITS), figure.unit)
+        format!(
+            "{}: {} {}",
+            language.jobs(figure.jobs),
+            language.number(figure.value, DIGITS),
+            figure.unit
+        )
     });
     let (label, points_told) = (entry.row.label.as_str(), told.collect::<Vec<_>>().join("; "));
     (points.len() > 1).then(|| Spark {
-        spoken: language.say("{label} over jobs: {points}", &[("label", label), ("points", &points_told)]),
+        spoken: language
+            .say("{label} over jobs: {points}", &[("label", label), ("points", &points_told)]),
         points,
         one_job: one_job.map(|figure| figure.value),
         knee: knee(entry.tests()).map(|jobs| {
@@ -207,15 +237,19 @@ fn spark(language: Language, entry: &Entry<'_>) -> Option<Spark> {
 
 /// Jobs of the knee, inside what was measured: where the law explains the ramp.
 pub(super) fn knee(tests: &[&Test]) -> Option<f64> {
-    let fit =
-        ramp::scalability(tests)?.law.filter(|fit| fit.r_squared.is_some_and(|share| share >= LEAST_EXPLAINED))?;
+    let fit = ramp::scalability(tests)?
+        .law
+        .filter(|fit| fit.r_squared.is_some_and(|share| share >= LEAST_EXPLAINED))?;
     let most = tests.iter().filter_map(|test| test.jobs()).max()?;
     fit.law.knee_jobs().filter(|jobs| *jobs >= 1.0 && *jobs <= f64::from(most))
 }
 
 /// Service times at one job and at the best number of jobs.
 fn times(language: Language, entry: &Entry<'_>) -> Vec<Times> {
-    let shown = [entry.speed, entry.best].into_iter().flatten().filter(|figure| figure.status() < Status::Invalid);
+    let shown = [entry.speed, entry.best]
+        .into_iter()
+        .flatten()
+        .filter(|figure| figure.status() < Status::Invalid);
     let mut tests: Vec<&Test> = shown.map(|figure| figure.test).collect();
     tests.dedup_by_key(|test| test.jobs());
     tests.iter().filter_map(|test| times_of(language, test)).collect()
@@ -252,20 +286,28 @@ pub(super) fn duration(language: Language, us: f64) -> String {
 
 /// What the best throughput was limited by, and what others used meanwhile.
 fn chips(language: Language, entry: &Entry<'_>) -> Vec<Chip> {
-    let Some(test) = entry.best.or(entry.speed).and_then(|figure| figure.test.measured()) else { return Vec::new() };
+    let Some(test) = entry.best.or(entry.speed).and_then(|figure| figure.test.measured()) else {
+        return Vec::new();
+    };
     let is_limit = |limiter: &Limiter| limiter.share.is_some_and(|share| share >= LIMIT);
     let limit = limiters(test).into_iter().find(is_limit).map(|limiter| {
         let name = language.say(&format!("limit_{}", limiter.cause.code()), &[]);
-        let percent = language.number(100.0 * limiter.share.unwrap_or(0.0).min(1.0), Digits::Decimals(0));
-        let text = language.say("limit: {limit}, {percent} % of the time", &[("limit", &name), ("percent", &percent)]);
+        let percent =
+            language.number(100.0 * limiter.share.unwrap_or(0.0).min(1.0), Digits::Decimals(0));
+        let text = language.say(
+            "limit: {limit}, {percent} % of the time",
+            &[("limit", &name), ("percent", &percent)],
+        );
         Chip { text, is_limit: true, is_warning: false }
     });
     let below = || {
         let percent = language.number(split(&test.window_counters)?.own, Digits::Decimals(0));
-        let text = language.say("no limit found; ours {percent} % of the CPU", &[("percent", &percent)]);
+        let text =
+            language.say("no limit found; ours {percent} % of the CPU", &[("percent", &percent)]);
         Some(Chip { text, is_limit: false, is_warning: false })
     };
-    let foreign = cpu::foreign_pct(&test.window_counters).ok().filter(|percent| *percent >= FOREIGN_PCT);
+    let foreign =
+        cpu::foreign_pct(&test.window_counters).ok().filter(|percent| *percent >= FOREIGN_PCT);
     let foreign = foreign.map(|percent| {
         let percent = language.number(percent, Digits::Decimals(0));
         let text = language.say("other programs {percent} %", &[("percent", &percent)]);

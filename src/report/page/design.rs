@@ -1,12 +1,14 @@
-//! How a page is arranged for a browser: the answer and trust first, then pictures with the exact figures folded below them,
-//! then every test, the disclosure folded, and at the end the command and the method.
+//! How a page is arranged for a browser: the answer and trust first, then pictures with the exact
+//! figures folded below them, then every test, the disclosure folded, and at the end the command
+//! and the method.
 
 use std::collections::BTreeMap;
 
 use super::super::document::{Block, Section, Table};
 use super::super::picture::{Fold, Head, Mark, Page, Part, Picture, Said, Tone};
 use super::super::{
-    Input, Language, RunTests, about, compare, datasheet, heatmap, kpm, platform, price, ramp_charts, scaling, summary,
+    Input, Language, RunTests, about, compare, datasheet, heatmap, kpm, platform, price,
+    ramp_charts, scaling, summary,
 };
 use super::{Limits, cards, head, panels, ratios, shortened, timeline};
 use crate::analysis::compare::{Change, Comparison};
@@ -54,7 +56,9 @@ fn of_one(input: &Input, data: &RunTests, limits: &Limits, left_out: &[String]) 
         part(language, "How it scales", PANELS, vec![picture], folds)
     }));
     let line = timeline::of(input, data, limits.seconds);
-    parts.extend(line.map(|picture| part(language, "Second by second", TIMELINE, vec![picture], Vec::new())));
+    parts.extend(
+        line.map(|picture| part(language, "Second by second", TIMELINE, vec![picture], Vec::new())),
+    );
     parts.extend(every_test(input, limits));
     parts.extend(further(input));
     parts.push(platform_part(input, data));
@@ -62,7 +66,13 @@ fn of_one(input: &Input, data: &RunTests, limits: &Limits, left_out: &[String]) 
     Page { is_sheet: false, head: head::of_run(input, data, "run report"), parts }
 }
 
-fn part(language: Language, title: &str, about: &str, pictures: Vec<Picture>, folds: Vec<Fold>) -> Part {
+fn part(
+    language: Language,
+    title: &str,
+    about: &str,
+    pictures: Vec<Picture>,
+    folds: Vec<Fold>,
+) -> Part {
     Part { title: language.phrase(title), about: language.phrase(about), pictures, folds }
 }
 
@@ -72,7 +82,8 @@ fn fold(language: Language, title: &str, blocks: Vec<Block>) -> Fold {
 
 /// Sections as folds under their own titles.
 fn sections_folded(sections: Vec<Section>) -> Vec<Fold> {
-    let of = |section: Section| Fold { title: section.title, is_open: false, blocks: section.blocks };
+    let of =
+        |section: Section| Fold { title: section.title, is_open: false, blocks: section.blocks };
     sections.into_iter().filter(|section| !section.blocks.is_empty()).map(of).collect()
 }
 
@@ -81,12 +92,22 @@ fn key_metrics(input: &Input, data: &RunTests) -> Part {
     let about = if data.tests.is_empty() { "This run has no test." } else { CARDS };
     let mut folds = Vec::new();
     if !data.tests.is_empty() {
-        folds.push(fold(language, "Exact figures", vec![Block::Table(datasheet::kpms(input, data))]));
+        folds.push(fold(
+            language,
+            "Exact figures",
+            vec![Block::Table(datasheet::kpms(input, data))],
+        ));
         let sentences = summary::Summary.sentences(input);
         let blocks = sentences.into_iter().flat_map(|section| section.blocks).collect();
         folds.push(fold(language, "The same in sentences", blocks));
     }
-    part(language, "Key performance metrics", about, vec![Picture::Cards(cards::cards(input))], folds)
+    part(
+        language,
+        "Key performance metrics",
+        about,
+        vec![Picture::Cards(cards::cards(input))],
+        folds,
+    )
 }
 
 /// The run against the reference that was chosen; none without one.
@@ -100,8 +121,14 @@ fn fingerprint(input: &Input, data: &RunTests) -> Option<Part> {
     let about = language.say(FINGERPRINT, &[("reference", &named)]);
     let blocks = vec![Block::Table(compare::rows(&found, language, false))];
     let differs = compare::differences(&found.differences, language, "differences");
-    let folds = vec![fold(language, "Exact figures", blocks), fold(language, "What differs", differs)];
-    Some(Part { title: language.phrase("Platform fingerprint"), about, pictures: vec![picture], folds })
+    let folds =
+        vec![fold(language, "Exact figures", blocks), fold(language, "What differs", differs)];
+    Some(Part {
+        title: language.phrase("Platform fingerprint"),
+        about,
+        pictures: vec![picture],
+        folds,
+    })
 }
 
 /// The tables of every test, open; none where there are too many.
@@ -112,7 +139,8 @@ fn every_test(input: &Input, limits: &Limits) -> Option<Part> {
     }
     let mut folds = sections_folded(kpm::tables(input));
     folds.iter_mut().for_each(|fold| fold.is_open = true);
-    let about = "Exact figures as stored, one line per test; a click on the head of a column sorts by it.";
+    let about =
+        "Exact figures as stored, one line per test; a click on the head of a column sorts by it.";
     Some(part(language, "Every test", about, Vec::new(), folds))
 }
 
@@ -121,13 +149,17 @@ fn further(input: &Input) -> Option<Part> {
     let blocks = |section: Section| section.blocks;
     let priced = !input.prices.is_empty();
     let all: Vec<Block> = price::sections(input).into_iter().flat_map(blocks).collect();
-    priced.then(|| part(input.language, "Licences and prices", "", vec![Picture::Blocks(all)], Vec::new()))
+    priced.then(|| {
+        part(input.language, "Licences and prices", "", vec![Picture::Blocks(all)], Vec::new())
+    })
 }
 
 fn platform_part(input: &Input, data: &RunTests) -> Part {
     let language = input.language;
-    let loads = (!data.run.loads.is_empty()).then(|| Block::Table(datasheet::loads(language, &data.run)));
-    let loads = loads.map(|table| Fold { is_open: true, ..fold(language, "Data as loaded", vec![table]) });
+    let loads =
+        (!data.run.loads.is_empty()).then(|| Block::Table(datasheet::loads(language, &data.run)));
+    let loads =
+        loads.map(|table| Fold { is_open: true, ..fold(language, "Data as loaded", vec![table]) });
     let folds = disclosure(input).into_iter().chain(loads).collect();
     part(language, "Platform as disclosed", "", Vec::new(), folds)
 }
@@ -135,7 +167,10 @@ fn platform_part(input: &Input, data: &RunTests) -> Part {
 /// Every disclosed fact behind one line per kind.
 fn disclosure(input: &Input) -> Vec<Fold> {
     let count = |blocks: &[Block]| -> usize {
-        blocks.iter().map(|block| if let Block::Table(Table { rows, .. }) = block { rows.len() } else { 0 }).sum()
+        blocks
+            .iter()
+            .map(|block| if let Block::Table(Table { rows, .. }) = block { rows.len() } else { 0 })
+            .sum()
     };
     let mut folds = sections_folded(platform::sections(input));
     for fold in &mut folds {
@@ -153,12 +188,15 @@ fn method(input: &Input, left_out: &[String]) -> Part {
     let mut blocks = section.blocks;
     blocks.rotate_right(1);
     let tests = input.tests().count();
-    let left_out = shortened(input.language, tests, left_out).map(|section| section.blocks).unwrap_or_default();
+    let left_out = shortened(input.language, tests, left_out)
+        .map(|section| section.blocks)
+        .unwrap_or_default();
     let blocks = left_out.into_iter().chain(blocks).collect();
     Part { title: section.title, pictures: vec![Picture::Blocks(blocks)], ..Part::default() }
 }
 
-/// Several runs side by side: who is ahead in sentences, heatmaps, their ramps, every test, what differs.
+/// Several runs side by side: who is ahead in sentences, heatmaps, their ramps, every test, what
+/// differs.
 fn of_several(input: &Input, limits: &Limits, left_out: &[String]) -> Page {
     let language = input.language;
     let mut parts = vec![in_sentences(input)];
@@ -177,9 +215,14 @@ fn of_several(input: &Input, limits: &Limits, left_out: &[String]) -> Page {
 
 fn head_of_several(input: &Input, kind: &str) -> Head {
     let language = input.language;
-    let all: Vec<Test> = input.runs.iter().flat_map(|data| data.tests.iter().map(Test::without_seconds)).collect();
+    let all: Vec<Test> =
+        input.runs.iter().flat_map(|data| data.tests.iter().map(Test::without_seconds)).collect();
     let mut names = input.platforms();
-    let plate = input.runs.iter().zip(names.clone()).map(|(data, name)| (name, head::title(language, data)));
+    let plate = input
+        .runs
+        .iter()
+        .zip(names.clone())
+        .map(|(data, name)| (name, head::title(language, data)));
     if names.len() > MOST_NAMED {
         names.truncate(MOST_NAMED);
         names.push("…".into());
@@ -223,7 +266,11 @@ fn overlays(input: &Input) -> Vec<Part> {
             Block::Chart(chart) => Some(chart),
             _ => None,
         });
-        Part { title: section.title, pictures: vec![Picture::Charts(charts.collect())], ..Part::default() }
+        Part {
+            title: section.title,
+            pictures: vec![Picture::Charts(charts.collect())],
+            ..Part::default()
+        }
     };
     ramp_charts::sections(input).into_iter().map(of).collect()
 }
@@ -233,12 +280,15 @@ pub(in crate::report) fn compared(input: &Input, comparisons: &[Comparison]) -> 
     let language = input.language;
     let first = comparisons.first()?;
     let several = comparisons.len() > 1;
-    let mut parts: Vec<Part> =
-        comparisons.iter().flat_map(|comparison| pair_parts(comparison, language, several)).collect();
+    let mut parts: Vec<Part> = comparisons
+        .iter()
+        .flat_map(|comparison| pair_parts(comparison, language, several))
+        .collect();
     parts.extend(overlays(input));
     parts.extend(heat(input));
     parts.push(method(input, &[]));
-    let others: Vec<&str> = comparisons.iter().map(|comparison| comparison.other.as_str()).collect();
+    let others: Vec<&str> =
+        comparisons.iter().map(|comparison| comparison.other.as_str()).collect();
     let mut head = head_of_several(input, "comparison");
     head.title = compare::against(
         language,
@@ -253,19 +303,26 @@ pub(in crate::report) fn compared(input: &Input, comparisons: &[Comparison]) -> 
 /// The findings with figures first, then what is left out and doubted, in words.
 fn compared_answer(comparison: &Comparison, language: Language) -> Vec<Said> {
     const MOST: usize = 4;
-    let of = |code: &'static str| comparison.findings.iter().filter(move |finding| finding.code == code);
-    let ordered = ["group", "throughput", "speed", "undecided", "left-out", "slip"].into_iter().flat_map(of);
-    let found: Vec<String> =
-        ordered.take(MOST).map(|finding| format!("{}.", language.sentence(&finding.text))).collect();
+    let of =
+        |code: &'static str| comparison.findings.iter().filter(move |finding| finding.code == code);
+    let ordered =
+        ["group", "throughput", "speed", "undecided", "left-out", "slip"].into_iter().flat_map(of);
+    let found: Vec<String> = ordered
+        .take(MOST)
+        .map(|finding| format!("{}.", language.sentence(&finding.text)))
+        .collect();
     let nothing = || compare::nothing_found(comparison, language);
     let text = if found.is_empty() { nothing() } else { found.join(" ") };
     Said::sentence(&text)
 }
 
-/// How many accepted figures are better, inside the noise, worse, or have no interval; and how many are left out.
+/// How many accepted figures are better, inside the noise, worse, or have no interval; and how many
+/// are left out.
 fn shares(comparisons: &[Comparison], language: Language) -> Vec<(Tone, usize, String)> {
     let rows = || comparisons.iter().flat_map(|comparison| &comparison.kpms);
-    let of = |change: Change| rows().filter(|row| supports(row.status) && row.change() == change).count();
+    let of = |change: Change| {
+        rows().filter(|row| supports(row.status) && row.change() == change).count()
+    };
     let said = |tone, count: usize, word: &str| (tone, count, language.phrase(word));
     let left_out = rows().filter(|row| !supports(row.status)).count();
     let all = vec![
@@ -280,7 +337,11 @@ fn shares(comparisons: &[Comparison], language: Language) -> Vec<(Tone, usize, S
 fn pair_parts(comparison: &Comparison, language: Language, several: bool) -> Vec<Part> {
     let named = |title: &str| match several {
         true => {
-            format!("{}: {}", compare::against(language, &comparison.other, &comparison.base), language.phrase(title))
+            format!(
+                "{}: {}",
+                compare::against(language, &comparison.other, &comparison.base),
+                language.phrase(title)
+            )
         }
         false => language.phrase(title),
     };
@@ -290,7 +351,11 @@ fn pair_parts(comparison: &Comparison, language: Language, several: bool) -> Vec
         ..Part::default()
     };
     ratio.pictures.extend(ratios::forest(comparison, language));
-    ratio.folds.push(fold(language, "Exact figures", vec![Block::Table(compare::rows(comparison, language, several))]));
+    ratio.folds.push(fold(
+        language,
+        "Exact figures",
+        vec![Block::Table(compare::rows(comparison, language, several))],
+    ));
     if !comparison.equal_jobs.is_empty() {
         let table = compare::equal_jobs(comparison, language, several);
         ratio.folds.push(fold(language, "Equal numbers of jobs", vec![Block::Table(table)]));
@@ -300,10 +365,17 @@ fn pair_parts(comparison: &Comparison, language: Language, several: bool) -> Vec
     }
     let name = format!("differences {}", comparison.other);
     let mut differs = Part { title: named("What differs"), ..Part::default() };
-    differs.pictures.push(Picture::Blocks(compare::differences(&comparison.differences, language, &name)));
+    differs.pictures.push(Picture::Blocks(compare::differences(
+        &comparison.differences,
+        language,
+        &name,
+    )));
     if !comparison.not_compared.is_empty() {
         let table = compare::not_compared(comparison, language, several);
-        differs.folds.push(Fold { is_open: true, ..fold(language, "Not compared", vec![Block::Table(table)]) });
+        differs.folds.push(Fold {
+            is_open: true,
+            ..fold(language, "Not compared", vec![Block::Table(table)])
+        });
     }
     vec![ratio, differs]
 }
@@ -324,7 +396,8 @@ pub(in crate::report) fn sheet(input: &Input, sections: &[Section]) -> Option<Pa
     let more = input.runs.len().saturating_sub(SHEET_PLATFORMS);
     head.plate.truncate(room);
     head.plate.extend((more > 0).then(|| (language.count("more", more, &[]), String::new())));
-    // The figures of one run stand in the picture, what was measured on the name plate, and its verdicts in the head.
+    // The figures of one run stand in the picture, what was measured on the name plate, and its
+    // verdicts in the head.
     let lines = match input.runs.as_slice() {
         [data] => {
             let shown = ["heading_limits", "heading_price"].map(|key| language.say(key, &[]));
@@ -333,7 +406,10 @@ pub(in crate::report) fn sheet(input: &Input, sections: &[Section]) -> Option<Pa
         }
         _ if pictures.is_empty() && more == 0 => lines,
         // The title and the picture say the rest.
-        _ => lines.into_iter().filter(|(title, _)| *title == language.say("heading_order", &[])).collect(),
+        _ => lines
+            .into_iter()
+            .filter(|(title, _)| *title == language.say("heading_order", &[]))
+            .collect(),
     };
     let mut parts: Vec<Part> = pictures;
     parts.push(Part { pictures: vec![Picture::Lines(lines)], ..Part::default() });
@@ -353,14 +429,19 @@ fn line(section: &Section) -> (String, Vec<String>) {
 fn care(language: Language, data: &RunTests) -> Option<(String, Vec<String>)> {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for test in &data.tests {
-        let mut codes: Vec<_> = test.verdict().reasons.iter().filter(|reason| !supports(reason.status)).collect();
+        let mut codes: Vec<_> =
+            test.verdict().reasons.iter().filter(|reason| !supports(reason.status)).collect();
         codes.dedup_by_key(|reason| reason.code.clone());
-        codes.into_iter().for_each(|reason| *counts.entry(language.code(&reason.code)).or_default() += 1);
+        codes
+            .into_iter()
+            .for_each(|reason| *counts.entry(language.code(&reason.code)).or_default() += 1);
     }
     let mut counts: Vec<(String, usize)> = counts.into_iter().collect();
     counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    let told: Vec<String> = counts.into_iter().map(|(code, count)| format!("{code} ({count})")).collect();
-    let text = language.say("Verdicts are lowered for: {reasons}.", &[("reasons", &told.join(", "))]);
+    let told: Vec<String> =
+        counts.into_iter().map(|(code, count)| format!("{code} ({count})")).collect();
+    let text =
+        language.say("Verdicts are lowered for: {reasons}.", &[("reasons", &told.join(", "))]);
     (!told.is_empty()).then(|| (language.phrase("Care"), vec![text]))
 }
 
@@ -381,14 +462,20 @@ fn one_sheet(input: &Input) -> Vec<Part> {
     tiles.sort_by_key(|card| card.mark != Mark::Valid);
     tiles.truncate(SHEET_TILES);
     for tile in &mut tiles {
-        (tile.spark, tile.times, tile.others, tile.chips) = (None, Vec::new(), Vec::new(), Vec::new());
+        (tile.spark, tile.times, tile.others, tile.chips) =
+            (None, Vec::new(), Vec::new(), Vec::new());
         tile.about.clear();
     }
     let mut parts = vec![Part { pictures: vec![Picture::Cards(tiles)], ..Part::default() }];
     parts.extend(ratios::gains(input, SHEET_ROWS).map(|(picture, left_out)| {
-        let about =
-            language.phrase("Best throughput as a multiple of one job, logarithmic. A triangle is conditional.");
-        let more = if left_out > 0 { format!(" {}.", language.count("more", left_out, &[])) } else { String::new() };
+        let about = language.phrase(
+            "Best throughput as a multiple of one job, logarithmic. A triangle is conditional.",
+        );
+        let more = if left_out > 0 {
+            format!(" {}.", language.count("more", left_out, &[]))
+        } else {
+            String::new()
+        };
         Part {
             title: language.phrase("What more jobs bring"),
             about: about + &more,

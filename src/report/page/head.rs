@@ -1,5 +1,5 @@
-//! The head of a page of one run: what it is, the answer in sentences that rest on accepted figures only, how far the run can
-//! be trusted, and the name plate of the platform.
+//! The head of a page of one run: what it is, the answer in sentences that rest on accepted figures
+//! only, how far the run can be trusted, and the name plate of the platform.
 
 use std::collections::BTreeMap;
 
@@ -67,14 +67,18 @@ pub(super) fn title(language: Language, data: &RunTests) -> String {
             let values = [("database", database), ("cores", &cores), ("cpu", cpu)];
             language.say("{database} on {cores} of {cpu}", &values)
         }
-        (None, Some(cpu)) => language.say("{database} on {cpu}", &[("database", database), ("cpu", cpu)]),
+        (None, Some(cpu)) => {
+            language.say("{database} on {cpu}", &[("database", database), ("cpu", cpu)])
+        }
         _ => database.into(),
     }
 }
 
 /// A model without its trade marks.
 fn bare(model: &str) -> String {
-    let plain = ["(R)", "(TM)", "(r)", "(tm)"].iter().fold(model.to_string(), |text, sign| text.replace(sign, ""));
+    let plain = ["(R)", "(TM)", "(r)", "(tm)"]
+        .iter()
+        .fold(model.to_string(), |text, sign| text.replace(sign, ""));
     plain.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -82,8 +86,12 @@ fn answer(input: &Input, data: &RunTests) -> String {
     let language = input.language;
     let groups = cards::groups(input);
     let entries: Vec<&Entry<'_>> = groups.iter().flat_map(|(_, _, entries)| entries).collect();
-    let sentences =
-        [figures(input, &groups), gains(language, &entries), limits(language, &entries), doubts(language, data)];
+    let sentences = [
+        figures(input, &groups),
+        gains(language, &entries),
+        limits(language, &entries),
+        doubts(language, data),
+    ];
     sentences.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
@@ -92,7 +100,8 @@ fn figures(input: &Input, groups: &[(&str, String, Vec<Entry<'_>>)]) -> String {
     let language = input.language;
     let mut valid: Vec<(usize, &Entry<'_>)> = Vec::new();
     for (id, _, entries) in groups {
-        let sound = |entry: &&Entry<'_>| entry.main().is_some_and(|figure| supports(figure.status()));
+        let sound =
+            |entry: &&Entry<'_>| entry.main().is_some_and(|figure| supports(figure.status()));
         let Some(entry) = headline(entries).filter(sound) else { continue };
         let form = input.form(id, entry.main().map_or("", |figure| figure.unit));
         valid.push((FIRST.iter().position(|first| *first == form).unwrap_or(FIRST.len()), entry));
@@ -100,7 +109,8 @@ fn figures(input: &Input, groups: &[(&str, String, Vec<Entry<'_>>)]) -> String {
     valid.sort_by_key(|(place, _)| *place);
     let text = |(_, entry): &(usize, &Entry<'_>)| {
         let figure = entry.main()?;
-        let value = Said::strong(&format!("{}\u{a0}{}", compact(language, figure.value), figure.unit));
+        let value =
+            Said::strong(&format!("{}\u{a0}{}", compact(language, figure.value), figure.unit));
         let jobs = language.jobs(figure.jobs);
         let values = [("figure", value.as_str()), ("label", &entry.row.label), ("jobs", &jobs)];
         Some(language.say("{figure} {label} at {jobs}", &values))
@@ -128,19 +138,27 @@ fn gains(language: Language, entries: &[&Entry<'_>]) -> String {
         ("most", Said::strong(&cards::times_shown(language, most))),
     ];
     let values = values.each_ref().map(|(name, value)| (*name, value.as_str()));
-    language.say("{gained} of {count} accepted ramps are best at more jobs than one, at most {most}.", &values)
+    language.say(
+        "{gained} of {count} accepted ramps are best at more jobs than one, at most {most}.",
+        &values,
+    )
 }
 
 /// What most of the valid best throughputs were limited by.
 fn limits(language: Language, entries: &[&Entry<'_>]) -> String {
-    let valid = entries.iter().filter_map(|entry| entry.best.filter(|best| supports(best.status())));
+    let valid =
+        entries.iter().filter_map(|entry| entry.best.filter(|best| supports(best.status())));
     let tests: Vec<_> = valid.filter_map(|best| best.test.measured()).collect();
     let mut causes: BTreeMap<_, usize> = BTreeMap::new();
     for test in &tests {
-        let limit = limiters(test).into_iter().find(|limiter| limiter.share.is_some_and(|share| share >= 0.5));
+        let limit = limiters(test)
+            .into_iter()
+            .find(|limiter| limiter.share.is_some_and(|share| share >= 0.5));
         limit.into_iter().for_each(|limit| *causes.entry(limit.cause).or_default() += 1);
     }
-    let Some((cause, count)) = causes.into_iter().max_by_key(|(_, count)| *count) else { return String::new() };
+    let Some((cause, count)) = causes.into_iter().max_by_key(|(_, count)| *count) else {
+        return String::new();
+    };
     let limit = Said::strong(&language.say(&format!("limit_{}", cause.code()), &[]));
     let (count, all) = (count.to_string(), tests.len().to_string());
     let values = [("limit", limit.as_str()), ("count", &count), ("all", &all)];
@@ -153,7 +171,11 @@ fn doubts(language: Language, data: &RunTests) -> String {
     let lowered = data.tests.iter().filter(|test| test.status() > Status::Valid).count();
     let (all, disturbed) = (lowered.to_string(), disturbed.to_string());
     let strong = Said::strong(&all);
-    let values = [("lowered", strong.as_str()), ("tests", &data.tests.len().to_string()), ("disturbed", &disturbed)];
+    let values = [
+        ("lowered", strong.as_str()),
+        ("tests", &data.tests.len().to_string()),
+        ("disturbed", &disturbed),
+    ];
     match (lowered, disturbed.as_str()) {
         (0, _) => String::new(),
         (_, "0") => language.say("{lowered} of {tests} tests are not valid and left out here.", &values[..2]),
@@ -187,7 +209,10 @@ fn strip(input: &Input, data: &RunTests) -> Vec<(String, Vec<Tick>)> {
     let tick = |test: &Test| {
         let label = format!("{} {}", test.workload(), params::assignments(test.chosen(), " "));
         let (jobs, verdict) = (language.jobs(test.jobs()), language.verdict(test.status()));
-        Tick { mark: mark(test.verdict()), note: format!("{}, {jobs}: {verdict}", label.trim_end()) }
+        Tick {
+            mark: mark(test.verdict()),
+            note: format!("{}, {jobs}: {verdict}", label.trim_end()),
+        }
     };
     let of = |(id, _): (&str, &str)| {
         let tests = data.tests.iter().filter(|test| test.group() == id);
@@ -202,7 +227,10 @@ pub(super) fn reasons(language: Language, tests: &[Test]) -> Option<Fold> {
     for test in tests {
         for reason in test.verdict().reasons.iter().filter(|reason| reason.status > Status::Valid) {
             let subject = format!("{} ({})", test.workload(), language.jobs(test.jobs()));
-            match found.iter_mut().find(|(known, _)| known.text == reason.text && known.status == reason.status) {
+            match found
+                .iter_mut()
+                .find(|(known, _)| known.text == reason.text && known.status == reason.status)
+            {
                 Some((_, subjects)) => subjects.push(subject),
                 None => found.push((reason, vec![subject])),
             }
@@ -215,7 +243,11 @@ pub(super) fn reasons(language: Language, tests: &[Test]) -> Option<Fold> {
     let told: Vec<(String, String)> = found.iter().take(MOST_REASONS).map(said).collect();
     let more = found.len().saturating_sub(MOST_REASONS);
     let more = (more > 0).then(|| Block::Paragraph(language.count("more", more, &[])));
-    let title = language.count("lowered", tests.iter().filter(|test| test.status() > Status::Valid).count(), &[]);
+    let title = language.count(
+        "lowered",
+        tests.iter().filter(|test| test.status() > Status::Valid).count(),
+        &[],
+    );
     (!told.is_empty()).then(|| Fold {
         title,
         is_open: false,

@@ -1,5 +1,5 @@
-//! The page: everything about one or several runs in one document, made for a browser. Its sections hold what other forms
-//! show; `design` arranges the same for a browser.
+//! The page: everything about one or several runs in one document, made for a browser. Its sections
+//! hold what other forms show; `design` arranges the same for a browser.
 
 mod cards;
 mod design;
@@ -14,15 +14,17 @@ use super::document::{Block, Document, Section};
 use super::ramps::rows;
 use super::test_charts::{Curve, distribution, seconds};
 use super::{
-    Input, Language, Report, RunTests, about, datasheet, heatmap, kpm, platform, price, ramp_charts, scaling, summary,
+    Input, Language, Report, RunTests, about, datasheet, heatmap, kpm, platform, price,
+    ramp_charts, scaling, summary,
 };
 use crate::model::Test;
 
 /// `report html`.
 pub struct Page;
 
-/// What a page shows of every single test, and up to how many of them: with more, the page would be too large to open
-/// and to read. Its other parts (summary, heatmaps, ramps, datasheets, platforms) are always there.
+/// What a page shows of every single test, and up to how many of them: with more, the page would be
+/// too large to open and to read. Its other parts (summary, heatmaps, ramps, datasheets, platforms)
+/// are always there.
 pub(super) struct Limits {
     /// Tests with a line in a table.
     pub lines: usize,
@@ -84,7 +86,13 @@ pub(super) fn document(input: &Input, limits: &Limits) -> Document {
         sections.insert(after_summary, shortened);
     }
     let page = design::page(input, limits, &left_out);
-    Document { title: title(input), sections, language: input.language, page, ..Document::default() }
+    Document {
+        title: title(input),
+        sections,
+        language: input.language,
+        page,
+        ..Document::default()
+    }
 }
 
 fn title(input: &Input) -> String {
@@ -92,16 +100,21 @@ fn title(input: &Input) -> String {
         [RunTests { run, .. }] => {
             let name = run.name.as_deref().map(|name| format!(" ({name})")).unwrap_or_default();
             let run_named = format!("{}{name}", run.id);
-            input.language.say("Run {run} on {target}", &[("run", &run_named), ("target", &run.target)])
+            input
+                .language
+                .say("Run {run} on {target}", &[("run", &run_named), ("target", &run.target)])
         }
         [] => input.language.phrase("No runs"),
-        runs => input.language.count("runs", runs.len(), &[("names", &input.platforms().join(", "))]),
+        runs => {
+            input.language.count("runs", runs.len(), &[("names", &input.platforms().join(", "))])
+        }
     }
 }
 
 /// What the page leaves out, and where it is.
 fn shortened(language: Language, tests: usize, left_out: &[String]) -> Option<Section> {
-    let text = language.say("left_out", &[("tests", &tests.to_string()), ("parts", &left_out.join("; "))]);
+    let text =
+        language.say("left_out", &[("tests", &tests.to_string()), ("parts", &left_out.join("; "))]);
     (!left_out.is_empty()).then(|| Section::new(language, "Left out", vec![Block::Paragraph(text)]))
 }
 
@@ -114,7 +127,9 @@ fn details(input: &Input, limits: &Limits, left_out: &mut Vec<String>) -> Vec<Se
     if input.tests().count() <= limits.distributions {
         sections.push(section("Distribution of service times", charts(input, distribution)));
     } else {
-        left_out.push(language.say("left_out_distributions", &[("most", &limits.distributions.to_string())]));
+        left_out.push(
+            language.say("left_out_distributions", &[("most", &limits.distributions.to_string())]),
+        );
     }
     if points <= limits.seconds {
         sections.push(section("Throughput second by second", charts(input, seconds)));
@@ -126,17 +141,28 @@ fn details(input: &Input, limits: &Limits, left_out: &mut Vec<String>) -> Vec<Se
 }
 
 /// A chart per run and ramp.
-fn charts(input: &Input, chart: fn(Language, &str, &[Curve<'_>]) -> Option<super::document::Chart>) -> Vec<Block> {
+fn charts(
+    input: &Input,
+    chart: fn(Language, &str, &[Curve<'_>]) -> Option<super::document::Chart>,
+) -> Vec<Block> {
     let platforms = input.platforms();
     let of_row = |row: super::ramps::RampRow<'_>| {
         let of_run = |(run, tests): (usize, &Vec<&Test>)| {
-            let subject =
-                if platforms.len() > 1 { format!("{}, {}", row.label, platforms[run]) } else { row.label.clone() };
+            let subject = if platforms.len() > 1 {
+                format!("{}, {}", row.label, platforms[run])
+            } else {
+                row.label.clone()
+            };
             chart(input.language, &subject, &Curve::by_jobs(input.language, tests))
         };
         row.runs.iter().enumerate().filter_map(of_run).map(Block::Chart).collect::<Vec<_>>()
     };
-    input.used_groups().into_iter().flat_map(|(group, _)| rows(input, group)).flat_map(of_row).collect()
+    input
+        .used_groups()
+        .into_iter()
+        .flat_map(|(group, _)| rows(input, group))
+        .flat_map(of_row)
+        .collect()
 }
 
 #[cfg(test)]
@@ -151,7 +177,8 @@ mod tests {
 
     #[test]
     fn what_is_left_out_is_said() {
-        let runs = vec![RunTests { run: run("a"), tests: vec![at(1, 10.0).into(), at(2, 20.0).into()] }];
+        let runs =
+            vec![RunTests { run: run("a"), tests: vec![at(1, 10.0).into(), at(2, 20.0).into()] }];
         let input = Input { runs, ..Input::default() };
         let whole = document(&input, &LIMITS);
         assert!(!titles(&whole).contains(&"Left out"), "{:?}", titles(&whole));

@@ -1,5 +1,5 @@
-//! How each group scales: throughput as a multiple of one job, service time and CPU over the jobs, on the same axes in
-//! every row.
+//! How each group scales: throughput as a multiple of one job, service time and CPU over the jobs,
+//! on the same axes in every row.
 
 use super::super::picture::{CpuBar, CpuSplit, Mark, Multiple, PanelRow, Panels, Picture, Times};
 use super::super::{Input, Language, document::Digits};
@@ -13,10 +13,16 @@ use crate::model::{Status, Test};
 pub(super) fn of(input: &Input) -> Option<Picture> {
     let language = input.language;
     let groups = groups(input);
-    let rows: Vec<PanelRow> =
-        groups.iter().filter_map(|(id, title, entries)| row(language, id, title, entries)).collect();
-    let mut jobs: Vec<f64> =
-        rows.iter().flat_map(|row| &row.curves).flat_map(|curve| &curve.points).map(|p| p.0).collect();
+    let rows: Vec<PanelRow> = groups
+        .iter()
+        .filter_map(|(id, title, entries)| row(language, id, title, entries))
+        .collect();
+    let mut jobs: Vec<f64> = rows
+        .iter()
+        .flat_map(|row| &row.curves)
+        .flat_map(|curve| &curve.points)
+        .map(|p| p.0)
+        .collect();
     jobs.sort_by(f64::total_cmp);
     jobs.dedup();
     let said = |title: &str, about: &str| (language.phrase(title), language.phrase(about));
@@ -28,21 +34,32 @@ pub(super) fn of(input: &Input) -> Option<Picture> {
         said("Service time", "p50, p95 and p99 of the headline workload, logarithmic."),
         said("CPU of the host", "Of the headline workload, in % at each number of jobs."),
     ];
-    (!rows.is_empty()).then_some(Picture::Panels(Panels { heads, jobs_word: language.phrase("jobs"), jobs, rows }))
+    (!rows.is_empty()).then_some(Picture::Panels(Panels {
+        heads,
+        jobs_word: language.phrase("jobs"),
+        jobs,
+        rows,
+    }))
 }
 
 fn row(language: Language, id: &str, title: &str, entries: &[Entry<'_>]) -> Option<PanelRow> {
     let chosen = headline(entries)?;
     let is_chosen = |entry: &&Entry<'_>| entry.row.label == chosen.row.label;
-    let first = entries.iter().filter(is_chosen).chain(entries.iter().filter(|entry| !is_chosen(entry)));
+    let first =
+        entries.iter().filter(is_chosen).chain(entries.iter().filter(|entry| !is_chosen(entry)));
     let curves: Vec<Multiple> = first.filter_map(multiple).collect();
     if curves.is_empty() {
         return None;
     }
-    let steps: Vec<&Test> = ramp::repeated(chosen.tests()).iter().map(|Repeated { test, .. }| *test).collect();
+    let steps: Vec<&Test> =
+        ramp::repeated(chosen.tests()).iter().map(|Repeated { test, .. }| *test).collect();
     let times: Vec<Times> = steps.iter().filter_map(|test| times_of(language, test)).collect();
     let cpu: Vec<CpuBar> = steps.iter().filter_map(|test| bar(test)).collect();
-    let spoken = [spoken_multiples(language, &curves), spoken_times(language, &times), spoken_cpu(language, &cpu)];
+    let spoken = [
+        spoken_multiples(language, &curves),
+        spoken_times(language, &times),
+        spoken_cpu(language, &cpu),
+    ];
     Some(PanelRow {
         group: id.into(),
         title: if title == id { String::new() } else { title.into() },
@@ -59,14 +76,18 @@ fn row(language: Language, id: &str, title: &str, entries: &[Entry<'_>]) -> Opti
 /// The curve of a workload; none without a figure of one job, or if that is 0.
 fn multiple(entry: &Entry<'_>) -> Option<Multiple> {
     let figures = ramp::curve(entry.tests());
-    let is_one = |figure: &&ramp::Figure<'_>| figure.jobs == Some(1) && figure.status() < Status::Invalid;
+    let is_one =
+        |figure: &&ramp::Figure<'_>| figure.jobs == Some(1) && figure.status() < Status::Invalid;
     let one = figures.iter().find(is_one).filter(|one| one.value > 0.0)?;
     let is_sound = supports(one.status());
-    let sign = |found: Mark| if is_sound || found == Mark::Invalid { found } else { mark(one.verdict) };
+    let sign =
+        |found: Mark| if is_sound || found == Mark::Invalid { found } else { mark(one.verdict) };
     let points: Vec<(f64, f64, Mark)> = figures
         .iter()
         .filter(|figure| figure.status() < Status::Invalid)
-        .filter_map(|figure| Some((f64::from(figure.jobs?), figure.value / one.value, sign(mark(figure.verdict)))))
+        .filter_map(|figure| {
+            Some((f64::from(figure.jobs?), figure.value / one.value, sign(mark(figure.verdict))))
+        })
         .collect();
     (points.len() > 1).then(|| Multiple { label: entry.row.label.clone(), points })
 }
@@ -81,15 +102,22 @@ fn texts(language: Language, chosen: &Entry<'_>, entries: &[Entry<'_>]) -> Vec<S
     let label = chosen.row.label.as_str();
     let gain = match chosen.gain().zip(chosen.best) {
         Some((gain, best)) => {
-            let values =
-                [("label", label), ("gain", &*times_shown(language, gain)), ("jobs", &language.jobs(best.jobs))];
+            let values = [
+                ("label", label),
+                ("gain", &*times_shown(language, gain)),
+                ("jobs", &language.jobs(best.jobs)),
+            ];
             language.say("{label}: {gain} one job, best at {jobs}.", &values)
         }
         None => language.say("{label}: no accepted gain.", &[("label", label)]),
     };
-    let flat = entries.iter().filter(|entry| multiple(entry).is_none()).map(|entry| entry.row.label.clone());
+    let flat = entries
+        .iter()
+        .filter(|entry| multiple(entry).is_none())
+        .map(|entry| entry.row.label.clone());
     let flat: Vec<String> = flat.collect();
-    let flat = (!flat.is_empty()).then(|| language.say("Not ramped: {labels}", &[("labels", &flat.join(", "))]));
+    let flat = (!flat.is_empty())
+        .then(|| language.say("Not ramped: {labels}", &[("labels", &flat.join(", "))]));
     std::iter::once(gain).chain(flat).collect()
 }
 
@@ -129,7 +157,11 @@ fn spoken_times(language: Language, times: &[Times]) -> String {
 
 fn spoken_cpu(language: Language, bars: &[CpuBar]) -> String {
     let bar = |bar: &CpuBar| {
-        format!("{}: {}", language.jobs(Some(bar.jobs as u32)), cpu_words(language, &bar.split).join(", "))
+        format!(
+            "{}: {}",
+            language.jobs(Some(bar.jobs as u32)),
+            cpu_words(language, &bar.split).join(", ")
+        )
     };
     let bars: Vec<String> = bars.iter().map(bar).collect();
     if bars.is_empty() { language.phrase("unknown") } else { bars.join("; ") }

@@ -1,5 +1,5 @@
-//! Ratios on one axis: a run against another, a run against a reference platform, more jobs against one job. Right of the
-//! line is better, whatever the direction of the metric.
+//! Ratios on one axis: a run against another, a run against a reference platform, more jobs against
+//! one job. Right of the line is better, whatever the direction of the metric.
 
 use super::super::picture::{Mark, Picture, RatioMark, RatioRow, Ratios, Tone};
 use super::super::{Input, Language, document::Digits, summary::several};
@@ -35,20 +35,25 @@ fn forest_row(comparison: &Comparison, row: &Row, language: Language) -> RatioRo
     let better = |ratio: f64| if row.better == Better::Lower { 1.0 / ratio } else { ratio };
     let span = row.ratio.span.ok().map(|span| (better(span.low), better(span.high)));
     let span = span.map(|(a, b)| (a.min(b), a.max(b)));
-    let is_shown = row.status < Status::Invalid && row.ratio.value.is_finite() && row.ratio.value > 0.0;
+    let is_shown =
+        row.status < Status::Invalid && row.ratio.value.is_finite() && row.ratio.value > 0.0;
     // The interval holds 1 if the ratio lies between these, and only then.
     let value = better(row.ratio.value);
     let noise = span.filter(|_| is_shown).map(|(low, high)| (value / high, value / low));
-    let marks = is_shown.then(|| RatioMark { value, span, mark: row.status.into(), is_hollow: false });
-    let jobs = [row.base_jobs, row.other_jobs].map(|jobs| jobs.map_or_else(|| "–".into(), |jobs| jobs.to_string()));
+    let marks =
+        is_shown.then(|| RatioMark { value, span, mark: row.status.into(), is_hollow: false });
+    let jobs = [row.base_jobs, row.other_jobs]
+        .map(|jobs| jobs.map_or_else(|| "–".into(), |jobs| jobs.to_string()));
     let interval = row.ratio.span.ok().map(|span| {
-        let [low, high] = [span.low, span.high].map(|end| language.number(end, Digits::Significant(3)));
+        let [low, high] =
+            [span.low, span.high].map(|end| language.number(end, Digits::Significant(3)));
         language.say("{low} to {high}", &[("low", &low), ("high", &high)])
     });
     let unknown = || "–".to_string();
     let service = row.service_ratio().map(|ratio| times_shown(language, ratio));
     let reasons: Vec<String> = row.reasons.iter().map(|reason| language.sentence(reason)).collect();
-    let is_time = if row.better == Better::Lower { format!(" [{}] ↓", row.unit) } else { String::new() };
+    let is_time =
+        if row.better == Better::Lower { format!(" [{}] ↓", row.unit) } else { String::new() };
     RatioRow {
         group: language.phrase(if row.kind == Kind::Speed { "One job" } else { "Best" }),
         label: format!("{}{is_time}", row.subject.label()),
@@ -91,7 +96,8 @@ pub(super) fn tone(row: &Row) -> Tone {
     }
 }
 
-/// The fingerprint of a platform: throughput (filled) and speed (hollow) of each workload as a share of a reference.
+/// The fingerprint of a platform: throughput (filled) and speed (hollow) of each workload as a
+/// share of a reference.
 pub(super) fn fingerprint(comparison: &Comparison, language: Language) -> Option<Picture> {
     let mut rows: Vec<RatioRow> = Vec::new();
     for row in &comparison.kpms {
@@ -101,7 +107,14 @@ pub(super) fn fingerprint(comparison: &Comparison, language: Language) -> Option
         let at = rows.iter().position(|known| known.label == label).unwrap_or_else(|| {
             let cells = vec!["–".to_string(), "–".into()];
             let (group, label, why) = (row.subject.group.clone(), label.clone(), made.why.clone());
-            rows.push(RatioRow { group, label, cells, why, tone: Tone::Plain, ..RatioRow::default() });
+            rows.push(RatioRow {
+                group,
+                label,
+                cells,
+                why,
+                tone: Tone::Plain,
+                ..RatioRow::default()
+            });
             rows.len() - 1
         });
         rows[at].marks.extend(marks);
@@ -127,7 +140,8 @@ pub(super) fn fingerprint(comparison: &Comparison, language: Language) -> Option
     })
 }
 
-/// How near each platform comes to the best: hollow by speed, filled by throughput, the best throughput first.
+/// How near each platform comes to the best: hollow by speed, filled by throughput, the best
+/// throughput first.
 pub(super) fn standings(input: &Input, most: usize) -> Option<(Picture, String)> {
     let language = input.language;
     let found = several::standings(input);
@@ -140,29 +154,46 @@ pub(super) fn standings(input: &Input, most: usize) -> Option<(Picture, String)>
         label: platforms[run].clone(),
         marks: found
             .iter()
-            .map(|of| RatioMark { value: of.shares[run], is_hollow: of.metric == "speed", ..RatioMark::default() })
+            .map(|of| RatioMark {
+                value: of.shares[run],
+                is_hollow: of.metric == "speed",
+                ..RatioMark::default()
+            })
             .collect(),
-        cells: found.iter().map(|of| percent(of.shares[run])).chain([valid_of(&input.runs[run].tests)]).collect(),
+        cells: found
+            .iter()
+            .map(|of| percent(of.shares[run]))
+            .chain([valid_of(&input.runs[run].tests)])
+            .collect(),
         verdict: language.verdict(Status::Valid),
         ..RatioRow::default()
     };
     let rows = order.iter().take(most).map(row).collect();
-    let of =
-        |of: &several::Standing| language.count("standing", of.figures, &[("metric", &language.say(of.metric, &[]))]);
+    let of = |of: &several::Standing| {
+        language.count("standing", of.figures, &[("metric", &language.say(of.metric, &[]))])
+    };
     let how = language.phrase("Hollow: speed; filled: throughput.");
     let left_out = order.len().saturating_sub(most);
     let more = (left_out > 0).then(|| language.count("more", left_out, &[]) + ".");
     let about = found.iter().map(of).chain([how]).chain(more).collect::<Vec<_>>().join(" ");
     let head = |of: &several::Standing| if of.metric == "speed" { "Speed" } else { "Throughput" };
-    let heads = found.iter().map(head).chain(["Valid tests"]).map(|head| language.phrase(head)).collect();
+    let heads =
+        found.iter().map(head).chain(["Valid tests"]).map(|head| language.phrase(head)).collect();
     let spoken = language.phrase("Share of the best");
     let (equal, label_head) = (language.phrase("best"), language.phrase("Platform"));
-    Some((Picture::Ratios(Ratios { spoken, equal, label_head, heads, rows, has_stems: true }), about))
+    Some((
+        Picture::Ratios(Ratios { spoken, equal, label_head, heads, rows, has_stems: true }),
+        about,
+    ))
 }
 
 /// `41 / 74`.
 fn valid_of(tests: &[Test]) -> String {
-    format!("{} / {}", tests.iter().filter(|test| test.status() == Status::Valid).count(), tests.len())
+    format!(
+        "{} / {}",
+        tests.iter().filter(|test| test.status() == Status::Valid).count(),
+        tests.len()
+    )
 }
 
 /// What more jobs than one gain: best throughput / that of one job, of every ramp.
@@ -171,10 +202,17 @@ pub(in crate::report) fn gains(input: &Input, most: usize) -> Option<(Picture, u
     let mut rows: Vec<RatioRow> = Vec::new();
     for (id, _, entries) in groups(input) {
         for entry in &entries {
-            let Some(best) = entry.best.filter(|_| ramp::curve(entry.tests()).len() > 1) else { continue };
+            let Some(best) = entry.best.filter(|_| ramp::curve(entry.tests()).len() > 1) else {
+                continue;
+            };
             let Some(found) = ramp::scalability(entry.tests()) else { continue };
             let is_shown = found.status < Status::Invalid;
-            let shown = RatioMark { value: found.factor, span: None, mark: found.status.into(), is_hollow: false };
+            let shown = RatioMark {
+                value: found.factor,
+                span: None,
+                mark: found.status.into(),
+                is_hollow: false,
+            };
             let jobs = language.jobs(found.jobs);
             rows.push(RatioRow {
                 group: id.into(),
@@ -186,7 +224,11 @@ pub(in crate::report) fn gains(input: &Input, most: usize) -> Option<(Picture, u
                     jobs,
                 ],
                 tone: if supports(found.status) { Tone::Better } else { Tone::Plain },
-                mark: if best.verdict.is_disturbed() { mark(best.verdict) } else { Mark::from(found.status) },
+                mark: if best.verdict.is_disturbed() {
+                    mark(best.verdict)
+                } else {
+                    Mark::from(found.status)
+                },
                 verdict: language.verdict(found.status),
                 why: if is_shown { String::new() } else { language.verdict(found.status) },
                 ticks: Vec::new(),

@@ -1,4 +1,5 @@
-//! The whole run on one line of time: throughput, CPU and device of every second, and which tests were disturbed.
+//! The whole run on one line of time: throughput, CPU and device of every second, and which tests
+//! were disturbed.
 
 use super::super::picture::{CpuSplit, Picture, Second, Timeline, TimelineTest, TimelineWords};
 use super::super::{Input, Language, RunTests};
@@ -37,7 +38,13 @@ fn started(test: &Test) -> Option<(f64, &TestResult, &Test)> {
     Some((at.as_millisecond() as f64 / 1000.0, result, test))
 }
 
-fn of_test(language: Language, from_s: f64, result: &TestResult, test: &Test, notes: &mut Vec<String>) -> TimelineTest {
+fn of_test(
+    language: Language,
+    from_s: f64,
+    result: &TestResult,
+    test: &Test,
+    notes: &mut Vec<String>,
+) -> TimelineTest {
     let label = format!("{} {}", result.workload, params::assignments(&result.chosen, " "));
     let jobs = language.jobs(Some(result.jobs));
     let subject = format!("{}, {jobs}", label.trim_end());

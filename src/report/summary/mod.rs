@@ -1,5 +1,6 @@
-//! The management summary: half a page of sentences from the figures, in the language asked for. A sentence that says
-//! that something is more, less or ahead stands only where an interval supports it.
+//! The management summary: half a page of sentences from the figures, in the language asked for. A
+//! sentence that says that something is more, less or ahead stands only where an interval supports
+//! it.
 
 mod one;
 pub(super) mod several;
@@ -65,14 +66,23 @@ fn section(language: Language, heading: &str, paragraphs: Vec<String>) -> Sectio
 /// What was measured or published, in a sentence.
 fn what(language: Language, data: &RunTests, name: &str) -> String {
     let unknown = language.phrase("unknown");
-    let database = data.run.disclosure.get("database", "version").or(data.run.engine.as_deref()).unwrap_or(&unknown);
+    let database = data
+        .run
+        .disclosure
+        .get("database", "version")
+        .or(data.run.engine.as_deref())
+        .unwrap_or(&unknown);
     let day = data.run.started_at.as_deref().and_then(|start| start.split('T').next());
     let date = day.map_or(unknown.clone(), |day| language.date(day));
     let key = if data.run.kind == RunKind::Published { "published" } else { "measured" };
-    let said =
-        language.say(key, &[("run", name), ("target", &data.run.target), ("database", database), ("date", &date)]);
+    let said = language.say(
+        key,
+        &[("run", name), ("target", &data.run.target), ("database", database), ("date", &date)],
+    );
     let note = data.run.plan["note"].as_str().map(|note| language.phrase(note));
-    note.map_or(said.clone(), |note| format!("{said} {}", language.say("suite_note", &[("note", &note)])))
+    note.map_or(said.clone(), |note| {
+        format!("{said} {}", language.say("suite_note", &[("note", &note)]))
+    })
 }
 
 /// What the platforms cost, as far as it is known.
@@ -100,25 +110,36 @@ const MOST_NAMED: usize = 6;
 
 /// The sentences about the tests of a run.
 fn trust(language: Language, tests: &[Test]) -> Vec<String> {
-    vec![counts(language, tests), named(language, tests, Status::Invalid), named(language, tests, Status::Conditional)]
+    vec![
+        counts(language, tests),
+        named(language, tests, Status::Invalid),
+        named(language, tests, Status::Conditional),
+    ]
 }
 
 /// How many tests have which verdict.
 fn counts(language: Language, tests: &[Test]) -> String {
     let with = |status| tests.iter().filter(|test| test.status() == status).count();
-    let (valid, conditional, invalid) = (with(Status::Valid), with(Status::Conditional), with(Status::Invalid));
+    let (valid, conditional, invalid) =
+        (with(Status::Valid), with(Status::Conditional), with(Status::Invalid));
     if conditional + invalid == 0 {
         return language.count("all_valid", tests.len(), &[]);
     }
     let [all, valid, conditional, invalid] =
         [tests.len(), valid, conditional, invalid].map(|number| number.to_string());
-    let values = [("tests", all.as_str()), ("valid", &valid), ("conditional", &conditional), ("invalid", &invalid)];
+    let values = [
+        ("tests", all.as_str()),
+        ("valid", &valid),
+        ("conditional", &conditional),
+        ("invalid", &invalid),
+    ];
     language.say("verdicts", &values)
 }
 
 fn named(language: Language, tests: &[Test], status: Status) -> String {
     let found: Vec<&Test> = tests.iter().filter(|test| test.status() == status).collect();
-    let mut subjects: Vec<String> = found.iter().take(MOST_NAMED).map(|test| subject(language, test, status)).collect();
+    let mut subjects: Vec<String> =
+        found.iter().take(MOST_NAMED).map(|test| subject(language, test, status)).collect();
     if found.len() > MOST_NAMED {
         subjects.push(language.count("others", found.len() - MOST_NAMED, &[]));
     }

@@ -23,7 +23,8 @@ struct Figures<'a> {
 
 pub fn sections(input: &Input, data: &RunTests, name: &str) -> Vec<Section> {
     let language = input.language;
-    let heading = if data.run.kind == RunKind::Published { "heading_published" } else { "heading_measured" };
+    let heading =
+        if data.run.kind == RunKind::Published { "heading_published" } else { "heading_measured" };
     let of_group = |id: &str| rows(input, id).into_iter().map(figures).collect::<Vec<_>>();
     let used = input.used_groups().into_iter();
     let groups: Vec<(String, Vec<Figures<'_>>)> =
@@ -31,7 +32,11 @@ pub fn sections(input: &Input, data: &RunTests, name: &str) -> Vec<Section> {
     let all: Vec<&Figures<'_>> = groups.iter().flat_map(|(_, rows)| rows).collect();
     let stated = groups.iter().map(|(title, rows)| group(language, title, rows)).collect();
     let sections = vec![
-        section(language, heading, vec![what(language, data, name), platform(language, data), tests(language, data)]),
+        section(
+            language,
+            heading,
+            vec![what(language, data, name), platform(language, data), tests(language, data)],
+        ),
         section(language, "heading_figures", stated),
         section(language, "heading_limits", limits(language, data, &all)),
         section(language, "heading_trust", trust(language, &data.tests)),
@@ -40,16 +45,28 @@ pub fn sections(input: &Input, data: &RunTests, name: &str) -> Vec<Section> {
 }
 
 fn platform(language: Language, data: &RunTests) -> String {
-    let megabytes =
-        data.run.disclosure.get("hardware", "memory_mb").and_then(|megabytes| megabytes.parse::<f64>().ok());
+    let megabytes = data
+        .run
+        .disclosure
+        .get("hardware", "memory_mb")
+        .and_then(|megabytes| megabytes.parse::<f64>().ok());
     let memory = megabytes.map(|megabytes| {
         let gb = language.number(megabytes / 1e3, Digits::Decimals(1));
         language.say("memory", &[("gb", &gb)])
     });
     let text = |section, key| data.run.disclosure.get(section, key).map(String::from);
-    let facts = [text("hardware", "cpu_model"), memory, text("storage", "model"), text("os", "distribution")];
+    let facts = [
+        text("hardware", "cpu_model"),
+        memory,
+        text("storage", "model"),
+        text("os", "distribution"),
+    ];
     let facts: Vec<String> = facts.into_iter().flatten().collect();
-    if facts.is_empty() { String::new() } else { language.say("platform", &[("facts", &facts.join(", "))]) }
+    if facts.is_empty() {
+        String::new()
+    } else {
+        language.say("platform", &[("facts", &facts.join(", "))])
+    }
 }
 
 pub fn tests(language: Language, data: &RunTests) -> String {
@@ -60,14 +77,19 @@ pub fn tests(language: Language, data: &RunTests) -> String {
     let (least, most) = (jobs.clone().min().unwrap_or(0), jobs.max().unwrap_or(0));
     let jobs = match least == most {
         true => language.jobs(Some(most)),
-        false => language.say("jobs_range", &[("least", &least.to_string()), ("most", &most.to_string())]),
+        false => language
+            .say("jobs_range", &[("least", &least.to_string()), ("most", &most.to_string())]),
     };
     let (workloads, size) = (
         language.count("workloads", workloads.len(), &[]),
         data.run.size_gb.map(|size| language.exactly(size)).unwrap_or_default(),
     );
     let key = if data.run.kind == RunKind::Published { "tests_published" } else { "tests" };
-    language.count(key, data.tests.len(), &[("workloads", &workloads), ("jobs", &jobs), ("size", &size)])
+    language.count(
+        key,
+        data.tests.len(),
+        &[("workloads", &workloads), ("jobs", &jobs), ("size", &size)],
+    )
 }
 
 /// Invalid figures are named under trust, and not stated as results.
@@ -91,14 +113,17 @@ fn group(language: Language, title: &str, rows: &[Figures<'_>]) -> String {
 
 fn figure_text(language: Language, figures: &Figures<'_>) -> Option<String> {
     let mark = |found: &Figure<'_>| if found.status() == Status::Conditional { "?" } else { "" };
-    let number = |found: &Figure<'_>| format!("{}{}", language.number(found.value, DIGITS), mark(found));
-    let mut values = vec![("label", figures.row.label.clone()), ("factor", factor(language, figures))];
+    let number =
+        |found: &Figure<'_>| format!("{}{}", language.number(found.value, DIGITS), mark(found));
+    let mut values =
+        vec![("label", figures.row.label.clone()), ("factor", factor(language, figures))];
     if let Some(speed) = &figures.speed {
         values.extend([("speed", number(speed)), ("speed_unit", speed.unit.into())]);
     }
     // The best at one job is the speed; a rate beside a time is a figure of its own.
-    let is_other =
-        |best: &&Figure<'_>| figures.speed.is_none_or(|speed| best.jobs != Some(1) || best.unit != speed.unit);
+    let is_other = |best: &&Figure<'_>| {
+        figures.speed.is_none_or(|speed| best.jobs != Some(1) || best.unit != speed.unit)
+    };
     let best = figures.best.as_ref().filter(is_other);
     if let Some(best) = best {
         values.extend([
@@ -117,13 +142,17 @@ fn figure_text(language: Language, figures: &Figures<'_>) -> Option<String> {
         (None, Some(_)) => "figure_best_unstated",
         (None, None) => return None,
     };
-    let values: Vec<(&str, &str)> = values.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let values: Vec<(&str, &str)> =
+        values.iter().map(|(name, value)| (*name, value.as_str())).collect();
     Some(language.say(key, &values))
 }
 
-/// By how much more jobs did more, if both figures are valid and it is beyond the noise; nothing if that is not known.
+/// By how much more jobs did more, if both figures are valid and it is beyond the noise; nothing if
+/// that is not known.
 fn factor(language: Language, figures: &Figures<'_>) -> String {
-    let Some((speed, best)) = figures.speed.zip(figures.best).filter(|(speed, best)| accepted(&[speed, best])) else {
+    let Some((speed, best)) =
+        figures.speed.zip(figures.best).filter(|(speed, best)| accepted(&[speed, best]))
+    else {
         return String::new();
     };
     if speed.unit != best.unit || best.better == Better::Lower {
@@ -145,7 +174,8 @@ fn accepted(figures: &[&Figure<'_>]) -> bool {
 
 /// Whether two figures of one metric differ beyond the noise; none if one of them has no interval.
 fn differs(a: &Figure<'_>, b: &Figure<'_>) -> Option<bool> {
-    let known = |found: &Figure<'_>| Some(Known::of(found)).filter(|known| known.ci_fraction.is_some());
+    let known =
+        |found: &Figure<'_>| Some(Known::of(found)).filter(|known| known.ci_fraction.is_some());
     let places = places(a.better, &[Some(known(a)?), Some(known(b)?)]);
     Some(places.iter().flatten().any(|place| place.rank == Rank::Below))
 }
@@ -154,18 +184,21 @@ fn limits(language: Language, data: &RunTests, all: &[&Figures<'_>]) -> Vec<Stri
     if data.run.kind == RunKind::Published {
         return Vec::new();
     }
-    let rising: Vec<String> = all.iter().filter(|row| is_rising(row)).map(|row| row.row.label.clone()).collect();
+    let rising: Vec<String> =
+        all.iter().filter(|row| is_rising(row)).map(|row| row.row.label.clone()).collect();
     let rising = match rising.is_empty() {
         true => String::new(),
         false => language.say("rising", &[("labels", &language.list(&rising))]),
     };
     let throughputs = all.iter().filter_map(|row| row.best.as_ref());
     let left_out = throughputs.filter(|best| !accepted(&[*best])).count();
-    let left_out = if left_out > 0 { language.count("limits_left_out", left_out, &[]) } else { String::new() };
+    let left_out =
+        if left_out > 0 { language.count("limits_left_out", left_out, &[]) } else { String::new() };
     vec![limited(language, all), left_out, rising]
 }
 
-/// Which resource was used up at the best throughput, with the workloads; nothing if no throughput is valid.
+/// Which resource was used up at the best throughput, with the workloads; nothing if no throughput
+/// is valid.
 fn limited(language: Language, all: &[&Figures<'_>]) -> String {
     let mut limits: Vec<(&'static str, Vec<String>)> = Vec::new();
     let is_valid = |row: &&&Figures<'_>| row.best.is_some_and(|best| accepted(&[&best]));
@@ -173,10 +206,9 @@ fn limited(language: Language, all: &[&Figures<'_>]) -> String {
         return String::new();
     }
     for row in all.iter().filter(is_valid) {
-        let first = row
-            .best
-            .as_ref()
-            .and_then(|best| best.test.measured().and_then(|test| limiters(test).into_iter().find(is_named)));
+        let first = row.best.as_ref().and_then(|best| {
+            best.test.measured().and_then(|test| limiters(test).into_iter().find(is_named))
+        });
         let Some(limit) = first else { continue };
         match limits.iter_mut().find(|(code, _)| *code == limit.cause.code()) {
             Some((_, labels)) => labels.push(row.row.label.clone()),
@@ -189,7 +221,8 @@ fn limited(language: Language, all: &[&Figures<'_>]) -> String {
     };
     match limits.is_empty() {
         true => language.say("no_limits", &[]),
-        false => language.say("limited", &[("limits", &limits.iter().map(text).collect::<Vec<_>>().join("; "))]),
+        false => language
+            .say("limited", &[("limits", &limits.iter().map(text).collect::<Vec<_>>().join("; "))]),
     }
 }
 
@@ -198,7 +231,8 @@ fn is_named(limit: &Limiter) -> bool {
     limit.share.is_some_and(|share| share >= 0.5)
 }
 
-/// The best throughput is that of the most jobs, and beyond the noise above that of the next fewer jobs.
+/// The best throughput is that of the most jobs, and beyond the noise above that of the next fewer
+/// jobs.
 fn is_rising(row: &Figures<'_>) -> bool {
     let Some(best) = row.best.filter(|best| best.better == Better::Higher) else { return false };
     let tests = &row.row.runs[0];

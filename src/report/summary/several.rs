@@ -1,4 +1,5 @@
-//! The summary of several runs: who is ahead where, by how much, and where nobody can be said to be.
+//! The summary of several runs: who is ahead where, by how much, and where nobody can be said to
+//! be.
 
 use std::cmp::Reverse;
 
@@ -26,7 +27,8 @@ struct Order {
     lines: Vec<Line>,
     /// Of each of the others the codes why not.
     left_out: Vec<Vec<ReasonCode>>,
-    /// All are of publications: they have no interval, and their order is that of the printed figures.
+    /// All are of publications: they have no interval, and their order is that of the printed
+    /// figures.
     is_printed: bool,
 }
 
@@ -51,7 +53,8 @@ struct Distance {
 pub fn sections(input: &Input, platforms: &[String]) -> Vec<Section> {
     let language = input.language;
     let is_printed = input.runs.iter().all(|data| data.run.kind == RunKind::Published);
-    let mut paragraphs = vec![language.say(if is_printed { "no_intervals" } else { "intervals" }, &[])];
+    let mut paragraphs =
+        vec![language.say(if is_printed { "no_intervals" } else { "intervals" }, &[])];
     let orders = METRICS.iter().map(|metric| (metric.name, order(input, metric, is_printed)));
     paragraphs.extend(orders.map(|(metric, order)| paragraph(language, metric, &order, platforms)));
     let trusted = input.runs.iter().zip(platforms).map(|(data, platform)| {
@@ -68,23 +71,32 @@ pub fn sections(input: &Input, platforms: &[String]) -> Vec<Section> {
 fn about(input: &Input, platforms: &[String]) -> Vec<String> {
     let language = input.language;
     let count = platforms.len().to_string();
-    let compared = language.say("compared", &[("count", &count), ("platforms", &language.list(platforms))]);
+    let compared =
+        language.say("compared", &[("count", &count), ("platforms", &language.list(platforms))]);
     let is_few = platforms.len() <= MOST_DESCRIBED;
     let described = input.runs.iter().zip(platforms).filter(|_| is_few);
-    std::iter::once(compared).chain(described.map(|(data, name)| what(language, data, name))).collect()
+    std::iter::once(compared)
+        .chain(described.map(|(data, name)| what(language, data, name)))
+        .collect()
 }
 
 impl Line {
     /// The platform that alone is ahead of all others, beyond the noise where intervals are known.
     fn leader(&self) -> Option<usize> {
         let is_ahead = |place: &Option<Place>| place.is_some_and(|place| place.rank != Rank::Below);
-        let ahead: Vec<usize> = (0..self.places.len()).filter(|&run| is_ahead(&self.places[run])).collect();
+        let ahead: Vec<usize> =
+            (0..self.places.len()).filter(|&run| is_ahead(&self.places[run])).collect();
         if let [only] = ahead.as_slice() { Some(*only) } else { None }
     }
 
     /// Between the best and the worst; none if they are equal, or inside the noise.
     fn distance(&self) -> Option<Distance> {
-        let shares = || self.places.iter().enumerate().filter_map(|(run, place)| Some((run, place.as_ref()?.share)));
+        let shares = || {
+            self.places
+                .iter()
+                .enumerate()
+                .filter_map(|(run, place)| Some((run, place.as_ref()?.share)))
+        };
         let best = shares().max_by(|a, b| a.1.total_cmp(&b.1))?;
         let worst = shares().min_by(|a, b| a.1.total_cmp(&b.1)).filter(|worst| worst.1 > 0.0)?;
         let factor = best.1 / worst.1;
@@ -99,7 +111,8 @@ fn order(input: &Input, metric: &Metric, is_printed: bool) -> Order {
     let groups = input.used_groups();
     let mut order = Order { is_printed, ..Order::default() };
     for row in groups.iter().flat_map(|(group, _)| compared(input, group)) {
-        let found = side_by_side(&row, metric).filter(|found| found.figures.iter().flatten().count() >= FEWEST);
+        let found = side_by_side(&row, metric)
+            .filter(|found| found.figures.iter().flatten().count() >= FEWEST);
         match found.map(|found| (against(&found, is_printed), found)) {
             None => {}
             Some((codes, found)) if codes.is_empty() => order.lines.push(line(&row.label, found)),
@@ -109,7 +122,8 @@ fn order(input: &Input, metric: &Metric, is_printed: bool) -> Order {
     order
 }
 
-/// What speaks against a statement: the codes of what lowered a verdict, or that a measured value has no interval.
+/// What speaks against a statement: the codes of what lowered a verdict, or that a measured value
+/// has no interval.
 fn against(found: &Compared<'_>, is_printed: bool) -> Vec<ReasonCode> {
     let mut codes: Vec<ReasonCode> = Vec::new();
     for reason in found.lowered.iter().flatten() {
@@ -137,8 +151,12 @@ fn paragraph(language: Language, metric: &str, order: &Order, platforms: &[Strin
         (true, false) => language.say("nothing_accepted", &[("metric", &metric)]),
         (false, _) => ahead(language, &metric, order, platforms),
     };
-    let sentences =
-        [first, left_out(language, order), shares(language, lines, platforms), distances(language, lines, platforms)];
+    let sentences = [
+        first,
+        left_out(language, order),
+        shares(language, lines, platforms),
+        distances(language, lines, platforms),
+    ];
     sentences.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
@@ -153,7 +171,8 @@ fn left_out(language: Language, order: &Order) -> String {
     }
     reasons.sort_by_key(|(_, count)| Reverse(*count));
     let text = |(code, count): &(&ReasonCode, usize)| {
-        language.say("reason_in", &[("reason", &language.code(code)), ("count", &count.to_string())])
+        language
+            .say("reason_in", &[("reason", &language.code(code)), ("count", &count.to_string())])
     };
     let reasons = reasons.iter().map(text).collect::<Vec<_>>().join(", ");
     let key = if order.is_printed { "left_out_printed" } else { "left_out" };
@@ -166,7 +185,8 @@ fn left_out(language: Language, order: &Order) -> String {
 fn ahead(language: Language, metric: &str, order: &Order, platforms: &[String]) -> String {
     let lines = &order.lines;
     let wins = |run: usize| lines.iter().filter(|line| line.leader() == Some(run)).count();
-    let mut leaders: Vec<(usize, usize)> = (0..platforms.len()).map(|run| (run, wins(run))).collect();
+    let mut leaders: Vec<(usize, usize)> =
+        (0..platforms.len()).map(|run| (run, wins(run))).collect();
     leaders.retain(|(_, wins)| *wins > 0);
     leaders.sort_by_key(|(run, wins)| (Reverse(*wins), *run));
     let ties = lines.iter().filter(|line| line.leader().is_none()).count();
@@ -179,9 +199,13 @@ fn ahead(language: Language, metric: &str, order: &Order, platforms: &[String]) 
         (false, 0) => "ahead_all",
         (false, _) => "ahead",
     };
-    let rows = language.count(if order.is_printed { "rows_printed" } else { "rows" }, lines.len(), &[]);
+    let rows =
+        language.count(if order.is_printed { "rows_printed" } else { "rows" }, lines.len(), &[]);
     let ties = ties.to_string();
-    language.say(key, &[("metric", metric), ("rows", &rows), ("leaders", &texts.join(", ")), ("ties", &ties)])
+    language.say(
+        key,
+        &[("metric", metric), ("rows", &rows), ("leaders", &texts.join(", ")), ("ties", &ties)],
+    )
 }
 
 /// How near the platforms come to the best, by one metric.
@@ -193,15 +217,22 @@ pub struct Standing {
     pub shares: Vec<f64>,
 }
 
-/// The standings by speed and by throughput; none of a metric without a figure that all have and the verdict accepts.
+/// The standings by speed and by throughput; none of a metric without a figure that all have and
+/// the verdict accepts.
 pub fn standings(input: &Input) -> Vec<Standing> {
     let is_printed = input.runs.iter().all(|data| data.run.kind == RunKind::Published);
-    METRICS.iter().filter_map(|metric| standing(metric.name, &order(input, metric, is_printed).lines)).collect()
+    METRICS
+        .iter()
+        .filter_map(|metric| standing(metric.name, &order(input, metric, is_printed).lines))
+        .collect()
 }
 
 fn standing(metric: &'static str, lines: &[Line]) -> Option<Standing> {
     let of_line = |line: &Line| -> Option<Vec<f64>> {
-        line.places.iter().map(|place| place.map(|place| place.share).filter(|share| *share > 0.0)).collect()
+        line.places
+            .iter()
+            .map(|place| place.map(|place| place.share).filter(|share| *share > 0.0))
+            .collect()
     };
     let complete: Vec<Vec<f64>> = lines.iter().filter_map(of_line).collect();
     let mean = |run: usize| {
@@ -226,9 +257,11 @@ fn shares(language: Language, lines: &[Line], platforms: &[String]) -> String {
 }
 
 fn distances(language: Language, lines: &[Line], platforms: &[String]) -> String {
-    let mut found: Vec<(&Line, Distance)> = lines.iter().filter_map(|line| Some((line, line.distance()?))).collect();
+    let mut found: Vec<(&Line, Distance)> =
+        lines.iter().filter_map(|line| Some((line, line.distance()?))).collect();
     found.sort_by(|a, b| b.1.factor.total_cmp(&a.1.factor));
-    let text = |(line, distance): &(&Line, Distance)| distance_text(language, line, *distance, platforms);
+    let text =
+        |(line, distance): &(&Line, Distance)| distance_text(language, line, *distance, platforms);
     let texts: Vec<String> = found.iter().take(MOST_DISTANCES).map(text).collect();
     match texts.is_empty() {
         true => String::new(),
@@ -236,8 +269,15 @@ fn distances(language: Language, lines: &[Line], platforms: &[String]) -> String
     }
 }
 
-fn distance_text(language: Language, line: &Line, distance: Distance, platforms: &[String]) -> String {
-    let value = |run: usize| line.known[run].map_or(String::new(), |known| language.number(known.value, DIGITS));
+fn distance_text(
+    language: Language,
+    line: &Line,
+    distance: Distance,
+    platforms: &[String],
+) -> String {
+    let value = |run: usize| {
+        line.known[run].map_or(String::new(), |known| language.number(known.value, DIGITS))
+    };
     let ratio = |value: f64| language.number(value, Digits::Decimals(2));
     let values = [
         ("label", line.label.as_str()),
@@ -249,5 +289,6 @@ fn distance_text(language: Language, line: &Line, distance: Distance, platforms:
         ("factor", &ratio(distance.factor)),
         ("least", &distance.least.map(ratio).unwrap_or_default()),
     ];
-    language.say(if distance.least.is_some() { "distance_of" } else { "distance_of_printed" }, &values)
+    language
+        .say(if distance.least.is_some() { "distance_of" } else { "distance_of_printed" }, &values)
 }

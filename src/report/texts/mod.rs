@@ -1,6 +1,7 @@
-//! Texts in several languages. A fixed text of the reports stands in them in English; `de.toml` has its German under that
-//! English text. Sentences that need more than one form or many values stand in both files by a key (`en.toml`, `de.toml`).
-//! Numbers and dates are written as the language does.
+//! Texts in several languages. A fixed text of the reports stands in them in English; `de.toml` has
+//! its German under that English text. Sentences that need more than one form or many values stand
+//! in both files by a key (`en.toml`, `de.toml`). Numbers and dates are written as the language
+//! does.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -67,8 +68,10 @@ struct File {
 }
 
 // That both files can be read and say the same is tested; a key without a text shows itself.
-static ENGLISH: LazyLock<File> = LazyLock::new(|| toml::from_str(include_str!("en.toml")).unwrap_or_default());
-static GERMAN: LazyLock<File> = LazyLock::new(|| toml::from_str(include_str!("de.toml")).unwrap_or_default());
+static ENGLISH: LazyLock<File> =
+    LazyLock::new(|| toml::from_str(include_str!("en.toml")).unwrap_or_default());
+static GERMAN: LazyLock<File> =
+    LazyLock::new(|| toml::from_str(include_str!("de.toml")).unwrap_or_default());
 
 /// What stands between a number and its unit or percent sign in German: no line ends there.
 const NO_BREAK: char = '\u{a0}';
@@ -89,7 +92,9 @@ impl Language {
 
     /// The sentence of this key or English text, with `{names}` replaced by values.
     pub fn say(self, key: &str, values: &[(&str, &str)]) -> String {
-        let fill = |text: String, (name, value): &(&str, &str)| text.replace(&format!("{{{name}}}"), value);
+        let fill = |text: String, (name, value): &(&str, &str)| {
+            text.replace(&format!("{{{name}}}"), value)
+        };
         let text = self.file().sentences.get(key).map(String::as_str).or_else(|| self.known(key));
         self.typeset(values.iter().fold(text.unwrap_or(key).to_owned(), fill))
     }
@@ -112,9 +117,12 @@ impl Language {
         let show = |value: &Value, style: Style| match value {
             Value::Text(text) => text.clone(),
             Value::Number(value) => style.show(*value).replace('.', &self.file().point),
-            Value::Sentence(inner) => self.translated(inner).unwrap_or_else(|| self.quote(&inner.to_string())),
+            Value::Sentence(inner) => {
+                self.translated(inner).unwrap_or_else(|| self.quote(&inner.to_string()))
+            }
         };
-        let template = if sentence.template.is_empty() { "" } else { self.known(&sentence.template)? };
+        let template =
+            if sentence.template.is_empty() { "" } else { self.known(&sentence.template)? };
         Some(self.typeset(sentence.fill(template, show)))
     }
 
@@ -123,12 +131,18 @@ impl Language {
         self.say("quotation", &[("text", text)])
     }
 
-    /// Why a verdict is what it is. What was stored without values is told in general, with the English text as a quote.
+    /// Why a verdict is what it is. What was stored without values is told in general, with the
+    /// English text as a quote.
     pub fn reason(self, reason: &Reason) -> String {
         let own = reason.sentence.as_ref().and_then(|sentence| self.translated(sentence));
-        own.or_else(|| (self == Language::English).then(|| reason.text.clone())).unwrap_or_else(|| {
-            self.say("reason_quoted", &[("general", &self.code(&reason.code)), ("text", &reason.text)])
-        })
+        own.or_else(|| (self == Language::English).then(|| reason.text.clone())).unwrap_or_else(
+            || {
+                self.say(
+                    "reason_quoted",
+                    &[("general", &self.code(&reason.code)), ("text", &reason.text)],
+                )
+            },
+        )
     }
 
     /// The word for a verdict.
@@ -151,7 +165,10 @@ impl Language {
 
     /// `1 job`, `2 jobs`; a publication may not print it.
     pub fn jobs(self, jobs: Option<u32>) -> String {
-        jobs.map_or_else(|| self.say("jobs_unprinted", &[]), |jobs| self.count("jobs", jobs as usize, &[]))
+        jobs.map_or_else(
+            || self.say("jobs_unprinted", &[]),
+            |jobs| self.count("jobs", jobs as usize, &[]),
+        )
     }
 
     /// A number as the language writes it: `1,234.5`, `1.234,5`.
@@ -178,12 +195,14 @@ impl Language {
     pub fn date(self, iso: &str) -> String {
         let (day, time) = iso.split_once('T').unwrap_or((iso, ""));
         let parts: Vec<&str> = day.split('-').collect();
-        let is_number = |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+        let is_number =
+            |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
         let [year, month, day] = parts.as_slice() else { return iso.to_string() };
         if self == Language::English || !parts.iter().all(is_number) {
             return iso.to_string();
         }
-        let time = time.strip_suffix('Z').map_or_else(|| time.to_string(), |utc| format!("{utc} UTC"));
+        let time =
+            time.strip_suffix('Z').map_or_else(|| time.to_string(), |utc| format!("{utc} UTC"));
         format!("{day}.{month}.{year} {time}").trim_end().to_string()
     }
 
@@ -203,7 +222,8 @@ impl Language {
 
     /// In German a number and its unit stay together.
     fn typeset(self, text: String) -> String {
-        const UNITS: [&str; 11] = ["%", "GB", "MB", "kB", "MB/s", "s", "ms", "us", "tps", "qps", "Jobs"];
+        const UNITS: [&str; 11] =
+            ["%", "GB", "MB", "kB", "MB/s", "s", "ms", "us", "tps", "qps", "Jobs"];
         if self == Language::English {
             return text;
         }
@@ -227,8 +247,11 @@ mod tests {
     use super::*;
 
     fn placeholders(text: &str) -> Vec<&str> {
-        let mut names: Vec<&str> =
-            text.split('{').skip(1).filter_map(|rest| rest.split_once('}').map(|(name, _)| name)).collect();
+        let mut names: Vec<&str> = text
+            .split('{')
+            .skip(1)
+            .filter_map(|rest| rest.split_once('}').map(|(name, _)| name))
+            .collect();
         names.sort_unstable();
         names
     }
@@ -238,7 +261,10 @@ mod tests {
         let english: File = toml::from_str(include_str!("en.toml")).unwrap();
         let german: File = toml::from_str(include_str!("de.toml")).unwrap();
         assert!(english.sentences.len() > 20);
-        assert_eq!(english.sentences.keys().collect::<Vec<_>>(), german.sentences.keys().collect::<Vec<_>>());
+        assert_eq!(
+            english.sentences.keys().collect::<Vec<_>>(),
+            german.sentences.keys().collect::<Vec<_>>()
+        );
         for (key, text) in &english.sentences {
             assert_eq!(placeholders(text), placeholders(&german.sentences[key]), "{key}");
         }
@@ -247,7 +273,10 @@ mod tests {
     #[test]
     fn numbers_and_lists_are_written_as_the_language_does() {
         let value = |language: Language| language.number(1_234_567.5, Digits::Decimals(1));
-        assert_eq!((value(Language::English), value(Language::German)), ("1,234,567.5".into(), "1.234.567,5".into()));
+        assert_eq!(
+            (value(Language::English), value(Language::German)),
+            ("1,234,567.5".into(), "1.234.567,5".into())
+        );
         let items: Vec<String> = ["a", "b", "c"].map(String::from).into();
         assert_eq!(Language::German.list(&items), "a, b und c");
         assert_eq!(Language::English.list(&items[..2]), "a and b");
@@ -259,9 +288,13 @@ mod tests {
         assert_eq!(german.date("2026-07-20T09:00:00Z"), "20.07.2026 09:00:00 UTC");
         assert_eq!(german.date("2019"), "2019");
         assert_eq!(Language::English.date("2026-07-20T09:00:00Z"), "2026-07-20T09:00:00Z");
-        let steal = Sentence::new("{share%} of the CPU time was taken by the host of this virtual machine");
-        let mut reason =
-            Reason::new(Status::Conditional, ReasonCode::Steal, steal.with("share", 0.041).of_part("TP-LIGHT"));
+        let steal =
+            Sentence::new("{share%} of the CPU time was taken by the host of this virtual machine");
+        let mut reason = Reason::new(
+            Status::Conditional,
+            ReasonCode::Steal,
+            steal.with("share", 0.041).of_part("TP-LIGHT"),
+        );
         let text = "TP-LIGHT: der Wirt dieser virtuellen Maschine nahm 4,10\u{a0}% der CPU-Zeit";
         assert_eq!(german.reason(&reason), text);
         assert_eq!(Language::English.reason(&reason), reason.text);
@@ -277,13 +310,24 @@ mod tests {
             assert!(GERMAN.reasons.contains_key(code.as_str()), "no general sentence of {code}");
         }
         let catalog = crate::catalog::Catalog::embedded().unwrap();
-        let claims = catalog.workloads().flat_map(|workload| workload.contract.iter().chain(&workload.crosscheck));
+        let claims = catalog
+            .workloads()
+            .flat_map(|workload| workload.contract.iter().chain(&workload.crosscheck));
         let effects = catalog.effects().iter().map(|effect| effect.because.as_str());
         let means: std::collections::BTreeSet<&str> =
             claims.map(|claim| claim.because.as_str()).chain(effects).collect();
-        let german: std::collections::BTreeSet<&str> = GERMAN.claims.keys().map(String::as_str).collect();
-        assert_eq!(means.difference(&german).collect::<Vec<_>>(), Vec::<&&str>::new(), "claims without German");
-        assert_eq!(german.difference(&means).collect::<Vec<_>>(), Vec::<&&str>::new(), "German of no claim");
+        let german: std::collections::BTreeSet<&str> =
+            GERMAN.claims.keys().map(String::as_str).collect();
+        assert_eq!(
+            means.difference(&german).collect::<Vec<_>>(),
+            Vec::<&&str>::new(),
+            "claims without German"
+        );
+        assert_eq!(
+            german.difference(&means).collect::<Vec<_>>(),
+            Vec::<&&str>::new(),
+            "German of no claim"
+        );
     }
 
     #[test]

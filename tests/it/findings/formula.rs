@@ -40,7 +40,9 @@ impl Formula {
         see(self);
         match self {
             Formula::Fold(_, parts) => parts.iter().for_each(|part| part.visit(see)),
-            Formula::Binary(_, left, right) => [left, right].into_iter().for_each(|part| part.visit(see)),
+            Formula::Binary(_, left, right) => {
+                [left, right].into_iter().for_each(|part| part.visit(see))
+            }
             Formula::Number(_) | Formula::Call(_) => {}
         }
     }
@@ -75,7 +77,11 @@ impl<'a> Parser<'a> {
     }
 
     fn expect(&mut self, wanted: char) -> Result<(), String> {
-        if self.take(wanted) { Ok(()) } else { Err(format!("'{wanted}' expected before '{}'", self.rest)) }
+        if self.take(wanted) {
+            Ok(())
+        } else {
+            Err(format!("'{wanted}' expected before '{}'", self.rest))
+        }
     }
 
     fn binary(
@@ -111,7 +117,9 @@ impl<'a> Parser<'a> {
                 self.take('-');
                 Ok(Formula::Binary('-', Box::new(Formula::Number(0.0)), Box::new(self.factor()?)))
             }
-            Some(first) if first.is_ascii_digit() || first == '.' => self.number().map(Formula::Number),
+            Some(first) if first.is_ascii_digit() || first == '.' => {
+                self.number().map(Formula::Number)
+            }
             Some(first) if first.is_ascii_alphabetic() => self.function(),
             _ => Err(format!("a figure expected before '{}'", self.rest)),
         }
@@ -120,8 +128,9 @@ impl<'a> Parser<'a> {
     fn number(&mut self) -> Result<f64, String> {
         self.peek();
         let exponent = |at: usize| self.rest[..at].ends_with(['e', 'E']);
-        let part =
-            |(at, c): &(usize, char)| c.is_ascii_digit() || ".eE".contains(*c) || ("+-".contains(*c) && exponent(*at));
+        let part = |(at, c): &(usize, char)| {
+            c.is_ascii_digit() || ".eE".contains(*c) || ("+-".contains(*c) && exponent(*at))
+        };
         let length = self.rest.char_indices().take_while(part).count();
         let (text, rest) = self.rest.split_at(length);
         self.rest = rest;
@@ -130,7 +139,8 @@ impl<'a> Parser<'a> {
 
     fn word(&mut self) -> &'a str {
         self.peek();
-        let length = self.rest.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').count();
+        let length =
+            self.rest.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').count();
         let (word, rest) = self.rest.split_at(length);
         self.rest = rest;
         word

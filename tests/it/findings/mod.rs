@@ -1,8 +1,10 @@
-//! The published studies: what they state and what follows from their data, from our own reports and comparisons alone.
+//! The published studies: what they state and what follows from their data, from our own reports
+//! and comparisons alone.
 //!
-//! The studies are imported into a results file; `report points`, `report platforms` and `compare` print JSON; every formula
-//! of `derived-findings.csv` (another file by DBDYNO_FINDINGS) is evaluated on that, and must give what the file expects.
-//! Every quotient of two platforms' figures in a formula must stand in the output of `compare` too.
+//! The studies are imported into a results file; `report points`, `report platforms` and `compare`
+//! print JSON; every formula of `derived-findings.csv` (another file by DBDYNO_FINDINGS) is
+//! evaluated on that, and must give what the file expects. Every quotient of two platforms' figures
+//! in a formula must stand in the output of `compare` too.
 
 mod formula;
 mod outputs;
@@ -24,7 +26,8 @@ struct Finding {
 fn findings() -> Vec<Finding> {
     let own = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("data/reference/derived-findings.csv");
     let path = std::env::var_os("DBDYNO_FINDINGS").map_or(own, PathBuf::from);
-    let mut reader = csv::Reader::from_path(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let mut reader =
+        csv::Reader::from_path(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     reader.deserialize().collect::<Result<_, _>>().unwrap()
 }
 
@@ -38,11 +41,20 @@ fn findings_follow_from_our_own_outputs() {
         let value = parse(&finding.formula).and_then(|formula| outputs.value(&formula));
         match value {
             Ok(value) if (value - finding.expected_value).abs() <= finding.tolerance + 1e-9 => {}
-            Ok(value) => wrong.push(format!("{}: {value} instead of {}", finding.finding, finding.expected_value)),
+            Ok(value) => wrong.push(format!(
+                "{}: {value} instead of {}",
+                finding.finding, finding.expected_value
+            )),
             Err(error) => wrong.push(format!("{}: {error}", finding.finding)),
         }
     }
-    assert!(!findings.is_empty() && wrong.is_empty(), "{} of {}:\n{}", wrong.len(), findings.len(), wrong.join("\n"));
+    assert!(
+        !findings.is_empty() && wrong.is_empty(),
+        "{} of {}:\n{}",
+        wrong.len(),
+        findings.len(),
+        wrong.join("\n")
+    );
 }
 
 #[test]
@@ -75,7 +87,9 @@ fn quotients(formula: &Formula) -> Vec<Quotient<'_>> {
         match (&**dividend, &**divisor) {
             (Formula::Call(other), Formula::Call(base)) => found.push((other, base, None)),
             (Formula::Fold(_, parts), Formula::Call(base)) => {
-                found.extend(parts.iter().filter_map(Formula::call).map(|other| (other, base, None)));
+                found.extend(
+                    parts.iter().filter_map(Formula::call).map(|other| (other, base, None)),
+                );
             }
             (Formula::Binary('/', a, x), Formula::Binary('/', b, y)) => {
                 let calls = (a.call(), b.call(), x.call(), y.call());
@@ -86,20 +100,28 @@ fn quotients(formula: &Formula) -> Vec<Quotient<'_>> {
             _ => {}
         }
     });
-    let are_licences = |(x, y): (&Call, &Call)| [x, y].iter().all(|call| call.texts[1].starts_with("licences"));
+    let are_licences =
+        |(x, y): (&Call, &Call)| [x, y].iter().all(|call| call.texts[1].starts_with("licences"));
     found.retain(|(other, base, licences)| {
         let figures = ["at", "best", "speed", "thru"];
         let known = [other, base].iter().all(|call| figures.contains(&call.name.as_str()));
         let both = other.texts[1..] == base.texts[1..];
-        let runs = (other.texts.first(), other.number("tb")) != (base.texts.first(), base.number("tb"));
-        known && both && runs && licences.is_none_or(are_licences) && is_speed_or_throughput(&other.texts[2])
+        let runs =
+            (other.texts.first(), other.number("tb")) != (base.texts.first(), base.number("tb"));
+        known
+            && both
+            && runs
+            && licences.is_none_or(are_licences)
+            && is_speed_or_throughput(&other.texts[2])
     });
     found
 }
 
 fn is_speed_or_throughput(metric: &str) -> bool {
     is_service_time(metric)
-        || ["_per_s", "_qps", "_tps", "_mbps", "_dbps", "_iops"].iter().any(|end| metric.ends_with(end))
+        || ["_per_s", "_qps", "_tps", "_mbps", "_dbps", "_iops"]
+            .iter()
+            .any(|end| metric.ends_with(end))
 }
 
 fn is_service_time(metric: &str) -> bool {
@@ -112,7 +134,9 @@ fn stands_in_compare(
     base: &Call,
     licences: Option<(&Call, &Call)>,
 ) -> Result<(), String> {
-    let per = licences.map(|(x, y)| Ok::<f64, String>(outputs.call(x)? / outputs.call(y)?)).transpose()?;
+    let per = licences
+        .map(|(x, y)| Ok::<f64, String>(outputs.call(x)? / outputs.call(y)?))
+        .transpose()?;
     let expected = outputs.call(other)? / outputs.call(base)? / per.unwrap_or(1.0);
     let (base_run, other_run) = (outputs.run(base)?, outputs.run(other)?);
     let comparison = outputs.compare(&base_run, &other_run);
@@ -127,7 +151,12 @@ fn stands_in_compare(
     let mut ratios: Vec<f64> = Vec::new();
     if jobs.is_some() && jobs == base_jobs {
         for line in lines("equal_jobs").iter().filter(|line| line["jobs"].as_f64() == jobs) {
-            let service = || Some(line["other_service_time_ms"].as_f64()? / line["base_service_time_ms"].as_f64()?);
+            let service = || {
+                Some(
+                    line["other_service_time_ms"].as_f64()?
+                        / line["base_service_time_ms"].as_f64()?,
+                )
+            };
             let rate = || line["ratio"].as_f64().filter(|_| line["metric"] == metric);
             ratios.extend(if time { service() } else { rate() });
         }
@@ -135,13 +164,19 @@ fn stands_in_compare(
     let kind = if other.name == "speed" { "speed" } else { "throughput" };
     for line in lines("kpms").into_iter().chain(lines("further")) {
         let at = |key: &str, jobs: Option<f64>| jobs.is_none() || line[key].as_f64() == jobs;
-        if line["kind"] == kind && line["metric"] == name && at("other_jobs", jobs) && at("base_jobs", base_jobs) {
+        if line["kind"] == kind
+            && line["metric"] == name
+            && at("other_jobs", jobs)
+            && at("base_jobs", base_jobs)
+        {
             ratios.extend(line[if licences.is_some() { "per_licence" } else { "ratio" }].as_f64());
         }
     }
     match ratios.iter().any(|ratio| (ratio / expected - 1.0).abs() < 1e-9) {
         true => Ok(()),
-        false => Err(format!("{code} {metric}: {expected} is not in compare {base_run} {other_run}, but {ratios:?}")),
+        false => Err(format!(
+            "{code} {metric}: {expected} is not in compare {base_run} {other_run}, but {ratios:?}"
+        )),
     }
 }
 
@@ -172,8 +207,9 @@ fn findings_of_a_timing_floor_are_flagged_and_no_arithmetic_is() {
         .filter(|(_, _, code)| code == "timing-floor")
         .map(|(test, kind, _)| (test, kind))
         .collect();
-    let look_ups =
-        floored.iter().filter(|(test, kind)| test.starts_with("T61") && test != "T616" && kind == "throughput");
+    let look_ups = floored
+        .iter()
+        .filter(|(test, kind)| test.starts_with("T61") && test != "T616" && kind == "throughput");
     // As the study's own data show: 34 of the 35 cells of T611 to T615.
     assert_eq!(look_ups.count(), 34);
     assert!(!floored.iter().any(|(test, _)| test.starts_with("T1")), "{floored:?}");
@@ -202,8 +238,12 @@ fn findings_in_words_say_what_the_study_says() {
     let shared = imported();
     let mut outputs = lock(&shared);
     let comparison = outputs.compare("xeon-6234-noht", "xeon-6234-ht");
-    let texts: Vec<&str> =
-        comparison["findings"].as_array().unwrap().iter().filter_map(|f| f["text"].as_str()).collect();
+    let texts: Vec<&str> = comparison["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|f| f["text"].as_str())
+        .collect();
     for expected in [
         "SRV-QUERY1: throughput ahead as printed, x1.15, at 32 jobs against 16; service time at full load x1.8",
         "at 50 % CPU busy (16 jobs) SRV-QUERY1 has reached 88.5 % of its best throughput",

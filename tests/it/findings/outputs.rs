@@ -54,9 +54,13 @@ pub fn lock(outputs: &Shared) -> MutexGuard<'_, Outputs> {
 fn outputs() -> Outputs {
     let desk = Desk::new();
     let data = format!("{}/data/reference", env!("CARGO_MANIFEST_DIR"));
-    desk.run(&format!("runs import --csv {data}/published-results.csv --platforms {data}/platforms.csv")).ok();
+    desk.run(&format!(
+        "runs import --csv {data}/published-results.csv --platforms {data}/platforms.csv"
+    ))
+    .ok();
     let runs = desk.runs();
-    let names: Vec<String> = runs.iter().map(|run| run["name"].as_str().unwrap().to_string()).collect();
+    let names: Vec<String> =
+        runs.iter().map(|run| run["name"].as_str().unwrap().to_string()).collect();
     let list = names.join(" ");
     let points = points(&desk.run(&format!("report points {list} --format json")).ok().json());
     let platforms = desk.run(&format!("report platforms {list} --format json")).ok().json();
@@ -69,10 +73,17 @@ fn rows(report: &Value) -> Vec<(String, String, BTreeMap<String, Value>)> {
     let mut found = Vec::new();
     for section in report["sections"].as_array().unwrap() {
         for table in section["tables"].as_array().unwrap() {
-            let names: Vec<&str> =
-                table["columns"].as_array().unwrap().iter().map(|column| column["name"].as_str().unwrap()).collect();
+            let names: Vec<&str> = table["columns"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|column| column["name"].as_str().unwrap())
+                .collect();
             for row in table["rows"].as_array().unwrap() {
-                let cells = names.iter().map(|name| (*name).to_string()).zip(row.as_array().unwrap().iter().cloned());
+                let cells = names
+                    .iter()
+                    .map(|name| (*name).to_string())
+                    .zip(row.as_array().unwrap().iter().cloned());
                 let title = section["title"].as_str().unwrap().to_string();
                 found.push((title, table["name"].as_str().unwrap().to_string(), cells.collect()));
             }
@@ -102,9 +113,15 @@ fn points(report: &Value) -> Vec<Point> {
     rows(report).into_iter().map(point).collect()
 }
 
-fn attributes(report: &Value, names: &[String], runs: &[Value]) -> BTreeMap<String, BTreeMap<String, String>> {
+fn attributes(
+    report: &Value,
+    names: &[String],
+    runs: &[Value],
+) -> BTreeMap<String, BTreeMap<String, String>> {
     let mut found: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
-    for (_, table, row) in rows(report).into_iter().filter(|(_, table, _)| table.contains("As published")) {
+    for (_, table, row) in
+        rows(report).into_iter().filter(|(_, table, _)| table.contains("As published"))
+    {
         let fact = row["Fact"].as_str().unwrap_or_else(|| panic!("{table}")).to_string();
         for (name, run) in names.iter().zip(runs) {
             if let Some(value) = row[name].as_str() {
@@ -132,7 +149,8 @@ impl Outputs {
                 })
             }
             Formula::Fold(name, parts) => {
-                let values = parts.iter().map(|part| self.value(part)).collect::<Result<Vec<_>, _>>()?;
+                let values =
+                    parts.iter().map(|part| self.value(part)).collect::<Result<Vec<_>, _>>()?;
                 let n = values.len() as f64;
                 Ok(match name.as_str() {
                     "mean" => values.iter().sum::<f64>() / n,
@@ -147,8 +165,11 @@ impl Outputs {
     /// The value of a look-up.
     pub fn call(&self, call: &Call) -> Result<f64, String> {
         if call.name == "attr" {
-            let value = self.attributes.get(&call.texts[0]).and_then(|known| known.get(&call.texts[1]));
-            return value.and_then(|value| value.parse().ok()).ok_or_else(|| format!("no number: {call:?}"));
+            let value =
+                self.attributes.get(&call.texts[0]).and_then(|known| known.get(&call.texts[1]));
+            return value
+                .and_then(|value| value.parse().ok())
+                .ok_or_else(|| format!("no number: {call:?}"));
         }
         let values = self.matching(call).map(|point| point.value);
         let found = match call.name.as_str() {
@@ -162,7 +183,10 @@ impl Outputs {
 
     /// The run that a look-up reads from.
     pub fn run(&self, call: &Call) -> Result<String, String> {
-        self.matching(call).next().map(|point| point.run.clone()).ok_or_else(|| format!("no run: {call:?}"))
+        self.matching(call)
+            .next()
+            .map(|point| point.run.clone())
+            .ok_or_else(|| format!("no run: {call:?}"))
     }
 
     fn matching<'a>(&'a self, call: &'a Call) -> impl Iterator<Item = &'a Point> {
@@ -174,7 +198,8 @@ impl Outputs {
         };
         let same = |asked: Option<f64>, is: Option<f64>| asked.is_none() || asked == is;
         self.points.iter().filter(move |point| {
-            let named = [&point.platform, &point.code, &point.metric].into_iter().eq(call.texts.iter());
+            let named =
+                [&point.platform, &point.code, &point.metric].into_iter().eq(call.texts.iter());
             let counts = same(call.number("jobs"), point.jobs)
                 && same(call.number("nodes"), point.nodes)
                 && same(call.number("threads"), point.threads)
@@ -198,7 +223,8 @@ impl Outputs {
     pub fn reasons(&mut self, study: &str) -> Vec<(String, String, String)> {
         let mut found = Vec::new();
         for run in self.desk.runs() {
-            let shown = self.desk.run(&format!("runs show {} --format json", run["id"])).ok().json();
+            let shown =
+                self.desk.run(&format!("runs show {} --format json", run["id"])).ok().json();
             if shown["labels"]["study"] != study {
                 continue;
             }
@@ -206,7 +232,11 @@ impl Outputs {
                 let reasons = test["verdict"]["reasons"].as_array().unwrap();
                 found.extend(reasons.iter().map(|reason| {
                     let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
-                    (text(&test["asked_as"]), text(&test["published"]["kind"]), text(&reason["code"]))
+                    (
+                        text(&test["asked_as"]),
+                        text(&test["published"]["kind"]),
+                        text(&reason["code"]),
+                    )
                 }));
             }
         }

@@ -1,5 +1,6 @@
-//! The part of Oracle's language that MariaDB has, too (`sql_mode=ORACLE`): the body of a workload in a bare loop, compiled and run by a second
-//! database, which knows names, types and numbers of arguments.
+//! The part of Oracle's language that MariaDB has, too (`sql_mode=ORACLE`): the body of a workload
+//! in a bare loop, compiled and run by a second database, which knows names, types and numbers of
+//! arguments.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -38,10 +39,15 @@ pub(super) struct Mode<'a> {
 impl<'a> Mode<'a> {
     pub fn new(desk: &'a Desk, catalog: &'a Catalog) -> Mode<'a> {
         let lease = Lease::new(ENGINE, None, &[]);
-        desk.run(&format!("load {} --size {SIZE_GB} --quiet --workload TP-LIGHT --workload SRV-QUERY1", lease.url))
-            .ok();
-        let (plain, mut oracle) =
-            (try_session_of(ENGINE, &lease.url).unwrap(), try_session_of(ENGINE, &lease.url).unwrap());
+        desk.run(&format!(
+            "load {} --size {SIZE_GB} --quiet --workload TP-LIGHT --workload SRV-QUERY1",
+            lease.url
+        ))
+        .ok();
+        let (plain, mut oracle) = (
+            try_session_of(ENGINE, &lease.url).unwrap(),
+            try_session_of(ENGINE, &lease.url).unwrap(),
+        );
         oracle.execute("set sql_mode = oracle").unwrap();
         Mode { desk, catalog, _lease: lease, plain, oracle }
     }
@@ -49,8 +55,9 @@ impl<'a> Mode<'a> {
     /// What the workload's body did for Oracle, or what MariaDB lacks for it.
     pub fn run(&mut self, workload: &Workload, part: &PartPlan) -> Result<Done, &'static str> {
         let texts = part.setup_sql();
-        if let Some((_, what)) =
-            LACKS.iter().find(|(text, _)| texts.iter().any(|sql| is_routine(sql) && sql.contains(text)))
+        if let Some((_, what)) = LACKS
+            .iter()
+            .find(|(text, _)| texts.iter().any(|sql| is_routine(sql) && sql.contains(text)))
         {
             return Err(what);
         }
@@ -69,12 +76,18 @@ impl<'a> Mode<'a> {
         plain(self.plain.as_mut(), native.as_ref().map(PartPlan::setup_sql).unwrap_or_default());
         for sql in texts.iter().filter(|sql| is_routine(sql)) {
             let sql = self.written(&bare(sql).unwrap_or_else(|| sql.clone()));
-            self.oracle.execute(sql.trim()).unwrap_or_else(|error| panic!("{}: {error}: {sql}", workload.id));
+            self.oracle
+                .execute(sql.trim())
+                .unwrap_or_else(|error| panic!("{}: {error}: {sql}", workload.id));
         }
         let call = format!("call dbdyno.bare(1, 1, {OPS}, {SEED})");
-        let rows = self.oracle.query(&call, &[]).unwrap_or_else(|error| panic!("{}: {error}", workload.id));
+        let rows = self
+            .oracle
+            .query(&call, &[])
+            .unwrap_or_else(|error| panic!("{}: {error}", workload.id));
         plain(self.plain.as_mut(), native.as_ref().map(PartPlan::teardown_sql).unwrap_or_default());
-        Ok(["ops", "row_count", "commits", "seed", "sink"].map(|name| rows.get(0, name).unwrap_or("null").to_string()))
+        Ok(["ops", "row_count", "commits", "seed", "sink"]
+            .map(|name| rows.get(0, name).unwrap_or("null").to_string()))
     }
 
     fn written(&self, text: &str) -> String {
@@ -99,7 +112,8 @@ pub(super) fn inside(routine: &str) -> Option<(&str, &str)> {
     Some((declare, body))
 }
 
-/// The body in the barest loop that counts as the harness does; nothing for a text that is not the harness.
+/// The body in the barest loop that counts as the harness does; nothing for a text that is not the
+/// harness.
 fn bare(routine: &str) -> Option<String> {
     let (declare, body) = inside(routine)?;
     Some(format!(

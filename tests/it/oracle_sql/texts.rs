@@ -24,10 +24,15 @@ pub struct Text {
 }
 
 impl Text {
-    /// What the text is, whatever the values of its parameters: `workloads/da DA-INDEX create or replace procedure`.
+    /// What the text is, whatever the values of its parameters: `workloads/da DA-INDEX create or
+    /// replace procedure`.
     pub fn kind(&self) -> String {
         let name = self.name.split([':', ' ']).next().unwrap_or_default();
-        let words = self.sql.split_whitespace().take_while(|word| word.bytes().all(|b| b.is_ascii_lowercase())).take(4);
+        let words = self
+            .sql
+            .split_whitespace()
+            .take_while(|word| word.bytes().all(|b| b.is_ascii_lowercase()))
+            .take(4);
         [self.file.as_str(), name].into_iter().chain(words).collect::<Vec<_>>().join(" ")
     }
 }
@@ -37,10 +42,11 @@ pub fn capabilities() -> Capabilities {
     engine::find(ENGINE).unwrap().capabilities()
 }
 
-/// Of all workloads with all values of their parameters, of the data set in every organisation, of the probes, of the
-/// scripts that are exported.
+/// Of all workloads with all values of their parameters, of the data set in every organisation, of
+/// the probes, of the scripts that are exported.
 pub fn all(catalog: &Catalog) -> BTreeSet<Text> {
-    let mut texts: BTreeSet<Text> = catalog.workloads().flat_map(|workload| of_workload(catalog, workload)).collect();
+    let mut texts: BTreeSet<Text> =
+        catalog.workloads().flat_map(|workload| of_workload(catalog, workload)).collect();
     texts.extend(of_dataset(catalog));
     texts.extend(of_export(catalog));
     texts.extend(of_engine());
@@ -75,7 +81,8 @@ pub fn parts_on(
         ..Request::new(engine, capabilities, 2)
     };
     let plan = plan::build(catalog, &request);
-    plan.map(|plan| plan.selections.into_iter().flat_map(|selection| selection.parts).collect()).unwrap_or_default()
+    plan.map(|plan| plan.selections.into_iter().flat_map(|selection| selection.parts).collect())
+        .unwrap_or_default()
 }
 
 fn of_workload(catalog: &Catalog, workload: &Workload) -> Vec<Text> {
@@ -89,26 +96,32 @@ fn of_workload(catalog: &Catalog, workload: &Workload) -> Vec<Text> {
     texts
 }
 
-/// `ID:org=heap,rpt=2`: every value of a parameter that lists them together with every one of the others, the default and the
-/// smallest of a number.
+/// `ID:org=heap,rpt=2`: every value of a parameter that lists them together with every one of the
+/// others, the default and the smallest of a number.
 fn selections(workload: &Workload) -> Vec<String> {
-    let chosen = workload.params.iter().filter(|param| param.name != "transport" && param.name != "protocol");
+    let chosen = workload
+        .params
+        .iter()
+        .filter(|param| param.name != "transport" && param.name != "protocol");
     let combinations = chosen.fold(vec![Vec::new()], |before, param| {
         let with = |chosen: &Vec<String>| {
             let chosen = chosen.clone();
-            values(param)
-                .into_iter()
-                .map(move |value| [chosen.clone(), vec![format!("{}={value}", param.name)]].concat())
+            values(param).into_iter().map(move |value| {
+                [chosen.clone(), vec![format!("{}={value}", param.name)]].concat()
+            })
         };
         before.iter().flat_map(with).collect()
     });
     let named = combinations.into_iter().map(|chosen: Vec<String>| chosen.join(","));
-    named.map(|chosen| [workload.id.as_str(), &chosen].join(":").trim_end_matches(':').to_string()).collect()
+    named
+        .map(|chosen| [workload.id.as_str(), &chosen].join(":").trim_end_matches(':').to_string())
+        .collect()
 }
 
 fn values(param: &Param) -> Vec<String> {
     let default = param.engine_default.get(ENGINE).unwrap_or(&param.default).clone();
-    let more = if param.values.is_empty() { param.min.map(|min| (min + 1).to_string()) } else { None };
+    let more =
+        if param.values.is_empty() { param.min.map(|min| (min + 1).to_string()) } else { None };
     let listed = param.values.iter().filter(|value| *value != "default").cloned();
     let all: BTreeSet<String> = [default].into_iter().chain(more).chain(listed).collect();
     all.into_iter().collect()
@@ -119,12 +132,20 @@ fn of_part(part: &PartPlan, selection: &str, group: &str) -> Vec<Text> {
     match &part.code {
         JobCode::Routine(routine) => texts.push(routine.call.sql.clone()),
         JobCode::Client { branches, .. } => {
-            texts.extend(branches.iter().flat_map(|branch| branch.statements.iter().map(|step| step.sql.clone())));
+            texts.extend(
+                branches
+                    .iter()
+                    .flat_map(|branch| branch.statements.iter().map(|step| step.sql.clone())),
+            );
         }
         JobCode::Bulk { .. } => {}
     }
     let file = format!("workloads/{}", group.to_lowercase());
-    let text = |sql: String| Text { file: file.clone(), name: selection.into(), sql: sql.replace("{{jobs}}", "4") };
+    let text = |sql: String| Text {
+        file: file.clone(),
+        name: selection.into(),
+        sql: sql.replace("{{jobs}}", "4"),
+    };
     texts.into_iter().map(text).collect()
 }
 
@@ -134,7 +155,10 @@ fn of_harness(catalog: &Catalog) -> Vec<Text> {
     let block = |name: &str| blocks[name].text.as_str();
     let own = [("routine", "dbdyno_w"), ("declare", "v_none number;"), ("body", "null;")];
     let own: Values = own.map(|(name, value)| (name.to_string(), value.to_string())).into();
-    let all = Values::from([("loop".to_string(), fill(block("loop"), &own))]).into_iter().chain(own.clone()).collect();
+    let all = Values::from([("loop".to_string(), fill(block("loop"), &own))])
+        .into_iter()
+        .chain(own.clone())
+        .collect();
     let text = |name: &str| Text {
         file: "harness".into(),
         name: name.into(),
@@ -145,10 +169,19 @@ fn of_harness(catalog: &Catalog) -> Vec<Text> {
 
 /// What the engine itself asks, with values for its names.
 fn of_engine() -> Vec<Text> {
-    let blocks =
-        dbdyno::sql::parse_blocks("provision.sql", include_str!("../../../src/engine/oracle/provision.sql")).unwrap();
-    let values =
-        [("name", "p"), ("sid", "1"), ("serial", "2"), ("instance", "1"), ("table", "t"), ("prefix", "dbdyno_")];
+    let blocks = dbdyno::sql::parse_blocks(
+        "provision.sql",
+        include_str!("../../../src/engine/oracle/provision.sql"),
+    )
+    .unwrap();
+    let values = [
+        ("name", "p"),
+        ("sid", "1"),
+        ("serial", "2"),
+        ("instance", "1"),
+        ("table", "t"),
+        ("prefix", "dbdyno_"),
+    ];
     let values = values.map(|(name, value)| (name.to_string(), value.to_string())).into();
     let text = |block: &dbdyno::sql::Block| Text {
         file: "engine".into(),
@@ -162,12 +195,19 @@ fn of_engine() -> Vec<Text> {
 fn of_dataset(catalog: &Catalog) -> Vec<Text> {
     let set = catalog.dataset("dbdyno").unwrap();
     let definition = Definition::parse(&set.toml, &set.toml_path).unwrap();
-    let recipe = Recipe { engine: ENGINE, capabilities: capabilities(), definition: &definition, blocks: &set.blocks };
+    let recipe = Recipe {
+        engine: ENGINE,
+        capabilities: capabilities(),
+        definition: &definition,
+        blocks: &set.blocks,
+    };
     let orgs = capabilities().orgs;
-    let tables = ["small", "big"]
-        .into_iter()
-        .flat_map(|kind| orgs.iter().map(move |org| TableRef { kind: kind.into(), org: Some((*org).to_string()) }));
-    tables.flat_map(|table| of_table(&recipe, &Table::of_size(&recipe, &table, SIZE_GB, 42))).collect()
+    let tables = ["small", "big"].into_iter().flat_map(|kind| {
+        orgs.iter().map(move |org| TableRef { kind: kind.into(), org: Some((*org).to_string()) })
+    });
+    tables
+        .flat_map(|table| of_table(&recipe, &Table::of_size(&recipe, &table, SIZE_GB, 42)))
+        .collect()
 }
 
 fn of_table(recipe: &Recipe<'_>, table: &Table) -> Vec<Text> {
@@ -185,9 +225,11 @@ fn of_table(recipe: &Recipe<'_>, table: &Table) -> Vec<Text> {
     values.extend(given.map(|(name, value)| (name.to_string(), value.to_string())));
     values.insert("row_select".into(), recipe.sql("row-select", &values).unwrap().unwrap());
     let own = |name: &&String| {
-        !name.contains('.') || !recipe.capabilities.orgs.iter().any(|org| name.ends_with(&format!(".{org}")))
+        !name.contains('.')
+            || !recipe.capabilities.orgs.iter().any(|org| name.ends_with(&format!(".{org}")))
     };
-    let names: Vec<String> = recipe.names("").into_iter().filter(|name| name != "columns").collect();
+    let names: Vec<String> =
+        recipe.names("").into_iter().filter(|name| name != "columns").collect();
     let create = format!("create.{}", table.org);
     let names = names.iter().filter(own).chain([&create]);
     let text = |name: &String| {
@@ -204,11 +246,21 @@ fn of_table(recipe: &Recipe<'_>, table: &Table) -> Vec<Text> {
 fn of_export(catalog: &Catalog) -> Vec<Text> {
     let workloads = catalog.workloads().map(|workload| workload.id.clone()).collect();
     let jobs = Some(AskedRamp::of(1));
-    let request = Request { workloads, jobs, size_gb: Some(SIZE_GB), ..Request::new(ENGINE, capabilities(), 2) };
+    let request = Request {
+        workloads,
+        jobs,
+        size_gb: Some(SIZE_GB),
+        ..Request::new(ENGINE, capabilities(), 2)
+    };
     let plan = plan::build(catalog, &request).unwrap();
     let engine = engine::find(ENGINE).unwrap();
-    let scripts =
-        export::scripts(&Export { catalog, engine, plan: &plan, command: "export-sql oracle".into() }).unwrap();
+    let scripts = export::scripts(&Export {
+        catalog,
+        engine,
+        plan: &plan,
+        command: "export-sql oracle".into(),
+    })
+    .unwrap();
     scripts
         .iter()
         .filter(|script| script.path.ends_with(".sql"))
@@ -216,9 +268,12 @@ fn of_export(catalog: &Catalog) -> Vec<Text> {
         .collect()
 }
 
-/// The statements of a script: what stands between lines of a slash, without the client's own commands before them.
+/// The statements of a script: what stands between lines of a slash, without the client's own
+/// commands before them.
 fn of_script(path: &str, text: &str) -> Vec<Text> {
-    let text = ["&jobs", "&1", "&2", "&3"].iter().fold(text.to_string(), |text, mark| text.replace(mark, "4"));
+    let text = ["&jobs", "&1", "&2", "&3"]
+        .iter()
+        .fold(text.to_string(), |text, mark| text.replace(mark, "4"));
     let statement = |chunk: &str| {
         let lines: Vec<&str> = chunk.lines().skip_while(|line| is_command(line)).collect();
         let sql = lines.join("\n");
@@ -228,6 +283,16 @@ fn of_script(path: &str, text: &str) -> Vec<Text> {
 }
 
 fn is_command(line: &str) -> bool {
-    let commands = ["whenever", "set", "column", "prompt", "spool", "variable", "exit", "alter session set nls", "--"];
+    let commands = [
+        "whenever",
+        "set",
+        "column",
+        "prompt",
+        "spool",
+        "variable",
+        "exit",
+        "alter session set nls",
+        "--",
+    ];
     line.trim().is_empty() || commands.iter().any(|command| line.starts_with(command))
 }

@@ -1,4 +1,5 @@
-//! A brand on a page: logo and name above the title, a footer, the accent as a line and as the colour of the name.
+//! A brand on a page: logo and name above the title, a footer, the accent as a line and as the
+//! colour of the name.
 
 use maud::{Markup, PreEscaped, html};
 

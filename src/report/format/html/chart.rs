@@ -1,15 +1,18 @@
-//! Charts of a page, drawn here: curves with their marks and intervals, names beside the curves where there is room for them,
-//! the figures of each mark as its title, and the data as a table.
+//! Charts of a page, drawn here: curves with their marks and intervals, names beside the curves
+//! where there is room for them, the figures of each mark as its title, and the data as a table.
 
 use maud::{Markup, html};
 
-use super::svg::{self, Span, apart, line, mark, powers, rule, short, steps, stretched, text, tick};
+use super::svg::{
+    self, Span, apart, line, mark, powers, rule, short, steps, stretched, text, tick,
+};
 use super::table;
 use crate::model::Status;
 use crate::report::document::{Axis, Chart, Digits, Point, Role, Scale, Series, Table};
 use crate::report::picture::Mark;
 
-/// Height of a chart, and where its axes are, in pixels; per cent of the width on the left and the right.
+/// Height of a chart, and where its axes are, in pixels; per cent of the width on the left and the
+/// right.
 const HEIGHT: f64 = 232.0;
 const TOP: f64 = 14.0;
 const BOTTOM: f64 = 190.0;
@@ -80,7 +83,10 @@ fn measured<'a>(drawn: &'a [&'a Series]) -> impl Iterator<Item = &'a Series> {
 fn is_named(drawn: &[&Series]) -> bool {
     let count = measured(drawn).count();
     let is_short = measured(drawn).all(|series| series.name.chars().count() <= LONGEST_NAME);
-    count > 1 && count <= MOST_NAMED && is_short && measured(drawn).all(|series| series.points.len() <= MOST_MARKS)
+    count > 1
+        && count <= MOST_NAMED
+        && is_short
+        && measured(drawn).all(|series| series.points.len() <= MOST_MARKS)
 }
 
 fn legend(drawn: &[&Series]) -> Markup {
@@ -123,17 +129,22 @@ impl Plot {
         let points = || drawn.iter().flat_map(|series| &series.points);
         let x_ticks = ticks(&chart.x, points().map(|point| point.x));
         let y_ticks = match chart.y.unit.as_deref() {
-            Some("%") if points().all(|point| point.y <= 100.5) => vec![0.0, 25.0, 50.0, 75.0, 100.0],
+            Some("%") if points().all(|point| point.y <= 100.5) => {
+                vec![0.0, 25.0, 50.0, 75.0, 100.0]
+            }
             _ => ticks(&chart.y, points().map(|point| point.high.unwrap_or(point.y))),
         };
         let right = if is_named { NAMED_PCT } else { RIGHT_PCT };
         let is_log = |axis: &Axis| axis.scale != Scale::Linear;
-        let ends = |ticks: &[f64]| (ticks.first().copied().unwrap_or(0.0), ticks.last().copied().unwrap_or(1.0));
+        let ends = |ticks: &[f64]| {
+            (ticks.first().copied().unwrap_or(0.0), ticks.last().copied().unwrap_or(1.0))
+        };
         let ((x_low, x_high), (y_low, y_high)) = (ends(&x_ticks), ends(&y_ticks));
         let most = points().map(|point| point.x).fold(x_low, f64::max);
         // An axis over the jobs ends at the most jobs, not at the next power.
         let x_high = if most > x_low { most } else { x_high };
-        let x = Span { low: x_low, high: x_high, from: LEFT_PCT, to: right, is_log: is_log(&chart.x) };
+        let x =
+            Span { low: x_low, high: x_high, from: LEFT_PCT, to: right, is_log: is_log(&chart.x) };
         let y = Span { low: y_low, high: y_high, from: BOTTOM, to: TOP, is_log: is_log(&chart.y) };
         // Numbers of things have no halves.
         let mut counted = measured(drawn).flat_map(|series| &series.points);
@@ -145,7 +156,9 @@ impl Plot {
     fn axes(&self, chart: &Chart) -> Markup {
         let language = chart.language;
         let named = |axis: &Axis| {
-            axis.unit.as_ref().map_or_else(|| axis.name.clone(), |unit| format!("{} [{unit}]", axis.name))
+            axis.unit
+                .as_ref()
+                .map_or_else(|| axis.name.clone(), |unit| format!("{} [{unit}]", axis.name))
         };
         let step = self.x_ticks.len().div_ceil(9);
         html! {
@@ -204,8 +217,9 @@ impl Plot {
 
     /// The names of the curves at their ends.
     fn names(&self, drawn: &[&Series]) -> Markup {
-        let ends: Vec<(&Series, f64)> =
-            measured(drawn).filter_map(|series| Some((series, self.y.place(series.points.last()?.y)))).collect();
+        let ends: Vec<(&Series, f64)> = measured(drawn)
+            .filter_map(|series| Some((series, self.y.place(series.points.last()?.y))))
+            .collect();
         let wishes: Vec<f64> = ends.iter().map(|end| end.1 + 4.0).collect();
         let places = apart(&wishes, 14.0, TOP, BOTTOM + 4.0);
         html! { @for ((series, _), y) in ends.iter().zip(places) {
@@ -232,13 +246,24 @@ fn note(chart: &Chart, series: &Series, point: &Point) -> String {
     let number = |value: f64| language.number(value, Digits::Significant(4));
     let unit = chart.y.unit.as_deref().unwrap_or_default();
     let interval = point.low.zip(point.high).map(|(low, high)| {
-        format!(" ({})", language.say("{low} to {high}", &[("low", &number(low)), ("high", &number(high))]))
+        format!(
+            " ({})",
+            language.say("{low} to {high}", &[("low", &number(low)), ("high", &number(high))])
+        )
     });
     let label = point.label.as_ref().map(|label| format!(", {label}"));
-    let verdict =
-        point.verdict.filter(|status| *status > Status::Valid).map(|status| format!(", {}", language.verdict(status)));
+    let verdict = point
+        .verdict
+        .filter(|status| *status > Status::Valid)
+        .map(|status| format!(", {}", language.verdict(status)));
     let more: String = [interval, label, verdict].into_iter().flatten().collect();
-    format!("{}: {} {}, {} {unit}{more}", series.name, chart.x.name, tick(language, point.x), number(point.y))
+    format!(
+        "{}: {} {}, {} {unit}{more}",
+        series.name,
+        chart.x.name,
+        tick(language, point.x),
+        number(point.y)
+    )
 }
 
 #[cfg(test)]
@@ -261,7 +286,13 @@ mod tests {
             ..Series::default()
         };
         let x = Axis { name: "Jobs".into(), unit: None, scale: Scale::Log2 };
-        Chart { name: "c".into(), title: "T < 1".into(), x, series: vec![series], ..Chart::default() }
+        Chart {
+            name: "c".into(),
+            title: "T < 1".into(),
+            x,
+            series: vec![series],
+            ..Chart::default()
+        }
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! The wide drawings of a page: ratios on one axis, small multiples, the whole run on one line of time.
+//! The wide drawings of a page: ratios on one axis, small multiples, the whole run on one line of
+//! time.
 
 use maud::{Markup, html};
 
@@ -6,7 +7,9 @@ use super::svg::{self, Span, apart, line, mark, powers, rule, stretched, text};
 use super::wide;
 use crate::report::Language;
 use crate::report::document::Digits;
-use crate::report::picture::{CpuSplit, Mark, PanelRow, Panels, RatioRow, Ratios, Second, Timeline, Tone};
+use crate::report::picture::{
+    CpuSplit, Mark, PanelRow, Panels, RatioRow, Ratios, Second, Timeline, Tone,
+};
 
 /// Height of a row of ratios.
 const ROW: f64 = 26.0;
@@ -39,14 +42,18 @@ pub(super) fn ratios(ratios: &Ratios, language: Language) -> Markup {
 /// The axis holds every ratio and interval, symmetric around equal.
 fn axis(ratios: &Ratios) -> (Span, Vec<f64>) {
     let marks = ratios.rows.iter().flat_map(|row| &row.marks);
-    let ends =
-        marks.flat_map(|mark| [mark.value, mark.span.map_or(1.0, |span| span.0), mark.span.map_or(1.0, |span| span.1)]);
-    let far =
-        ends.filter(|value| value.is_finite() && *value > 0.0).map(|value| value.max(1.0 / value)).fold(1.1, f64::max);
+    let ends = marks.flat_map(|mark| {
+        [mark.value, mark.span.map_or(1.0, |span| span.0), mark.span.map_or(1.0, |span| span.1)]
+    });
+    let far = ends
+        .filter(|value| value.is_finite() && *value > 0.0)
+        .map(|value| value.max(1.0 / value))
+        .fold(1.1, f64::max);
     let far = far.min(FURTHEST) * 1.04;
     let (least, far) = if ratios.has_stems { one_sided(ratios) } else { (1.0 / far, far) };
     let x = Span { low: least, high: far, from: 2.0, to: 98.0, is_log: true };
-    let all: Vec<f64> = if far.max(1.0 / least) > 1.5 { powers(2.0, least, far) } else { NEAR.to_vec() };
+    let all: Vec<f64> =
+        if far.max(1.0 / least) > 1.5 { powers(2.0, least, far) } else { NEAR.to_vec() };
     let shown = |tick: &f64| *tick >= least * 0.999 && *tick <= far * 1.001;
     let mut ticks: Vec<f64> = all.into_iter().filter(shown).collect();
     if far <= 1.5 && far > 1.21 {
@@ -57,8 +64,14 @@ fn axis(ratios: &Ratios) -> (Span, Vec<f64>) {
 
 /// Ends of an axis on which most marks are on one side of equal.
 fn one_sided(ratios: &Ratios) -> (f64, f64) {
-    let marks =
-        || ratios.rows.iter().flat_map(|row| &row.marks).map(|mark| mark.value).filter(|value| value.is_finite());
+    let marks = || {
+        ratios
+            .rows
+            .iter()
+            .flat_map(|row| &row.marks)
+            .map(|mark| mark.value)
+            .filter(|value| value.is_finite())
+    };
     let (low, high) = (marks().fold(0.95, f64::min), marks().fold(1.05, f64::max));
     (low.max(1.0 / FURTHEST) / 1.04, high.min(FURTHEST) * 1.04)
 }
@@ -174,19 +187,37 @@ struct Axes {
 
 impl Axes {
     fn of(panels: &Panels) -> Axes {
-        let points = || panels.rows.iter().flat_map(|row| &row.curves).flat_map(|curve| &curve.points);
-        let (least, most) =
-            points().fold((1.0_f64, 1.0_f64), |(least, most), point| (least.min(point.1), most.max(point.1)));
+        let points =
+            || panels.rows.iter().flat_map(|row| &row.curves).flat_map(|curve| &curve.points);
+        let (least, most) = points().fold((1.0_f64, 1.0_f64), |(least, most), point| {
+            (least.min(point.1), most.max(point.1))
+        });
         let most_jobs = panels.jobs.iter().copied().fold(1.0, f64::max);
         let least_jobs = panels.jobs.iter().copied().fold(most_jobs, f64::min);
         let multiples = powers(2.0, least.min(0.75), most.max(1.5));
         let times = || panels.rows.iter().flat_map(|row| &row.times);
-        let known = || times().flat_map(|times| times.percentiles_us.into_iter().chain([times.mean_us])).flatten();
+        let known = || {
+            times()
+                .flat_map(|times| times.percentiles_us.into_iter().chain([times.mean_us]))
+                .flatten()
+        };
         let decades = powers(10.0, known().fold(1e6, f64::min), known().fold(10.0, f64::max));
         let ends = |ticks: &[f64]| (ticks[0], ticks[ticks.len() - 1]);
-        let span = |(low, high): (f64, f64), is_log| Span { low, high, from: PANEL_BOTTOM, to: PANEL_TOP, is_log };
+        let span = |(low, high): (f64, f64), is_log| Span {
+            low,
+            high,
+            from: PANEL_BOTTOM,
+            to: PANEL_TOP,
+            is_log,
+        };
         Axes {
-            jobs: Span { low: least_jobs, high: most_jobs, from: PANEL_LEFT + 5.0, to: PANEL_RIGHT, is_log: true },
+            jobs: Span {
+                low: least_jobs,
+                high: most_jobs,
+                from: PANEL_LEFT + 5.0,
+                to: PANEL_RIGHT,
+                is_log: true,
+            },
             multiple: span(ends(&multiples), true),
             time: span(ends(&decades), true),
             percent: span((0.0, 100.0), false),
@@ -209,11 +240,16 @@ impl Axes {
     fn multiples(&self, row: &PanelRow, language: Language) -> Markup {
         let ticks = powers(2.0, self.multiple.low, self.multiple.high);
         let step = ticks.len().div_ceil(6);
-        let perfect = [(1.0, 1.0), (self.multiple.high.min(self.most_jobs), self.multiple.high.min(self.most_jobs))];
-        let at = |(jobs, multiple): (f64, f64)| (self.jobs.place(jobs), self.multiple.place(multiple));
+        let perfect = [
+            (1.0, 1.0),
+            (self.multiple.high.min(self.most_jobs), self.multiple.high.min(self.most_jobs)),
+        ];
+        let at =
+            |(jobs, multiple): (f64, f64)| (self.jobs.place(jobs), self.multiple.place(multiple));
         let shown: Vec<_> = row.curves.iter().take(MOST_LABELS).collect();
-        let end =
-            |points: &[(f64, f64, Mark)]| points.last().map_or(PANEL_BOTTOM, |point| at((point.0, point.1)).1) + 4.0;
+        let end = |points: &[(f64, f64, Mark)]| {
+            points.last().map_or(PANEL_BOTTOM, |point| at((point.0, point.1)).1) + 4.0
+        };
         let wishes: Vec<f64> = shown.iter().map(|curve| end(&curve.points)).collect();
         let places = apart(&wishes, 14.0, PANEL_TOP + 4.0, PANEL_BOTTOM);
         html! {
@@ -247,17 +283,29 @@ impl Axes {
         let means: Vec<(f64, f64)> = row
             .times
             .iter()
-            .filter_map(|times| Some((self.jobs.place(times.jobs), self.time.place(times.mean_us?))))
+            .filter_map(|times| {
+                Some((self.jobs.place(times.jobs), self.time.place(times.mean_us?)))
+            })
             .collect();
         let names: Vec<(f64, String, bool)> = ["p50", "p95", "p99"]
             .iter()
             .enumerate()
             .filter_map(|(index, name)| {
-                let shown = row.times.iter().rev().find(|times| times.percentiles_us[index].is_some())?;
-                Some((curves[index].last()?.1 + 4.0, format!("{name} {}", shown.shown[index]), index == 0))
+                let shown =
+                    row.times.iter().rev().find(|times| times.percentiles_us[index].is_some())?;
+                Some((
+                    curves[index].last()?.1 + 4.0,
+                    format!("{name} {}", shown.shown[index]),
+                    index == 0,
+                ))
             })
             .collect();
-        let places = apart(&names.iter().map(|name| name.0).collect::<Vec<_>>(), 14.0, PANEL_TOP + 4.0, PANEL_BOTTOM);
+        let places = apart(
+            &names.iter().map(|name| name.0).collect::<Vec<_>>(),
+            14.0,
+            PANEL_TOP + 4.0,
+            PANEL_BOTTOM,
+        );
         html! {
             @for &tick in &ticks {
                 @let is_named = is_thousand(tick) || ticks.len() < 5;
@@ -293,7 +341,10 @@ impl Axes {
 fn curve_name(language: Language, label: &str, group: &str, last: Option<f64>) -> String {
     let short = label.strip_prefix(group).map_or(label, |rest| rest.trim_start_matches('-'));
     let short: String = short.chars().take(14).collect();
-    last.map_or_else(|| short.clone(), |last| format!("{short} {}×", language.number(last, Digits::Significant(3))))
+    last.map_or_else(
+        || short.clone(),
+        |last| format!("{short} {}×", language.number(last, Digits::Significant(3))),
+    )
 }
 
 fn ratio_fraction(tick: f64) -> String {
@@ -309,15 +360,21 @@ fn is_thousand(us: f64) -> bool {
 }
 
 fn time_name(us: f64) -> String {
-    let (scale, unit) =
-        [(1e6, "s"), (1e3, "ms")].into_iter().find(|(scale, _)| us >= scale * 0.999).unwrap_or((1.0, "µs"));
+    let (scale, unit) = [(1e6, "s"), (1e3, "ms")]
+        .into_iter()
+        .find(|(scale, _)| us >= scale * 0.999)
+        .unwrap_or((1.0, "µs"));
     format!("{}\u{a0}{unit}", svg::short(us / scale))
 }
 
 /// Class, from and to of each part, from below.
 fn stack(split: &CpuSplit) -> Vec<(&'static str, f64, f64)> {
-    let parts =
-        [("own", Some(split.own)), ("iowait", split.iowait), ("foreign", split.foreign), ("steal", split.steal)];
+    let parts = [
+        ("own", Some(split.own)),
+        ("iowait", split.iowait),
+        ("foreign", split.foreign),
+        ("steal", split.steal),
+    ];
     let mut from = 0.0;
     let place = |(class, part): (&'static str, Option<f64>)| {
         let to = (from + part.filter(|part| part.is_finite() && *part > 0.0)?).min(100.0);
@@ -339,8 +396,12 @@ pub(super) fn timeline(found: &Timeline, language: Language) -> Markup {
     let x = Span { low: 0.0, high: found.length_s, from: 0.0, to: 100.0, is_log: false };
     let words = &found.words;
     let [label, track, key] = ["label", "track", "key"];
-    let most =
-        found.seconds.iter().flat_map(|second| [second.read_mb_s, second.write_mb_s]).flatten().fold(0.0, f64::max);
+    let most = found
+        .seconds
+        .iter()
+        .flat_map(|second| [second.read_mb_s, second.write_mb_s])
+        .flatten()
+        .fold(0.0, f64::max);
     let content = html! {
         div.timeline { "\n"
             div class=(label) { strong { (words.test) } }
@@ -393,7 +454,9 @@ fn bars(found: &[Second], x: &Span, place: impl Fn(&Second) -> Option<(f64, f64)
         let (left, right) = (x.place(second.from_s), x.place(second.to_s));
         let width = svg::short((right - left).max(0.05) * 0.96);
         let height = svg::short(bottom - top);
-        (bottom > top).then(|| format!("M{} {}h{width}v{height}h-{width}z", svg::short(left), svg::short(top)))
+        (bottom > top).then(|| {
+            format!("M{} {}h{width}v{height}h-{width}z", svg::short(left), svg::short(top))
+        })
     };
     found.iter().filter_map(bar).collect()
 }
@@ -401,7 +464,9 @@ fn bars(found: &[Second], x: &Span, place: impl Fn(&Second) -> Option<(f64, f64)
 fn rates(found: &Timeline, x: &Span) -> Markup {
     let y = Span { low: 0.0, high: 1.5, from: RATE, to: 0.0, is_log: false };
     let at = |second: &Second, in_window: bool| {
-        let middle = y.place(second.throughput.filter(|_| second.in_window == in_window)?).clamp(1.5, RATE - 1.5);
+        let middle = y
+            .place(second.throughput.filter(|_| second.in_window == in_window)?)
+            .clamp(1.5, RATE - 1.5);
         Some((middle - 1.5, middle + 1.5))
     };
     html! {

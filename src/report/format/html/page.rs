@@ -1,11 +1,14 @@
-//! A designed page: the head with the answer and the verdicts, then parts of pictures with folded tables.
+//! A designed page: the head with the answer and the verdicts, then parts of pictures with folded
+//! tables.
 
 use maud::{Markup, html};
 
 use super::svg::{self, Span, mark, rule, sign, stretched, text};
 use super::{block, chart, figures, table};
 use crate::report::Language;
-use crate::report::picture::{Card, Chip, Count, Fold, Head, Mark, Page, Part, Picture, Said, Spark, Tick, Times};
+use crate::report::picture::{
+    Card, Chip, Count, Fold, Head, Mark, Page, Part, Picture, Said, Spark, Tick, Times,
+};
 
 /// The content of the body.
 pub(super) fn content(page: &Page, language: Language) -> Markup {
@@ -111,12 +114,16 @@ fn part(part: &Part, number: usize, language: Language) -> Markup {
 
 fn picture(picture: &Picture, language: Language) -> Markup {
     match picture {
-        Picture::Cards(cards) => html! { div.cards { "\n" @for card in cards { (self::card(card, language)) } } "\n" },
+        Picture::Cards(cards) => {
+            html! { div.cards { "\n" @for card in cards { (self::card(card, language)) } } "\n" }
+        }
         Picture::Ratios(ratios) => figures::ratios(ratios, language),
         Picture::Panels(panels) => figures::panels(panels, language),
         Picture::Timeline(line) => figures::timeline(line, language),
         Picture::Heatmap(map) => table::heatmap(map),
-        Picture::Charts(charts) => html! { div.charts { "\n" @for chart in charts { (chart::figure(chart)) } } "\n" },
+        Picture::Charts(charts) => {
+            html! { div.charts { "\n" @for chart in charts { (chart::figure(chart)) } } "\n" }
+        }
         Picture::Lines(lines) => html! {
             dl.lines { "\n" @for (name, texts) in lines { div { dt { (name) } @for text in texts { dd { (text) } } } "\n" } } "\n"
         },
@@ -208,8 +215,9 @@ fn spark(spark: &Spark, language: Language) -> Markup {
 fn shown_jobs(spark: &Spark) -> Vec<f64> {
     let step = spark.points.len().div_ceil(6);
     let last = spark.points.len().saturating_sub(1);
-    let is_shown =
-        |number: &usize| *number == last || (number.is_multiple_of(step) && last - number >= step.div_ceil(2));
+    let is_shown = |number: &usize| {
+        *number == last || (number.is_multiple_of(step) && last - number >= step.div_ceil(2))
+    };
     (0..spark.points.len()).filter(is_shown).map(|number| spark.points[number].jobs).collect()
 }
 

@@ -1,4 +1,5 @@
-//! The colours of the style sheet have the contrasts of WCAG 2.2: 4.5:1 for text, 3:1 for curves and marks.
+//! The colours of the style sheet have the contrasts of WCAG 2.2: 4.5:1 for text, 3:1 for curves
+//! and marks.
 
 use super::STYLE;
 
@@ -11,15 +12,23 @@ fn roots() -> Vec<&'static str> {
 }
 
 fn channels(block: &str, name: &str) -> [f64; 3] {
-    let value = block.split(&format!("--{name}: #")).nth(1).unwrap_or_else(|| panic!("no --{name} in {block}"));
+    let value = block
+        .split(&format!("--{name}: #"))
+        .nth(1)
+        .unwrap_or_else(|| panic!("no --{name} in {block}"));
     let digits = value.split(';').next().unwrap();
-    let wide: String = if digits.len() == 3 { digits.chars().flat_map(|c| [c, c]).collect() } else { digits.into() };
+    let wide: String = if digits.len() == 3 {
+        digits.chars().flat_map(|c| [c, c]).collect()
+    } else {
+        digits.into()
+    };
     [0, 2, 4].map(|at| f64::from(u8::from_str_radix(&wide[at..at + 2], 16).unwrap()) / 255.0)
 }
 
 /// Relative luminance as WCAG defines it.
 fn luminance(channels: [f64; 3]) -> f64 {
-    let linear = channels.map(|c| if c <= 0.040_45 { c / 12.92 } else { ((c + 0.055) / 1.055).powf(2.4) });
+    let linear =
+        channels.map(|c| if c <= 0.040_45 { c / 12.92 } else { ((c + 0.055) / 1.055).powf(2.4) });
     0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 }
 

@@ -1,5 +1,6 @@
-//! Pieces of drawings: scales, axes, lines and marks. A drawing is as wide as its box (x in per cent) and has a fixed height,
-//! so that text never scales; lines stand in a nested box that is stretched, with strokes that are not.
+//! Pieces of drawings: scales, axes, lines and marks. A drawing is as wide as its box (x in per
+//! cent) and has a fixed height, so that text never scales; lines stand in a nested box that is
+//! stretched, with strokes that are not.
 
 use std::fmt::Write;
 
@@ -16,7 +17,8 @@ pub(super) fn symbols() -> Markup {
     PreEscaped(SYMBOLS.into())
 }
 
-/// The sign of a verdict: shape and colour; its word is read out, or stands beside it and is not given here.
+/// The sign of a verdict: shape and colour; its word is read out, or stands beside it and is not
+/// given here.
 pub(super) fn sign(mark: Mark, word: &str) -> Markup {
     let is_silent = word.is_empty();
     let (role, hidden) = ((!is_silent).then_some("img"), is_silent.then_some("true"));
@@ -48,8 +50,16 @@ pub(super) fn tone(tone: Tone) -> &'static str {
     }
 }
 
-/// The mark of a figure: a circle, a triangle if it is conditional, half a disc if disturbed, a cross if invalid.
-pub(super) fn mark(x_pct: f64, y: f64, mark: Mark, is_hollow: bool, class: &str, note: &str) -> Markup {
+/// The mark of a figure: a circle, a triangle if it is conditional, half a disc if disturbed, a
+/// cross if invalid.
+pub(super) fn mark(
+    x_pct: f64,
+    y: f64,
+    mark: Mark,
+    is_hollow: bool,
+    class: &str,
+    note: &str,
+) -> Markup {
     let id = match (mark, is_hollow) {
         (Mark::Valid, false) => "c",
         (Mark::Valid, true) => "o",
@@ -127,7 +137,8 @@ pub(super) struct Span {
 
 impl Span {
     pub fn place(&self, value: f64) -> f64 {
-        let scale = |value: f64| if self.is_log { value.max(f64::MIN_POSITIVE).ln() } else { value };
+        let scale =
+            |value: f64| if self.is_log { value.max(f64::MIN_POSITIVE).ln() } else { value };
         let (low, high) = (scale(self.low), scale(self.high));
         let part = if high > low { (scale(value) - low) / (high - low) } else { 0.5 };
         self.from + part.clamp(-0.02, 1.02) * (self.to - self.from)
@@ -145,7 +156,10 @@ pub(super) fn steps(most: f64) -> Vec<f64> {
     }
     let raw = most / 4.0;
     let power = 10_f64.powf(raw.log10().floor());
-    let step = [1.0, 2.0, 2.5, 5.0, 10.0].into_iter().map(|by| by * power).find(|step| *step >= raw * 0.999);
+    let step = [1.0, 2.0, 2.5, 5.0, 10.0]
+        .into_iter()
+        .map(|by| by * power)
+        .find(|step| *step >= raw * 0.999);
     let step = step.unwrap_or(power * 10.0);
     let count = (most / step - 1e-9).ceil().max(1.0) as usize;
     (0..=count).map(|number| step * number as f64).collect()
@@ -159,7 +173,8 @@ pub(super) fn powers(base: f64, low: f64, high: f64) -> Vec<f64> {
     (from..=to.max(from + 1)).map(|exponent| base.powi(exponent)).collect()
 }
 
-/// Places of labels, moved apart to at least `gap` between `top` and `bottom`, in the order of their wishes.
+/// Places of labels, moved apart to at least `gap` between `top` and `bottom`, in the order of
+/// their wishes.
 pub(super) fn apart(wishes: &[f64], gap: f64, top: f64, bottom: f64) -> Vec<f64> {
     let mut order: Vec<usize> = (0..wishes.len()).collect();
     order.sort_by(|a, b| wishes[*a].total_cmp(&wishes[*b]));
@@ -204,7 +219,10 @@ mod tests {
         assert_eq!(steps(0.0), [0.0, 1.0]);
         assert_eq!(powers(2.0, 1.0, 12.0), [1.0, 2.0, 4.0, 8.0, 16.0]);
         assert_eq!(powers(10.0, 3.0, 3.0), [1.0, 10.0]);
-        assert!(powers(2.0, 0.0, f64::INFINITY).len() < 110 && powers(2.0, f64::NAN, f64::NAN).len() < 3);
+        assert!(
+            powers(2.0, 0.0, f64::INFINITY).len() < 110
+                && powers(2.0, f64::NAN, f64::NAN).len() < 3
+        );
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Tables of a page: they scroll inside their own box. In a heatmap the ground of a cell is one of eleven of one hue, from 0 to
-//! the best; a sign tells the best, and hatching an invalid figure.
+//! Tables of a page: they scroll inside their own box. In a heatmap the ground of a cell is one of
+//! eleven of one hue, from 0 to the best; a sign tells the best, and hatching an invalid figure.
 
 use maud::{Markup, html};
 
@@ -44,12 +44,15 @@ pub(super) fn table(table: &Table) -> Markup {
     html! { (wide(&table.name, &content)) (paper_note(&screen, table.language)) (notes(table)) }
 }
 
-/// Which columns are left out on paper: those with the highest priority numbers, of equal ones the last.
+/// Which columns are left out on paper: those with the highest priority numbers, of equal ones the
+/// last.
 fn screen_only(table: &Table) -> Vec<bool> {
     let mut by_need: Vec<usize> = (0..table.columns.len()).collect();
     by_need.sort_by_key(|&column| table.columns[column].priority);
     let mut screen = vec![false; table.columns.len()];
-    for &column in by_need.iter().skip(PAPER_COLUMNS).filter(|&&column| table.columns[column].priority > 0) {
+    for &column in
+        by_need.iter().skip(PAPER_COLUMNS).filter(|&&column| table.columns[column].priority > 0)
+    {
         screen[column] = true;
     }
     screen
@@ -67,7 +70,9 @@ fn cell(cell: &Cell, language: Language, is_screen_only: bool) -> Markup {
 
 /// The classes of a cell, if it has any.
 fn classes(kind: &str, mark: &str, is_screen_only: bool) -> Option<String> {
-    let names = [kind, mark, if is_screen_only { "screen" } else { "" }].into_iter().filter(|name| !name.is_empty());
+    let names = [kind, mark, if is_screen_only { "screen" } else { "" }]
+        .into_iter()
+        .filter(|name| !name.is_empty());
     Some(names.collect::<Vec<_>>().join(" ")).filter(|names| !names.is_empty())
 }
 
@@ -90,7 +95,11 @@ fn paper_note(screen_only: &[bool], language: Language) -> Markup {
 
 /// Footnotes, the legend of marks and the remarks of a table.
 fn notes(table: &Table) -> Markup {
-    let footnotes = table.footnotes.iter().enumerate().map(|(index, why)| format!("{} {why}", superscript(index + 1)));
+    let footnotes = table
+        .footnotes
+        .iter()
+        .enumerate()
+        .map(|(index, why)| format!("{} {why}", superscript(index + 1)));
     let legend = is_marked(&table.rows).then(|| table.language.phrase(LEGEND));
     let all: Vec<String> = footnotes.chain(legend).chain(table.remarks.iter().cloned()).collect();
     let list = html! { ul.notes { "\n" @for note in &all { li { (note) } "\n" } } };
@@ -104,7 +113,8 @@ fn notes(table: &Table) -> Markup {
 /// The heatmap as a table with its notes.
 pub(super) fn heatmap(map: &Heatmap) -> Markup {
     let unit = map.language.phrase("Unit");
-    let names = [map.row_title.as_str(), &unit].into_iter().chain(map.columns.iter().map(String::as_str));
+    let names =
+        [map.row_title.as_str(), &unit].into_iter().chain(map.columns.iter().map(String::as_str));
     let content = html! {
         table.heatmap { "\n"
             thead { tr {
@@ -129,7 +139,8 @@ fn heat_row(row: &HeatRow, language: Language) -> Markup {
     }
 }
 
-/// The class of a cell: eleven grounds of one hue from 0 to the best, hatched if it is invalid, none if it supports nothing.
+/// The class of a cell: eleven grounds of one hue from 0 to the best, hatched if it is invalid,
+/// none if it supports nothing.
 fn heat(cell: &HeatCell) -> String {
     match (cell.share, &cell.cell) {
         (Some(share), _) => {
@@ -150,7 +161,11 @@ mod tests {
 
     #[test]
     fn cells_have_a_ground_a_sign_and_their_note() {
-        let number = |verdict| Cell::Number { value: 1.0, digits: Digits::Decimals(0), verdict: Some(verdict) };
+        let number = |verdict| Cell::Number {
+            value: 1.0,
+            digits: Digits::Decimals(0),
+            verdict: Some(verdict),
+        };
         let best = HeatCell {
             share: Some(1.0),
             rank: Some(Rank::Best),
@@ -158,8 +173,17 @@ mod tests {
             ..HeatCell::bare(number(Status::Valid))
         };
         let invalid = HeatCell::bare(number(Status::Invalid));
-        let row = HeatRow { label: "<T1>".into(), unit: "s".into(), better: Better::Lower, cells: vec![best, invalid] };
-        let map = Heatmap { columns: vec!["a".into(), "b".into()], rows: vec![row], ..Heatmap::default() };
+        let row = HeatRow {
+            label: "<T1>".into(),
+            unit: "s".into(),
+            better: Better::Lower,
+            cells: vec![best, invalid],
+        };
+        let map = Heatmap {
+            columns: vec!["a".into(), "b".into()],
+            rows: vec![row],
+            ..Heatmap::default()
+        };
         let page = heatmap(&map).into_string();
         for part in [
             "<th scope=\"row\">&lt;T1&gt;</th>",

@@ -1,15 +1,16 @@
 //! A chart as a native one, beside the table of its points.
 
 use rust_xlsxwriter::{
-    Chart as Native, ChartAxis, ChartFormat, ChartLegendPosition, ChartLine, ChartLineDashType, ChartMarker,
-    ChartMarkerType, ChartSolidFill, ChartType, Color, RowNum,
+    Chart as Native, ChartAxis, ChartFormat, ChartLegendPosition, ChartLine, ChartLineDashType,
+    ChartMarker, ChartMarkerType, ChartSolidFill, ChartType, Color, RowNum,
 };
 
 use super::sheet::{Sheet, Written};
 use crate::report::document::{Axis, Chart, Role, Scale, Series};
 
 /// Colours of platforms (Okabe and Ito: also told apart by people who see colours differently).
-const COLORS: [u32; 7] = [0x0000_72B2, 0x00D5_5E00, 0x0000_9E73, 0x00CC_79A7, 0x0056_B4E9, 0x00E6_9F00, 0x0000_0000];
+const COLORS: [u32; 7] =
+    [0x0000_72B2, 0x00D5_5E00, 0x0000_9E73, 0x00CC_79A7, 0x0056_B4E9, 0x00E6_9F00, 0x0000_0000];
 /// Marks of platforms, so that colour is not the only sign.
 const MARKS: [ChartMarkerType; 7] = [
     ChartMarkerType::Circle,
@@ -21,8 +22,12 @@ const MARKS: [ChartMarkerType; 7] = [
     ChartMarkerType::PlusSign,
 ];
 /// Lines of variants.
-const LINES: [ChartLineDashType; 4] =
-    [ChartLineDashType::Solid, ChartLineDashType::Dash, ChartLineDashType::RoundDot, ChartLineDashType::DashDot];
+const LINES: [ChartLineDashType; 4] = [
+    ChartLineDashType::Solid,
+    ChartLineDashType::Dash,
+    ChartLineDashType::RoundDot,
+    ChartLineDashType::DashDot,
+];
 
 /// The table has six columns; the chart stands right of it.
 const BESIDE: u16 = 7;
@@ -81,7 +86,8 @@ fn axis(native: &mut ChartAxis, axis: &Axis, values: impl Iterator<Item = f64>) 
 /// What lies exactly at the end of a logarithmic axis is not drawn by every spreadsheet.
 const ROOM: f64 = 1.05;
 
-/// The powers of two around the values: not every spreadsheet finds the ends of such an axis itself.
+/// The powers of two around the values: not every spreadsheet finds the ends of such an axis
+/// itself.
 fn powers_of_two(values: impl Iterator<Item = f64>) -> (f64, f64) {
     let positive = values.filter(|value| *value > 0.0);
     let ends = positive.map(f64::log2).map(|power| (power.floor(), power.ceil()));

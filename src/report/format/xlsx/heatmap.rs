@@ -1,7 +1,10 @@
-//! A heatmap as a table with a colour scale per row: the spreadsheet colours the figures itself, also changed ones.
+//! A heatmap as a table with a colour scale per row: the spreadsheet colours the figures itself,
+//! also changed ones.
 
 use rust_xlsxwriter::utility::row_col_to_cell_absolute;
-use rust_xlsxwriter::{ColNum, Color, ConditionalFormat3ColorScale, ConditionalFormatType, Formula};
+use rust_xlsxwriter::{
+    ColNum, Color, ConditionalFormat3ColorScale, ConditionalFormatType, Formula,
+};
 
 use super::super::{heat_shown, rank_sign, superscript};
 use super::sheet::{Area, Sheet, Written, at};
@@ -13,8 +16,8 @@ use crate::report::shade::{Rgb, ground};
 
 /// Label and unit stand before the platforms.
 const LEADING: usize = 2;
-/// Shares at the ends of the scale: a spreadsheet cannot choose the colour of the text by the ground, and black can be
-/// read on all between these.
+/// Shares at the ends of the scale: a spreadsheet cannot choose the colour of the text by the
+/// ground, and black can be read on all between these.
 const NEARLY_NOTHING: f64 = 0.05;
 const NEARLY_BEST: f64 = 0.95;
 /// Where lower is better no figure has share 0; the scale ends at this multiple of the best.
@@ -48,19 +51,32 @@ fn write_row(sheet: &mut Sheet<'_>, row: &HeatRow, language: Language) -> Writte
     colour(sheet, row)
 }
 
-fn write_cell(sheet: &mut Sheet<'_>, column: ColNum, cell: &HeatCell, language: Language) -> Written {
+fn write_cell(
+    sheet: &mut Sheet<'_>,
+    column: ColNum,
+    cell: &HeatCell,
+    language: Language,
+) -> Written {
     sheet.widen(column, heat_shown(cell, language).chars().count());
     match &cell.cell {
         Cell::Number { value, digits, verdict } => {
             let sign = rank_sign(cell.rank);
             let format = number_format(*value, *digits, *verdict, sign);
-            // Ground and text would both be coloured: the mark alone tells the verdict, hatching the invalid.
+            // Ground and text would both be coloured: the mark alone tells the verdict, hatching
+            // the invalid.
             let is_hatched = level(*verdict) == 2;
             let style = Style::Number { format, verdict: 0, is_best: !sign.is_empty(), is_hatched };
-            sheet.worksheet.write_number_with_format(sheet.row, column, *value, sheet.styles.get(style))?;
+            sheet.worksheet.write_number_with_format(
+                sheet.row,
+                column,
+                *value,
+                sheet.styles.get(style),
+            )?;
             Ok(())
         }
-        Cell::Unknown(footnote) => sheet.text(column, &format!("-{}", superscript(footnote + 1)), Style::Unknown),
+        Cell::Unknown(footnote) => {
+            sheet.text(column, &format!("-{}", superscript(footnote + 1)), Style::Unknown)
+        }
         _ => Ok(()),
     }
 }
@@ -70,7 +86,8 @@ fn colour(sheet: &mut Sheet<'_>, row: &HeatRow) -> Written {
     let compared = row.cells.iter().enumerate().filter(|(_, cell)| cell.share.is_some());
     let columns: Vec<ColNum> = compared.map(|(platform, _)| at(LEADING + platform)).collect();
     let (Some(first), Some(last)) = (columns.first(), columns.last()) else { return Ok(()) };
-    let cells: Vec<String> = columns.iter().map(|&column| row_col_to_cell_absolute(sheet.row, column)).collect();
+    let cells: Vec<String> =
+        columns.iter().map(|&column| row_col_to_cell_absolute(sheet.row, column)).collect();
     let ranges = cells.join(" ").replace('$', "");
     let scale = scale(row.better, &cells.join(",")).set_multi_range(ranges);
     sheet.worksheet.add_conditional_format(sheet.row, *first, sheet.row, *last, &scale)?;
@@ -92,7 +109,10 @@ fn scale(better: Better, cells: &str) -> ConditionalFormat3ColorScale {
         Better::Lower => scale
             .set_minimum(ConditionalFormatType::Formula, formula(format!("=MIN({cells})")))
             .set_midpoint(ConditionalFormatType::Formula, formula(format!("=MIN({cells})*2")))
-            .set_maximum(ConditionalFormatType::Formula, formula(format!("=MIN({cells})*{WORST_MULTIPLE}")))
+            .set_maximum(
+                ConditionalFormatType::Formula,
+                formula(format!("=MIN({cells})*{WORST_MULTIPLE}")),
+            )
             .set_minimum_color(best)
             .set_midpoint_color(middle)
             .set_maximum_color(worst),

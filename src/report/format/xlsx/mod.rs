@@ -1,5 +1,6 @@
-//! A workbook (Office Open XML): a sheet per section, numbers as numbers with their digits and marks as number formats,
-//! heatmaps as colour scales, charts as native charts beside their figures.
+//! A workbook (Office Open XML): a sheet per section, numbers as numbers with their digits and
+//! marks as number formats, heatmaps as colour scales, charts as native charts beside their
+//! figures.
 
 mod chart;
 mod heatmap;
@@ -50,7 +51,8 @@ fn workbook(document: &Document) -> std::result::Result<Vec<u8>, XlsxError> {
     let mut names = Names::default();
     let contents_name = names.add(&document.language.phrase(CONTENTS));
     let sheets: Vec<Section> = document.sections.iter().flat_map(sheets).collect();
-    let named: Vec<(String, &Section)> = sheets.iter().map(|section| (names.add(&section.title), section)).collect();
+    let named: Vec<(String, &Section)> =
+        sheets.iter().map(|section| (names.add(&section.title), section)).collect();
     let mut styles = Styles::default();
     contents(&mut workbook, document, &contents_name, &named, &mut styles)?;
     for (name, section) in &named {
@@ -61,16 +63,21 @@ fn workbook(document: &Document) -> std::result::Result<Vec<u8>, XlsxError> {
     workbook.save_to_buffer()
 }
 
-/// A section as sheets with one table each, so that every table has a head that stays in sight, and filters.
+/// A section as sheets with one table each, so that every table has a head that stays in sight, and
+/// filters.
 fn sheets(section: &Section) -> Vec<Section> {
     let is_table = |block: &Block| matches!(block, Block::Table(_) | Block::Heatmap(_));
     let mut sheets: Vec<Section> = Vec::new();
     for block in &section.blocks {
-        match sheets.last_mut().filter(|sheet| !is_table(block) || !sheet.blocks.iter().any(is_table)) {
+        match sheets
+            .last_mut()
+            .filter(|sheet| !is_table(block) || !sheet.blocks.iter().any(is_table))
+        {
             Some(sheet) => sheet.blocks.push(block.clone()),
-            None => {
-                sheets.push(Section { title: sheet_title(section, block, sheets.len()), blocks: vec![block.clone()] })
-            }
+            None => sheets.push(Section {
+                title: sheet_title(section, block, sheets.len()),
+                blocks: vec![block.clone()],
+            }),
         }
     }
     sheets
@@ -101,9 +108,10 @@ fn contents(
     sheet.gap();
     let language = document.language;
     let legend = language.phrase(LEGEND);
-    sheet.paragraph(
-        &language.say("Marks behind figures: {legend}. '-' is unknown, the footnote says why.", &[("legend", &legend)]),
-    )?;
+    sheet.paragraph(&language.say(
+        "Marks behind figures: {legend}. '-' is unknown, the footnote says why.",
+        &[("legend", &legend)],
+    ))?;
     sheet.finish()
 }
 

@@ -51,7 +51,11 @@ impl<'a> Sheet<'a> {
     /// Writes a section, from its title to the widths of the columns.
     pub fn fill(mut self, section: &Section) -> Written {
         self.title(&section.title)?;
-        let tables = section.blocks.iter().filter(|block| matches!(block, Block::Table(_) | Block::Heatmap(_))).count();
+        let tables = section
+            .blocks
+            .iter()
+            .filter(|block| matches!(block, Block::Table(_) | Block::Heatmap(_)))
+            .count();
         for block in &section.blocks {
             let area = self.block(block)?;
             // A header that stays above the rows of another table would tell the wrong units.
@@ -66,7 +70,9 @@ impl<'a> Sheet<'a> {
     /// Header and labels stay in sight and are printed on every page; buttons sort and filter.
     fn hold(&mut self, area: &Area) -> Written {
         self.worksheet.set_freeze_panes(area.header + 1, area.label + 1)?;
-        self.worksheet.set_repeat_rows(area.header, area.header)?.set_repeat_columns(0, area.label)?;
+        self.worksheet
+            .set_repeat_rows(area.header, area.header)?
+            .set_repeat_columns(0, area.label)?;
         self.worksheet.autofilter(area.header, 0, area.last_row, area.last_column)?;
         Ok(())
     }
@@ -100,7 +106,10 @@ impl<'a> Sheet<'a> {
 
     /// A text, in lines.
     pub fn paragraph(&mut self, text: &str) -> Written {
-        wrap(text, LINE, "").iter().filter(|line| !line.is_empty()).try_for_each(|line| self.line(line, Style::Text))
+        wrap(text, LINE, "")
+            .iter()
+            .filter(|line| !line.is_empty())
+            .try_for_each(|line| self.line(line, Style::Text))
     }
 
     /// A link to another sheet.
@@ -122,7 +131,12 @@ impl<'a> Sheet<'a> {
             self.text(0, name, Style::Name)?;
             let lines = wrap(value, LINE, "");
             for line in &lines {
-                self.worksheet.write_string_with_format(self.row, 1, line, self.styles.get(Style::Text))?;
+                self.worksheet.write_string_with_format(
+                    self.row,
+                    1,
+                    line,
+                    self.styles.get(Style::Text),
+                )?;
                 self.row += 1;
             }
         }
@@ -163,7 +177,13 @@ impl<'a> Sheet<'a> {
         Ok(area)
     }
 
-    fn cell(&mut self, column: ColNum, cell: &Cell, language: Language, is_looked_at: bool) -> Written {
+    fn cell(
+        &mut self,
+        column: ColNum,
+        cell: &Cell,
+        language: Language,
+        is_looked_at: bool,
+    ) -> Written {
         if is_looked_at {
             self.widen(column, super::super::shown(cell, language).chars().count());
         }
@@ -172,38 +192,72 @@ impl<'a> Sheet<'a> {
             Cell::Text(text) => self.plain(column, text)?,
             Cell::Number { value, digits, verdict } => {
                 let format = number_format(*value, *digits, *verdict, "");
-                let style = Style::Number { format, verdict: level(*verdict), is_best: false, is_hatched: false };
-                self.worksheet.write_number_with_format(self.row, column, *value, self.styles.get(style))?;
+                let style = Style::Number {
+                    format,
+                    verdict: level(*verdict),
+                    is_best: false,
+                    is_hatched: false,
+                };
+                self.worksheet.write_number_with_format(
+                    self.row,
+                    column,
+                    *value,
+                    self.styles.get(style),
+                )?;
             }
             Cell::Unknown(footnote) => {
                 let text = format!("-{}", superscript(footnote + 1));
-                self.worksheet.write_string_with_format(self.row, column, text, self.styles.get(Style::Unknown))?;
+                self.worksheet.write_string_with_format(
+                    self.row,
+                    column,
+                    text,
+                    self.styles.get(Style::Unknown),
+                )?;
             }
             Cell::Verdict(status) => {
                 let style = self.styles.get(Style::Verdict(level(Some(*status))));
-                self.worksheet.write_string_with_format(self.row, column, language.verdict(*status), style)?;
+                self.worksheet.write_string_with_format(
+                    self.row,
+                    column,
+                    language.verdict(*status),
+                    style,
+                )?;
             }
         }
         Ok(())
     }
 
-    /// A text; one that is a number as we would write it (the id of a run, the size of a memory) is a number.
+    /// A text; one that is a number as we would write it (the id of a run, the size of a memory) is
+    /// a number.
     fn plain(&mut self, column: ColNum, text: &str) -> Written {
         match text.parse::<f64>() {
-            Ok(number) if text.len() <= MOST_DIGITS && number.is_finite() && number.to_string() == text => {
+            Ok(number)
+                if text.len() <= MOST_DIGITS
+                    && number.is_finite()
+                    && number.to_string() == text =>
+            {
                 self.worksheet.write_number(self.row, column, number)?
             }
-            _ => self.worksheet.write_string_with_format(self.row, column, text, self.styles.get(Style::Label))?,
+            _ => self.worksheet.write_string_with_format(
+                self.row,
+                column,
+                text,
+                self.styles.get(Style::Label),
+            )?,
         };
         Ok(())
     }
 
     /// Footnotes, the legend of marks and remarks.
     pub fn notes(&mut self, table: &Table) -> Written {
-        let footnotes =
-            table.footnotes.iter().enumerate().map(|(index, why)| format!("{} {why}", superscript(index + 1)));
+        let footnotes = table
+            .footnotes
+            .iter()
+            .enumerate()
+            .map(|(index, why)| format!("{} {why}", superscript(index + 1)));
         let legend = is_marked(&table.rows).then(|| table.language.phrase(LEGEND));
-        let notes: Vec<String> = footnotes.chain(legend).chain(table.remarks.iter().cloned()).collect();
+        let notes: Vec<String> =
+            footnotes.chain(legend).chain(table.remarks.iter().cloned()).collect();
         notes.iter().try_for_each(|note| self.paragraph(note))
     }
 
@@ -229,18 +283,21 @@ impl<'a> Sheet<'a> {
     }
 }
 
-/// A wider sheet is printed on several pages side by side: on one it could not be read. In characters.
+/// A wider sheet is printed on several pages side by side: on one it could not be read. In
+/// characters.
 const WIDEST_PAGE: f64 = 200.0;
 /// Code of the paper size.
 const A4: u8 = 9;
 
-/// A position as the library counts columns; more than 65,535 do not occur (and the library refuses 16,385).
+/// A position as the library counts columns; more than 65,535 do not occur (and the library refuses
+/// 16,385).
 pub fn at(position: usize) -> ColNum {
     ColNum::try_from(position).unwrap_or(ColNum::MAX)
 }
 
 /// The column that names a row: the first that is always shown and no figure, among the first four.
 fn label_column(table: &Table) -> ColNum {
-    let is_label = |position: &usize| table.columns[*position].priority == 0 && !is_number(table, *position);
+    let is_label =
+        |position: &usize| table.columns[*position].priority == 0 && !is_number(table, *position);
     (0..table.columns.len().min(4)).find(is_label).map_or(0, at)
 }

@@ -57,7 +57,8 @@ pub fn level(verdict: Option<Status>) -> u8 {
     }
 }
 
-/// The number format that shows what people see elsewhere: `#,##0.00"?"`. The cell's value keeps all digits.
+/// The number format that shows what people see elsewhere: `#,##0.00"?"`. The cell's value keeps
+/// all digits.
 pub fn number_format(value: f64, digits: Digits, verdict: Option<Status>, sign: &str) -> String {
     let decimals = number::decimals_shown(value, digits);
     let fraction = if decimals > 0 { format!(".{}", "0".repeat(decimals)) } else { String::new() };
@@ -68,7 +69,8 @@ pub fn number_format(value: f64, digits: Digits, verdict: Option<Status>, sign: 
 
 fn make(style: &Style) -> Format {
     let header = || {
-        let format = Format::new().set_bold().set_background_color(Color::RGB(HEADER)).set_text_wrap();
+        let format =
+            Format::new().set_bold().set_background_color(Color::RGB(HEADER)).set_text_wrap();
         format.set_border_bottom(FormatBorder::Thin).set_align(FormatAlign::Bottom)
     };
     match style {
@@ -80,14 +82,18 @@ fn make(style: &Style) -> Format {
         Style::Label => Format::new().set_align(FormatAlign::Left).set_indent(1),
         Style::Code => Format::new().set_font_name("Courier New"),
         Style::Unknown => Format::new().set_align(FormatAlign::Right),
-        Style::Verdict(level) => judged(Format::new().set_align(FormatAlign::Left).set_indent(1), *level),
+        Style::Verdict(level) => {
+            judged(Format::new().set_align(FormatAlign::Left).set_indent(1), *level)
+        }
         Style::Number { format, verdict, is_best, is_hatched } => {
             let mut made = judged(Format::new().set_num_format(format), *verdict);
             if *is_best {
                 made = made.set_bold();
             }
             if *is_hatched {
-                made = made.set_pattern(FormatPattern::LightUp).set_foreground_color(Color::RGB(0x00A0_A0A0));
+                made = made
+                    .set_pattern(FormatPattern::LightUp)
+                    .set_foreground_color(Color::RGB(0x00A0_A0A0));
                 made = made.set_font_strikethrough();
             }
             made
@@ -114,7 +120,10 @@ mod tests {
         assert_eq!(number_format(158_230.5, four, Some(Status::Valid), ""), "#,##0");
         assert_eq!(number_format(82.1, four, Some(Status::Conditional), "*"), "#,##0.00\"?*\"");
         assert_eq!(number_format(9.999_6, four, None, ""), "#,##0.00");
-        assert_eq!(number_format(1.0, Digits::Decimals(1), Some(Status::Invalid), ""), "#,##0.0\"!\"");
+        assert_eq!(
+            number_format(1.0, Digits::Decimals(1), Some(Status::Invalid), ""),
+            "#,##0.0\"!\""
+        );
     }
 
     #[test]
