@@ -45,3 +45,8 @@ oracle:
 peers:
 	./scripts/test-dependencies.sh --peers
 	cargo run --release --example peers -- $(ARGS)
+
+# The independent checks of the instrument alone (part of `make test`).
+.PHONY: instrument
+instrument: deps
+	cargo test --test it -- instrument::

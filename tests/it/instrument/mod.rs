@@ -1,0 +1,8 @@
+//! Independent checks of the instrument itself: each compares a figure with a witness that shares
+//! no code and no assumption with it.
+//!
+//! - what was touched: the content of the tables after a test;
+//! - time: engines whose service times have a known distribution;
+//! - intervals: the coverage of every interval that is printed, by simulation;
+//! - statements: runs with one bad input each, through every report and exit code;
+//! - faults and limits: servers that crash, freeze or vanish, machines that run out of something.
