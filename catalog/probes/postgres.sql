@@ -168,12 +168,24 @@ union all
 select 'what sessions do is not seen: track_activities is off' where not current_setting('track_activities')::boolean
 
 -- name: profile.statements.missing
-select 'pg_stat_statements is not created in this database; to load it costs every statement' where to_regclass('pg_stat_statements') is null
+select 'pg_stat_statements is not created in this database; to load it costs every statement'
+where not exists (select from pg_extension where extname = 'pg_stat_statements')
 
 -- name: profile.statements
-select left(regexp_replace(query, '\s+', ' ', 'g'), 200) as name, calls, total_exec_time as time_ms, rows,
-  shared_blks_hit + shared_blks_read as logical_reads, shared_blks_read as physical_reads, wal_bytes
-from pg_stat_statements where dbid = (select oid from pg_database where datname = current_database())
+-- The query itself, of the view in the schema of the extension, whatever else has its name. Texts are kept of the user's own
+-- statements only, and of these where the server has put $1 for each constant, or they name our schema: any other statement may
+-- hold a secret, as "alter role ... password" does. Such are one row.
+select format($query$
+  select case when s.userid = (select oid from pg_roles where rolname = current_user)
+      and (t.text ~* '^(select|insert|update|delete|merge|with|begin|commit|rollback)\M' or t.text ~* '^(call|copy) dbdyno\.')
+    then left(t.text, 200) else 'other statements' end as name,
+    s.calls, s.total_exec_time as time_ms, s.rows, s.shared_blks_hit + s.shared_blks_read as logical_reads,
+    s.shared_blks_read as physical_reads, s.wal_bytes
+  from %I.pg_stat_statements as s,
+    lateral (select btrim(regexp_replace(regexp_replace(s.query, '/\*.*?\*/|--[^\n]*', ' ', 'g'), '\s+', ' ', 'g')) as text) as t
+  where s.dbid = (select oid from pg_database where datname = current_database())$query$, n.nspname) as query
+from pg_extension as e join pg_namespace as n on n.oid = e.extnamespace
+where e.extname = 'pg_stat_statements'
 
 -- name: profile.io
 -- by who reads and writes; the times need track_io_timing
@@ -289,8 +301,9 @@ where not is_held
 
 -- name: rights.elsewhere
 -- of a server on another host
-select 'figures of its host' as lacks, format('grant pg_read_server_files to %1$I; grant execute on function '
-  'pg_read_file(text, bigint, bigint, boolean) to %1$I', current_user) as statement
+select 'figures of its host' as lacks, format('start a node_exporter there, or "dbdyno probe", and name it with --host-metrics; '
+  'or, which lets this user read every file that the server itself may read: grant pg_read_server_files to %1$I; '
+  'grant execute on function pg_read_file(text, bigint, bigint, boolean) to %1$I', current_user) as statement
 where not (pg_has_role('pg_read_server_files', 'usage')
   and has_function_privilege('pg_read_file(text, bigint, bigint, boolean)', 'execute'))
 

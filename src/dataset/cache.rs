@@ -4,6 +4,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use crate::engine::rows_of;
 use crate::error::Result;
 
 use super::{Site, Table};
@@ -24,10 +25,11 @@ pub fn warm(site: &Site<'_>, table: &Table) -> Result<()> {
     // A failed statement may have spoiled a session's settings or transaction: the slow way starts
     // afresh.
     for ((_, mut first), (_, mut second)) in sessions()?.into_iter().zip(sessions()?) {
-        if !site
-            .query(first.as_mut(), "warm.fast", &values)
-            .is_ok_and(|rows| rows.scalar().is_some())
-        {
+        let is_warm = match site.recipe.sql("warm.fast", &values)? {
+            Some(sql) => rows_of(first.as_mut(), &sql).is_ok_and(|rows| rows.scalar().is_some()),
+            None => false,
+        };
+        if !is_warm {
             site.query(second.as_mut(), "warm.session", &values)?;
             for name in site.recipe.names("warm.read.") {
                 site.query(second.as_mut(), &name, &values)?;

@@ -223,8 +223,11 @@ fn names(nodes: &[Node]) -> Vec<String> {
 
 /// Waits until a node has all that the first one has now.
 fn catch_up(head: &dyn Database, node: &Node, sql: OwnSql) -> Result<(), EngineError> {
-    let position = head.session()?.query(&sql("position", &[])?, &[])?;
-    let reached = sql("reached", &[("position", position.scalar().unwrap_or_default())])?;
+    let told = head.session()?.query(&sql("position", &[])?, &[])?;
+    let position = told.scalar().filter(|told| is_position(told)).ok_or_else(|| {
+        EngineError::new(ErrorClass::Other, "the first node tells no position in its log")
+    })?;
+    let reached = sql("reached", &[("position", position)])?;
     let mut session = node.database.session().map_err(|error| of_node(&node.address, error))?;
     let deadline = Instant::now() + CATCH_UP;
     while session.query(&reached, &[]).map_err(|error| of_node(&node.address, error))?.scalar()
@@ -238,6 +241,16 @@ fn catch_up(head: &dyn Database, node: &Node, sql: OwnSql) -> Result<(), EngineE
         std::thread::sleep(LOOK);
     }
     Ok(())
+}
+
+/// True if text is a position in a log: a number, or the two hexadecimal ones of PostgreSQL's
+/// pg_lsn. A node's answer becomes part of a statement for the others; anything else could be a
+/// statement of its own.
+fn is_position(text: &str) -> bool {
+    let is_number =
+        |part: &str| (1..=20).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_hexdigit());
+    let mut parts = text.split('/');
+    parts.clone().count() <= 2 && parts.all(is_number)
 }
 
 impl Cluster {
@@ -432,6 +445,16 @@ mod tests {
             AfterError::GoOn
         }
         fn session_counters(&mut self, _: Counters) {}
+    }
+
+    #[test]
+    fn a_position_is_a_number_or_two_and_never_a_statement() {
+        for position in ["0/15D68C50", "FFFFFFFF/FFFFFFFF", "18446744073709551615"] {
+            assert!(is_position(position), "{position}");
+        }
+        for other in ["", "/", "1/2/3", "0/0'; alter role mallory superuser --", "1 or 1", "0/-1"] {
+            assert!(!is_position(other), "{other}");
+        }
     }
 
     #[test]

@@ -370,6 +370,23 @@ impl Rows {
     }
 }
 
+/// Column of the answer to a query that gives another one, to be asked instead: its text depends on
+/// where the database keeps something, as the schema of an extension.
+const QUERY: &str = "query";
+
+/// The rows of a query, or of the query that it gives; no rows if it gives none.
+///
+/// # Errors
+/// Those of either.
+pub fn rows_of(session: &mut dyn Session, sql: &str) -> Result<Rows, EngineError> {
+    let rows = session.query(sql, &[])?;
+    match (&rows.columns[..], rows.scalar()) {
+        ([only], Some(given)) if only == QUERY => session.query(given, &[]),
+        ([only], None) if only == QUERY => Ok(Rows::default()),
+        _ => Ok(rows),
+    }
+}
+
 /// A stretch of rows to load.
 pub struct RowLoad<'a> {
     /// Table name with prefix.

@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::engine::{Rows, Session};
+use crate::engine::{Rows, Session, rows_of};
 use crate::model::{Counters, Profile, ProfileRow};
 use crate::sql::{Block, statement};
 
 /// Blocks of queries whose column `name` says what a row is about; the others are cumulative
-/// numbers, as `time_ms`. What stands behind a second dot tells blocks of one profile apart: rows
+/// numbers, as `time_ms`; or that give such a query ([`rows_of`]). What stands behind a second dot tells blocks of one profile apart: rows
 /// of `profile.io.log` belong to `io`.
 const PROFILE: &str = "profile.";
 /// Ending of the block that says why there is no such profile, in one line; no row if there is one.
@@ -69,7 +69,7 @@ impl Profiles {
 
 impl ProfileBlock {
     fn read(&self, session: &mut dyn Session) -> Result<BTreeMap<String, Counters>, String> {
-        let mut ask = |sql: &str| session.query(sql, &[]).map_err(|error| error.to_string());
+        let mut ask = |sql: &str| rows_of(session, sql).map_err(|error| error.to_string());
         if let Some(sql) = self.missing.as_ref().filter(|sql| !sql.is_empty()) {
             ask(sql)?.scalar().map_or(Ok(()), |why| Err(why.to_string()))?;
         }

@@ -102,6 +102,7 @@ fn whoever_knows_the_host_of_a_server_tells_its_figures() {
     let lacks = check();
     for statement in [
         "grant pg_monitor to hosted",
+        "start a node_exporter there, or \"dbdyno probe\", and name it with --host-metrics; or,",
         "grant pg_read_server_files to hosted; grant execute on function",
     ] {
         assert!(

@@ -282,7 +282,7 @@ pub fn try_session(url: &str) -> Option<Box<dyn Session>> {
 
 /// A session on the server of this engine at `url`, if it can be had.
 pub fn try_session_of(engine: &str, url: &str) -> Option<Box<dyn Session>> {
-    open(engine, url)?.session().ok()
+    open(engine, url)?.session().ok().map(|session| as_of_a_client(engine, session))
 }
 
 fn open(engine: &str, url: &str) -> Option<Box<dyn Database>> {
@@ -295,6 +295,15 @@ fn open(engine: &str, url: &str) -> Option<Box<dyn Database>> {
         settings: BTreeMap::new(),
     };
     engine::find(engine).unwrap().open(&to, Access::Inspect).ok()
+}
+
+/// A session as an administrator's own client has it: names without a schema are looked for in the
+/// schema public, too, which sessions of dbdyno do not do.
+fn as_of_a_client(engine: &str, mut session: Box<dyn Session>) -> Box<dyn Session> {
+    if engine == "postgres" {
+        session.execute("set search_path = \"$user\", public").unwrap();
+    }
+    session
 }
 
 /// The first column of a query's rows.

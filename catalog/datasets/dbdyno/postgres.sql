@@ -165,12 +165,16 @@ select sum(pg_table_size(oid)) as table_bytes, sum(pg_indexes_size(oid)) as inde
 select greatest(count(*), 1) as parts from pg_partition_tree('{{table}}') where isleaf
 
 -- name: warm.fast
--- Fills the buffer cache directly, if the extension is there; a plain scan of a big table goes through a small ring.
-with tables as (select '{{table}}'::regclass as oid union select relid from pg_partition_tree('{{table}}'))
-select sum(pg_prewarm(oid)) from pg_class
- where relkind in ('r', 'i')
-   and (oid in (select oid from tables)
-     or oid in (select indexrelid from pg_index where indrelid in (select oid from tables)))
+-- Fills the buffer cache directly, if the extension is there; a plain scan of a big table goes through a small ring. The query
+-- itself, with the function in the schema of the extension, whatever else has its name.
+select format($query$
+  with tables as (select '{{table}}'::regclass as oid union select relid from pg_partition_tree('{{table}}'))
+  select sum(%I.pg_prewarm(oid)) from pg_class
+   where relkind in ('r', 'i')
+     and (oid in (select oid from tables)
+       or oid in (select indexrelid from pg_index where indrelid in (select oid from tables)))$query$, n.nspname) as query
+  from pg_extension as e join pg_namespace as n on n.oid = e.extnamespace
+ where e.extname = 'pg_prewarm'
 
 -- name: warm.session
 select set_config('enable_seqscan', 'off', false), set_config('enable_bitmapscan', 'off', false),

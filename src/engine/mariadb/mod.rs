@@ -187,6 +187,9 @@ fn open_one(
     let (is_local, running) = (connection.local, Running::new());
     let mut session = MariaSession::new(connection, &running);
     let ours = provision::prepare(&mut session, access)?;
+    if is_ours && access == Access::Provision {
+        provision::drop_tcp_account(&mut session)?;
+    }
     if ours.exists {
         config.database = Some(provision::DATABASE.into());
     }

@@ -25,6 +25,11 @@ pub(super) fn account_sql(
     product.sql(block, &[("database", DATABASE), ("user", TCP_ACCOUNT), ("password", password)])
 }
 
+/// Drops the account of ours that a killed run has left.
+pub(super) fn drop_tcp_account(session: &mut MariaSession) -> Result<(), EngineError> {
+    session.execute(&account_sql(session.product, "drop-account", "")?).map(drop)
+}
+
 /// A statement of ours.
 pub(super) fn sql(product: &Product, block: &str) -> Result<String, EngineError> {
     product.sql(block, &[("database", DATABASE)])

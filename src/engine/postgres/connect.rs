@@ -22,8 +22,15 @@ use crate::engine::remote::{
 };
 use crate::engine::{EngineError, ErrorClass};
 
+/// Schemas in which a name without one is looked for: the system's, so that nobody who may create
+/// in a schema of the database decides what our statements mean (PostgreSQL manual, "Schemas",
+/// "Usage Patterns"). Sent as the session begins, it goes before all that is set for the database
+/// or the role.
+pub(super) const SEARCH_PATH: &str = "pg_catalog, pg_temp";
+
 /// Settings of every session of ours: nothing on the server may cut a long statement short.
 const SESSION_SETTINGS: &[(&str, &str)] = &[
+    ("search_path", SEARCH_PATH),
     ("client_encoding", "UTF8"),
     ("DateStyle", "ISO"),
     ("statement_timeout", "0"),

@@ -148,6 +148,9 @@ fn open(
     let mut session = PgSession::new(connection, &running);
     provision::check_state(&mut session, pid, access)?;
     provision::prepare(&mut session, access)?;
+    if is_ours && access == Access::Provision {
+        provision::drop_tcp_account(&mut session)?;
+    }
     let postmaster_pid =
         pid.filter(|_| is_local).and_then(|pid| session::postmaster_of(pid, &config.database));
     let storage_path =

@@ -14,6 +14,11 @@ pub(super) fn account_sql(block: &str, password: &str) -> Result<String, EngineE
     own_sql(SQL, block, &[("schema", SCHEMA), ("user", TCP_ACCOUNT), ("password", password)])
 }
 
+/// Drops the account of ours that a killed run has left.
+pub(super) fn drop_tcp_account(session: &mut PgSession) -> Result<(), EngineError> {
+    session.execute(&account_sql("drop-account", "")?).map(drop)
+}
+
 /// A statement of ours.
 pub(super) fn sql(block: &str) -> Result<String, EngineError> {
     own_sql(SQL, block, &[("schema", SCHEMA)])
