@@ -22,7 +22,7 @@ trap 'exit 130' INT TERM
 count=0
 for host in $hosts; do
     # -tt: the worker ends with the connection.
-    ssh -tt -o BatchMode=yes "$host" dbdyno worker "'$results'" </dev/null >"worker-$host.log" 2>&1 &
+    ssh -tt -o BatchMode=yes "$host" dbdyno worker "'$results'" "'$target'" </dev/null >"worker-$host.log" 2>&1 &
     pids="$pids $!"
     count=$((count + 1))
 done

@@ -375,10 +375,14 @@ pub struct ServeArgs {
 /// Arguments of `worker`.
 #[derive(Debug, Args)]
 pub struct WorkerArgs {
-    /// The database of results of the run, postgres://user@host/database. The target's password is
-    /// looked for here as 'run' looks for it there
-    #[arg(value_name = "URL")]
+    /// The database of results of the run, postgres://user@host/database
+    #[arg(value_name = "RESULTS")]
     pub results_url: PathBuf,
+    /// What this machine may open: each TARGET as 'run' has it. Whoever may write the results gives
+    /// jobs with SQL of theirs for these targets, and gets nothing sent anywhere else. A target's
+    /// password is looked for here as 'run' looks for it there
+    #[arg(value_name = "TARGET", required = true)]
+    pub targets: Vec<String>,
     /// End after so long without work
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub idle: Option<Seconds>,
@@ -522,8 +526,8 @@ pub struct RunArgs {
     /// Factor for the windows and the fixed work of the suites: 0.1 = a tenth of the time
     #[arg(long, value_name = "FACTOR", allow_hyphen_values = true)]
     pub time_scale: Option<f64>,
-    /// The jobs run on N load machines, of which each runs 'dbdyno worker URL' with the URL of
-    /// --results: worker w has jobs w, w + N, and so on. For existing servers, and for 'null',
+    /// The jobs run on N load machines, of which each runs 'dbdyno worker RESULTS TARGET' with
+    /// the URL of --results: worker w has jobs w, w + N, and so on. For existing servers, and for 'null',
     /// whose sessions only wait
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub workers: Option<u32>,

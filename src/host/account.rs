@@ -15,6 +15,16 @@ pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
+/// Number of the user of this name.
+pub fn user_id(name: &str) -> Option<u32> {
+    uzers::get_user_by_name(name).map(|user| user.uid())
+}
+
+/// Name of the user of this number.
+pub fn user_name(uid: u32) -> Option<String> {
+    uzers::get_user_by_uid(uid).map(|user| user.name().to_string_lossy().into_owned())
+}
+
 /// A user to switch to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Account {

@@ -13,7 +13,7 @@ pub mod noise;
 mod placement;
 mod sync;
 
-pub use account::{Account, is_root};
+pub use account::{Account, is_root, user_id, user_name};
 pub use disclosure::{disclosure, disclosure_of};
 pub use disk::{
     DeviceNumbers, device_in, device_of, flush_counting_disk, free_bytes, is_in_memory,

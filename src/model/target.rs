@@ -58,6 +58,14 @@ impl Target {
         }
     }
 
+    /// The URL of an existing server, without password.
+    pub fn url(&self) -> Option<&str> {
+        match self {
+            Target::Existing { url, .. } => Some(url),
+            Target::Embedded { .. } | Target::Private { .. } => None,
+        }
+    }
+
     /// As shown to the user and stored: engine name or URL without password.
     pub fn label(&self) -> String {
         match self {

@@ -106,6 +106,20 @@ impl Share {
         (self.own.jobs.len(), self.own.of_jobs)
     }
 
+    /// Looks at a share that somebody else wrote.
+    ///
+    /// # Errors
+    /// It has jobs without work, or job numbers that do not count from 1.
+    pub fn check(&self) -> Result<(), EngineError> {
+        let is_whole = |crew: &ShareCrew| {
+            !crew.parts.is_empty() && crew.jobs.iter().all(|job| job.number >= 1)
+        };
+        if is_whole(&self.own) && self.beside.iter().all(is_whole) {
+            return Ok(());
+        }
+        Err(EngineError::new(ErrorClass::Other, "the share has jobs without work or number"))
+    }
+
     fn size(&self) -> u32 {
         (self.own.jobs.len() + self.beside.as_ref().map_or(0, |crew| crew.jobs.len())) as u32
     }

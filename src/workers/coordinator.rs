@@ -119,7 +119,8 @@ impl Crew {
         let (came, all, wait_s) =
             (rows.len() - missing, rows.len(), self.patience.wait.as_secs_f64());
         Err(EngineError::new(ErrorClass::WorkerLost, format!("{came} of {all} workers came within {wait_s} s"))
-            .advised("start 'dbdyno worker URL' with the URL of these results on each load machine, or give a longer --worker-wait"))
+            .advised("start 'dbdyno worker RESULTS TARGET' with the URLs of these results and of this target on each load machine, or give a \
+                      longer --worker-wait"))
     }
 }
 

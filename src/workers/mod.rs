@@ -26,7 +26,8 @@ type Step<T> = std::result::Result<T, EngineError>;
 /// What a load machine claims.
 #[derive(Serialize, Deserialize)]
 struct Task {
-    /// Registry name and URL of the target; the password is each machine's own.
+    /// Registry name and URL of the target, one of those that each machine names for itself; the
+    /// password is each machine's own.
     engine: String,
     url: Option<String>,
     share: Share,

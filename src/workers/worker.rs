@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::{Clock, Step, Task, ask};
 use crate::engine::keeper::{Datum, Keeper};
 use crate::engine::{self, Access, ConnectTo, Database, EngineError, ErrorClass};
-use crate::error::Result;
+use crate::error::{Result, quote};
 use crate::model::Target;
 use crate::runner::{Foreman, Interrupt, SecondsLog, Share, ShareLog, Told, run_share};
 use crate::store::Place;
@@ -22,6 +22,9 @@ const HEARD_OFTEN: Duration = Duration::from_millis(250);
 /// What a worker is told when it is started.
 pub struct Orders<'a> {
     pub place: &'a Place,
+    /// What this machine's owner named: the only targets that it opens. Whoever may write the
+    /// results chooses among them, and nothing else.
+    pub targets: &'a [Target],
     /// Host and process.
     pub name: String,
     /// It ends after so long without a share; none = it goes on until it is interrupted.
@@ -93,9 +96,11 @@ fn one(
         interrupt: orders.interrupt,
     };
     let done = task.ok_or_else(|| super::unreadable("a share")).and_then(|task| {
+        let named = named(orders.targets, &task)?;
+        task.share.check()?;
         let (own, all) = task.share.jobs();
         (orders.tell)(&format!("jobs {}: {own} of {all}", row[1].integer().unwrap_or_default()));
-        board.run(target.database(&task)?, &task.share)
+        board.run(target.database(named)?, &task.share)
     });
     match done {
         Ok(log) => {
@@ -117,38 +122,47 @@ fn one(
     Ok((keeper, true))
 }
 
+/// The target of a share, as it was named on this machine.
+///
+/// # Errors
+/// It was not named here: nothing is sent to a host that somebody else names.
+fn named<'a>(targets: &'a [Target], task: &Task) -> Step<&'a Target> {
+    let is_it =
+        |target: &&Target| target.engine() == task.engine && target.url() == task.url.as_deref();
+    targets.iter().find(is_it).ok_or_else(|| {
+        let wanted = task.url.as_ref().unwrap_or(&task.engine);
+        let what = format!("the target {} is not named on this load machine", quote(wanted));
+        EngineError::new(ErrorClass::Denied, what)
+            .advised("start 'dbdyno worker RESULTS TARGET' there, TARGET as 'run' has it")
+    })
+}
+
 /// The target that was opened last.
 #[derive(Default)]
-struct Opened(Option<(String, Option<String>, Box<dyn Database>)>);
+struct Opened(Option<(Target, Box<dyn Database>)>);
 
 impl Opened {
-    fn database(&mut self, task: &Task) -> Step<&dyn Database> {
-        let is_it = self
-            .0
-            .as_ref()
-            .is_some_and(|(engine, url, _)| (engine, url) == (&task.engine, &task.url));
-        if !is_it {
+    fn database(&mut self, target: &Target) -> Step<&dyn Database> {
+        if self.0.as_ref().is_some_and(|(open, _)| open != target) {
             self.0 = None;
         }
         let opened = match self.0.take() {
             Some(opened) => opened,
-            None => (task.engine.clone(), task.url.clone(), open(task)?),
+            None => (target.clone(), open(target)?),
         };
-        Ok(self.0.insert(opened).2.as_ref())
+        Ok(self.0.insert(opened).1.as_ref())
     }
 }
 
-fn open(task: &Task) -> Step<Box<dyn Database>> {
-    let lacking = || {
-        EngineError::new(ErrorClass::Other, format!("this build has no engine '{}'", task.engine))
-    };
-    let engine = engine::find(&task.engine).ok_or_else(lacking)?;
-    let target =
-        Target::Existing { engine: task.engine.clone(), url: task.url.clone().unwrap_or_default() };
+fn open(target: &Target) -> Step<Box<dyn Database>> {
+    let name = target.engine();
+    let lacking =
+        || EngineError::new(ErrorClass::Other, format!("this build has no engine '{name}'"));
+    let engine = engine::find(name).ok_or_else(lacking)?;
     let to = ConnectTo {
-        target,
+        target: target.clone(),
         file: None,
-        url: task.url.clone(),
+        url: target.url().map(str::to_owned),
         password: None,
         settings: Default::default(),
     };

@@ -94,6 +94,9 @@ fn of(program: &Path, data: &Path) -> Command {
     command
 }
 
+/// The password goes to whoever answers encrypted.
+const TOLD: &str = "ssl-mode=required&enable-cleartext-plugin=1";
+
 /// Full authentication by each way that a password may go; the server forgets it in between.
 fn a_password_goes_encrypted_or_not_at_all(desk: &Desk, server: &MySql) {
     let clean = |scheme: &str, parameters: &str| {
@@ -101,21 +104,17 @@ fn a_password_goes_encrypted_or_not_at_all(desk: &Desk, server: &MySql) {
         with_password(desk, &format!("clean {}", server.url(scheme, parameters)), SECRET)
     };
     clean("mysql", "ssl-mode=disabled").fails(3, &["not encrypted", "server-public-key-path"]);
+    clean("mysql", "ssl-mode=required").fails(3, &["nobody has verified", "ssl-mode=verify"]);
     let key = format!(
         "ssl-mode=disabled&server-public-key-path={}",
         server.data.join("public_key.pem").display()
     );
-    for parameters in ["ssl-mode=disabled&get-server-public-key=1", &key, "ssl-mode=required"] {
+    for parameters in ["ssl-mode=disabled&get-server-public-key=1", &key, TOLD] {
         clean("mysql", parameters).ok();
     }
-    let wrong = with_password(
-        desk,
-        &format!("clean {}", server.url("mysql", "ssl-mode=required")),
-        "wr0ng",
-    );
+    let wrong = with_password(desk, &format!("clean {}", server.url("mysql", TOLD)), "wr0ng");
     wrong.fails(3, &["Access denied", "MYSQL_PWD"]);
-    clean("mariadb", "ssl-mode=required")
-        .fails(3, &["the server is not MariaDB but MySQL", "mysql://"]);
+    clean("mariadb", TOLD).fails(3, &["the server is not MariaDB but MySQL", "mysql://"]);
     assert!(!server.has_our_database(), "nothing was created");
 }
 

@@ -57,6 +57,9 @@ impl Certificates {
     fn write(&self, name: &str, certificate: &str, key: &KeyPair) {
         std::fs::write(self.certificate(name), certificate).unwrap();
         std::fs::write(self.key(name), key.serialize_pem()).unwrap();
+        if ["client", "stranger"].contains(&name) {
+            std::fs::set_permissions(self.key(name), PermissionsExt::from_mode(0o600)).unwrap();
+        }
     }
 
     fn certificate(&self, name: &str) -> PathBuf {
@@ -188,7 +191,12 @@ fn postgres_gets_a_password_in_clear_text_and_a_client_certificate_over_tls_only
     let (served, desk) = (Postgres::start(), Desk::new());
     served.allow("host all all 127.0.0.1/32 password");
     check(&desk, &served.url("127.0.0.1", "sslmode=disable")).fails(3, &["clear text", "ssl = on"]);
-    check(&desk, &served.url("127.0.0.1", "sslmode=require")).ok();
+    check(&desk, &served.url("127.0.0.1", "sslmode=require"))
+        .fails(3, &["clear text", "nobody has verified"]);
+    let verified = format!("sslmode=verify-ca&sslrootcert={}", served.certificates.text("ca"));
+    for parameters in [&*verified, "sslmode=require&require_auth=password"] {
+        check(&desk, &served.url("127.0.0.1", parameters)).ok();
+    }
     served.allow("hostssl all all 127.0.0.1/32 scram-sha-256 clientcert=verify-ca");
     check(&desk, &served.url("127.0.0.1", "sslmode=require")).fails(3, &["certificate"]);
     check(&desk, &served.url("127.0.0.1", "sslmode=disable"))
@@ -200,6 +208,8 @@ fn postgres_gets_a_password_in_clear_text_and_a_client_certificate_over_tls_only
     let stranger = own.replace("client.", "stranger.");
     check(&desk, &served.url("127.0.0.1", &stranger))
         .fails(3, &["ended the encrypted connection", "client certificate"]);
+    std::fs::set_permissions(&key, PermissionsExt::from_mode(0o644)).unwrap();
+    check(&desk, &served.url("127.0.0.1", &own)).fails(3, &["may be read by others"]);
     let half = format!("sslmode=require&sslcert={certificate}");
     check(&desk, &served.url("127.0.0.1", &half)).fails(3, &["needs its key"]);
 }
@@ -422,6 +432,7 @@ fn a_password_for_caching_sha2_is_encrypted_or_not_sent() {
     let (certificates, desk) = (Certificates::new(), Desk::new());
     let mysql = MySql::new(&certificates);
     let key = format!("ssl-mode=disabled&server-public-key-path={}", mysql.keys[1].display());
+    let verified = format!("ssl-mode=verify_ca&ssl-ca={}", certificates.text("ca"));
     for (parameters, can_encrypt, words) in [
         ("ssl-mode=disabled", true, ["not encrypted", "server-public-key-path"]),
         (
@@ -430,7 +441,13 @@ fn a_password_for_caching_sha2_is_encrypted_or_not_sent() {
             ["is not MariaDB but MySQL 8.0.35", "mysql://"],
         ),
         (&key, false, ["is not MariaDB but MySQL 8.0.35", "mysql://"]),
-        ("ssl-mode=required", true, ["is not MariaDB but MySQL 8.0.35", "mysql://"]),
+        ("ssl-mode=required", true, ["nobody has verified", "ssl-mode=verify_identity"]),
+        (
+            "ssl-mode=required&enable-cleartext-plugin=1",
+            true,
+            ["is not MariaDB but MySQL 8.0.35", "mysql://"],
+        ),
+        (&verified, true, ["is not MariaDB but MySQL 8.0.35", "mysql://"]),
     ] {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!(
@@ -441,7 +458,8 @@ fn a_password_for_caching_sha2_is_encrypted_or_not_sent() {
             let heard =
                 scope.spawn(|| mysql.serve(listener.accept().unwrap().0, true, can_encrypt));
             check(&desk, &url).fails(3, &words);
-            let expected = (words[0] != "not encrypted").then(|| SECRET.to_string());
+            let is_told = !["not encrypted", "nobody has verified"].contains(&words[0]);
+            let expected = is_told.then(|| SECRET.to_string());
             assert_eq!(heard.join().unwrap(), expected, "{parameters}");
         });
     }

@@ -22,7 +22,7 @@ struct Machines(Vec<Child>);
 impl Machines {
     /// Starts another; its clock is ahead if a library is preloaded.
     fn start(&mut self, desk: &Desk, url: &str, preloaded: Option<&Path>) {
-        let mut command = desk.command(&format!("worker {url} --quiet"));
+        let mut command = desk.command(&format!("worker {url} {url} null --quiet"));
         if let Some(library) = preloaded {
             command.env("LD_PRELOAD", library).env("CLOCK_AHEAD_S", AHEAD_S.to_string());
         }

@@ -16,7 +16,9 @@ use super::product::Product;
 use super::reply;
 use super::url::{Config, ServerKey};
 use super::wire::Wire;
-use crate::engine::remote::{CONNECT_TIMEOUT, Host, Passwords, Tls, TlsMode, first_that_answers};
+use crate::engine::remote::{
+    CONNECT_TIMEOUT, Host, Passwords, Tls, TlsMode, check_peer, first_that_answers,
+};
 use crate::engine::{EngineError, ErrorClass};
 use crate::error::quote;
 
@@ -64,7 +66,7 @@ pub(super) fn connect(
         if !refused {
             return Err(error);
         }
-        connect_with(config, Some(passwords.find(&config.user, || options.filed())?))
+        connect_with(config, Some(passwords.find(&config.user, "", || options.filed())?))
     })?;
     connection.wire.read_timeout(None);
     if let (true, [host]) = (config.is_cluster, &config.hosts[..]) {
@@ -89,6 +91,9 @@ fn connect_host(
     password: Option<&SecretString>,
 ) -> Result<Connection, EngineError> {
     let (stream, local) = host.connect()?;
+    if password.is_some() || config.peer.is_some() {
+        check_peer(host, &stream, config.peer.as_deref())?;
+    }
     let mut wire = Wire::new(stream);
     wire.read_timeout(Some(CONNECT_TIMEOUT));
     let greeting = greeting(&mut wire)?;
@@ -106,8 +111,17 @@ fn connect_host(
         _ => None,
     };
     let may_ask = config.server_key == ServerKey::Asked;
-    let mut login =
-        Login { password, socket, encrypted, flags, nonce: greeting.nonce(), server_key, may_ask };
+    let is_verified = encrypted && config.tls.mode >= TlsMode::VerifyCa;
+    let mut login = Login {
+        password,
+        socket,
+        encrypted,
+        may_tell: is_verified || config.clear_text,
+        flags,
+        nonce: greeting.nonce(),
+        server_key,
+        may_ask,
+    };
     let can_encrypt = greeting.capabilities().contains(CapabilityFlags::CLIENT_SSL);
     login.run(&mut wire, config, &greeting).map_err(|error| match error.class {
         // A server that takes encrypted connections only says no more than that access is denied.
@@ -222,6 +236,9 @@ struct Login<'a> {
     socket: bool,
     /// Encrypted, so that nobody can either.
     encrypted: bool,
+    /// The server at the end of an encrypted connection may be told the password: it is verified,
+    /// or the user wants it so.
+    may_tell: bool,
     flags: CapabilityFlags,
     nonce: Vec<u8>,
     /// Of the server: encrypts the password where the connection does not.
@@ -326,10 +343,13 @@ impl Login<'_> {
         if matches!(plugin, AuthPlugin::Sha256Password) {
             self.refuse_unknown_key()?;
         }
-        if matches!(plugin, AuthPlugin::MysqlClearPassword) && !self.socket && !self.encrypted {
-            return Err(EngineError::new(ErrorClass::Denied, "the server wants the password in clear text").advised(
-                "let it encrypt (ssl-mode=required), connect over its Unix socket, or give the user another authentication method",
-            ));
+        if matches!(plugin, AuthPlugin::MysqlClearPassword) && !self.socket {
+            if !self.encrypted {
+                return Err(EngineError::new(ErrorClass::Denied, "the server wants the password in clear text").advised(
+                    "let it encrypt (ssl-mode=verify_ca), connect over its Unix socket, or give the user another authentication method",
+                ));
+            }
+            self.refuse_stranger()?;
         }
         *procedure = start(plugin)?;
         self.answer(procedure, nonce)
@@ -337,14 +357,32 @@ impl Login<'_> {
 
     /// Nobody shall get the password by a key of their own.
     fn refuse_unknown_key(&self) -> Result<(), EngineError> {
-        if self.socket || self.encrypted || self.may_ask || self.server_key.is_some() {
+        if self.socket || self.may_ask || self.server_key.is_some() {
             return Ok(());
+        }
+        if self.encrypted {
+            return self.refuse_stranger();
         }
         Err(EngineError::new(
             ErrorClass::Denied,
             "the server wants the password, and the connection is not encrypted",
         )
         .advised("use ssl-mode=required, or server-public-key-path=FILE with the server's key"))
+    }
+
+    /// An encrypted connection may end at anybody, as long as nobody has verified the server.
+    fn refuse_stranger(&self) -> Result<(), EngineError> {
+        if self.may_tell {
+            return Ok(());
+        }
+        Err(EngineError::new(
+            ErrorClass::Denied,
+            "the server wants the password itself, and nobody has verified who the server is",
+        )
+        .advised(
+            "verify it (ssl-mode=verify_identity&ssl-ca=FILE); enable-cleartext-plugin=1 tells the \
+             password to whoever answers",
+        ))
     }
 
     fn answer(

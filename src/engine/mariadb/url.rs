@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::options::ClientOptions;
+use super::options::{ClientOptions, is_on};
 use super::product::Product;
 use crate::engine::EngineError;
 use crate::engine::remote::{
@@ -57,6 +57,10 @@ pub(super) struct Config {
     /// Of hosts that are reached over a network.
     pub tls: Tls,
     pub server_key: ServerKey,
+    /// The password may be told to a server that encrypts and is not verified.
+    pub clear_text: bool,
+    /// User who must run a server that is reached by its Unix socket.
+    pub peer: Option<String>,
 }
 
 /// Settings of a URL before defaults.
@@ -67,9 +71,12 @@ struct Parts {
     database: Option<String>,
     socket: Option<String>,
     no_password: bool,
+    mode: Option<TlsMode>,
     tls: Tls,
     server_key: ServerKey,
     is_cluster: bool,
+    clear_text: bool,
+    peer: Option<String>,
 }
 
 impl Config {
@@ -113,10 +120,12 @@ impl Parts {
             "user" => self.user = Some(value),
             "nodes" => self.is_cluster = every_host(&value)?,
             "auth" if value == "none" => self.no_password = true,
-            "ssl-mode" => self.tls.mode = tls_mode(&value)?,
+            "ssl-mode" => self.mode = Some(tls_mode(&value)?),
             "ssl-ca" => self.tls.roots = Some(value.into()),
             "ssl-cert" => self.tls.certificate = Some(value.into()),
             "ssl-key" => self.tls.key = Some(value.into()),
+            "enable-cleartext-plugin" if value == "1" => self.clear_text = true,
+            "requirepeer" => self.peer = Some(value),
             "get-server-public-key" if value == "1" => self.server_key = ServerKey::Asked,
             "server-public-key-path" => self.server_key = ServerKey::File(value.into()),
             other => return Err(unknown_parameter(other, PARAMETERS)),
@@ -133,7 +142,10 @@ impl Parts {
             given.or_else(|| filed.as_ref().map(PathBuf::from))
         };
         let tls = Tls {
-            mode: self.tls.mode,
+            mode: match self.mode {
+                Some(mode) => mode,
+                None => options.tls_mode(tls_mode)?.unwrap_or_default(),
+            },
             roots: file(self.tls.roots, &options.ssl_ca),
             certificate: file(self.tls.certificate, &options.ssl_cert),
             key: file(self.tls.key, &options.ssl_key),
@@ -152,6 +164,11 @@ impl Parts {
                 .map(|(name, port)| host(name, not_empty(port)))
                 .collect::<Result<_, _>>()?,
         };
+        let is_remote = hosts.iter().any(|host| matches!(host, Host::Tcp { .. }));
+        if let Some(name) = options.unheeded.filter(|_| is_remote && self.mode.is_none()) {
+            return Err(bad(format!("{name} of ~/.my.cnf cannot be heeded"))
+                .advised("say in the URL what TLS is to be like: ssl-mode=..."));
+        }
         let (wants_password, server_key, is_cluster) =
             (!self.no_password, self.server_key, self.is_cluster);
         Ok(Config {
@@ -163,12 +180,19 @@ impl Parts {
             wants_password,
             tls,
             server_key,
+            clear_text: self.clear_text
+                || options.clear_text
+                || from_env(CLEAR_TEXT).is_some_and(|value| is_on(&value)),
+            peer: self.peer,
         })
     }
 }
 
 const PARAMETERS: &str = "socket, user, nodes=all, auth=none, ssl-mode, ssl-ca, ssl-cert, ssl-key, server-public-key-path, \
-                          get-server-public-key=1";
+                          get-server-public-key=1, enable-cleartext-plugin=1, requirepeer";
+/// Allows MySQL's clients to tell a server the password (MySQL manual, "Client-Side Cleartext
+/// Pluggable Authentication").
+const CLEAR_TEXT: &str = "LIBMYSQL_ENABLE_CLEARTEXT_PLUGIN";
 
 /// As the clients of MySQL call them, in any case.
 fn tls_mode(text: &str) -> Result<TlsMode, EngineError> {
@@ -249,6 +273,34 @@ mod tests {
         let options = ClientOptions::parse("[client]\nuser = ann\nhost=db9\nport=3310\n");
         let config = Config::parse("mariadb://", &MARIADB, &options).unwrap();
         assert_eq!((config.user.as_str(), config.hosts), ("ann", vec![tcp("db9", 3310)]));
+    }
+
+    #[test]
+    fn what_the_option_file_asks_of_tls_is_heeded_or_refused() {
+        let parse = |line: &str, url: &str| {
+            Config::parse(url, &MARIADB, &ClientOptions::parse(&format!("[client]\n{line}\n")))
+        };
+        for (line, mode) in [
+            ("ssl-mode=VERIFY_IDENTITY", TlsMode::VerifyFull),
+            ("loose_ssl_mode = verify_ca", TlsMode::VerifyCa),
+            ("ssl-verify-server-cert", TlsMode::VerifyFull),
+            ("ssl-verify-server-cert=0", TlsMode::Prefer),
+            ("ssl", TlsMode::Require),
+            ("ssl=1\nssl_verify_server_cert=ON", TlsMode::VerifyFull),
+            ("skip-ssl", TlsMode::Disable),
+            ("tls-version=TLSv1.2,TLSv1.3", TlsMode::Prefer),
+        ] {
+            assert_eq!(parse(line, "mariadb://u@h").unwrap().tls.mode, mode, "{line}");
+            let of_url = parse(line, "mariadb://u@h?ssl-mode=required").unwrap();
+            assert_eq!(of_url.tls.mode, TlsMode::Require, "the URL wins over {line}");
+        }
+        for line in ["ssl-crl=/f", "ssl-fp=AB", "tls_version=TLSv1.3", "ssl-mode=perhaps"] {
+            let refused = parse(line, "mariadb://u@h").unwrap_err();
+            assert_eq!(refused.class, ErrorClass::Usage, "{refused}");
+            assert!(parse(line, "mariadb://u@h?ssl-mode=verify_ca&ssl-ca=/ca").is_ok());
+        }
+        assert!(parse("ssl-crl=/f", "mariadb://u@/?socket=/run/s").is_ok(), "no TLS there");
+        assert!(parse("enable-cleartext-plugin", "mariadb://u@h").unwrap().clear_text);
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub(super) fn connect(
     passwords: &Passwords,
     node: Option<&str>,
 ) -> Result<Connection, EngineError> {
-    let password = passwords.find(&config.user, || from_file(config))?;
+    let password = passwords.find(&config.user, "", || from_file(config))?;
     let (driver, address) = (driver_config(config, &password), config.connect_string(node));
     prepare_process();
     let asked = address.clone();

@@ -15,10 +15,10 @@ use secrecy::{ExposeSecret, SecretString};
 use super::error;
 use super::password::from_file;
 use super::provision::pooled;
-use super::url::{Binding, Config};
+use super::url::{Binding, CLEAR_TEXT, Config, NO_METHOD};
 use super::wire::Wire;
 use crate::engine::remote::{
-    CONNECT_TIMEOUT, Host, Passwords, Stream, Tls, TlsMode, first_that_answers,
+    CONNECT_TIMEOUT, Host, Passwords, Stream, Tls, TlsMode, check_peer, first_that_answers,
 };
 use crate::engine::{EngineError, ErrorClass};
 
@@ -85,6 +85,9 @@ fn connect_host(
     settings: &[(&str, &str)],
 ) -> Result<Connection, EngineError> {
     let (stream, local) = open(host, &config.tls)?;
+    if config.peer.is_some() {
+        check_peer(host, &stream, config.peer.as_deref())?;
+    }
     let mut wire = Wire::new(stream);
     wire.read_timeout(Some(CONNECT_TIMEOUT));
     let identity = [("user", config.user.as_str()), ("database", config.database.as_str())];
@@ -157,8 +160,12 @@ fn authenticate(
     host: &Host,
     passwords: &Passwords,
 ) -> Result<(), EngineError> {
-    let password = || passwords.find(&config.user, || from_file(config, host));
+    let password = || passwords.find(&config.user, &host.address(), || from_file(config, host));
     let request = wire.message()?;
+    config.methods.check(method(&request))?;
+    if method(&request).is_some_and(|name| name != NO_METHOD) {
+        check_peer(host, wire.stream(), config.peer.as_deref())?;
+    }
     if config.binding == Binding::Require
         && !matches!(request, Message::AuthenticationSasl(_) | Message::ErrorResponse(_))
     {
@@ -167,7 +174,7 @@ fn authenticate(
     match request {
         Message::AuthenticationOk => return Ok(()),
         Message::AuthenticationCleartextPassword => {
-            refuse_listeners(host, wire)?;
+            refuse_strangers(config, host, wire)?;
             encode(frontend::password_message(
                 password()?.expose_secret().as_bytes(),
                 &mut wire.output,
@@ -205,17 +212,37 @@ fn refused(response: &ErrorResponseBody) -> EngineError {
     if error.message.contains("unsupported startup parameter") { pooled() } else { error }
 }
 
-/// A password in clear text goes only where nobody can listen in.
-fn refuse_listeners(host: &Host, wire: &Wire) -> Result<(), EngineError> {
+/// What a server asks for, as `require_auth` calls it; none of what is no request that we can
+/// answer.
+fn method(request: &Message) -> Option<&'static str> {
+    match request {
+        Message::AuthenticationOk => Some(NO_METHOD),
+        Message::AuthenticationCleartextPassword => Some(CLEAR_TEXT),
+        Message::AuthenticationMd5Password(_) => Some("md5"),
+        Message::AuthenticationSasl(_) => Some("scram-sha-256"),
+        _ => None,
+    }
+}
+
+/// A password in clear text goes only where nobody can listen in, and to a server that was
+/// verified, unless the user wants it so.
+fn refuse_strangers(config: &Config, host: &Host, wire: &Wire) -> Result<(), EngineError> {
+    let wants = "the server wants the password in clear text";
+    let denied = |why: &str| EngineError::new(ErrorClass::Denied, format!("{wants}{why}"));
     match host {
-        Host::Tcp { .. } if !wire.is_encrypted() => Err(EngineError::new(
-            ErrorClass::Denied,
-            "the server wants the password in clear text",
-        )
-        .advised(
+        Host::Socket(_) => Ok(()),
+        Host::Tcp { .. } if !wire.is_encrypted() => Err(denied("").advised(
             "let it encrypt (ssl = on) or ask for scram-sha-256, or connect over its Unix socket",
         )),
-        _ => Ok(()),
+        Host::Tcp { .. }
+            if config.tls.mode >= TlsMode::VerifyCa || config.methods.names(CLEAR_TEXT) =>
+        {
+            Ok(())
+        }
+        Host::Tcp { .. } => Err(denied(", and nobody has verified who the server is").advised(
+            "let it ask for scram-sha-256, or verify it (sslmode=verify-full&sslrootcert=FILE); \
+             require_auth=password tells the password to whoever answers",
+        )),
     }
 }
 

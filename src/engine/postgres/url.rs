@@ -4,11 +4,11 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::engine::EngineError;
 use crate::engine::remote::{
     Host, Reach, Tls, TlsMode, Url, bad_url as bad, every_host, from_env, in_home, os_user,
     port_number, unknown_parameter,
 };
+use crate::engine::{EngineError, ErrorClass};
 use crate::error::quote;
 use crate::model::PasswordSources;
 
@@ -36,6 +36,62 @@ pub(super) struct Config {
     /// Of hosts that are reached over a network. With a protocol within, encryption begins at once.
     pub tls: Tls,
     pub binding: Binding,
+    pub methods: Methods,
+    /// User who must run a server that is reached by its Unix socket.
+    pub peer: Option<String>,
+}
+
+/// Names of methods: no proof is asked for, the password itself.
+pub(super) const NO_METHOD: &str = "none";
+pub(super) const CLEAR_TEXT: &str = "password";
+/// What a server may ask for (PostgreSQL manual, `require_auth`).
+const METHODS: [&str; 6] = [CLEAR_TEXT, "md5", "gss", "sspi", "scram-sha-256", NO_METHOD];
+
+/// Methods by which the user lets a server ask who we are.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Methods {
+    /// None: any.
+    listed: Vec<&'static str>,
+    /// All but those.
+    is_negated: bool,
+}
+
+impl Methods {
+    fn parse(text: &str) -> Result<Methods, EngineError> {
+        let wrong = || {
+            bad(format!("{} is not a valid require_auth", quote(text))).advised(format!(
+                "list methods of {}, or each with '!' in front to refuse it",
+                METHODS.join(", ")
+            ))
+        };
+        let words: Vec<&str> = text.split(',').map(str::trim).collect();
+        let is_negated = words.iter().all(|word| word.starts_with('!'));
+        let named = |word: &&str| {
+            let name = if is_negated { &word[1..] } else { word };
+            METHODS.into_iter().find(|method| *method == name)
+        };
+        let listed = words.iter().map(named).collect::<Option<_>>().ok_or_else(wrong)?;
+        Ok(Methods { listed, is_negated })
+    }
+
+    /// True if the user names the method as one that may be asked for.
+    pub(super) fn names(&self, method: &str) -> bool {
+        !self.is_negated && self.listed.contains(&method)
+    }
+
+    /// Looks at what a server asks for; none is no request.
+    ///
+    /// # Errors
+    /// The user does not allow it.
+    pub(super) fn check(&self, asked: Option<&str>) -> Result<(), EngineError> {
+        let Some(method) = asked.filter(|_| !self.listed.is_empty()) else { return Ok(()) };
+        if self.listed.contains(&method) != self.is_negated {
+            return Ok(());
+        }
+        let what = format!("the server asks for the method '{method}', which require_auth refuses");
+        Err(EngineError::new(ErrorClass::Denied, what)
+            .advised("change require_auth (PGREQUIREAUTH), or pg_hba.conf on the server"))
+    }
 }
 
 /// Whether a login is bound to the server's certificate, so that nobody between can pass it on.
@@ -48,6 +104,7 @@ pub(super) enum Binding {
 }
 
 /// Settings of a URL before defaults.
+#[derive(Default)]
 struct Parts {
     hosts: Vec<String>,
     ports: Vec<String>,
@@ -55,7 +112,9 @@ struct Parts {
     database: Option<String>,
     sslmode: Option<String>,
     tls: Tls,
-    binding: Binding,
+    binding: Option<Binding>,
+    methods: Option<String>,
+    peer: Option<String>,
     is_cluster: bool,
 }
 
@@ -69,10 +128,8 @@ impl Config {
     pub(super) fn parse(url: &str) -> Result<Config, EngineError> {
         let url = Url::parse(url, SCHEMES, SOURCES)?;
         let (hosts, ports) = url.hosts.into_iter().unzip();
-        let (tls, binding) = (Tls::default(), Binding::default());
         let (user, database) = (url.user, url.database);
-        let mut parts =
-            Parts { hosts, ports, user, database, sslmode: None, tls, binding, is_cluster: false };
+        let mut parts = Parts { hosts, ports, user, database, ..Parts::default() };
         for (name, value) in url.parameters {
             parts.parameter(&name, value)?;
         }
@@ -111,13 +168,10 @@ impl Parts {
                     one_of(name, &value, &[("postgres", None), ("direct", Some(ALPN))])?
             }
             "channel_binding" => {
-                let known = [
-                    ("disable", Binding::Disable),
-                    ("prefer", Binding::Prefer),
-                    ("require", Binding::Require),
-                ];
-                self.binding = one_of(name, &value, &known)?;
+                self.binding = Some(one_of(name, &value, &BINDINGS)?);
             }
+            "require_auth" => self.methods = Some(value),
+            "requirepeer" => self.peer = Some(value),
             other => return Err(unknown_parameter(other, PARAMETERS)),
         }
         Ok(())
@@ -149,18 +203,58 @@ impl Parts {
             })
         });
         let hosts = hosts.collect::<Result<Vec<Host>, _>>()?;
+        if hosts.iter().any(|host| matches!(host, Host::Tcp { .. })) {
+            refuse_unheeded(&|name| from_env(name))?;
+        }
+        let methods = self.methods.or_else(|| from_env("PGREQUIREAUTH"));
+        let methods = methods.as_deref().map(Methods::parse).transpose()?.unwrap_or_default();
+        let binding = match (self.binding, from_env(BINDING)) {
+            (Some(binding), _) => binding,
+            (None, Some(text)) => one_of(BINDING, &text, &BINDINGS)?,
+            (None, None) => Binding::default(),
+        };
         Ok(Config {
             hosts,
             is_cluster: self.is_cluster,
             user,
             database,
             tls,
-            binding: self.binding,
+            binding,
+            methods,
+            peer: self.peer.or_else(|| from_env("PGREQUIREPEER")),
         })
     }
 }
 
-const PARAMETERS: &str = "host, port, user, dbname, nodes=all, sslmode, sslrootcert, sslcert, sslkey, sslnegotiation, channel_binding";
+const PARAMETERS: &str = "host, port, user, dbname, nodes=all, sslmode, sslrootcert, sslcert, sslkey, sslnegotiation, channel_binding, \
+                          require_auth, requirepeer";
+const BINDING: &str = "PGCHANNELBINDING";
+const BINDINGS: [(&str, Binding); 3] =
+    [("disable", Binding::Disable), ("prefer", Binding::Prefer), ("require", Binding::Require)];
+
+/// What the environment may ask of a connection that we cannot do: a variable, and its values that
+/// ask for something (none = every value).
+const UNHEEDED: [(&str, Option<&str>); 5] = [
+    ("PGSSLCRL", None),
+    ("PGSSLCRLDIR", None),
+    ("PGSSLMINPROTOCOLVERSION", Some("TLSv1.3")),
+    ("PGSSLCERTMODE", Some("require")),
+    ("PGGSSENCMODE", Some("require")),
+];
+
+/// Refuses to connect less safely than the environment asks for.
+///
+/// # Errors
+/// Names the variable.
+fn refuse_unheeded(variable: &dyn Fn(&str) -> Option<String>) -> Result<(), EngineError> {
+    let asks = |(name, value): &&(&str, Option<&str>)| {
+        variable(name).is_some_and(|text| value.is_none_or(|value| text == value))
+    };
+    UNHEEDED.iter().find(asks).map_or(Ok(()), |(name, _)| {
+        Err(bad(format!("{name} asks for what cannot be done here"))
+            .advised(format!("unset {name}, or connect over a Unix socket")))
+    })
+}
 
 /// The meaning of a value of a parameter.
 fn one_of<T: Copy>(name: &str, value: &str, known: &[(&str, T)]) -> Result<T, EngineError> {
@@ -222,7 +316,6 @@ fn default_host() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::ErrorClass;
 
     fn tcp(name: &str, port: u16) -> Host {
         Host::Tcp { name: name.into(), port }
@@ -267,6 +360,31 @@ mod tests {
             TlsMode::VerifyCa,
             "there is something to verify by"
         );
+    }
+
+    #[test]
+    fn methods_are_those_that_are_listed_or_all_others() {
+        let config = |list: &str| Config::parse(&format!("postgres://u@h/d?require_auth={list}"));
+        let allows = |list, method| config(list).unwrap().methods.check(Some(method)).is_ok();
+        assert!(allows("scram-sha-256,none", "none") && !allows("scram-sha-256", CLEAR_TEXT));
+        assert!(allows("!password,!md5", "scram-sha-256") && !allows("!password", CLEAR_TEXT));
+        assert!(config("password").unwrap().methods.names(CLEAR_TEXT));
+        assert!(!config("!md5").unwrap().methods.names(CLEAR_TEXT));
+        assert!(Methods::default().check(Some(CLEAR_TEXT)).is_ok());
+        assert!(config("!password,md5").is_err() && config("passwords").is_err());
+    }
+
+    #[test]
+    fn what_the_environment_asks_for_in_vain_is_refused() {
+        for (name, value, is_refused) in [
+            ("PGSSLCRL", "/crl", true),
+            ("PGSSLMINPROTOCOLVERSION", "TLSv1.3", true),
+            ("PGSSLMINPROTOCOLVERSION", "TLSv1.2", false),
+            ("PGGSSENCMODE", "prefer", false),
+        ] {
+            let said = refuse_unheeded(&|asked| (asked == name).then(|| value.to_owned()));
+            assert_eq!(said.is_err(), is_refused, "{name}={value}");
+        }
     }
 
     #[test]

@@ -34,6 +34,11 @@ impl Wire {
         self.channel.stream().end_point()
     }
 
+    /// The stream below.
+    pub(super) fn stream(&self) -> &Stream {
+        self.channel.stream()
+    }
+
     /// True if nobody on the way can read.
     pub(super) fn is_encrypted(&self) -> bool {
         self.channel.stream().is_encrypted()

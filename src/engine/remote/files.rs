@@ -30,6 +30,20 @@ pub(in crate::engine) fn private_text(path: &Path) -> Result<Option<SecretString
         .map_err(|error| format!("{} cannot be read: {error}", path.display()))
 }
 
+/// Checks that nobody else may read a private key: as libpq asks, one of root's may be readable by
+/// its group. A file that is not there is for its reader to tell.
+///
+/// # Errors
+/// Why it is not used.
+pub(in crate::engine) fn check_private_key(path: &Path) -> Result<(), String> {
+    let Ok(metadata) = fs::metadata(path) else { return Ok(()) };
+    let open = if metadata.uid() == 0 { 0o037 } else { 0o077 };
+    if metadata.mode() & open == 0 {
+        return Ok(());
+    }
+    Err(format!("the private key {} may be read by others", path.display()))
+}
+
 /// The directory of a server on this host that a query names, if we may know and see it.
 pub(in crate::engine) fn directory(session: &mut dyn Session, sql: &str) -> Option<PathBuf> {
     let rows = session.query(sql, &[]).ok()?;
@@ -55,6 +69,10 @@ mod tests {
         let allow = |mode| fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
         allow(0o600);
         assert_eq!(private_text(&path).unwrap().unwrap().expose_secret(), "s3cret");
+        assert_eq!(check_private_key(&path), Ok(()));
+        assert_eq!(check_private_key(&dir.path().join("none")), Ok(()));
+        allow(0o644);
+        assert!(check_private_key(&path).unwrap_err().contains("others"));
         for mode in [0o640, 0o604] {
             allow(mode);
             let trouble = private_text(&path).unwrap_err();

@@ -1,5 +1,6 @@
 //! A password on its way to the server: found once, printed nowhere, wiped when dropped.
 
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use secrecy::SecretString;
@@ -9,51 +10,59 @@ use crate::engine::{EngineError, ErrorClass};
 use crate::error::quote;
 use crate::model::PasswordSources;
 
-/// Finds the password of a server once and remembers it, so that jobs need not ask again.
+/// Finds the password of each server once and remembers it, so that jobs need not ask again.
 pub(in crate::engine) struct Passwords {
     sources: PasswordSources,
     /// What the user typed.
     typed: Option<SecretString>,
-    known: Mutex<Option<SecretString>>,
+    /// By the address of the server: a file may hold another one for each.
+    known: Mutex<BTreeMap<String, SecretString>>,
+    /// The same for every server.
+    common: Mutex<Option<SecretString>>,
 }
 
 impl Passwords {
     pub(in crate::engine) fn new(sources: PasswordSources, typed: Option<SecretString>) -> Self {
-        Passwords { sources, typed, known: Mutex::new(None) }
+        Passwords { sources, typed, known: Mutex::default(), common: Mutex::default() }
     }
 
     /// Of an account that has no other password than this.
     pub(in crate::engine) fn of_own(sources: PasswordSources, password: SecretString) -> Self {
-        Passwords { known: Mutex::new(Some(password)), ..Passwords::new(sources, None) }
+        Passwords { common: Mutex::new(Some(password)), ..Passwords::new(sources, None) }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<SecretString>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    fn common(&self) -> MutexGuard<'_, Option<SecretString>> {
+        self.common.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The password known so far.
+    /// The password of every server, if it is known so far.
     pub(in crate::engine) fn known(&self) -> Option<SecretString> {
-        self.lock().clone()
+        self.common().clone()
     }
 
     /// For a server to which a password is sent before it asks: that of the environment, else that
     /// of the user's file.
     pub(in crate::engine) fn offer(&self, filed: Option<SecretString>) {
-        *self.lock() = self.of_environment().or(filed);
+        *self.common() = self.of_environment().or(filed);
     }
 
-    /// The password that the server wants: that of the environment, else that of the user's file,
-    /// else what the user types. The error of `filed` says why a file that is there is not used.
+    /// The password that the server at an address wants: that of the environment, else that of the
+    /// user's file, else what the user types. The error of `filed` says why a file that is there
+    /// is not used.
     ///
     /// # Errors
     /// If there is none anywhere.
     pub(in crate::engine) fn find(
         &self,
         user: &str,
+        address: &str,
         filed: impl FnOnce() -> Result<Option<SecretString>, String>,
     ) -> Result<SecretString, EngineError> {
-        let mut known = self.lock();
-        if let Some(password) = known.as_ref() {
+        if let Some(password) = self.known() {
+            return Ok(password);
+        }
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(password) = known.get(address) {
             return Ok(password.clone());
         }
         let (filed, trouble) =
@@ -67,7 +76,8 @@ impl Passwords {
                 let advice = trouble.unwrap_or_else(|| format!("set {}", self.sources));
                 EngineError::new(ErrorClass::NoPassword, message).advised(advice)
             })?;
-        Ok(known.insert(password).clone())
+        known.insert(address.to_owned(), password.clone());
+        Ok(password)
     }
 
     fn of_environment(&self) -> Option<SecretString> {
@@ -88,12 +98,14 @@ mod tests {
     fn a_password_is_found_once_and_never_printed() {
         let passwords = Passwords::new(SOURCES, Some("typed".into()));
         assert!(passwords.known().is_none());
-        let found = passwords.find("ann", || Ok(Some("s3cret".into()))).unwrap();
+        let found = passwords.find("ann", "db1", || Ok(Some("s3cret".into()))).unwrap();
         assert_eq!(found.expose_secret(), "s3cret");
         assert!(!format!("{found:?}").contains("s3cret"));
-        let again = passwords.find("ann", || panic!("it is known"));
+        let again = passwords.find("ann", "db1", || panic!("it is known"));
         assert_eq!(again.unwrap().expose_secret(), "s3cret");
-        let typed = Passwords::new(SOURCES, Some("typed".into())).find("ann", || Ok(None));
+        let other = passwords.find("ann", "db2", || Ok(Some("another".into()))).unwrap();
+        assert_eq!(other.expose_secret(), "another", "of one server, not of all");
+        let typed = Passwords::new(SOURCES, Some("typed".into())).find("ann", "db", || Ok(None));
         assert_eq!(typed.unwrap().expose_secret(), "typed");
     }
 
@@ -101,7 +113,7 @@ mod tests {
     fn without_a_password_the_advice_names_the_sources_or_the_trouble() {
         let passwords = Passwords::new(SOURCES, None);
         let advice = |filed| {
-            let error = passwords.find("ann", || filed).unwrap_err();
+            let error = passwords.find("ann", "db", || filed).unwrap_err();
             assert_eq!(error.class, ErrorClass::NoPassword, "the user may be asked");
             error.advice.unwrap()
         };

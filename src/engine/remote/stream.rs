@@ -118,6 +118,16 @@ impl Stream {
         self.tls.is_some()
     }
 
+    /// User id of who listens at a Unix socket; none over a network.
+    pub(in crate::engine) fn peer_uid(&self) -> Option<u32> {
+        match &self.plain.socket {
+            Socket::Unix(socket) => {
+                sockopt::socket_peercred(socket).ok().map(|peer| peer.uid.as_raw())
+            }
+            Socket::Tcp(_) => None,
+        }
+    }
+
     /// The hash of the server's certificate that a login can be bound to; none without encryption.
     pub(in crate::engine) fn end_point(&self) -> Option<Vec<u8>> {
         end_point(self.tls.as_ref()?.peer_certificates()?.first()?)

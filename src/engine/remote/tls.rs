@@ -15,7 +15,7 @@ use rustls::{
 };
 use sha2::{Digest, Sha256, Sha384, Sha512};
 
-use super::Stream;
+use super::{Stream, check_private_key};
 use crate::engine::{EngineError, ErrorClass};
 
 /// Stands for the certificates that the operating system trusts.
@@ -76,6 +76,8 @@ impl Tls {
         let builder = builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier));
         let mut config = match (&self.certificate, &self.key) {
             (Some(certificate), Some(key)) => {
+                check_private_key(key)
+                    .map_err(|why| denied(why).advised("chmod 600 it, and make a new one"))?;
                 let key =
                     PrivateKeyDer::from_pem_file(key).map_err(|error| unusable(key, &error))?;
                 let made = builder.with_client_auth_cert(certificates(certificate)?, key);

@@ -1,4 +1,39 @@
 //! Attacks of the threat model (`docs/security.md`), carried out: each succeeds on a dbdyno without
 //! the defence that it names.
 
+mod fake;
+mod passwords;
 mod search_path;
+mod team;
+
+/// The user that attacks in tests which root carries out.
+pub const MALLORY: &str = "nobody";
+
+/// True if we are root; else what is tested is said to be skipped, which continuous integration
+/// does not let pass.
+pub fn is_root(what: &str) -> bool {
+    can(rustix::process::geteuid().is_root(), "DBDYNO_TEST_MUST_BE_ROOT", what)
+}
+
+/// Whether something can be tried here; where a variable says that it must be, it is.
+fn can(is_possible: bool, variable: &str, what: &str) -> bool {
+    if !is_possible {
+        assert!(std::env::var_os(variable).is_none(), "{variable} is set, and {what} was skipped");
+        eprintln!("skipped: {what}");
+    }
+    is_possible
+}
+
+/// Does something as another user, in a thread of its own, which alone changes.
+pub fn as_user<T: Send>(uid: u32, work: impl FnOnce() -> T + Send) -> T {
+    let changed = || {
+        let uid = rustix::process::Uid::from_raw(uid);
+        rustix::thread::set_thread_res_uid(uid, uid, uid).unwrap();
+        work()
+    };
+    std::thread::scope(|scope| scope.spawn(changed).join().unwrap())
+}
+
+pub fn uid_of(name: &str) -> u32 {
+    dbdyno::host::user_id(name).unwrap()
+}
