@@ -81,12 +81,12 @@ end
 -- name: function
 create or replace procedure {{routine}}(p_job bigint, p_jobs bigint, p_slice_us bigint, p_max_ops bigint,
   p_stride bigint, p_seed bigint)
-  sql security invoker
+  sql security invoker comment 'made by dbdyno'
 {{loop}}
 
 -- name: transaction
 create or replace procedure {{routine}}(p_job bigint, p_jobs bigint, p_seed bigint)
-  sql security invoker
+  sql security invoker comment 'made by dbdyno'
 begin
   declare v_seed bigint default p_seed;
   declare v_rows bigint default 0;

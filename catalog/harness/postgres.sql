@@ -75,7 +75,8 @@ create or replace function {{routine}}(p_job bigint, p_jobs bigint, p_slice_us b
   out elapsed_us float8, out longest_burst_us float8, out samples_us float8[])
 language plpgsql volatile parallel unsafe as $harness$
 {{loop}}
-$harness$
+$harness$;
+comment on function {{routine}}(bigint, bigint, bigint, bigint, bigint, bigint) is 'made by dbdyno'
 
 -- name: procedure
 create or replace procedure {{routine}}(p_job bigint, p_jobs bigint, p_slice_us bigint, p_max_ops bigint, p_stride bigint,
@@ -83,7 +84,8 @@ create or replace procedure {{routine}}(p_job bigint, p_jobs bigint, p_slice_us 
   inout elapsed_us float8, inout longest_burst_us float8, inout samples_us float8[])
 language plpgsql as $harness$
 {{loop}}
-$harness$
+$harness$;
+comment on procedure {{routine}} is 'made by dbdyno'
 
 -- name: call-function
 select ops, rows, commits, sink, seed, elapsed_us, longest_burst_us, samples_us

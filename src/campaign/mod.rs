@@ -35,7 +35,7 @@ pub use platform::{Keep, Platform, remove_private};
 pub use request::{HostUrls, Request};
 pub use run::{
     Campaign, Ended, Lacking, adapted, data_request, interruptible, lacking, load_with, make_site,
-    run, standard_definition,
+    run, spare, standard_definition,
 };
 pub use schedule::Fresh;
 

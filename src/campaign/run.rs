@@ -331,6 +331,25 @@ pub fn make_site<'a>(
     })
 }
 
+/// Tells what stands in our schema and is not ours: it is left alone.
+///
+/// # Errors
+/// A test of the plan would use or drop it. The engine's.
+pub fn spare(site: &Site<'_>, plan: &Plan, events: &Sink<'_>) -> Result<()> {
+    let parts = plan
+        .selections
+        .iter()
+        .flat_map(Selection::with_background)
+        .flat_map(|selection| &selection.parts);
+    let used: Vec<String> =
+        parts.flat_map(|part| part.setup_sql().into_iter().chain(part.teardown_sql())).collect();
+    let spared = dataset::spared(site, &used)?;
+    if !spared.is_empty() {
+        events(Event::Note(&format!("left alone, not made by dbdyno: {}", spared.join(", "))));
+    }
+    Ok(())
+}
+
 /// First words of what tests make: generated routines, and objects of the groups.
 fn own_words(catalog: &Catalog) -> Vec<String> {
     let groups = catalog.groups().iter().map(|group| group.id.to_lowercase());

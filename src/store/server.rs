@@ -95,6 +95,7 @@ impl Server {
                 let told = self.query("state")?;
                 if told.first().and_then(|row| row.first()?.integer()) == Some(0) {
                     self.execute(&self.sql_of("create", &[])?)?;
+                    self.prove()?;
                 }
                 self.execute(&self.in_its_words(SCHEMA))?;
                 let application = APPLICATION_ID.to_string();
@@ -108,6 +109,7 @@ impl Server {
 
     /// The version of the schema; none if there is nothing.
     fn version(&self) -> Answer<Option<i32>> {
+        self.prove()?;
         let told = self.query("state")?;
         let is = |at: usize| told.first().and_then(|row| row.get(at)?.integer()) == Some(1);
         if !is(1) {
@@ -150,6 +152,12 @@ impl Server {
         self.run(&self.sql_of(name, &[])?, &[Vec::new()])
     }
 
+    /// Our schema is ours, if it is there.
+    fn prove(&self) -> Answer<()> {
+        let proven = self.keeper.borrow_mut().prove();
+        proven.map_err(|error| Trouble::Said(error.at(&self.url)))
+    }
+
     fn execute(&self, sql: &str) -> Answer<()> {
         self.keeper.borrow_mut().execute(sql).map_err(|error| self.in_words(error))
     }
@@ -170,6 +178,7 @@ impl Server {
         }
         let new = connect(&self.url, self.password.as_ref()).map_err(Trouble::Said)?;
         *self.keeper.borrow_mut() = new;
+        self.prove()?;
         let hold = self.sql_of("hold", &[])?;
         let held: Vec<Row> = self.held.borrow().iter().map(|id| vec![(*id).into()]).collect();
         self.keeper.borrow_mut().run(&hold, &held).map(drop).map_err(|error| self.in_words(error))

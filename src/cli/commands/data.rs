@@ -61,6 +61,7 @@ fn verify_on(desk: &Desk<'_>, plan: &Plan, platform: &Platform) -> Result<usize>
     let site = campaign::make_site(&desk.catalog, platform, &definition, &desk.label)?;
     let lock = Lock::take(&site)?;
     let data = campaign::data_request(&plan);
+    campaign::spare(&site, &plan, &events)?;
     let loaded = campaign::load_with(&site, &lock, &data, &desk.interrupt, &events)?;
     let verified = dataset::verify(&site, &data).map(|()| Checked::Yes);
     let mut wrong = report(&format!("data set {}", loaded.data_set_id), verified)?;

@@ -15,8 +15,12 @@ select application, version from {{schema}}.about
 -- Until the end of the transaction nobody else creates or changes the schema.
 select pg_advisory_xact_lock(1684169849, 0)
 
+-- name: look-in-ours
+-- The system's own names go before them, whatever is in it.
+set search_path = {{schema}}, pg_temp
+
 -- name: create
-create schema if not exists {{schema}}; comment on schema {{schema}} is 'results of dbdyno'
+create schema {{schema}}; comment on schema {{schema}} is 'results of dbdyno'
 
 -- name: adopt
 create table {{schema}}.about (application bigint not null, version bigint not null);

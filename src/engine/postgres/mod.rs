@@ -7,8 +7,8 @@
 //!
 //! `url` where to connect, `password` the password file, `connect` opens and cancels, `wire` frames
 //! messages, `reply` reads their bodies, `session` runs control statements and finds the server's
-//! processes, `job` the client drive, `routine` the database drive, `copy` loads, `keeper` keeps
-//! results.
+//! processes, `owner` proves whose a schema is, `job` the client drive, `routine` the database
+//! drive, `copy` loads, `keeper` keeps results.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -31,6 +31,7 @@ mod copy;
 mod error;
 mod job;
 mod keeper;
+mod owner;
 mod password;
 mod provision;
 mod reply;

@@ -4,6 +4,7 @@
 mod fake;
 mod passwords;
 mod search_path;
+mod strangers;
 mod team;
 
 /// The user that attacks in tests which root carries out.
