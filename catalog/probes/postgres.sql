@@ -299,6 +299,12 @@ from (values
 ) as rights (lacks, is_held, statement)
 where not is_held
 
+-- name: rights.superuser
+-- what the user may and no test needs: a mistake, or what others have planted, would have all of it
+select format('%I is a superuser, which no test needs', current_user) as lacks,
+  'the script of ''dbdyno check TARGET --role-sql'' makes a role that suffices' as statement
+from pg_roles where rolname = current_user and rolsuper
+
 -- name: rights.elsewhere
 -- of a server on another host
 select 'figures of its host' as lacks, format('start a node_exporter there, or "dbdyno probe", and name it with --host-metrics; '

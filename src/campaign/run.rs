@@ -7,7 +7,7 @@ use super::explain::explain;
 use super::measure::{Course, judge_repetitions};
 use super::platform::Platform;
 use super::prepare::prepared;
-use super::probing::Probing;
+use super::probing::{Probing, SUPERUSER, rights};
 use super::schedule::{self, Leg};
 use super::{Event, Request, Sink, nodes, overhead, repositories};
 use crate::catalog::Catalog;
@@ -17,7 +17,9 @@ use crate::error::{Error, Kind, Result};
 use crate::fit;
 use crate::host::processors;
 use crate::model::params::{ORG, assignments};
-use crate::model::{Disclosure, Drive, Plan, RunKind, RunRecord, RunStatus, Selection, Transport};
+use crate::model::{
+    Disclosure, Drive, Plan, RunKind, RunRecord, RunStatus, Selection, Target, Transport,
+};
 use crate::runner::{Interrupt, Workers};
 use crate::store::{self, Store};
 
@@ -52,6 +54,7 @@ pub struct Ended {
 pub fn run(campaign: &Campaign<'_>, store: &mut Store) -> Result<Ended> {
     let mut platform =
         Platform::open(campaign.request, Some(campaign.plan), Access::Provision, campaign.events)?;
+    warn_of_rights(campaign, &platform);
     let result = adapted(campaign, &platform)
         .and_then(|plan| fitting(plan, &platform, campaign.events))
         .and_then(|plan| {
@@ -69,6 +72,14 @@ pub fn run(campaign: &Campaign<'_>, store: &mut Store) -> Result<Ended> {
     let ended = result?;
     closed?;
     Ok(ended)
+}
+
+/// Says that the user of an existing server may do more than any test needs.
+fn warn_of_rights(campaign: &Campaign<'_>, platform: &Platform) {
+    if matches!(campaign.request.target, Target::Existing { .. }) {
+        let told = rights(platform, campaign.catalog, &[SUPERUSER]);
+        told.iter().for_each(|line| (campaign.events)(Event::Note(line)));
+    }
 }
 
 /// What failed because the private server ended says how it ended.

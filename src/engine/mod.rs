@@ -106,6 +106,14 @@ pub trait Engine: Sync {
     /// One line each for: server down, wrong password, no privilege, version too old, unwritable
     /// directory.
     fn open(&self, target: &ConnectTo, access: Access) -> Result<Box<dyn Database>, EngineError>;
+    /// A script for an administrator that makes the user of a URL, with the rights that every test
+    /// needs and no more; none if the engine has no users.
+    ///
+    /// # Errors
+    /// A wrong URL.
+    fn role_sql(&self, _url: &str) -> Result<Option<String>, EngineError> {
+        Ok(None)
+    }
     /// True if its databases can keep results ([`keeper`]).
     fn keeps(&self) -> bool {
         false

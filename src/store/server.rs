@@ -4,9 +4,9 @@ use std::cell::{Cell, RefCell};
 
 use secrecy::SecretString;
 
-use super::base::{Answer, Base, Row, Trouble};
+use super::base::{Answer, Base, Role, Row, Trouble};
 use super::open::{APPLICATION_ID, MIGRATIONS, SCHEMA, SCHEMA_VERSION, newer, no_way_up, older};
-use crate::engine::keeper::{self, Keeper};
+use crate::engine::keeper::{self, Datum, Keeper};
 use crate::engine::{EngineError, ErrorClass};
 use crate::error::{Error, Result, quote};
 
@@ -197,7 +197,7 @@ pub(super) enum Opening {
 }
 
 const OTHER_DATABASE: &str = "give another database with --results";
-const GRANT: &str = "ask the owner of schema dbdyno_results to grant usage on it, and select, insert, update and delete on all its tables";
+const GRANT: &str = "the owner of schema dbdyno_results gives the right: 'dbdyno runs grant reader|writer|conductor|worker USER --results URL'";
 
 fn connect(url: &str, password: Option<&SecretString>) -> Result<Box<dyn Keeper>> {
     let unknown = || {
@@ -262,6 +262,24 @@ impl Base for Server {
     fn is_held(&self, run_id: i64, _: Option<&str>) -> Answer<bool> {
         let found = self.run(&self.sql_of("is-held", &[])?, &[vec![run_id.into()]])?;
         Ok(found.first().and_then(|row| row.first()?.integer()).is_some_and(|count| count > 0))
+    }
+    fn grant(&self, role: Role, user: &str) -> Answer<Vec<String>> {
+        // The tables of crews are made with the first crew: their rights are given before.
+        self.execute(&self.sql_of("crew-tables", &[])?)?;
+        let mut done = Vec::new();
+        for name in role.grants() {
+            let statements = self.run(&self.sql_of(name, &[])?, &[vec![user.into()]])?;
+            for row in &statements {
+                let statement = row.first().and_then(Datum::text).unwrap_or_default();
+                self.execute(statement)?;
+                done.push(statement.to_string());
+            }
+        }
+        if done.is_empty() {
+            let what = format!("the database has no user {}", quote(user));
+            return Err(Trouble::Said(Error::usage(&self.url, what).advise("create it first")));
+        }
+        Ok(done)
     }
     fn place(&self) -> String {
         self.url.clone()

@@ -89,6 +89,10 @@ impl Engine for MariaDb {
     fn open(&self, target: &ConnectTo, access: Access) -> Result<Box<dyn Database>, EngineError> {
         open(&MARIADB, target, access)
     }
+    fn role_sql(&self, url: &str) -> Result<Option<String>, EngineError> {
+        let config = Config::parse(url, &MARIADB, &ClientOptions::of_user())?;
+        provision::role_sql(&config.user).map(Some)
+    }
 }
 
 /// Organisations of other engines that MySQL lacks.
@@ -128,6 +132,10 @@ impl Engine for MySql {
     }
     fn open(&self, target: &ConnectTo, access: Access) -> Result<Box<dyn Database>, EngineError> {
         open(&MYSQL, target, access)
+    }
+    fn role_sql(&self, url: &str) -> Result<Option<String>, EngineError> {
+        let config = Config::parse(url, &MYSQL, &ClientOptions::of_user())?;
+        provision::role_sql(&config.user).map(Some)
     }
 }
 

@@ -4,7 +4,7 @@ use super::product::Product;
 use super::reply;
 use super::session::MariaSession;
 use super::wire::Wire;
-use crate::engine::remote::TCP_ACCOUNT;
+use crate::engine::remote::{TCP_ACCOUNT, own_sql};
 use crate::engine::{Access, EngineError, ErrorClass, Session};
 
 /// Everything of ours lives in this database (see `Capabilities::prefix`).
@@ -28,6 +28,12 @@ pub(super) fn account_sql(
 /// Drops the account of ours that a killed run has left.
 pub(super) fn drop_tcp_account(session: &mut MariaSession) -> Result<(), EngineError> {
     session.execute(&account_sql(session.product, "drop-account", "")?).map(drop)
+}
+
+/// A script that makes a user of this name which suffices.
+pub(super) fn role_sql(user: &str) -> Result<String, EngineError> {
+    let user = format!("'{}'@'%'", user.replace('\\', "\\\\").replace('\'', "''"));
+    own_sql(include_str!("role.sql"), "role", &[("user", &user)])
 }
 
 /// A statement of ours.

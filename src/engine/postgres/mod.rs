@@ -118,6 +118,10 @@ impl Engine for Postgres {
         let own = Own { sql: provision::node_sql, lacking_orgs: &[] };
         cluster::open(config.hosts.iter().map(member).collect(), access, own)
     }
+    fn role_sql(&self, url: &str) -> Result<Option<String>, EngineError> {
+        let config = Config::parse(url)?;
+        provision::role_sql(&config.user, &config.database).map(Some)
+    }
     fn keeps(&self) -> bool {
         true
     }

@@ -2,7 +2,7 @@
 
 -- name: trusted
 -- Roles whose objects may run with the rights of our user: itself, superusers, and the owner of the database, who can set what
--- every session in it begins with; a superuser need trust no owner. Members of its roles are not among them: before version 16
+-- every session in it begins with; a superuser need trust no owner. Members of its roles are not among them: before version 15
 -- any user may make another a member of his own role (manual: "GRANT").
 select r.oid from pg_roles as r where r.rolsuper or r.rolname = current_user
 union

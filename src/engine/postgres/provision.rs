@@ -23,6 +23,16 @@ pub(super) fn drop_tcp_account(session: &mut PgSession) -> Result<(), EngineErro
     session.execute(&account_sql("drop-account", "")?).map(drop)
 }
 
+/// A script that makes a role of this name which suffices in the database.
+pub(super) fn role_sql(role: &str, database: &str) -> Result<String, EngineError> {
+    let quoted = |name: &str| match name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_') {
+        true => name.to_string(),
+        false => format!("\"{}\"", name.replace('"', "\"\"")),
+    };
+    let (role, database) = (quoted(role), quoted(database));
+    own_sql(include_str!("role.sql"), "role", &[("role", &role), ("database", &database)])
+}
+
 /// A statement of ours.
 pub(super) fn sql(block: &str) -> Result<String, EngineError> {
     own_sql(SQL, block, &[("schema", SCHEMA)])

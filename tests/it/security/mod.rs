@@ -3,6 +3,7 @@
 
 mod fake;
 mod passwords;
+mod rights;
 mod search_path;
 mod strangers;
 mod team;
