@@ -393,7 +393,10 @@ impl Trials<'_> {
         let blocks = Sentence::count(figure.blocks.count(), "1 block", "{count} blocks");
         let text = match (figure.outcome(rule), figure.blocks.is_hopeless()) {
             (Outcome::Undecided, false) => return,
-            (Outcome::Undecided, true) => format!("{}: no trial can be used", figure.label),
+            (Outcome::Undecided, true) => match figure.blocks.invalid_side() {
+                Some(side) => format!("{}: trials of {} are invalid", figure.label, side.name()),
+                None => format!("{}: no trial can be used", figure.label),
+            },
             (outcome, _) => {
                 format!("{}: {}{} after {blocks}", figure.label, outcome.name(), figure.ratio(rule))
             }
@@ -428,7 +431,7 @@ impl Figure {
     }
 
     fn outcome(&self, rule: &Rule) -> Outcome {
-        rule.outcome(self.blocks.span(rule), self.better)
+        self.blocks.outcome(rule, self.better)
     }
 
     fn is_open(&self, rule: &Rule) -> bool {
