@@ -66,6 +66,7 @@ pub(super) fn prepared<'p, T>(
         sync: sync.as_ref().map(|(probe, _)| probe),
         debtor: None,
         aside: Aside::of(platform, campaign.catalog, &campaign.request.repositories)?,
+        back_within: platform.back_within(),
         is_duet: campaign.request.duet,
         unconfirmed: unconfirmed(campaign, platform),
         round_trip_s: probing.round_trip_s(),

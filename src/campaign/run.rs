@@ -52,8 +52,10 @@ pub struct Ended {
 /// Of the target before anything is measured (of kind `NoPassword` before anything is done), of the
 /// data set, or of the results file.
 pub fn run(campaign: &Campaign<'_>, store: &mut Store) -> Result<Ended> {
-    let mut platform =
-        Platform::open(campaign.request, Some(campaign.plan), Access::Provision, campaign.events)?;
+    let opened =
+        Platform::open(campaign.request, Some(campaign.plan), Access::Provision, campaign.events);
+    let mut platform = opened.map_err(|error| ended_by(campaign.interrupt, error))?;
+    platform.heed(campaign.interrupt);
     warn_of_rights(campaign, &platform);
     let result = adapted(campaign, &platform)
         .and_then(|plan| fitting(plan, &platform, campaign.events))
@@ -69,7 +71,7 @@ pub fn run(campaign: &Campaign<'_>, store: &mut Store) -> Result<Ended> {
         });
     let result = with_last_words(result, &mut platform);
     let closed = platform.close(campaign.events);
-    let ended = result?;
+    let ended = result.map_err(|error| ended_by(campaign.interrupt, error))?;
     closed?;
     Ok(ended)
 }
@@ -80,6 +82,12 @@ fn warn_of_rights(campaign: &Campaign<'_>, platform: &Platform) {
         let told = rights(platform, campaign.catalog, &[SUPERUSER]);
         told.iter().for_each(|line| (campaign.events)(Event::Note(line)));
     }
+}
+
+/// What an error of the target is after an interrupt: what ran was cancelled, and a server that was
+/// silent was given up.
+pub fn ended_by(interrupt: &Interrupt, error: Error) -> Error {
+    if interrupt.is_set() && error.kind == Kind::Target { interrupted("run") } else { error }
 }
 
 /// What failed because the private server ended says how it ended.
@@ -223,7 +231,8 @@ pub(super) fn recorded<'a>(
     let mut record = record(campaign, disclosure);
     record.id = store.begin_run(&record)?;
     (campaign.events)(Event::RunStarted { run_id: record.id });
-    let outcome = work(platform, probing, &mut record, store);
+    let outcome = work(platform, probing, &mut record, store)
+        .map_err(|error| ended_by(campaign.interrupt, error));
     judge_repetitions(record.id, store)?;
     let status = match &outcome {
         Ok(status) => *status,

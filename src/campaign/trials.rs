@@ -120,6 +120,8 @@ fn opened(trials: &Trials<'_>, halves: Option<Halves>, store: &mut Store) -> Res
         Ok(second) => second,
         Err(error) => return first.close(a.events).and(Err(error)),
     };
+    first.heed(a.interrupt);
+    second.heed(b.interrupt);
     let result = measured(trials, [&mut first, &mut second], halves, store).map(|ended| {
         let is_over = ended.status == RunStatus::Failed;
         let last_words =

@@ -10,6 +10,7 @@
 //! the database drive, `load` loads, `provision` our database.
 
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
 use crate::engine::cancel::Running;
@@ -371,6 +372,9 @@ impl Database for MariaDatabase {
                 let _ = session.execute(&format!("kill query {id}"));
             }
         }
+    }
+    fn heed(&self, interrupt: Arc<AtomicBool>) {
+        self.roads.given.config.patience.heed(interrupt);
     }
     fn lacking_drive(&self) -> Option<(Drive, String)> {
         self.no_routines.clone().map(|reason| (Drive::Database, reason))

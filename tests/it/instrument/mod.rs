@@ -6,3 +6,6 @@
 //! - intervals: the coverage of every interval that is printed, by simulation;
 //! - statements: runs with one bad input each, through every report and exit code;
 //! - faults and limits: servers that crash, freeze or vanish, machines that run out of something.
+
+mod faults;
+mod limits;
