@@ -2,18 +2,12 @@
 -- twice can be seen; Galera wants every table to have a key.
 
 -- name: drop
--- Only one that we made.
-begin not atomic
-  if exists (select 1 from information_schema.tables where table_schema = 'dbdyno' and table_name = 'failover_ledger'
-      and table_comment = 'made by dbdyno') then
-    drop table dbdyno.failover_ledger;
-  end if;
-end
+drop table if exists dbdyno.failover_ledger
 
 -- name: create
 create table dbdyno.failover_ledger (
   id bigint not null auto_increment primary key, writer int not null, seq bigint not null
-) engine = innodb comment = 'made by dbdyno'
+) engine = innodb
 
 -- name: insert
 insert into dbdyno.failover_ledger (writer, seq) values ({{writer}}, {{seq}})

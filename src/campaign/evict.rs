@@ -14,7 +14,6 @@ use std::time::Duration;
 use rustix::fs::{Advice, fadvise};
 
 use crate::dataset::{self, Site, Table};
-use crate::engine::threads;
 use crate::error::Result;
 use crate::host::{is_in_memory, machine_memory_bytes};
 
@@ -55,7 +54,7 @@ impl Evictor {
         if !evicted || bytes(&opened) > machine_memory_bytes() {
             return (test(), evicted);
         }
-        while_evicting(&opened, test)
+        (while_evicting(&opened, test), true)
     }
 }
 
@@ -109,11 +108,10 @@ fn bytes(files: &[File]) -> u64 {
     files.iter().filter_map(|file| Some(file.metadata().ok()?.len())).sum()
 }
 
-/// Gives what `test` gave, and whether there was a thread to keep the files out meanwhile.
-fn while_evicting<T>(files: &[File], test: impl FnOnce() -> T) -> (T, bool) {
+fn while_evicting<T>(files: &[File], test: impl FnOnce() -> T) -> T {
     let (ended, wake, interval) = (Mutex::new(false), Condvar::new(), interval(bytes(files)));
     std::thread::scope(|scope| {
-        let rounds = threads::start(scope, || {
+        scope.spawn(|| {
             let mut over = ended.lock().unwrap_or_else(PoisonError::into_inner);
             while !*over {
                 evict(files);
@@ -121,7 +119,7 @@ fn while_evicting<T>(files: &[File], test: impl FnOnce() -> T) -> (T, bool) {
             }
         });
         let _ending = Ending { ended: &ended, wake: &wake };
-        (test(), rounds.is_ok())
+        test()
     })
 }
 

@@ -2,7 +2,6 @@
 
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Mutex, PoisonError};
-use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
@@ -17,9 +16,7 @@ use super::pacer::JobPacer;
 use super::schedule::Schedule;
 use super::sessions::{SessionLog, SessionSource, sample};
 use super::share::Share;
-use crate::engine::{
-    Database, Deal, EngineError, ErrorClass, JobOrder, Session, cancellable, threads,
-};
+use crate::engine::{Database, Deal, EngineError, ErrorClass, JobOrder, Session};
 use crate::model::rows::RowFunction;
 use crate::model::{Arrivals, Facts, Moment, Selection, TestResult, TestSpec};
 use crate::sql;
@@ -63,31 +60,11 @@ pub fn run_test(
     probes: &mut ReadProbes<'_>,
     progress: &mut dyn FnMut(Progress),
 ) -> Outcome {
-    match run_to_end(context, spec, probes, progress) {
-        Outcome::Failed(error) if is_of_interrupt(&error, context.interrupt) => {
-            Outcome::Interrupted(None)
-        }
-        outcome => outcome,
-    }
-}
-
-fn run_to_end(
-    context: &TestContext<'_>,
-    spec: &TestSpec<'_>,
-    probes: &mut ReadProbes<'_>,
-    progress: &mut dyn FnMut(Progress),
-) -> Outcome {
     let mut session = match context.database.session() {
         Ok(session) => session,
         Err(error) => return Outcome::Failed(error),
     };
-    // Statements of a setup may take long.
-    let set_up = cancellable(
-        context.database,
-        &context.interrupt.flag(),
-        || (),
-        || provision(session.as_mut(), spec, Phase::Setup),
-    );
+    let set_up = provision(session.as_mut(), spec, Phase::Setup);
     let outcome = match set_up {
         Ok(()) => match context.database.deal(spec.selection.nodes, spec.selection.writes()) {
             Ok(deal) => match context.workers {
@@ -104,13 +81,6 @@ fn run_to_end(
         (Err(error), Outcome::Done(_)) => Outcome::Failed(error),
         (_, outcome) => outcome,
     }
-}
-
-/// True if an error is what an interrupt leads to: what ran was cancelled, and a server that was
-/// silent was given up.
-fn is_of_interrupt(error: &EngineError, interrupt: &Interrupt) -> bool {
-    use ErrorClass::{Cancelled, Lost, Unreachable};
-    interrupt.is_set() && matches!(error.class, Cancelled | Lost | Unreachable)
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -167,7 +137,7 @@ fn measure(
         Coordinator::new(&gate, &schedule, seconds, context.connect_timeout, probes, progress);
     let (running, has_ended) = channel();
     let (mut jobs, ended, sessions) = std::thread::scope(|scope| {
-        let sampler = threads::start(scope, || sampled(context, &gate, has_ended));
+        let sampler = scope.spawn(|| sampled(context, &gate, has_ended));
         let each = crews
             .iter()
             .zip(&logs)
@@ -175,23 +145,20 @@ fn measure(
         let threads: Vec<_> = each
             .map(|(crew, log, job)| {
                 let (gate, schedule, facts, node) = (&gate, &schedule, &facts, deal.node(job));
-                let ended = EndOnDrop(gate);
-                let thread = threads::start(scope, move || {
-                    let _ended = ended;
+                scope.spawn(move || {
                     let due =
                         if crew.is_background { None } else { due_times(spec, job, context.seed) };
                     let pacer =
                         JobPacer::new(job, gate, log, schedule, (crew.selection.drive, due));
-                    run_job(context, (crew, job, node), facts, pacer, gate)
-                });
-                (crew.part(job), thread)
+                    (crew.part(job), run_job(context, (crew, job, node), facts, pacer, gate))
+                })
             })
             .collect();
         let ended = coordinator.conduct(context.interrupt, &|| context.database.cancel());
         drop(running);
-        let jobs = threads.into_iter().map(|(part, thread)| (part, log_of(thread)));
-        let jobs: Vec<_> = jobs.collect();
-        (jobs, ended, sampler.map_or_else(|_| SessionLog::default(), joined))
+        let jobs =
+            threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| (0, panicked())));
+        (jobs.collect::<Vec<_>>(), ended, sampler.join().unwrap_or_default())
     });
     let driver = coordinator.driver();
     coordinator.snapshot(Moment::End, ended.total_s);
@@ -243,17 +210,12 @@ fn measure_elsewhere(
         Coordinator::new(&gate, &schedule, &seconds, patience, probes, progress).starting(&start);
     let (running, has_ended) = channel();
     let (told, ended, sessions) = std::thread::scope(|scope| {
-        let sampler = threads::start(scope, || sampled(context, &gate, has_ended));
-        let liaison =
-            threads::start(scope, || crew::liaise(workers, &shares, &gate, (&schedule, &seconds)));
-        if liaison.is_err() {
-            (0..count).for_each(|_| gate.ended()); // nobody else will tell
-        }
+        let sampler = scope.spawn(|| sampled(context, &gate, has_ended));
+        let liaison = scope.spawn(|| crew::liaise(workers, &shares, &gate, (&schedule, &seconds)));
         let ended = coordinator.conduct(context.interrupt, &|| ());
         drop(running);
-        let died = |_| Err(panicked().failure.unwrap_or_else(lost));
-        let told = liaison.and_then(|liaison| liaison.join().unwrap_or_else(died));
-        (told, ended, sampler.map_or_else(|_| SessionLog::default(), joined))
+        let told = liaison.join().unwrap_or_else(|_| Err(panicked().failure.unwrap_or_else(lost)));
+        (told, ended, sampler.join().unwrap_or_default())
     });
     let driver = coordinator.driver();
     coordinator.snapshot(Moment::End, ended.total_s);
@@ -333,19 +295,6 @@ impl Due {
     }
 }
 
-/// What the thread of a job logged, or why it did not.
-pub(super) fn log_of(thread: Result<ScopedJoinHandle<'_, JobLog>, EngineError>) -> JobLog {
-    match thread {
-        Ok(thread) => thread.join().unwrap_or_else(|_| panicked()),
-        Err(refused) => JobLog { failure: Some(refused), ..JobLog::default() },
-    }
-}
-
-/// The samples of a test; without a thread to take them there are none.
-fn joined(sampler: ScopedJoinHandle<'_, SessionLog>) -> SessionLog {
-    sampler.join().unwrap_or_default()
-}
-
 /// A job thread that panicked: our own bug, reported as a failure of the test, not of the process.
 pub(super) fn panicked() -> JobLog {
     let failure = EngineError::new(ErrorClass::Other, "a job thread panicked (a bug in dbdyno)");
@@ -410,18 +359,16 @@ fn run_job(
         wire: crew.selection.wire,
         node,
     };
+    let _ended = EndOnDrop(gate);
     let result = context.database.run_job(&order, &mut pacer);
     let mut log = pacer.into_log();
     // After an interrupt the statement under way was cancelled by us: no failure.
-    let is_ours = |error: &EngineError| {
-        error.class == ErrorClass::Cancelled && gate.is_stopped()
-            || is_of_interrupt(error, context.interrupt)
-    };
-    log.failure = result.err().filter(|error| !is_ours(error));
+    log.failure =
+        result.err().filter(|error| error.class != ErrorClass::Cancelled || !gate.is_stopped());
     log
 }
 
-/// Tells the gate that the job ended, also when it panics or its thread cannot be started.
+/// Tells the gate that the job ended, also when it panics.
 pub(super) struct EndOnDrop<'a>(pub &'a Gate);
 
 impl Drop for EndOnDrop<'_> {
@@ -451,7 +398,6 @@ fn conclude(context: &TestContext<'_>, spec: &TestSpec<'_>, raw: Raw, ended: &En
     match assemble(spec, raw) {
         Ok(result) if ended.interrupted => Outcome::Interrupted(Some(Box::new(result))),
         Ok(result) => Outcome::Done(Box::new(result)),
-        Err(_) if ended.interrupted => Outcome::Interrupted(None),
         Err(message) => Outcome::Failed(EngineError::new(ErrorClass::Statement, message)),
     }
 }

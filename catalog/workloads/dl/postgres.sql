@@ -13,8 +13,7 @@ i, 1 + (i - 1) % {{small_key25}}, 1 + (i - 1) % {{small_key125}}, 1 + (i - 1) % 
 
 -- name: create-buffer-heap
 create table {{prefix}}dl_buffer (
-  id bigint primary key, {{columns}});
-comment on table {{prefix}}dl_buffer is 'made by dbdyno'
+  id bigint primary key, {{columns}})
 
 -- name: create-buffer-heap-list
 -- a partition per region; a primary key must have the partition key in it
@@ -22,7 +21,6 @@ create table {{prefix}}dl_buffer (
   id bigint not null, {{columns}},
   primary key (id, region)
 ) partition by list (region);
-comment on table {{prefix}}dl_buffer is 'made by dbdyno';
 do $$
 begin
   for region in 1..8 loop
@@ -34,14 +32,12 @@ $$
 -- name: create-direct-heap
 -- the types of the data set's tables: rows come in binary form
 create table {{prefix}}dl_direct (
-  id bigint not null, {{columns}});
-comment on table {{prefix}}dl_direct is 'made by dbdyno'
+  id bigint not null, {{columns}})
 
 -- name: create-direct-heap-list
 create table {{prefix}}dl_direct (
   id bigint not null, {{columns}}
 ) partition by list (region);
-comment on table {{prefix}}dl_direct is 'made by dbdyno';
 do $$
 begin
   for region in 1..8 loop
@@ -55,7 +51,6 @@ $$
 create table {{prefix}}dl_direct (
   id bigint not null, {{columns}}
 ) partition by range (booked_on);
-comment on table {{prefix}}dl_direct is 'made by dbdyno';
 do $$
 declare
   first_day date := '2024-01-01';
@@ -77,7 +72,6 @@ $$
 create table {{prefix}}dl_direct (
   id bigint not null, {{columns}}
 ) partition by range (booked_on);
-comment on table {{prefix}}dl_direct is 'made by dbdyno';
 do $$
 declare
   first_day date := '2024-01-01';
@@ -96,8 +90,7 @@ $$
 
 -- name: create-stream
 create table {{prefix}}dl_stream (
-  id bigint primary key, {{columns}});
-comment on table {{prefix}}dl_stream is 'made by dbdyno'
+  id bigint primary key, {{columns}})
 
 -- name: relax-1
 set synchronous_commit = off

@@ -3,9 +3,7 @@
 
 mod fake;
 mod passwords;
-mod rights;
 mod search_path;
-mod strangers;
 mod team;
 
 /// The user that attacks in tests which root carries out.
