@@ -202,6 +202,7 @@ impl Line<'_> {
 
     /// Adds `12 14:3`: samples in us, some of them several times.
     fn samples(&self, times: &mut LatencyHistogram) -> Result<()> {
+        let mut buckets = Vec::new();
         for word in &self.words[2..] {
             let (us, count) = word.split_once(':').unwrap_or((word, "1"));
             let parsed = us
@@ -212,8 +213,9 @@ impl Line<'_> {
             let Some((us, count)) = parsed else {
                 return Err(self.wrong(&format!("{} is not a sample", quote(word))));
             };
-            times.merge(&LatencyHistogram::from_buckets(&[((us * 1e3) as u64, count)]));
+            buckets.push(((us * 1e3) as u64, count));
         }
+        times.merge(&LatencyHistogram::from_buckets(&buckets));
         Ok(())
     }
 }

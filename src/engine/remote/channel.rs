@@ -81,9 +81,10 @@ impl Channel {
         if self.start + count > self.buffer.len() {
             self.buffer.copy_within(self.start..self.end, 0);
             (self.start, self.end) = (0, self.end - self.start);
-            if count > self.buffer.len() {
-                self.buffer.resize(count, 0);
-            }
+        }
+        // The buffer grows with what has come, not with what a message says of its length.
+        if self.end == self.buffer.len() {
+            self.buffer.resize((2 * self.buffer.len()).min(count), 0);
         }
         match self.stream.read(&mut self.buffer[self.end..]) {
             Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
@@ -109,5 +110,31 @@ impl Channel {
     /// Tells the other side that no more will be sent.
     pub(in crate::engine) fn end_of_writing(&mut self) {
         self.stream.end_of_writing();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+
+    #[test]
+    fn the_buffer_grows_with_what_came_not_with_what_was_promised() {
+        let (mut server, client) = UnixStream::pair().unwrap();
+        let mut channel = Channel::new(Stream::from(client));
+        let sent: Vec<u8> = (0..3 * READ_BUFFER_BYTES).map(|at| at as u8).collect();
+        let writer = std::thread::spawn({
+            let sent = sent.clone();
+            move || server.write_all(&sent).unwrap()
+        });
+        let range = channel.take(sent.len()).unwrap();
+        assert!(channel.at(range) == sent);
+        writer.join().unwrap();
+        // The server has hung up; it had promised a gigabyte.
+        let error = channel.take(1 << 30).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
+        assert_eq!(channel.buffer.len(), sent.len());
     }
 }

@@ -2,6 +2,7 @@
 //! the defence that it names.
 
 mod fake;
+mod foreign_bytes;
 mod passwords;
 mod search_path;
 mod team;
