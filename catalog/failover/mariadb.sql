@@ -2,12 +2,18 @@
 -- twice can be seen; Galera wants every table to have a key.
 
 -- name: drop
-drop table if exists dbdyno.failover_ledger
+-- Only one that we made.
+begin not atomic
+  if exists (select 1 from information_schema.tables where table_schema = 'dbdyno' and table_name = 'failover_ledger'
+      and table_comment = 'made by dbdyno') then
+    drop table dbdyno.failover_ledger;
+  end if;
+end
 
 -- name: create
 create table dbdyno.failover_ledger (
   id bigint not null auto_increment primary key, writer int not null, seq bigint not null
-) engine = innodb
+) engine = innodb comment = 'made by dbdyno'
 
 -- name: insert
 insert into dbdyno.failover_ledger (writer, seq) values ({{writer}}, {{seq}})

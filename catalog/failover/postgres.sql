@@ -1,10 +1,18 @@
 -- The ledger of `failover`: a row is a commit of a client. It has no key, so that what is there twice can be seen.
 
 -- name: drop
-drop table if exists dbdyno.failover_ledger
+-- Only one that we made.
+do $$
+begin
+  if obj_description(to_regclass('dbdyno.failover_ledger'), 'pg_class') = 'made by dbdyno' then
+    drop table dbdyno.failover_ledger;
+  end if;
+end
+$$
 
 -- name: create
-create table dbdyno.failover_ledger (writer int not null, seq bigint not null)
+create table dbdyno.failover_ledger (writer int not null, seq bigint not null);
+comment on table dbdyno.failover_ledger is 'made by dbdyno'
 
 -- name: insert
 insert into dbdyno.failover_ledger (writer, seq) values ({{writer}}, {{seq}})

@@ -54,7 +54,8 @@ begin
     end repeat;
     set v_now = sysdate(6);
     set v_ops = v_ops + v_burst;
-    set v_elapsed_us = timestampdiff(microsecond, v_begin, v_now);
+    -- Negative if the clock was set back: then the slice ends, and nobody believes its times.
+    set v_elapsed_us = timestampdiff(microsecond, if(v_now < v_previous, v_previous, v_begin), v_now);
     if p_stride > 1 then
       set v_longest_us = greatest(v_longest_us, timestampdiff(microsecond, v_previous, v_now));
     end if;
@@ -68,7 +69,7 @@ begin
     end if;
     set v_timed = p_stride = 1 or not v_timed;
     set v_burst = case
-      when v_elapsed_us >= p_slice_us then 0
+      when v_elapsed_us >= p_slice_us or v_elapsed_us < 0 then 0
       when v_timed then least(1, p_max_ops - v_ops)
       else least(p_stride - 1, p_max_ops - v_ops,
                  1 + (p_slice_us - v_elapsed_us) * v_ops div greatest(v_elapsed_us, 1))
@@ -81,12 +82,12 @@ end
 -- name: function
 create or replace procedure {{routine}}(p_job bigint, p_jobs bigint, p_slice_us bigint, p_max_ops bigint,
   p_stride bigint, p_seed bigint)
-  sql security invoker
+  sql security invoker comment 'made by dbdyno'
 {{loop}}
 
 -- name: transaction
 create or replace procedure {{routine}}(p_job bigint, p_jobs bigint, p_seed bigint)
-  sql security invoker
+  sql security invoker comment 'made by dbdyno'
 begin
   declare v_seed bigint default p_seed;
   declare v_rows bigint default 0;

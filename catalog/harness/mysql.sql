@@ -6,14 +6,14 @@
 drop procedure if exists {{routine}};
 create procedure {{routine}}(p_job bigint, p_jobs bigint, p_slice_us bigint, p_max_ops bigint,
   p_stride bigint, p_seed bigint)
-  sql security invoker
+  sql security invoker comment 'made by dbdyno'
 {{loop}}
 
 -- name: procedure
 drop procedure if exists {{routine}};
 create procedure {{routine}}(p_job bigint, p_jobs bigint, p_slice_us bigint, p_max_ops bigint,
   p_stride bigint, p_seed bigint)
-  sql security invoker
+  sql security invoker comment 'made by dbdyno'
 {{loop}}
 
 -- name: call

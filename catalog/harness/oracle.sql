@@ -93,7 +93,7 @@ begin
     end if;
     v_is_timed := p_stride = 1 or not v_is_timed;
     v_burst := case
-      when v_elapsed_us >= p_slice_us then 0
+      when v_elapsed_us >= p_slice_us or v_elapsed_us < v_previous_us then 0
       when v_is_timed then least(1, p_max_ops - v_ops)
       else least(p_stride - 1, p_max_ops - v_ops,
                  1 + floor((p_slice_us - v_elapsed_us) * v_ops / greatest(v_elapsed_us, 1)))
@@ -116,7 +116,8 @@ begin
   p_commits := v_commits;
   p_sink := v_sink;
   p_next_seed := v_seed;
-  p_elapsed_us := v_elapsed_us;
+  -- Negative if the clock was set back.
+  p_elapsed_us := case when v_elapsed_us < v_previous_us then v_elapsed_us - v_previous_us else v_elapsed_us end;
   p_longest_burst_us := v_longest_us;
   p_samples := v_text;
 end

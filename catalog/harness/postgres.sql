@@ -43,7 +43,8 @@ begin
     end loop;
     v_now := clock_timestamp();
     v_ops := v_ops + v_burst;
-    v_elapsed_us := date_part('epoch', v_now - v_begin) * 1e6;
+    -- Negative if the clock was set back: then the slice ends, and nobody believes its times.
+    v_elapsed_us := date_part('epoch', v_now - case when v_now < v_previous then v_previous else v_begin end) * 1e6;
     if p_stride > 1 then
       v_longest := greatest(v_longest, v_now - v_previous);
     end if;
@@ -53,7 +54,7 @@ begin
     end if;
     v_timed := p_stride = 1 or not v_timed;
     v_burst := case
-      when v_elapsed_us >= p_slice_us then 0
+      when v_elapsed_us >= p_slice_us or v_elapsed_us < 0 then 0
       when v_timed then least(1, p_max_ops - v_ops)
       else least(p_stride - 1, p_max_ops - v_ops,
                  1 + floor((p_slice_us - v_elapsed_us) * v_ops / greatest(v_elapsed_us, 1))::bigint)
@@ -75,7 +76,8 @@ create or replace function {{routine}}(p_job bigint, p_jobs bigint, p_slice_us b
   out elapsed_us float8, out longest_burst_us float8, out samples_us float8[])
 language plpgsql volatile parallel unsafe as $harness$
 {{loop}}
-$harness$
+$harness$;
+comment on function {{routine}}(bigint, bigint, bigint, bigint, bigint, bigint) is 'made by dbdyno'
 
 -- name: procedure
 create or replace procedure {{routine}}(p_job bigint, p_jobs bigint, p_slice_us bigint, p_max_ops bigint, p_stride bigint,
@@ -83,7 +85,8 @@ create or replace procedure {{routine}}(p_job bigint, p_jobs bigint, p_slice_us 
   inout elapsed_us float8, inout longest_burst_us float8, inout samples_us float8[])
 language plpgsql as $harness$
 {{loop}}
-$harness$
+$harness$;
+comment on procedure {{routine}} is 'made by dbdyno'
 
 -- name: call-function
 select ops, rows, commits, sink, seed, elapsed_us, longest_burst_us, samples_us

@@ -356,6 +356,14 @@ from dual
 where not exists (select 1 from information_schema.user_privileges where privilege_type = 'PROCESS'
   and grantee in (concat('''', replace(current_user(), '@', '''@'''), ''''), concat('''', current_role(), '''')))
 
+-- name: rights.superuser
+-- what the user may and no test needs: a mistake, or what others have planted, would have all of it
+select concat(current_user(), ' may administer the server, which no test needs') as lacks,
+  'the script of ''dbdyno check TARGET --role-sql'' makes a user that suffices' as statement
+from dual
+where exists (select 1 from information_schema.user_privileges where privilege_type in ('SUPER', 'CREATE USER')
+  and grantee in (concat('''', replace(current_user(), '@', '''@'''), ''''), concat('''', current_role(), '''')))
+
 -- name: noise
 -- what this server does beside the tests; the first matters most
 select found, advice

@@ -129,7 +129,7 @@ select case when a.backend_type in ('client backend', 'parallel worker') then co
 from pg_stat_get_activity(null) as a
 where a.pid <> pg_backend_pid()
   and case when a.backend_type in ('client backend', 'parallel worker')
-      then a.application_name = current_setting('application_name')
+      then a.application_name like 'dbdyno-%' -- of load machines, too: those of the jobs are told by their numbers
       else a.wait_event_type is null or a.wait_event_type not in ('Activity', 'Timeout') end
 
 -- name: sessions.all
@@ -298,6 +298,12 @@ from (values
     format('grant pg_checkpoint to %I', current_user))
 ) as rights (lacks, is_held, statement)
 where not is_held
+
+-- name: rights.superuser
+-- what the user may and no test needs: a mistake, or what others have planted, would have all of it
+select format('%I is a superuser, which no test needs', current_user) as lacks,
+  'the script of ''dbdyno check TARGET --role-sql'' makes a role that suffices' as statement
+from pg_roles where rolname = current_user and rolsuper
 
 -- name: rights.elsewhere
 -- of a server on another host

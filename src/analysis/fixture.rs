@@ -82,6 +82,7 @@ pub(crate) fn result() -> TestResult {
         workers: Vec::new(),
         explained: None,
         failover: None,
+        server_clock_step_s: 0.0,
         first_error: None,
         facts: [("small_rows".to_string(), 32_000.0)].into(),
     }

@@ -24,6 +24,9 @@ const MOSTLY: f64 = 0.5;
 const HARDLY: f64 = 0.1;
 /// A block with fewer of the steps is left out.
 const WHOLE: f64 = 0.8;
+/// An op that misses the cache reads a block at the least: counters that foretell fewer than half
+/// a block per op of a set without end show first lookups, not the end of a cache.
+const LEAST_MISSES: f64 = 0.5;
 /// Sizes by time and by counters that differ by more contradict one another.
 const ALIKE: f64 = 2.0;
 
@@ -271,62 +274,95 @@ fn plateaus(blocks: &[(f64, Blocks<'_>)], steps: &[Step], evicted: bool) -> Vec<
     let Some(times) = Fitted::of(&curves(blocks, steps, |test| test.latency.mean_us), most) else {
         return Vec::new();
     };
-    // Beside the misses of the first lookups a few count as none.
-    let misses = curves(blocks, steps, |test| Some(misses_per_op(test)? + SERVED));
-    let counted = Fitted::of(&misses, 1).filter(|found| found.sizes.len() == 1);
-    let counted_mb = counted.and_then(|found| Known::of(&found.sizes[0]));
-    let count = times.sizes.len();
-    let plateau = |at: usize| {
+    let counted_mb = counted_mb(blocks, steps);
+    let tiers = tiers(steps, &times, evicted);
+    let served = last_served(&tiers).unwrap_or(0);
+    let plateau = |(at, tier): (usize, Tier)| {
         let up_to_mb = times.sizes.get(at).and_then(|sizes| Known::of(sizes));
-        let tier = tier(steps, (at, count), evicted);
-        Plateau {
-            tier,
-            us: times.level(at),
-            up_to_mb,
-            counted_mb: counted_mb.filter(|_| at == 0),
-            contradiction: contradiction(steps, at, up_to_mb, counted_mb, tier),
-        }
+        let counted_mb = counted_mb.filter(|_| at == served);
+        let contradiction = match at {
+            0 if tier == Tier::Unknown => misses_at_first(steps),
+            _ if at == served => contradiction(up_to_mb, counted_mb),
+            _ => None,
+        };
+        Plateau { tier, us: times.level(at), up_to_mb, counted_mb, contradiction }
     };
-    (0..=count).map(plateau).collect()
+    tiers.into_iter().enumerate().map(plateau).collect()
 }
 
-/// What serves a plateau, by the counters of the step that shows it best: the first, or the last.
-fn tier(steps: &[Step], (at, cliffs): (usize, usize), evicted: bool) -> Tier {
-    let (Some(first), Some(last)) = (steps.first(), steps.last()) else { return Tier::Unknown };
-    if at == 0 {
-        return if first.misses_per_op.is_some_and(|misses| misses <= SERVED) {
-            Tier::BufferCache
-        } else {
-            Tier::Unknown
+/// Active set from which on the database asks for blocks, by its counters.
+fn counted_mb(blocks: &[(f64, Blocks<'_>)], steps: &[Step]) -> Option<Known> {
+    // Beside the misses of the first lookups a few count as none.
+    let misses = curves(blocks, steps, |test| Some(misses_per_op(test)? + SERVED));
+    let found = Fitted::of(&misses, 1).filter(|found| found.sizes.len() == 1)?;
+    median(&found.rises[0]).filter(|rise| *rise > LEAST_MISSES)?;
+    steps.last()?.misses_per_op.filter(|misses| *misses > SERVED)?;
+    Known::of(&found.sizes[0])
+}
+
+/// What serves each plateau, by the counters of its steps.
+fn tiers(steps: &[Step], times: &Fitted, evicted: bool) -> Vec<Tier> {
+    let ends: Vec<f64> = times.sizes.iter().filter_map(|sizes| median(sizes)).collect();
+    let mut tiers: Vec<Tier> = Vec::new();
+    for at in 0..=ends.len() {
+        let from_mb = at.checked_sub(1).map_or(0.0, |before| ends[before]);
+        let up_to_mb = ends.get(at).copied();
+        let misses = misses_between(steps, from_mb, up_to_mb);
+        // The caches of the processor have ends, too: what misses nothing is the database's cache.
+        let tier = match misses {
+            Some(misses) if misses <= SERVED => Tier::BufferCache,
+            _ if at == 0 => Tier::Unknown,
+            // The first cache behind the database's, if another one follows.
+            Some(_) if up_to_mb.is_some() => Tier::SystemCache,
+            None if up_to_mb.is_some() => Tier::Unknown,
+            _ => last_tier(steps, at - last_served(&tiers).unwrap_or(0), evicted),
         };
+        tiers.push(tier);
     }
-    match last.device_share {
-        // Two caches were passed: the first of them is not the device.
-        _ if at < cliffs => Tier::SystemCache,
+    tiers
+}
+
+/// Place of the last plateau that the database's cache serves.
+fn last_served(tiers: &[Tier]) -> Option<usize> {
+    tiers.iter().rposition(|tier| *tier == Tier::BufferCache)
+}
+
+/// Median of the blocks read per op over the steps of a plateau; of one between two steps that of
+/// the step below its end.
+fn misses_between(steps: &[Step], from_mb: f64, up_to_mb: Option<f64>) -> Option<f64> {
+    let below = |step: &&Step| up_to_mb.is_none_or(|end| step.active_mb <= end);
+    let own = steps.iter().filter(below).filter(|step| step.active_mb > from_mb);
+    let own: Option<Vec<f64>> = own.map(|step| step.misses_per_op).collect();
+    match own {
+        Some(own) if own.is_empty() => steps.iter().rfind(below)?.misses_per_op,
+        // The smallest set shows the first plateau best, the largest one that has no end.
+        Some(own) if from_mb == 0.0 => own.first().copied(),
+        Some(own) if up_to_mb.is_none() => own.last().copied(),
+        own => median(&own?),
+    }
+}
+
+/// What serves the last plateau, behind so many caches, the database's being the first.
+fn last_tier(steps: &[Step], passed: usize, evicted: bool) -> Tier {
+    match steps.last().and_then(|last| last.device_share) {
         // Behind two caches only the device is left, also while they still serve most of the reads.
-        Some(share) if share >= MOSTLY || cliffs == MOST_CLIFFS && share > HARDLY => Tier::Device,
+        Some(share) if share >= MOSTLY || passed >= MOST_CLIFFS && share > HARDLY => Tier::Device,
         Some(share) if share <= HARDLY && !evicted => Tier::SystemCache,
         _ => Tier::Unknown,
     }
 }
 
-/// What the counters say against the first plateau.
-fn contradiction(
-    steps: &[Step],
-    at: usize,
-    up_to_mb: Option<Known>,
-    counted_mb: Option<Known>,
-    tier: Tier,
-) -> Option<Sentence> {
+/// What the counters say against a first plateau that the database's cache does not serve.
+fn misses_at_first(steps: &[Step]) -> Option<Sentence> {
+    let sentence =
+        Sentence::new("the database read {misses} blocks per op even of the smallest active set");
+    Some(sentence.with("misses", steps.first()?.misses_per_op?))
+}
+
+/// What the counters say against the end of the database's cache by the service times.
+fn contradiction(up_to_mb: Option<Known>, counted_mb: Option<Known>) -> Option<Sentence> {
     let differ = |a: f64, b: f64| a / b > ALIKE || b / a > ALIKE;
     match (up_to_mb, counted_mb) {
-        _ if at > 0 => None,
-        _ if tier == Tier::Unknown && steps.first()?.misses_per_op.is_some() => {
-            let sentence = Sentence::new(
-                "the database read {misses} blocks per op even of the smallest active set",
-            );
-            Some(sentence.with("misses", steps.first()?.misses_per_op?))
-        }
         (Some(by_time), Some(counted)) if differ(by_time.value, counted.value) => {
             let sentence = Sentence::new(
                 "by its counters the database's cache serves up to {counted} MB, by the service times {found} MB",
@@ -559,5 +595,60 @@ mod tests {
             "five blocks are too few"
         );
         assert!(sweep(&[fixture::at(1, 1.0).into()]).is_empty());
+    }
+
+    /// The curve with an end of the processor's cache, at which an op gets so much slower.
+    fn with_processor_cache(mut tests: Vec<Test>, cache_mb: f64, rise_us: f64) -> Curve {
+        for test in &mut tests {
+            let Test::Measured(test) = test else { panic!() };
+            let mb = test.params[ACTIVE_ROWS].parse::<f64>().unwrap() / 1000.0;
+            let more_us = rise_us * (1.0 - cache_mb / mb).max(0.0);
+            test.latency.mean_us = test.latency.mean_us.map(|us| us + more_us);
+        }
+        sweep(&tests).remove(0)
+    }
+
+    #[test]
+    fn a_plateau_that_misses_nothing_is_the_databases_cache_whatever_its_place() {
+        // The database's cache holds all; of 2e-5 blocks per op the device reads every byte.
+        let mut tests = run(0.0, 1.0, 256.0);
+        for test in &mut tests {
+            let Test::Measured(test) = test else { panic!() };
+            let reads = 2e-5 * test.total.ops as f64;
+            test.counters.set("physical_reads", reads);
+            test.counters.set("server_read_bytes", reads * 8192.0);
+        }
+        let curve = with_processor_cache(tests, 4.0, 3.0);
+        let tiers: Vec<Tier> = curve.plateaus.iter().map(|plateau| plateau.tier).collect();
+        assert_eq!(tiers, [Tier::BufferCache, Tier::BufferCache], "{:#?}", curve.plateaus);
+        assert!(!curve.reaches(Tier::Device) && !curve.reaches(Tier::SystemCache));
+        // The same before the end of a database's cache of 32 MB.
+        let curve = with_processor_cache(run(120.0, 1.0, 16.0), 2.0, 6.0);
+        let tiers: Vec<Tier> = curve.plateaus.iter().map(|plateau| plateau.tier).collect();
+        assert_eq!(
+            tiers,
+            [Tier::BufferCache, Tier::BufferCache, Tier::Device],
+            "{:#?}",
+            curve.plateaus
+        );
+        assert!(near(curve.plateaus[1].counted_mb, 16.0) && near(curve.plateaus[1].up_to_mb, 16.0));
+        assert_eq!((curve.plateaus[0].counted_mb, &curve.plateaus[1].contradiction), (None, &None));
+    }
+
+    #[test]
+    fn first_lookups_are_not_the_end_of_a_cache() {
+        // A large set has more blocks to be read for the first time: up to 0.12 per op.
+        for most in [0.025, 0.12] {
+            let mut tests = run(0.0, 0.0, 256.0);
+            for test in &mut tests {
+                let Test::Measured(test) = test else { panic!() };
+                let mb = test.params[ACTIVE_ROWS].parse::<f64>().unwrap() / 1000.0;
+                test.counters.set("physical_reads", most * mb / 256.0 * test.total.ops as f64);
+            }
+            let curve = &sweep(&tests)[0];
+            let said = curve.plateaus.iter().any(|plateau| plateau.contradiction.is_some());
+            let counted = curve.plateaus.iter().any(|plateau| plateau.counted_mb.is_some());
+            assert!(!said && !counted, "{most}: {:#?}", curve.plateaus);
+        }
     }
 }

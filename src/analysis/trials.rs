@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 use crate::model::{Better, Reason, ReasonCode, Status, Test, TestResult, Verdict};
 use crate::stats::paired::{Paired, fewest};
 
-pub use row::{Row, rows};
+pub use row::{Row, Unpaired, rows, unpaired};
 
 /// Chance that a campaign of two equal sides calls any figure different, at any look.
 const FAMILY_ALPHA: f64 = 0.05;
@@ -21,6 +21,11 @@ const VAIN_BLOCKS: usize = 5;
 const CALM_BLOCKS: usize = 2;
 /// Further blocks are foretold up to so many.
 const FORETOLD: usize = 2_000;
+/// With a larger share of its blocks left out a figure is conditional: those that are left may be
+/// the better ones.
+const MOST_LEFT_OUT: f64 = 0.1;
+/// Chance that of two sides which are invalid equally often one is called invalid more often.
+const ONE_SIDED_LEVEL: f64 = 0.01;
 /// Connecting, preparing and snapshots of a trial.
 const BETWEEN_TRIALS_S: f64 = 0.4;
 
@@ -88,6 +93,23 @@ impl Outcome {
     }
 }
 
+/// A side of a campaign.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum Side {
+    A,
+    B,
+}
+
+impl Side {
+    /// As printed.
+    pub fn name(self) -> &'static str {
+        match self {
+            Side::A => "A",
+            Side::B => "B",
+        }
+    }
+}
+
 /// Ends of the interval of a ratio B / A.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Span {
@@ -151,11 +173,17 @@ impl Trial<'_> {
             Status::Conditional => DOUBTS.contains(&reason.code),
             Status::Invalid => true,
         };
-        let unknown = self
-            .value
-            .is_none_or(|value| value <= 0.0 || !value.is_finite())
-            .then_some(ReasonCode::Failed);
+        let unknown = self.is_without_figure().then_some(ReasonCode::Failed);
         self.verdict.reasons.iter().find(is_doubt).map(|reason| reason.code.clone()).or(unknown)
+    }
+
+    fn is_without_figure(&self) -> bool {
+        self.value.is_none_or(|value| value <= 0.0 || !value.is_finite())
+    }
+
+    /// True if the trial has no figure, or one that must not be used.
+    fn is_invalid(&self) -> bool {
+        self.verdict.status == Status::Invalid || self.is_without_figure()
     }
 }
 
@@ -180,6 +208,10 @@ pub struct Blocks {
     total_s: f64,
     /// Blocks of which a trial is left out.
     pub left_out: usize,
+    /// Blocks in which a trial of A, of B, is invalid or without a figure, and those of them in
+    /// which the other side's is not.
+    invalid: [usize; 2],
+    invalid_alone: [usize; 2],
     /// Why trials are left out, and what is said against those that are kept.
     pub doubts: Vec<Counted>,
     pub conditions: Vec<Counted>,
@@ -202,6 +234,7 @@ impl Blocks {
         self.total_s += rounds.iter().map(|[a, b]| of_round(a.total_s, b.total_s)).sum::<f64>();
         let trials = || rounds.iter().flatten();
         let doubts: Vec<ReasonCode> = trials().filter_map(Trial::doubt).collect();
+        self.count_invalid([0, 1].map(|side| rounds.iter().any(|round| round[side].is_invalid())));
         if !doubts.is_empty() {
             self.left_out += 1;
             doubts.into_iter().for_each(|code| count(&mut self.doubts, code));
@@ -224,6 +257,37 @@ impl Blocks {
         self.ratios.add((other / base).ln());
     }
 
+    fn count_invalid(&mut self, is_invalid: [bool; 2]) {
+        for side in [0, 1] {
+            self.invalid[side] += usize::from(is_invalid[side]);
+            self.invalid_alone[side] += usize::from(is_invalid[side] && !is_invalid[1 - side]);
+        }
+    }
+
+    /// The side whose trials are invalid while the other's are not: in every block that is left
+    /// out, if none counts, else in more of them than chance and [`MOST_LEFT_OUT`] allow. Of such a
+    /// figure only the better trials of that side would be compared.
+    pub fn invalid_side(&self) -> Option<Side> {
+        let [a, b] = self.invalid_alone;
+        let (more, fewer, side) = if a > b { (a, b, Side::A) } else { (b, a, Side::B) };
+        let is_often = more as f64 > MOST_LEFT_OUT * (self.count() + self.left_out) as f64
+            && at_least(more, more + fewer) <= ONE_SIDED_LEVEL;
+        (more > fewer && (self.count() == 0 || is_often)).then_some(side)
+    }
+
+    /// True if A has no trial that can be used: nothing can be judged by it.
+    fn is_base_invalid(&self) -> bool {
+        self.invalid[0] > 0 && self.invalid[0] == self.count() + self.left_out
+    }
+
+    /// What the blocks so far say of B; nothing if one side alone is invalid.
+    pub fn outcome(&self, rule: &Rule, better: Better) -> Outcome {
+        match self.invalid_side() {
+            Some(_) => Outcome::Undecided,
+            None => rule.outcome(self.span(rule), better),
+        }
+    }
+
     /// Blocks that count.
     pub fn count(&self) -> usize {
         self.ratios.values().len()
@@ -231,7 +295,7 @@ impl Blocks {
 
     /// True if nothing can be expected of further blocks.
     pub fn is_hopeless(&self) -> bool {
-        self.count() == 0 && self.left_out >= VAIN_BLOCKS
+        self.left_out >= VAIN_BLOCKS && (self.count() == 0 || self.invalid_side().is_some())
     }
 
     /// Median KPMs of A and B.
@@ -254,12 +318,15 @@ impl Blocks {
         Some(Span { low: low.exp(), high: high.exp() })
     }
 
-    /// The verdict on the figure.
+    /// The verdict on the figure: invalid if no block counts or one side alone is invalid,
+    /// conditional if what counts is, or if too many blocks are left out.
     pub fn status(&self) -> Status {
-        match (self.count(), self.conditions.is_empty()) {
-            (0, _) => Status::Invalid,
-            (_, true) => Status::Valid,
-            (_, false) => Status::Conditional,
+        let blocks = (self.count() + self.left_out) as f64;
+        let is_select = self.left_out as f64 > MOST_LEFT_OUT * blocks;
+        match (self.count(), self.invalid_side()) {
+            (0, _) | (_, Some(_)) => Status::Invalid,
+            _ if is_select || !self.conditions.is_empty() => Status::Conditional,
+            _ => Status::Valid,
         }
     }
 
@@ -307,7 +374,18 @@ fn is_decided(ratios: &Paired, rule: &Rule) -> bool {
     above(0.0) || below(0.0) || (above(-margin) && below(margin))
 }
 
-fn count(counted: &mut Vec<Counted>, code: ReasonCode) {
+/// Chance of at least so many heads of so many throws of a coin.
+fn at_least(heads: usize, throws: usize) -> f64 {
+    let (mut term, mut sum) = (0.5_f64.powi(throws as i32), 0.0);
+    for tails in 0..=throws - heads {
+        sum += term;
+        term *= (throws - tails) as f64 / (tails + 1) as f64;
+    }
+    sum
+}
+
+/// Counts one more trial with this reason.
+pub(super) fn count(counted: &mut Vec<Counted>, code: ReasonCode) {
     match counted.iter_mut().find(|known| known.code == code) {
         Some(known) => known.trials += 1,
         None => counted.push(Counted { code, trials: 1 }),

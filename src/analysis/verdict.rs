@@ -219,7 +219,7 @@ fn overload(result: &TestResult) -> Option<Reason> {
 }
 
 fn clock_step(result: &TestResult, ctx: &JudgeContext<'_>) -> Option<Reason> {
-    let step_s = ctx.clock_step_s.abs();
+    let step_s = ctx.clock_step_s.abs().max(result.server_clock_step_s);
     let limit_s = CLOCK_STEP_FRACTION * result.window_s;
     let status = match step_s {
         step if step <= CLOCK_STEP_S.max(limit_s) => return None,
@@ -459,6 +459,9 @@ mod tests {
         let stepped = |clock_step_s| verdict(&calm(), &JudgeContext { clock_step_s, ..CTX }).0;
         let expected = [Status::Valid, Status::Conditional, Status::Invalid];
         assert_eq!([stepped(0.015), stepped(-0.05), stepped(3600.0)], expected);
+        let of_server =
+            |server_clock_step_s| verdict(&TestResult { server_clock_step_s, ..calm() }, &CTX).0;
+        assert_eq!([of_server(0.015), of_server(0.05), of_server(25.0)], expected);
     }
 
     #[test]

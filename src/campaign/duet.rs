@@ -9,7 +9,7 @@ use super::probing::Probing;
 use super::run::Campaign;
 use super::take::{Taken, Taking};
 use super::{Event, Sink};
-use crate::engine::Database;
+use crate::engine::{Database, threads};
 use crate::error::{Error, Result};
 use crate::host::{Halves, keep_processes_on, keep_thread_on};
 use crate::model::{Plan, RunStatus, Selection, Target, TestSpec};
@@ -163,7 +163,7 @@ pub(super) fn together(
             let seat = Seat { meeting: &meeting, has_come: Mutex::new(false) };
             let taking = measuring.taking(spec.selection);
             let test = spec.clone();
-            let thread = scope.spawn(move || {
+            let thread = threads::start(scope, move || {
                 let evictor = prepared?;
                 placed(taking.database, processors)?;
                 let taking = Taking { at_gate: &|| seat.meet(), ..taking };
@@ -173,7 +173,11 @@ pub(super) fn together(
         });
         threads.map(|(measuring, spec, thread)| {
             let panicked = |_| Err(Error::target(PLACE, "a thread panicked (a bug in dbdyno)"));
-            (measuring, spec, thread.join().unwrap_or_else(panicked))
+            let taken = match thread {
+                Ok(thread) => thread.join().unwrap_or_else(panicked),
+                Err(refused) => Err(refused.at(PLACE)),
+            };
+            (measuring, spec, taken)
         })
     });
     let mut ended = Step::GoOn;

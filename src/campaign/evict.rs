@@ -14,6 +14,7 @@ use std::time::Duration;
 use rustix::fs::{Advice, fadvise};
 
 use crate::dataset::{self, Site, Table};
+use crate::engine::threads;
 use crate::error::Result;
 use crate::host::{is_in_memory, machine_memory_bytes};
 
@@ -54,7 +55,7 @@ impl Evictor {
         if !evicted || bytes(&opened) > machine_memory_bytes() {
             return (test(), evicted);
         }
-        (while_evicting(&opened, test), true)
+        while_evicting(&opened, test)
     }
 }
 
@@ -108,10 +109,11 @@ fn bytes(files: &[File]) -> u64 {
     files.iter().filter_map(|file| Some(file.metadata().ok()?.len())).sum()
 }
 
-fn while_evicting<T>(files: &[File], test: impl FnOnce() -> T) -> T {
+/// Gives what `test` gave, and whether there was a thread to keep the files out meanwhile.
+fn while_evicting<T>(files: &[File], test: impl FnOnce() -> T) -> (T, bool) {
     let (ended, wake, interval) = (Mutex::new(false), Condvar::new(), interval(bytes(files)));
     std::thread::scope(|scope| {
-        scope.spawn(|| {
+        let rounds = threads::start(scope, || {
             let mut over = ended.lock().unwrap_or_else(PoisonError::into_inner);
             while !*over {
                 evict(files);
@@ -119,7 +121,7 @@ fn while_evicting<T>(files: &[File], test: impl FnOnce() -> T) -> T {
             }
         });
         let _ending = Ending { ended: &ended, wake: &wake };
-        test()
+        (test(), rounds.is_ok())
     })
 }
 

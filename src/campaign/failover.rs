@@ -122,6 +122,7 @@ pub fn run(campaign: &Campaign<'_>, asked: &Asked, store: &mut Store) -> Result<
     let statements = Statements::of(campaign.catalog, engine.name())?;
     let mut platform =
         Platform::open(campaign.request, Some(campaign.plan), Access::Provision, campaign.events)?;
+    platform.heed(campaign.interrupt);
     let result = check(&platform).and_then(|()| {
         recorded(campaign, &mut platform, store, |platform, probing, record, store| {
             drop(probing);

@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 use super::aside::Aside;
 use super::debt::Debtor;
@@ -28,6 +29,11 @@ use crate::store::Store;
 /// Seconds in which a mix is found, at most.
 const MIX_S: f64 = 2.0;
 
+/// How long a server may say that it starts, or recovers from a crash.
+const STARTS_WITHIN: Duration = Duration::from_secs(60);
+/// How often somebody looks whether it has.
+const LOOK: Duration = Duration::from_millis(200);
+
 /// What measuring needs.
 pub struct Measuring<'a> {
     pub database: &'a dyn Database,
@@ -50,6 +56,8 @@ pub struct Measuring<'a> {
     pub debtor: Option<&'a Debtor<'a>>,
     /// What else is told of a test.
     pub aside: Aside,
+    /// How long the database may be away after a test in which it was lost.
+    pub back_within: Duration,
     /// The other side of a campaign is measured at the same time.
     pub is_duet: bool,
     /// Said against every figure of an engine's version that nobody has confirmed.
@@ -459,8 +467,23 @@ impl Measuring<'_> {
             TestResult { server_start, load, ..failed_test(spec, started_at, (error, code)) };
         store.save_test(self.run_id, &result)?;
         (self.events)(Event::TestFailed { selection: spec.selection, jobs: spec.jobs, error });
-        let answers = self.database.session().is_ok();
-        Ok(if answers { Step::GoOn } else { Step::Stop(RunStatus::Failed) })
+        Ok(if self.answers_again() { Step::GoOn } else { Step::Stop(RunStatus::Failed) })
+    }
+
+    /// True once the database can be used, at once or after it was started anew: one crash costs one
+    /// test.
+    fn answers_again(&self) -> bool {
+        let began = Instant::now();
+        while let Err(error) = self.database.session() {
+            let gone = matches!(error.class, ErrorClass::Unreachable | ErrorClass::Lost);
+            // A server that starts says so.
+            let patience = if error.code.is_some() { STARTS_WITHIN } else { self.back_within };
+            if !gone || self.interrupt.is_set() || began.elapsed() >= patience {
+                return false;
+            }
+            std::thread::sleep(LOOK);
+        }
+        true
     }
 }
 

@@ -34,8 +34,8 @@ pub use answers::{Checked, check as check_answers};
 pub use platform::{Keep, Platform, remove_private};
 pub use request::{HostUrls, Request};
 pub use run::{
-    Campaign, Ended, Lacking, adapted, data_request, interruptible, lacking, load_with, make_site,
-    run, standard_definition,
+    Campaign, Ended, Lacking, adapted, data_request, ended_by, interruptible, lacking, load_with,
+    make_site, run, spare, standard_definition,
 };
 pub use schedule::Fresh;
 

@@ -5,14 +5,19 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::{Event, HostUrls, Request, Sink};
 use crate::engine::{self, Access, ConnectTo, Database, Engine};
 use crate::error::{Error, Result};
 use crate::fit::Limits;
+use crate::host;
 use crate::model::{How, Plan, Sentence, Target, Transport};
+use crate::runner::Interrupt;
 use crate::server::{self, FileLock, Links, PrivateServer, Setup, StartOptions};
+
+/// How long an existing server may be away: what watches over services starts them within seconds.
+const BACK_WITHIN: Duration = Duration::from_secs(10);
 
 /// What becomes of a private database at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +41,8 @@ pub struct Platform {
     pub(super) host_metrics: HostUrls,
     /// Of a server that works for us at the same time.
     beside_pids: Vec<u32>,
+    /// Set by whoever wants the end; see [`Database::heed`].
+    interrupt: Option<Interrupt>,
 }
 
 impl Platform {
@@ -95,7 +102,15 @@ impl Platform {
             keep: request.keep,
             host_metrics: request.host_metrics.clone(),
             beside_pids: Vec::new(),
+            interrupt: None,
         })
+    }
+
+    /// From now on its sessions do not wait long for a server that is silent once `interrupt` is
+    /// set.
+    pub fn heed(&mut self, interrupt: &Interrupt) {
+        self.database.heed(interrupt.flag());
+        self.interrupt = Some(interrupt.clone());
     }
 
     /// Starts the private server anew on its files; of any other platform nothing is started anew.
@@ -116,6 +131,7 @@ impl Platform {
     pub fn reopen(&mut self) -> Result<()> {
         let opened = self.engine.open(&self.to, self.access);
         self.database = Arc::from(opened.map_err(|error| error.at(self.label()))?);
+        self.interrupt.iter().for_each(|interrupt| self.database.heed(interrupt.flag()));
         Ok(())
     }
 
@@ -199,10 +215,24 @@ impl Platform {
         self.to.target.label()
     }
 
+    /// How long the database may be away before it counts as gone: somebody may start an existing
+    /// server anew, and nobody does a private one.
+    pub fn back_within(&self) -> Duration {
+        match self.to.target {
+            Target::Existing { .. } => BACK_WITHIN,
+            Target::Private { .. } | Target::Embedded { .. } => Duration::ZERO,
+        }
+    }
+
     /// What limits the jobs.
     pub fn limits(&self) -> Limits {
         let sessions = self.database.sessions_left().ok().flatten();
-        Limits { sessions, in_process: self.engine.capabilities().in_process }
+        Limits {
+            sessions,
+            in_process: self.engine.capabilities().in_process,
+            threads: host::threads_left(),
+            has_private_server: self.server.is_some(),
+        }
     }
 
     /// True if the database is there after we have closed it, or died.

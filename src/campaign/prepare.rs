@@ -7,7 +7,7 @@ use super::evict::{self, Evictor};
 use super::measure::Measuring;
 use super::platform::Platform;
 use super::probing::Probing;
-use super::run::{data_request, interruptible, load_with, make_site, standard_definition};
+use super::run::{data_request, interruptible, load_with, make_site, spare, standard_definition};
 use super::schedule::{Answers, Leg};
 use super::sync::SyncProbe;
 use super::{Campaign, answers};
@@ -66,6 +66,7 @@ pub(super) fn prepared<'p, T>(
         sync: sync.as_ref().map(|(probe, _)| probe),
         debtor: None,
         aside: Aside::of(platform, campaign.catalog, &campaign.request.repositories)?,
+        back_within: platform.back_within(),
         is_duet: campaign.request.duet,
         unconfirmed: unconfirmed(campaign, platform),
         round_trip_s: probing.round_trip_s(),
@@ -80,6 +81,7 @@ pub(super) fn prepared<'p, T>(
     let label = platform.label();
     let site = make_site(campaign.catalog, platform, &definition, &label)?;
     let lock = Lock::take(&site)?;
+    spare(&site, campaign.plan, campaign.events)?;
     let loaded =
         load_with(&site, &lock, &data_request(campaign.plan), campaign.interrupt, campaign.events)?;
     let block_bytes = probing.block_bytes();

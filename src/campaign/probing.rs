@@ -7,6 +7,7 @@ use super::debt::Debtor;
 use super::sampler::Sampler;
 use super::{Event, HostUrls, Platform, Sink};
 use crate::catalog::Catalog;
+use crate::engine::Rows;
 use crate::error::{Error, Result, quote};
 use crate::host;
 use crate::model::{Counters, Disclosure};
@@ -145,6 +146,24 @@ impl<'a> Probing<'a> {
         }
         (read.counters, read.cost_ms)
     }
+}
+
+/// Block of a probe that names what its user may and no test needs: columns `lacks` and
+/// `statement`.
+pub const SUPERUSER: &str = "rights.superuser";
+
+/// What the blocks of these names say of the rights of the user, each with what to do; a block that
+/// fails says nothing.
+pub fn rights(platform: &Platform, catalog: &Catalog, names: &[&str]) -> Vec<String> {
+    let blocks = catalog.probes(platform.engine.name(), &platform.database.version().0);
+    let blocks = blocks.iter().filter(|block| names.contains(&block.name.as_str()));
+    let ask =
+        |block: &&Block| platform.database.session().ok()?.query(statement(&block.text), &[]).ok();
+    let told = |rows: Rows| {
+        let line = |at| Some(format!("{}; {}", rows.get(at, "lacks")?, rows.get(at, "statement")?));
+        (0..rows.rows.len()).filter_map(line).collect::<Vec<_>>()
+    };
+    blocks.filter_map(ask).flat_map(told).collect()
 }
 
 /// Whose figures are those of the database's host.

@@ -7,7 +7,7 @@ use super::explain::explain;
 use super::measure::{Course, judge_repetitions};
 use super::platform::Platform;
 use super::prepare::prepared;
-use super::probing::Probing;
+use super::probing::{Probing, SUPERUSER, rights};
 use super::schedule::{self, Leg};
 use super::{Event, Request, Sink, nodes, overhead, repositories};
 use crate::catalog::Catalog;
@@ -17,7 +17,9 @@ use crate::error::{Error, Kind, Result};
 use crate::fit;
 use crate::host::processors;
 use crate::model::params::{ORG, assignments};
-use crate::model::{Disclosure, Drive, Plan, RunKind, RunRecord, RunStatus, Selection, Transport};
+use crate::model::{
+    Disclosure, Drive, Plan, RunKind, RunRecord, RunStatus, Selection, Target, Transport,
+};
 use crate::runner::{Interrupt, Workers};
 use crate::store::{self, Store};
 
@@ -50,8 +52,11 @@ pub struct Ended {
 /// Of the target before anything is measured (of kind `NoPassword` before anything is done), of the
 /// data set, or of the results file.
 pub fn run(campaign: &Campaign<'_>, store: &mut Store) -> Result<Ended> {
-    let mut platform =
-        Platform::open(campaign.request, Some(campaign.plan), Access::Provision, campaign.events)?;
+    let opened =
+        Platform::open(campaign.request, Some(campaign.plan), Access::Provision, campaign.events);
+    let mut platform = opened.map_err(|error| ended_by(campaign.interrupt, error))?;
+    platform.heed(campaign.interrupt);
+    warn_of_rights(campaign, &platform);
     let result = adapted(campaign, &platform)
         .and_then(|plan| fitting(plan, &platform, campaign.events))
         .and_then(|plan| {
@@ -66,9 +71,23 @@ pub fn run(campaign: &Campaign<'_>, store: &mut Store) -> Result<Ended> {
         });
     let result = with_last_words(result, &mut platform);
     let closed = platform.close(campaign.events);
-    let ended = result?;
+    let ended = result.map_err(|error| ended_by(campaign.interrupt, error))?;
     closed?;
     Ok(ended)
+}
+
+/// Says that the user of an existing server may do more than any test needs.
+fn warn_of_rights(campaign: &Campaign<'_>, platform: &Platform) {
+    if matches!(campaign.request.target, Target::Existing { .. }) {
+        let told = rights(platform, campaign.catalog, &[SUPERUSER]);
+        told.iter().for_each(|line| (campaign.events)(Event::Note(line)));
+    }
+}
+
+/// What an error of the target is after an interrupt: what ran was cancelled, and a server that was
+/// silent was given up.
+pub fn ended_by(interrupt: &Interrupt, error: Error) -> Error {
+    if interrupt.is_set() && error.kind == Kind::Target { interrupted("run") } else { error }
 }
 
 /// What failed because the private server ended says how it ended.
@@ -212,7 +231,8 @@ pub(super) fn recorded<'a>(
     let mut record = record(campaign, disclosure);
     record.id = store.begin_run(&record)?;
     (campaign.events)(Event::RunStarted { run_id: record.id });
-    let outcome = work(platform, probing, &mut record, store);
+    let outcome = work(platform, probing, &mut record, store)
+        .map_err(|error| ended_by(campaign.interrupt, error));
     judge_repetitions(record.id, store)?;
     let status = match &outcome {
         Ok(status) => *status,
@@ -329,6 +349,25 @@ pub fn make_site<'a>(
         lasting: platform.lasting(),
         label,
     })
+}
+
+/// Tells what stands in our schema and is not ours: it is left alone.
+///
+/// # Errors
+/// A test of the plan would use or drop it. The engine's.
+pub fn spare(site: &Site<'_>, plan: &Plan, events: &Sink<'_>) -> Result<()> {
+    let parts = plan
+        .selections
+        .iter()
+        .flat_map(Selection::with_background)
+        .flat_map(|selection| &selection.parts);
+    let used: Vec<String> =
+        parts.flat_map(|part| part.setup_sql().into_iter().chain(part.teardown_sql())).collect();
+    let spared = dataset::spared(site, &used)?;
+    if !spared.is_empty() {
+        events(Event::Note(&format!("left alone, not made by dbdyno: {}", spared.join(", "))));
+    }
+    Ok(())
 }
 
 /// First words of what tests make: generated routines, and objects of the groups.

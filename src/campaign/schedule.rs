@@ -12,7 +12,7 @@ use crate::stats::keys::KeyStream;
 /// Connecting, preparing, snapshots and teardown of one test.
 const OVERHEAD_S: f64 = 0.4;
 /// Tests by which the highest rate is found that keeps a promise: about so many.
-const SEARCH_TESTS: u32 = 13;
+const SEARCH_TESTS: u32 = 18;
 /// Assumed length of a test with fixed work, until one is known.
 const FIXED_WORK_S: f64 = 10.0;
 

@@ -107,6 +107,7 @@ pub fn run(campaign: &Campaign<'_>, store: &mut Store) -> Result<SelfTest> {
     }
     let mut platform =
         Platform::open(campaign.request, Some(campaign.plan), Access::Provision, campaign.events)?;
+    platform.heed(campaign.interrupt);
     let found = on_platform(campaign, &mut platform, store);
     let closed = platform.close(campaign.events);
     let mut found = found?;

@@ -120,6 +120,8 @@ fn opened(trials: &Trials<'_>, halves: Option<Halves>, store: &mut Store) -> Res
         Ok(second) => second,
         Err(error) => return first.close(a.events).and(Err(error)),
     };
+    first.heed(a.interrupt);
+    second.heed(b.interrupt);
     let result = measured(trials, [&mut first, &mut second], halves, store).map(|ended| {
         let is_over = ended.status == RunStatus::Failed;
         let last_words =
@@ -393,7 +395,10 @@ impl Trials<'_> {
         let blocks = Sentence::count(figure.blocks.count(), "1 block", "{count} blocks");
         let text = match (figure.outcome(rule), figure.blocks.is_hopeless()) {
             (Outcome::Undecided, false) => return,
-            (Outcome::Undecided, true) => format!("{}: no trial can be used", figure.label),
+            (Outcome::Undecided, true) => match figure.blocks.invalid_side() {
+                Some(side) => format!("{}: trials of {} are invalid", figure.label, side.name()),
+                None => format!("{}: no trial can be used", figure.label),
+            },
             (outcome, _) => {
                 format!("{}: {}{} after {blocks}", figure.label, outcome.name(), figure.ratio(rule))
             }
@@ -428,7 +433,7 @@ impl Figure {
     }
 
     fn outcome(&self, rule: &Rule) -> Outcome {
-        rule.outcome(self.blocks.span(rule), self.better)
+        self.blocks.outcome(rule, self.better)
     }
 
     fn is_open(&self, rule: &Rule) -> bool {

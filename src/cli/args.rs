@@ -130,7 +130,7 @@ pub enum Command {
     /// counters on both drives, commits, clock. Removes all that it made and writes a file that you
     /// can send us (--format text|json). Exits with 1 if a check fails
     Selftest(Box<SelftestArgs>),
-    /// The runs of the results file: list, show, export, import, delete
+    /// The runs of the results file: list, show, export, import, grant, delete
     Runs {
         #[command(subcommand)]
         what: Runs,
@@ -280,6 +280,13 @@ pub enum Runs {
         #[arg(long, value_name = "FILE", requires = "csv")]
         platforms: Option<PathBuf>,
     },
+    /// Let a user of the database of results do what a role of the team needs, and no more
+    Grant {
+        /// What the user is to do
+        role: RoleArg,
+        /// Name of a user of the database
+        user: String,
+    },
     /// Delete runs
     Delete {
         /// Ids, names or 'last'
@@ -426,6 +433,19 @@ pub enum DriveArg {
     Client,
 }
 
+/// What a user of shared results does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum RoleArg {
+    /// Reads runs: reports, comparisons, the web site
+    Reader,
+    /// Also stores, changes and deletes runs
+    Writer,
+    /// Also tells the load machines what to run: whoever has it commands the workers
+    Conductor,
+    /// A load machine: sees and does what a conductor lays out, and no runs
+    Worker,
+}
+
 /// Arguments of `check`.
 #[derive(Debug, Clone, Args)]
 pub struct CheckArgs {
@@ -437,6 +457,10 @@ pub struct CheckArgs {
     /// most, with what to do
     #[arg(long)]
     pub noise: bool,
+    /// Only print a script for an administrator that makes the user of the URL, with the rights that
+    /// suffice for every test and no more
+    #[arg(long, conflicts_with = "noise")]
+    pub role_sql: bool,
 }
 
 /// What and where, of the commands that touch a target.

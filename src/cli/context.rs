@@ -205,12 +205,12 @@ fn listen(interrupt: &Interrupt) -> std::io::Result<()> {
         flag::register(signal, interrupt.flag())?;
         pipe::register(signal, teller.try_clone()?)?;
     }
-    std::thread::spawn(move || {
+    std::thread::Builder::new().spawn(move || {
         if told.read_exact(&mut [0]).is_ok() {
             std::thread::sleep(SAME_WISH);
             ends.store(true, Ordering::SeqCst);
         }
-    });
+    })?;
     Ok(())
 }
 

@@ -53,10 +53,31 @@ pub fn check_parent(path: &Path, option: &str) -> Result<()> {
     }
 }
 
-/// The command line, to be pasted into a shell. Passwords are refused on it, so it holds none.
+/// Options whose values are commands of the user's own, which may hold passwords.
+const SHELL_COMMANDS: [&str; 3] = ["--break-command", "--mend-command", "--promote-command"];
+/// What is kept of them.
+const LEFT_OUT: &str = "...";
+
+/// The command line, to be pasted into a shell. Passwords are refused on it, and commands of the
+/// user's own are left out, so it holds none.
 pub fn command_line() -> String {
-    let words = std::env::args_os().skip(1).map(|word| quoted(&word.to_string_lossy()));
+    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+    let words = without_commands(words).map(|word| quoted(&word)).collect::<Vec<_>>();
     std::iter::once("dbdyno".to_string()).chain(words).collect::<Vec<_>>().join(" ")
+}
+
+fn without_commands(words: impl Iterator<Item = String>) -> impl Iterator<Item = String> {
+    let mut is_command = false;
+    words.map(move |word| {
+        if std::mem::take(&mut is_command) {
+            return LEFT_OUT.to_string();
+        }
+        is_command = SHELL_COMMANDS.contains(&word.as_str());
+        match word.split_once('=') {
+            Some((option, _)) if SHELL_COMMANDS.contains(&option) => format!("{option}={LEFT_OUT}"),
+            _ => word,
+        }
+    })
 }
 
 /// A word as a shell reads it: in quotes if it holds anything that may mean something to a shell.
@@ -71,6 +92,14 @@ fn quoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn commands_of_the_user_are_left_out() {
+        let line = "failover x --break-command ssh:secret --mend-command=secret --jobs 2";
+        let words = without_commands(line.split(' ').map(String::from));
+        let kept = words.collect::<Vec<_>>().join(" ");
+        assert_eq!(kept, "failover x --break-command ... --mend-command=... --jobs 2");
+    }
 
     #[test]
     fn words_that_mean_something_to_a_shell_are_quoted() {

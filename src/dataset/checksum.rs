@@ -3,10 +3,11 @@
 
 use std::fmt;
 use std::ops::Range;
+use std::thread::ScopedJoinHandle;
 
 use super::ensure::tables;
 use super::{Request, Site, Table};
-use crate::engine::{Rows, Session};
+use crate::engine::{Rows, Session, threads};
 use crate::error::{self, Error, Kind};
 use crate::model::rows::{PAD, Row, RowFunction};
 
@@ -45,15 +46,20 @@ impl Checksum {
         sums
     }
 
-    /// The checksum of a whole table, computed by `threads` threads.
-    pub fn of_table(rows: RowFunction, threads: u64) -> Self {
-        let threads = threads.max(1);
+    /// The checksum of a whole table, computed by `count` threads.
+    pub fn of_table(rows: RowFunction, count: u64) -> Self {
+        let count = count.max(1);
         let part =
-            |n: u64| 1 + rows.table_rows * n / threads..1 + rows.table_rows * (n + 1) / threads;
+            move |n: u64| 1 + rows.table_rows * n / count..1 + rows.table_rows * (n + 1) / count;
         std::thread::scope(|scope| {
-            let workers: Vec<_> =
-                (0..threads).map(|n| scope.spawn(move || Checksum::of(rows, part(n)))).collect();
-            let parts = workers.into_iter().filter_map(|worker| worker.join().ok());
+            // What no thread can be started for is done here.
+            let begin = |n| (n, threads::start(scope, move || Checksum::of(rows, part(n))));
+            let workers: Vec<_> = (0..count).map(begin).collect();
+            let end = |(n, worker): (u64, Result<ScopedJoinHandle<'_, Checksum>, _>)| match worker {
+                Ok(worker) => worker.join().ok(),
+                Err(_) => Some(Checksum::of(rows, part(n))),
+            };
+            let parts = workers.into_iter().filter_map(end);
             parts.fold(Checksum::default(), |mut all, part| {
                 all.0.iter_mut().zip(part.0).for_each(|(sum, more)| *sum += more);
                 all

@@ -1,12 +1,13 @@
 //! Removes what we made, and nothing else.
 //!
-//! Ours is what stands in our schema, belongs to our user, and has a name that begins with a word
-//! of [`Site::words`]: the data set's tables, and objects of the catalogue's groups (`lgwr_lat`)
-//! and routines (`w_...`). The blocks `objects.*` of the data set list it with the statements that
-//! drop it.
+//! Ours is what stands in our schema, belongs to our user, and is marked as made by us: by a comment
+//! where the engine has comments of tables and routines that only their owner can give, else by a
+//! name that begins with a word of [`Site::words`]. The blocks `objects.*` of the data set list it
+//! with the statements that drop it. What is not ours is left alone, and must not have the name of
+//! anything that a test would make or drop.
 
 use crate::engine::{Rows, Session};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::sql::Values;
 
 use super::{Lock, Site};
@@ -48,6 +49,40 @@ pub fn owned(site: &Site<'_>) -> Result<Vec<String>> {
     Ok(names(&site.query(session.as_mut(), "objects.own", &values(site))?))
 }
 
+/// Names with prefix of what stands in our schema and is not ours, if none of it is named in the
+/// texts of what is to be used. Files of an embedded engine, whose names have no prefix, are ours
+/// as a whole.
+///
+/// # Errors
+/// The first that is named: it would be used, or dropped. The engine's.
+pub fn spared(site: &Site<'_>, used: &[String]) -> Result<Vec<String>> {
+    let prefix = site.recipe.capabilities.prefix;
+    if prefix.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut session = site.session()?;
+    let foreign = names(&site.query(session.as_mut(), "objects.foreign", &values(site))?);
+    let is_used = |name: &&String| used.iter().any(|text| is_named(text, prefix, name));
+    if let Some(name) = foreign.iter().find(is_used) {
+        let what = format!("{prefix}{name} is there, and nothing proves that dbdyno made it");
+        return Err(Error::target(site.label, what)
+            .advise("rename or drop it (what an older dbdyno made has no mark, either)"));
+    }
+    Ok(foreign.into_iter().map(|name| format!("{prefix}{name}")).collect())
+}
+
+/// True if a text has the name behind the prefix, or the begin of a name that the database
+/// completes: `dbdyno.sto_write_` for `sto_write_3`.
+fn is_named(text: &str, prefix: &str, name: &str) -> bool {
+    let is_of_name = |letter: char| letter.is_alphanumeric() || letter == '_';
+    text.match_indices(prefix).any(|(at, _)| {
+        let rest = &text[at + prefix.len()..];
+        let end = rest.find(|letter| !is_of_name(letter)).unwrap_or(rest.len());
+        let used = &rest[..end];
+        used == name || (used.ends_with('_') && name.starts_with(used))
+    })
+}
+
 /// Drops what the tests of a killed run left: everything of ours but the data set.
 ///
 /// # Errors
@@ -80,4 +115,25 @@ fn drop_listed(
 
 fn names(rows: &Rows) -> Vec<String> {
     (0..rows.rows.len()).filter_map(|row| rows.get(row, "name").map(String::from)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_found_whole_or_where_the_database_completes_it() {
+        let sql =
+            "drop table if exists dbdyno.lgwr_lat; execute 'create table dbdyno.sto_write_' || n";
+        for (name, is_there) in [
+            ("lgwr_lat", true),
+            ("lgwr_la", false),
+            ("lgwr_lat_2", false),
+            ("sto_write_3", true),
+            ("sto_write", false),
+        ] {
+            assert_eq!(is_named(sql, "dbdyno.", name), is_there, "{name}");
+        }
+        assert!(!is_named(sql, "dbdyno.", "table"));
+    }
 }

@@ -85,6 +85,10 @@ pub fn ensure(
 
 /// What there is of each table, after leftovers of a killed run are removed.
 fn look(site: &Site<'_>, tables: &[Table]) -> Result<Vec<Found>> {
+    let prefix = site.recipe.capabilities.prefix;
+    let state = ["state", "state_chunks"].map(|name| format!("{prefix}{name}"));
+    let names = tables.iter().map(|table| table.full_name(&site.recipe)).chain(state);
+    clean::spared(site, &names.collect::<Vec<_>>())?;
     let mut session = site.session()?;
     clean::drop_leftovers(site, session.as_mut())?;
     for block in ["state.create", "chunks.create"] {

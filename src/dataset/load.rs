@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use crate::engine::{EngineError, ErrorClass, RowLoad};
+use crate::engine::{EngineError, ErrorClass, RowLoad, threads};
 use crate::error::Result;
 use crate::fit;
 use crate::model::rows::ROW_BYTES;
@@ -140,11 +140,11 @@ pub(super) fn indexes(site: &Site<'_>, table: &Table, watch: Watch<'_>) -> Resul
     site.execute(site.session()?.as_mut(), "finish", &values).map(|_| ())
 }
 
-/// Runs tasks `0..count` by `threads` threads; stops handing them out after the first error or a
+/// Runs tasks `0..count` by `sessions` threads; stops handing them out after the first error or a
 /// cancel.
 fn in_parallel(
     count: usize,
-    threads: u32,
+    sessions: u32,
     cancel: &AtomicBool,
     task: impl Fn(usize) -> std::result::Result<(), EngineError> + Sync,
 ) -> std::result::Result<(), EngineError> {
@@ -164,7 +164,13 @@ fn in_parallel(
             }
         }
     };
-    std::thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
+    std::thread::scope(|scope| {
+        let started = (0..sessions).filter(|_| threads::start(scope, work).is_ok()).count();
+        // Where the system has no thread left it takes longer.
+        if started == 0 {
+            work();
+        }
+    });
     if cancel.load(Relaxed) {
         return Err(EngineError::new(ErrorClass::Cancelled, "interrupted"));
     }

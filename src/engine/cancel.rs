@@ -7,7 +7,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::Database;
+use super::{Database, threads};
 
 /// How often somebody looks.
 const LOOK: Duration = Duration::from_millis(100);
@@ -25,7 +25,7 @@ pub fn cancellable<T>(
 ) -> T {
     let (done, wait_for_done) = mpsc::channel::<()>();
     std::thread::scope(|scope| {
-        scope.spawn(move || {
+        let watch = move || {
             let mut cancelled: Option<Instant> = None;
             while wait_for_done.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
                 if cancel.load(Relaxed) && cancelled.is_none_or(|at| at.elapsed() >= PATIENCE) {
@@ -34,11 +34,37 @@ pub fn cancellable<T>(
                 }
                 look();
             }
-        });
+        };
+        // Without the thread the work is done all the same: it only cannot be cancelled.
+        let _ = threads::start(scope, watch);
         let result = work();
         drop(done);
         result
     })
+}
+
+/// Sessions that are cancelled at once.
+#[cfg(has_client)]
+const CANCELLED_AT_ONCE: usize = 16;
+
+/// Calls `cancel` with every handle, several at once; it says whether somebody answered. Once nobody
+/// does the others are left out: each would be waited for in vain.
+#[cfg(has_client)]
+pub(super) fn cancel_all<H: Sync>(handles: &[H], cancel: &(dyn Fn(&H) -> bool + Sync)) {
+    let is_silent = AtomicBool::new(false);
+    let each = |handles: &[H]| {
+        for handle in handles.iter().take_while(|_| !is_silent.load(Relaxed)) {
+            is_silent.fetch_or(!cancel(handle), Relaxed);
+        }
+    };
+    let share = handles.len().div_ceil(CANCELLED_AT_ONCE).max(1);
+    std::thread::scope(|scope| {
+        for share in handles.chunks(share) {
+            if threads::start(scope, || each(share)).is_err() {
+                each(share);
+            }
+        }
+    });
 }
 
 /// Handles of open sessions, shared by everyone who opens and everyone who cancels.

@@ -240,6 +240,8 @@ struct Job<'a, S> {
     work: Work<'a>,
     latency: LatencyHistogram,
     ops: u64,
+    /// As many were done when the last one failed.
+    ops_at_error: u64,
     rows: u64,
     commits: u64,
     stalls: Stalls,
@@ -254,12 +256,26 @@ impl<'a, S: ClientSession> Job<'a, S> {
     fn new(session: S, work: Work<'a>) -> Self {
         let (ops, rows, commits, busy_ns, stalls, timetable) = Default::default();
         let [latency, response] = [presized(), LatencyHistogram::new()];
-        Job { session, work, latency, ops, rows, commits, stalls, timetable, response, busy_ns }
+        let ops_at_error = 0;
+        Job {
+            session,
+            work,
+            latency,
+            ops,
+            ops_at_error,
+            rows,
+            commits,
+            stalls,
+            timetable,
+            response,
+            busy_ns,
+        }
     }
 
     fn slices(&mut self, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
         while let Some(slice) = pacer.next_slice() {
             (self.ops, self.rows, self.commits, self.busy_ns) = Default::default();
+            self.ops_at_error = 0;
             self.latency.clear();
             self.response.clear();
             self.open_slice(pacer)?;
@@ -389,6 +405,10 @@ impl<'a, S: ClientSession> Job<'a, S> {
             let _ = pacer.op_failed(&error); // counted; there is nothing left to go on with
             return Err(error);
         }
+        if self.ops > self.ops_at_error {
+            pacer.went_on();
+        }
+        self.ops_at_error = self.ops;
         let rolled_back = self.session.rollback();
         verdict(error, pacer)?;
         rolled_back?;

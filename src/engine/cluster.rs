@@ -5,7 +5,8 @@
 //! the engine's statements) decides which address leads where: addresses are only a way to it.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use super::{
@@ -292,6 +293,9 @@ impl Pacer for NodePacer<'_> {
     fn slice_done(&mut self, report: &SliceReport<'_>) {
         self.pacer.slice_done(report);
     }
+    fn went_on(&mut self) {
+        self.pacer.went_on();
+    }
     fn op_failed(&mut self, error: &EngineError) -> AfterError {
         if self.has_rivals && error.class == ErrorClass::Deadlock {
             return self
@@ -299,6 +303,9 @@ impl Pacer for NodePacer<'_> {
                 .op_failed(&EngineError { class: ErrorClass::Certification, ..error.clone() });
         }
         self.pacer.op_failed(error)
+    }
+    fn clock_stepped(&mut self, step_s: f64) {
+        self.pacer.clock_stepped(step_s);
     }
     fn session_counters(&mut self, counters: Counters) {
         self.pacer.session_counters(counters);
@@ -378,6 +385,9 @@ impl Database for Cluster {
     }
     fn cancel(&self) {
         self.nodes.iter().for_each(|node| node.database.cancel());
+    }
+    fn heed(&self, interrupt: Arc<AtomicBool>) {
+        self.nodes.iter().for_each(|node| node.database.heed(Arc::clone(&interrupt)));
     }
     fn sessions_left(&self) -> Result<Option<SessionsLeft>, EngineError> {
         self.head().database.sessions_left()

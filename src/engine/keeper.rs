@@ -81,6 +81,12 @@ pub trait Keeper: Send {
     /// # Errors
     /// The first.
     fn execute(&mut self, sql: &str) -> Result<(), EngineError>;
+    /// Proves that our schema, if it is there, holds nothing that somebody else could have put there,
+    /// so that its names may be used; to be called in every session before any is.
+    ///
+    /// # Errors
+    /// Whose it is, or who may create in it.
+    fn prove(&mut self) -> Result<(), EngineError>;
     /// What this database calls something: a statement or an expression by its name, with
     /// `{{names}}` filled in.
     ///

@@ -8,6 +8,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use secrecy::SecretString;
@@ -41,6 +43,7 @@ mod slices;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 mod stalls;
+pub mod threads;
 
 /// Every engine that is compiled in.
 pub const ENGINES: &[&dyn Engine] = &[
@@ -106,6 +109,14 @@ pub trait Engine: Sync {
     /// One line each for: server down, wrong password, no privilege, version too old, unwritable
     /// directory.
     fn open(&self, target: &ConnectTo, access: Access) -> Result<Box<dyn Database>, EngineError>;
+    /// A script for an administrator that makes the user of a URL, with the rights that every test
+    /// needs and no more; none if the engine has no users.
+    ///
+    /// # Errors
+    /// A wrong URL.
+    fn role_sql(&self, _url: &str) -> Result<Option<String>, EngineError> {
+        Ok(None)
+    }
     /// True if its databases can keep results ([`keeper`]).
     fn keeps(&self) -> bool {
         false
@@ -195,6 +206,9 @@ pub trait Database: Send + Sync {
     /// class `Cancelled` and stay usable. A statement that begins afterwards is not touched. For an
     /// interrupt, not for the end of a window.
     fn cancel(&self) {}
+    /// From now on nobody waits long for a server that is silent once this flag is set, also while
+    /// connecting: it is set by whoever wants the end of all work. The first flag counts.
+    fn heed(&self, _interrupt: Arc<AtomicBool>) {}
     /// From now on each job's session reads counters of its own by this query of one row, when the
     /// job begins and when it ends.
     fn count_jobs_by(&self, _sql: &str) {}
@@ -493,8 +507,13 @@ pub trait Pacer {
     fn next_slice(&mut self) -> Option<Slice>;
     /// The slice is done.
     fn slice_done(&mut self, report: &SliceReport<'_>);
+    /// Ops were done since the last one that failed: those that fail from now on are in a row anew.
+    fn went_on(&mut self) {}
     /// An op (or a slice) failed; it is counted by its class.
     fn op_failed(&mut self, error: &EngineError) -> AfterError;
+    /// The clock of the database was set by so many seconds at least during the slice that is done
+    /// next.
+    fn clock_stepped(&mut self, _step_s: f64) {}
     /// At the end: the job session's own counters over the loop (see `Session::counters`).
     fn session_counters(&mut self, counters: Counters);
 }

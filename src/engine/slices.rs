@@ -11,6 +11,10 @@ use crate::stats::keys::KeyStream;
 /// A slice has at most so many samples of one value; see `catalog/harness/`.
 const MOST_SAMPLES: usize = 1 << 20;
 
+/// A slice may seem longer than its call by so much, since two clocks differ: they are slewed by
+/// 0.05 % at most (`adjtimex(2)`), and a slice takes no more than some minutes.
+const CLOCKS_DIFFER_S: f64 = 0.05;
+
 /// What one call of the routine returned; see `catalog/harness/<engine>.sql`.
 #[derive(Debug, Default, Clone, PartialEq)]
 pub(super) struct SliceResult {
@@ -107,7 +111,12 @@ fn slices(
         let called_at = Instant::now();
         match session.call(&values) {
             Ok(result) => {
-                stalls.look_around(called_at.elapsed().as_secs_f64() - result.elapsed_us / 1e6);
+                let call_s = called_at.elapsed().as_secs_f64();
+                let (result, clock_step_s) = believed(result, call_s);
+                if clock_step_s > 0.0 {
+                    pacer.clock_stepped(clock_step_s);
+                }
+                stalls.look_around(call_s - result.elapsed_us / 1e6);
                 keys = KeyStream::from_state(result.seed);
                 stalls.look(
                     slice.stride.saturating_sub(1).into(),
@@ -127,6 +136,24 @@ fn slices(
         }
     }
     Ok(())
+}
+
+/// What a slice returned, as far as its times can be true, and by how many seconds the server's
+/// clock was set meanwhile at least: no slice takes longer than the call that it is in, or less than
+/// no time. One whose clock was set took as long as its call, and its times are nobody's.
+fn believed(result: SliceResult, call_s: f64) -> (SliceResult, f64) {
+    let elapsed_s = result.elapsed_us / 1e6;
+    let step_s = if elapsed_s < 0.0 { -elapsed_s } else { elapsed_s - call_s };
+    if elapsed_s >= 0.0 && step_s <= CLOCKS_DIFFER_S {
+        return (result, 0.0);
+    }
+    let times = SliceResult {
+        elapsed_us: call_s * 1e6,
+        longest_burst_us: 0.0,
+        samples_us: Vec::new(),
+        ..result
+    };
+    (times, step_s)
 }
 
 fn report(
@@ -194,5 +221,89 @@ mod tests {
         assert_eq!((samples("{}"), samples("")), (Some(vec![]), Some(vec![])));
         assert_eq!(samples("1.5:3 20:1"), Some(vec![1.5, 1.5, 1.5, 20.0]));
         assert_eq!((samples("{1.5"), samples("1:2:3"), samples("1:9999999")), (None, None, None));
+    }
+
+    /// Gives what is listed, one entry for each call.
+    struct Listed(std::vec::IntoIter<Result<SliceResult, EngineError>>, Vec<i64>);
+
+    impl Routines for Listed {
+        fn call(&mut self, values: &[i64]) -> Result<SliceResult, EngineError> {
+            self.1.extend(values);
+            self.0.next().unwrap()
+        }
+    }
+
+    /// Notes what it is told, for as many slices as there are left.
+    #[derive(Default)]
+    struct Notes {
+        left: usize,
+        elapsed_s: Vec<f64>,
+        ops: u64,
+        samples: u64,
+        failed: u64,
+        steps_s: Vec<f64>,
+    }
+
+    impl Pacer for Notes {
+        fn ready(&mut self) -> bool {
+            true
+        }
+        fn next_slice(&mut self) -> Option<Slice> {
+            self.left = self.left.checked_sub(1)?;
+            Some(Slice { seconds: 1.0, max_ops: 1000, stride: 1 })
+        }
+        fn slice_done(&mut self, report: &SliceReport<'_>) {
+            self.elapsed_s.push(report.elapsed_s);
+            self.ops += report.tally.ops;
+            self.samples += report.latency.len();
+        }
+        fn op_failed(&mut self, _: &EngineError) -> AfterError {
+            self.failed += 1;
+            AfterError::GoOn
+        }
+        fn clock_stepped(&mut self, step_s: f64) {
+            self.steps_s.push(step_s);
+        }
+        fn session_counters(&mut self, _: Counters) {}
+    }
+
+    /// What a job tells whose calls return this, and the values of its binds.
+    fn told(returned: Vec<Result<SliceResult, EngineError>>) -> (Notes, Vec<i64>) {
+        let mut notes = Notes { left: returned.len(), ..Notes::default() };
+        let code = crate::model::JobCode::Bulk { table: String::new(), batch: 1 };
+        let (facts, table_rows) = (crate::model::Facts::new(), 1);
+        let order = JobOrder {
+            job: 1,
+            jobs: 1,
+            code: &code,
+            session: &[],
+            seed: 42,
+            facts: &facts,
+            rows: crate::model::rows::RowFunction { table_rows, seed: 1 },
+            wire: crate::model::Wire::default(),
+            node: None,
+        };
+        let call =
+            BoundStatement { name: "W".into(), sql: String::new(), binds: vec!["seed".into()] };
+        let mut session = Listed(returned.into_iter(), Vec::new());
+        slices(&order, &call, &mut notes, &mut session).unwrap();
+        (notes, session.1)
+    }
+
+    #[test]
+    fn a_clock_that_was_set_is_told_and_its_times_are_not_believed() {
+        let slice = |elapsed_us| {
+            Ok(SliceResult {
+                ops: 7,
+                elapsed_us,
+                samples_us: vec![elapsed_us],
+                ..SliceResult::default()
+            })
+        };
+        let (notes, _) = told(vec![slice(-3e6), slice(3e6), slice(0.0)]);
+        assert_eq!((notes.ops, notes.samples), (21, 1), "the ops were done, by whatever clock");
+        assert!(notes.elapsed_s.iter().all(|s| (0.0..1.0).contains(s)), "{:?}", notes.elapsed_s);
+        assert_eq!(notes.steps_s[0], 3.0);
+        assert!(notes.steps_s.len() == 2 && (2.0..=3.0).contains(&notes.steps_s[1]));
     }
 }

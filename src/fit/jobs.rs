@@ -1,11 +1,11 @@
-//! The jobs of a plan, and the sessions that the server takes and the files that we may open. A run
-//! of hours should not find that out at its widest step.
+//! The jobs of a plan, and the sessions that the server takes, the files that we may open and the
+//! threads that we may start. A run of hours should not find that out at its widest step.
 
 use std::collections::BTreeMap;
 
 use crate::engine::SessionsLeft;
 use crate::error::{Error, Result};
-use crate::host;
+use crate::host::{self, ThreadsLeft};
 use crate::model::{Plan, Selection};
 
 /// Sessions of ours beside those of the jobs while a test runs: for setup and teardown, for the
@@ -79,6 +79,10 @@ pub struct Limits {
     pub sessions: Option<SessionsLeft>,
     /// The database runs in our process, so that its files are ours.
     pub in_process: bool,
+    /// Threads that may still be started; none = as many as anybody likes, or nobody knows.
+    pub threads: Option<ThreadsLeft>,
+    /// The server is a private one: what its sessions take of threads is ours, too.
+    pub has_private_server: bool,
 }
 
 /// Jobs that fit at once, and what limits them.
@@ -96,7 +100,7 @@ struct Limit {
 /// Of usage, if numbers of jobs that the user gave do not fit; of the target, if nothing does.
 pub fn check_jobs(plan: &Plan, limits: Limits, label: &str) -> Result<Option<(Plan, String)>> {
     let most = most_jobs(plan);
-    let limits = [limits.by_sessions(), limits.by_files(most)];
+    let limits = [limits.by_sessions(), limits.by_files(most), limits.by_threads()];
     let Some(limit) = limits
         .into_iter()
         .flatten()
@@ -127,6 +131,16 @@ impl Limits {
         let sessions = allowed.saturating_sub(OTHER_FILES) / per_session;
         let jobs = u32::try_from(sessions).unwrap_or(u32::MAX).saturating_sub(OWN_SESSIONS);
         Some(Limit { jobs, because: format!("open files of this process = {allowed}, ulimit -n") })
+    }
+}
+
+impl Limits {
+    /// A job is a thread of ours; its session is a process or a thread of its server.
+    fn by_threads(&self) -> Option<Limit> {
+        let left = self.threads.as_ref()?;
+        let sessions = left.free / if self.has_private_server { 2 } else { 1 };
+        let jobs = u32::try_from(sessions).unwrap_or(u32::MAX).saturating_sub(OWN_SESSIONS);
+        Some(Limit { jobs, because: left.limit.clone() })
     }
 }
 
@@ -278,6 +292,8 @@ mod tests {
         let left = |free| Limits {
             sessions: Some(SessionsLeft { free, limit: "most = 9".into() }),
             in_process: false,
+            threads: None,
+            has_private_server: false,
         };
         let (_, line) = check_jobs(&wide(), left(6), "here").unwrap().unwrap();
         assert_eq!(
@@ -298,6 +314,20 @@ mod tests {
                 .to_string()
                 .starts_with("here: 32 jobs are asked")
         );
+    }
+
+    #[test]
+    fn threads_that_may_not_be_started_limit_the_jobs() {
+        let limits = |free, has_private_server| Limits {
+            sessions: None,
+            in_process: true,
+            threads: Some(ThreadsLeft { free, limit: "threads = 9".into() }),
+            has_private_server,
+        };
+        let (_, line) = check_jobs(&wide(), limits(12, true), "here").unwrap().unwrap();
+        assert!(line.starts_with("there is room for 1 job (threads = 9, 5 for our"), "{line}");
+        assert_eq!(check_jobs(&wide(), limits(37, false), "here"), Ok(None));
+        assert!(check_jobs(&wide(), limits(4, false), "here").is_err());
     }
 
     #[test]

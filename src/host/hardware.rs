@@ -5,6 +5,9 @@ use std::path::Path;
 
 use super::{Fact, file};
 
+/// Where the limit of memory stands of a control group.
+const MEMORY_FILES: [&str; 2] = ["memory.max", "memory.limit_in_bytes"];
+
 /// Logical processors that we may use.
 pub fn processors() -> u32 {
     std::thread::available_parallelism().map_or(1, |processors| processors.get() as u32)
@@ -21,24 +24,26 @@ pub fn machine_memory_bytes() -> u64 {
 /// Memory of this machine, or of the container or control group we are in if that is less, in
 /// bytes.
 pub fn memory_bytes() -> u64 {
-    let limits: Vec<String> = limit_files(&file("/proc/self/cgroup").unwrap_or_default())
-        .iter()
-        .filter_map(|path| file(path))
-        .collect();
+    let limits: Vec<String> =
+        group_files(&file("/proc/self/cgroup").unwrap_or_default(), "memory", MEMORY_FILES)
+            .iter()
+            .filter_map(|path| file(path))
+            .collect();
     least(machine_memory_bytes(), &limits)
 }
 
-/// Where the limits of memory stand of control groups as `/proc/self/cgroup` names them, and of all
-/// groups around them: of the unified hierarchy (`0::/a/b`) and of memory's own (`4:memory:/a/b`).
-/// A container sees its own group as the root.
-fn limit_files(groups: &str) -> Vec<String> {
+/// Where a controller's files stand of control groups as `/proc/self/cgroup` names them, and of all
+/// groups around them: of the unified hierarchy (`0::/a/b`) the file `unified`, of the controller's
+/// own (`4:memory:/a/b`) the file `own`. A container sees its own group as the root.
+pub(super) fn group_files(groups: &str, controller: &str, names: [&str; 2]) -> Vec<String> {
+    let [unified, own_name] = names;
     let of = |line: &str| {
         let mut parts = line.splitn(3, ':');
         let (_, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
         let (root, name) = match controllers {
-            "" => ("/sys/fs/cgroup", "memory.max"),
-            own if own.split(',').any(|one| one == "memory") => {
-                ("/sys/fs/cgroup/memory", "memory.limit_in_bytes")
+            "" => ("/sys/fs/cgroup".to_string(), unified),
+            own if own.split(',').any(|one| one == controller) => {
+                (format!("/sys/fs/cgroup/{controller}"), own_name)
             }
             _ => return None,
         };
@@ -135,11 +140,12 @@ mod tests {
     #[test]
     fn a_limit_stands_in_the_own_group_or_around_it() {
         assert_eq!(
-            limit_files("0::/user.slice/a\n"),
+            group_files("0::/user.slice/a\n", "memory", MEMORY_FILES),
             ["/user.slice/a", "/user.slice", ""]
                 .map(|group| format!("/sys/fs/cgroup{group}/memory.max"))
         );
-        let old = limit_files("9:cpu,cpuacct:/x\n4:memory:/x/y\n0::/\n");
+        let groups = "9:cpu,cpuacct:/x\n4:memory:/x/y\n0::/\n";
+        let old = group_files(groups, "memory", MEMORY_FILES);
         let expected = ["memory/x/y", "memory/x", "memory"]
             .map(|group| format!("/sys/fs/cgroup/{group}/memory.limit_in_bytes"));
         assert_eq!(old[..3], expected);

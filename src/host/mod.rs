@@ -12,6 +12,7 @@ mod hardware;
 pub mod noise;
 mod placement;
 mod sync;
+mod threads;
 
 pub use account::{Account, is_root, user_id, user_name};
 pub use disclosure::{disclosure, disclosure_of};
@@ -21,6 +22,7 @@ pub use disk::{
 pub use hardware::{machine_memory_bytes, memory_bytes, processors};
 pub use placement::{Halves, keep_processes_on, keep_thread_on};
 pub use sync::{Sync, sync_rate};
+pub use threads::{ThreadsLeft, threads_left};
 
 /// Lets this process, and the servers that it starts, open so many files if it may not yet; returns
 /// how many it may now, none = as many as it likes.

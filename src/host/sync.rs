@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{Mode, OFlags};
@@ -31,7 +32,8 @@ pub enum Sync {
 pub fn sync_rate(dir: &Path, how: Sync, threads: u32, during: Duration) -> io::Result<f64> {
     let files = (0..threads).map(|_| LogFile::new(dir, how)).collect::<io::Result<Vec<_>>>()?;
     std::thread::scope(|scope| {
-        let threads: Vec<_> = files.iter().map(|file| scope.spawn(|| file.rate(during))).collect();
+        let start = |file| Builder::new().spawn_scoped(scope, move || LogFile::rate(file, during));
+        let threads = files.iter().map(start).collect::<io::Result<Vec<_>>>()?;
         let ended = threads
             .into_iter()
             .map(|thread| thread.join().unwrap_or_else(|_| Err(io::Error::other("panicked"))));

@@ -131,6 +131,17 @@ impl Percentile {
         Percentile::ALL.iter().find(|(own, _)| *own == self).map_or("", |(_, name)| name)
     }
 
+    /// Share of the ops that lie below it.
+    pub fn fraction(self) -> f64 {
+        match self {
+            Percentile::P50 => 0.5,
+            Percentile::P90 => 0.9,
+            Percentile::P95 => 0.95,
+            Percentile::P99 => 0.99,
+            Percentile::P999 => 0.999,
+        }
+    }
+
     /// Its value in microseconds; absent where there are too few samples for it.
     pub fn of(self, times: &LatencySummary) -> Option<f64> {
         match self {

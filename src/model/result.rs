@@ -110,6 +110,10 @@ pub struct NodeFigures {
     pub window_counters: Counters,
 }
 
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
+}
+
 fn is_false(is: &bool) -> bool {
     !is
 }
@@ -302,6 +306,10 @@ pub struct TestResult {
     /// Of a test in which a node failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failover: Option<Failover>,
+    /// By how many seconds the database's own clock was set during the test at least, as its jobs saw
+    /// it; 0 if they did not.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub server_clock_step_s: f64,
     /// First error message seen, if any (never with a password).
     pub first_error: Option<String>,
     /// Facts the expressions used (`jobs`, `small_rows`, ...).
@@ -416,6 +424,7 @@ impl TestResult {
             workers: Vec::new(),
             explained: None,
             failover: None,
+            server_clock_step_s: 0.0,
             first_error: None,
             facts: BTreeMap::new(),
         }

@@ -63,8 +63,9 @@ impl Watch {
         let (ask, asked) = sync_channel(0);
         let sums = Arc::new(Mutex::new(nothing_yet()));
         let shared = Arc::clone(&sums);
-        // The thread ends with the probe: there is nobody to ask any more.
-        std::thread::spawn(move || {
+        // The thread ends with the probe: there is nobody to ask any more. Where the system has
+        // none left nobody answers.
+        let _ = std::thread::Builder::new().spawn(move || {
             while asked.recv().is_ok() {
                 add(&look(), &mut shared.lock().unwrap_or_else(PoisonError::into_inner));
             }

@@ -9,7 +9,8 @@ use super::columns::{RATE, no_percentile};
 use super::document::{Block, Cell, Column, Table};
 use super::{Language, RunTests};
 use crate::analysis::promise::{self, Answer};
-use crate::model::{OpenLoop, Test, TestResult, params, without_offer};
+use crate::analysis::trials::Counted;
+use crate::model::{OpenLoop, Status, Test, TestResult, params, without_offer};
 
 const ABOUT: &str = "Open loop: ops start when they are due, whether or not the earlier ones are done. The response time \
 counts from when an op was due, the service time from when it was started.";
@@ -96,6 +97,7 @@ fn sentence(language: Language, answer: &Answer<'_>) -> String {
     let (kept, broken, trials) =
         (number(answer.kept), number(answer.broken), answer.trials.to_string());
     let unknown = answer.unknown.to_string();
+    let settled = promise::SETTLED.to_string();
     let (kept_times, broken_times) = (times(answer.kept), times(answer.broken));
     let values = [
         ("label", label.as_str()),
@@ -107,8 +109,37 @@ fn sentence(language: Language, answer: &Answer<'_>) -> String {
         ("broken_times", &broken_times),
         ("trials", &trials),
         ("unknown", &unknown),
+        ("settled", &settled),
     ];
-    language.say(form(answer), &values)
+    let highest = language.say(form(answer), &values);
+    [Some(highest), left_out(language, answer), conditions(language, answer)]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// Trials that are no evidence, with the reasons.
+fn left_out(language: Language, answer: &Answer<'_>) -> Option<String> {
+    let reasons = counted(language, &answer.unknown_because);
+    let trials = language.count("trials_without_evidence", answer.unknown, &[]);
+    (answer.unknown > 0).then(|| format!("{trials}: {reasons}."))
+}
+
+/// Mark of an answer that rests on conditional trials, with the reasons.
+fn conditions(language: Language, answer: &Answer<'_>) -> Option<String> {
+    let reasons = counted(language, &answer.conditions);
+    let verdict = language.verdict(answer.status);
+    (answer.status != Status::Valid).then(|| {
+        language
+            .say("This is {verdict}: {reasons}.", &[("verdict", &verdict), ("reasons", &reasons)])
+    })
+}
+
+/// `3 errors, 1 steal`.
+fn counted(language: Language, counted: &[Counted]) -> String {
+    let one = |one: &Counted| format!("{} {}", one.trials, language.code(&one.code));
+    counted.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
 /// The sentence by what is known.
@@ -116,7 +147,7 @@ fn form(answer: &Answer<'_>) -> &'static str {
     match (answer.kept, answer.broken) {
         (Some(_), Some(_)) => {
             "{label} with {jobs}: {promise} is kept at {kept} ops/s (in {kept_times} of {kept_times} trials) and broken at \
-             {broken} ops/s ({broken_times} of {broken_times}); the highest rate lies between them."
+             {broken} ops/s ({broken_times} of {broken_times}); the highest rate that most trials keep lies between them."
         }
         (Some(_), None) => {
             "{label} with {jobs}: {promise} is kept at {kept} ops/s; no higher rate was found to break it."
@@ -124,12 +155,14 @@ fn form(answer: &Answer<'_>) -> &'static str {
         (None, Some(_)) => {
             "{label} with {jobs}: {promise} is broken at {broken} ops/s; no lower rate was found to keep it."
         }
+        (None, None) if answer.is_contradictory => {
+            "{label} with {jobs}: {trials} trials do not tell where {promise} is kept: they contradict one another."
+        }
         (None, None) if answer.unknown > 0 => {
-            "{label} with {jobs}: {unknown} of {trials} trials do not tell whether {promise} is kept: they were disturbed, or \
-             had too few ops for the percentile."
+            "{label} with {jobs}: {unknown} of {trials} trials do not tell whether {promise} is kept."
         }
         (None, None) => {
-            "{label} with {jobs}: {trials} trials do not tell where {promise} is kept: they contradict one another."
+            "{label} with {jobs}: {trials} trials do not tell where {promise} is kept: of no rate are there {settled} that agree."
         }
     }
 }
@@ -145,6 +178,11 @@ pub(super) struct Kept<'a> {
     kept_per_s: Option<f64>,
     broken_per_s: Option<f64>,
     trials: usize,
+    /// Trials that are no evidence, and why; verdict of the others.
+    unknown: usize,
+    unknown_because: Vec<Counted>,
+    status: Status,
+    conditions: Vec<Counted>,
 }
 
 /// The answers of a run.
@@ -162,6 +200,10 @@ impl<'a> Kept<'a> {
             kept_per_s: answer.kept.map(|rate| rate.0),
             broken_per_s: answer.broken.map(|rate| rate.0),
             trials: answer.trials,
+            unknown: answer.unknown,
+            unknown_because: answer.unknown_because,
+            status: answer.status,
+            conditions: answer.conditions,
         }
     }
 }

@@ -81,7 +81,9 @@ fn section(language: Language, at: usize, name: &str, curves: &[Curve]) -> Secti
     for curve in curves {
         blocks.push(Block::Table(plateaus(language, at, curve)));
     }
-    if !curves.iter().any(|curve| curve.reaches(Tier::Device)) {
+    let may_reach_device =
+        |curve: &Curve| curve.reaches(Tier::Device) || curve.reaches(Tier::Unknown);
+    if !curves.iter().any(may_reach_device) {
         blocks.push(Block::Paragraph(
             language.phrase("The device was not reached: a cache before it served what was read."),
         ));
@@ -162,8 +164,8 @@ fn plateaus(language: Language, at: usize, curve: &Curve) -> Table {
         columns,
     );
     let verdict = curve.steps.iter().map(|step| step.verdict).max().unwrap_or(Status::Invalid);
-    for plateau in &curve.plateaus {
-        let row = plateau_cells(&mut table, plateau, verdict);
+    for (at, plateau) in curve.plateaus.iter().enumerate() {
+        let row = plateau_cells(&mut table, (at, plateau), verdict);
         table.rows.push(row);
         table.remarks.extend(plateau.contradiction.as_ref().map(|text| language.sentence(text)));
     }
@@ -171,8 +173,16 @@ fn plateaus(language: Language, at: usize, curve: &Curve) -> Table {
     table
 }
 
-fn plateau_cells(table: &mut Table, plateau: &Plateau, verdict: Status) -> Vec<Cell> {
-    let tier = table.language.phrase(plateau.tier.name());
+fn plateau_cells(
+    table: &mut Table,
+    (at, plateau): (usize, &Plateau),
+    verdict: Status,
+) -> Vec<Cell> {
+    let tier = match (at, plateau.tier) {
+        (1.., Tier::BufferCache) => "the database's cache, beyond the processor's",
+        (_, tier) => tier.name(),
+    };
+    let tier = table.language.phrase(tier);
     let us = ends(table, plateau.us.as_ref(), "fewer than 6 whole blocks", verdict);
     let mb = ends(table, plateau.up_to_mb.as_ref(), "no end was reached", verdict);
     let counted =

@@ -9,7 +9,9 @@ use super::document::{
 use super::format::json;
 use super::{Input, Language, Report, Subject, compare};
 use crate::analysis::compare::{Difference, Side, differences};
-use crate::analysis::trials::{Counted, MARGIN, Method, Outcome, Row, Rule, rows};
+use crate::analysis::trials::{
+    Counted, MARGIN, Method, Outcome, Row, Rule, Unpaired, rows, unpaired,
+};
 use crate::model::{Sentence, Status};
 
 /// Version of the JSON structure.
@@ -23,6 +25,9 @@ within the margin; a difference within it is none.";
 /// The same of a duet.
 const DUET: &str = "Duet: both sides at the same time, each on half of the processors, then swapped; a block's ratio is \
 the geometric mean of both. The columns A and B are of half a machine beside the other side.";
+
+/// A figure of which nothing can be said, because no trial, or none of one side, can be used.
+const UNUSABLE: &str = "invalid";
 
 /// The label of a run that says which settings the user gave.
 pub const SETTINGS: &str = "set";
@@ -72,6 +77,7 @@ impl Report for TrialsReport {
             rule,
             method,
             rows,
+            unpaired: unpaired(base.tests, other.tests),
             differences: differences(base, other, input.catalog.effects()),
         };
         found.document(input)
@@ -91,6 +97,12 @@ pub fn rows_of(input: &Input) -> Vec<Row> {
     .1
 }
 
+/// The figures that only one of a campaign's two runs has.
+pub fn unpaired_of(input: &Input) -> Vec<Unpaired> {
+    let [base, other] = input.runs.as_slice() else { return Vec::new() };
+    unpaired(&base.tests, &other.tests)
+}
+
 /// All that is said.
 struct Found<'a> {
     base: Side<'a>,
@@ -98,6 +110,7 @@ struct Found<'a> {
     rule: Rule,
     method: Method,
     rows: Vec<Row>,
+    unpaired: Vec<Unpaired>,
     differences: Vec<Difference>,
 }
 
@@ -133,11 +146,17 @@ impl Found<'_> {
     /// `Of 3 figures of B 1 better, 0 worse, 1 equal within 3 %, 1 undecided.`
     fn counts(&self, language: Language) -> String {
         let said = |outcome: Outcome| {
-            let count = self.rows.iter().filter(|row| row.outcome == outcome).count();
+            let judged = self.rows.iter().filter(|row| row.verdict != Status::Invalid);
+            let count = judged.filter(|row| row.outcome == outcome).count();
             format!("{count} {}", self.said(language, outcome))
         };
+        let unusable = self.rows.iter().filter(|row| row.verdict == Status::Invalid).count();
+        let unusable = (unusable > 0).then(|| format!("{unusable} {}", language.phrase(UNUSABLE)));
         let all = [Outcome::Better, Outcome::Worse, Outcome::Equal, Outcome::Undecided]
+            .into_iter()
             .map(said)
+            .chain(unusable)
+            .collect::<Vec<_>>()
             .join(", ");
         language.say("Figures of B: {counts}.", &[("counts", &all)])
     }
@@ -156,6 +175,7 @@ impl Found<'_> {
         let minutes =
             |min: f64| Sentence::new("undecided: about {min} more min").with("min", min.ceil());
         match (row.outcome, row.more_min) {
+            _ if row.verdict == Status::Invalid => language.phrase(UNUSABLE),
             (Outcome::Undecided, Some(min)) => language.sentence(&minutes(min)),
             (outcome, _) => self.said(language, outcome),
         }
@@ -186,6 +206,8 @@ impl Found<'_> {
             table.rows.push(cells);
             table.remarks.extend(remarks(language, row));
         }
+        let missing = self.unpaired.iter().map(|unpaired| missing(language, unpaired));
+        table.remarks.extend(missing);
         table
     }
 
@@ -248,11 +270,23 @@ impl Found<'_> {
     /// A case per figure; `below` is the loss from which a figure fails.
     fn checks(&self, below: f64) -> Checks {
         let case = |row: &Row| (row.label(), check(row, below));
+        let missing = |unpaired: &Unpaired| (unpaired.label.clone(), lost(unpaired));
         Checks {
             name: format!("{} against {}", self.other.name, self.base.name),
-            cases: self.rows.iter().map(case).collect(),
+            cases: self.rows.iter().map(case).chain(self.unpaired.iter().map(missing)).collect(),
         }
     }
+}
+
+/// Outcome of a figure that one side lacks.
+fn lost(unpaired: &Unpaired) -> Check {
+    let what = format!("not measured on side {}", unpaired.missing.name());
+    if unpaired.is_lost() { Check::Failed("lost", what) } else { Check::Skipped(what) }
+}
+
+fn missing(language: Language, unpaired: &Unpaired) -> String {
+    let values = [("label", unpaired.label.as_str()), ("side", unpaired.missing.name())];
+    language.say("{label}: not measured on side {side}", &values)
 }
 
 fn check(row: &Row, below: f64) -> Check {
@@ -262,6 +296,10 @@ fn check(row: &Row, below: f64) -> Check {
         _ => "no trial can be used".into(),
     };
     match row.outcome {
+        _ if row.has_become_invalid() => Check::Failed("became invalid", row.left_out_reasons()),
+        _ if row.verdict == Status::Invalid => {
+            Check::Skipped(format!("invalid: {}", row.left_out_reasons()))
+        }
         _ if row.is_failure(below) => Check::Failed("worse than allowed", figures),
         Outcome::Undecided => Check::Skipped(format!("undecided: {figures}")),
         _ => Check::Passed,
@@ -279,11 +317,15 @@ fn remarks(language: Language, row: &Row) -> Vec<String> {
         let verdict = language.verdict(Status::Conditional);
         format!("{subject}: {verdict}: {}", counted(&row.conditions))
     });
+    let alone = row.invalid_side.map(|side| {
+        let values = [("label", subject.as_str()), ("side", side.name())];
+        language.say("{label}: side {side} alone is invalid, so that nothing is compared", &values)
+    });
     let left_out = (row.left_out > 0).then(|| {
         let blocks = language.count("blocks_left_out", row.left_out, &[]);
         format!("{subject}: {blocks}: {}", counted(&row.left_out_because))
     });
-    conditional.into_iter().chain(left_out).collect()
+    conditional.into_iter().chain(alone).chain(left_out).collect()
 }
 
 /// What `campaign --format json` gives.
@@ -302,6 +344,8 @@ struct Data<'a> {
     fewest_blocks: usize,
     disclosure_differences: &'a [Difference],
     figures: &'a [Row],
+    /// Figures that only one side has.
+    not_compared: &'a [Unpaired],
 }
 
 impl<'a> Data<'a> {
@@ -319,6 +363,7 @@ impl<'a> Data<'a> {
             fewest_blocks: found.rule.fewest_blocks(),
             disclosure_differences: &found.differences,
             figures: &found.rows,
+            not_compared: &found.unpaired,
         }
     }
 }

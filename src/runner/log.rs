@@ -47,6 +47,9 @@ pub struct JobLog {
     /// Failed ops of the slice under way, by class.
     pub pending_errors: BTreeMap<String, u64>,
     pub first_error: Option<String>,
+    /// The database's clock was set by so much at least; 0 = it was not seen to be.
+    #[serde(default)]
+    pub clock_step_s: f64,
     /// What ended the job early.
     #[serde(skip)]
     pub failure: Option<EngineError>,

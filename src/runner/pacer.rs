@@ -141,6 +141,10 @@ impl Pacer for JobPacer<'_> {
         self.started_s = end_s;
     }
 
+    fn went_on(&mut self) {
+        self.errors_in_a_row = 0;
+    }
+
     fn op_failed(&mut self, error: &EngineError) -> AfterError {
         if error.class == ErrorClass::Cancelled && self.gate.is_stopped() {
             return AfterError::Stop; // cancelled by us after an interrupt: the op did not fail
@@ -153,6 +157,10 @@ impl Pacer for JobPacer<'_> {
         } else {
             AfterError::Stop
         }
+    }
+
+    fn clock_stepped(&mut self, step_s: f64) {
+        self.log.clock_step_s = self.log.clock_step_s.max(step_s);
     }
 
     fn session_counters(&mut self, counters: Counters) {

@@ -89,7 +89,8 @@ pub fn sample(
     };
     let Some(opened_at) = gate.opening() else { return log };
     let jobs = jobs();
-    log.period_s *= (jobs.len() as f64 / MANY_JOBS).max(1.0);
+    let sessions: usize = jobs.values().map(Vec::len).sum();
+    log.period_s *= (sessions as f64 / MANY_JOBS).max(1.0);
     let (cpu_s, server_cpu_s) = (thread_cpu_s(), source.server_cpu_s());
     let mut known = HashMap::new();
     let mut looking_s = 0.0;
@@ -349,6 +350,22 @@ mod tests {
             (2, [(20_000.0, 2)].as_slice())
         );
         assert!(waits.cost.own_cpu_s > 0.0 && waits.cost.server_cpu_s.is_none());
+    }
+
+    #[test]
+    fn of_many_sessions_samples_are_taken_more_seldom() {
+        let period_s = |sessions: [u32; 2]| {
+            let gate = Gate::new(1);
+            gate.open();
+            let (test, ended) = std::sync::mpsc::channel();
+            drop(test); // it is over: no sample is taken
+            let of_nodes = [("n1", sessions[0]), ("n2", sessions[1])];
+            let jobs =
+                || of_nodes.map(|(node, count)| (node.to_owned(), (0..count).collect())).into();
+            sample(&mut Listed(Vec::new().into_iter()), &gate, &jobs, &ended).period_s
+        };
+        assert_eq!(period_s([64, 64]), 0.001);
+        assert_eq!(period_s([256, 128]), 0.003);
     }
 
     #[test]

@@ -13,8 +13,8 @@ use super::log::{JobLog, SecondsLog, Times};
 use super::own::Meter;
 use super::pacer::JobPacer;
 use super::schedule::Schedule;
-use super::test::{Crew, Due, EndOnDrop, TestContext, panicked};
-use crate::engine::{Database, Deal, EngineError, ErrorClass, JobOrder};
+use super::test::{Crew, Due, EndOnDrop, TestContext, log_of};
+use crate::engine::{Database, Deal, EngineError, ErrorClass, JobOrder, threads};
 use crate::model::rows::RowFunction;
 use crate::model::{Drive, DriverFigures, Facts, JobCode, TestSpec, Window, Wire};
 
@@ -233,17 +233,19 @@ pub fn run_share(
             .flat_map(|(crew, log)| crew.jobs.iter().zip(1..).map(move |job| (crew, log, job)));
         let threads: Vec<_> = each
             .map(|(crew, log, (job, at))| {
-                scope.spawn(move || {
+                let ended = EndOnDrop(gate);
+                let thread = threads::start(scope, move || {
+                    let _ended = ended;
                     let due = job.due.map(|due| due.times(job.number, crew.of_jobs));
                     let pacer = JobPacer::new(at, gate, log, schedule, (crew.drive, due));
-                    (job.number, run_job(database, (share, crew, job.number), pacer, gate))
-                })
+                    run_job(database, (share, crew, job.number), pacer, gate)
+                });
+                (job.number, thread)
             })
             .collect();
         let late_s = conduct(database, share, foreman, (gate, schedule, &logs[0]), &mut meter);
         let driver = meter.figures();
-        let jobs =
-            threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| (0, panicked())));
+        let jobs = threads.into_iter().map(|(number, thread)| (number, log_of(thread)));
         (late_s, driver, jobs.collect::<Vec<_>>())
     });
     if let Some(failure) = jobs.iter().find_map(|(_, log)| log.failure.clone()) {
@@ -262,7 +264,6 @@ fn run_job(
     mut pacer: JobPacer<'_>,
     gate: &Gate,
 ) -> JobLog {
-    let _ended = EndOnDrop(gate);
     let mut facts = share.facts.clone();
     facts.extend(crew.part(job).facts.clone());
     let result = database.run_job(&crew.order(share, job, &facts), &mut pacer);

@@ -2,6 +2,7 @@
 
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Mutex, PoisonError};
+use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
@@ -16,7 +17,9 @@ use super::pacer::JobPacer;
 use super::schedule::Schedule;
 use super::sessions::{SessionLog, SessionSource, sample};
 use super::share::Share;
-use crate::engine::{Database, Deal, EngineError, ErrorClass, JobOrder, Session};
+use crate::engine::{
+    Database, Deal, EngineError, ErrorClass, JobOrder, Session, cancellable, threads,
+};
 use crate::model::rows::RowFunction;
 use crate::model::{Arrivals, Facts, Moment, Selection, TestResult, TestSpec};
 use crate::sql;
@@ -60,11 +63,31 @@ pub fn run_test(
     probes: &mut ReadProbes<'_>,
     progress: &mut dyn FnMut(Progress),
 ) -> Outcome {
+    match run_to_end(context, spec, probes, progress) {
+        Outcome::Failed(error) if is_of_interrupt(&error, context.interrupt) => {
+            Outcome::Interrupted(None)
+        }
+        outcome => outcome,
+    }
+}
+
+fn run_to_end(
+    context: &TestContext<'_>,
+    spec: &TestSpec<'_>,
+    probes: &mut ReadProbes<'_>,
+    progress: &mut dyn FnMut(Progress),
+) -> Outcome {
     let mut session = match context.database.session() {
         Ok(session) => session,
         Err(error) => return Outcome::Failed(error),
     };
-    let set_up = provision(session.as_mut(), spec, Phase::Setup);
+    // Statements of a setup may take long.
+    let set_up = cancellable(
+        context.database,
+        &context.interrupt.flag(),
+        || (),
+        || provision(session.as_mut(), spec, Phase::Setup),
+    );
     let outcome = match set_up {
         Ok(()) => match context.database.deal(spec.selection.nodes, spec.selection.writes()) {
             Ok(deal) => match context.workers {
@@ -81,6 +104,13 @@ pub fn run_test(
         (Err(error), Outcome::Done(_)) => Outcome::Failed(error),
         (_, outcome) => outcome,
     }
+}
+
+/// True if an error is what an interrupt leads to: what ran was cancelled, and a server that was
+/// silent was given up.
+fn is_of_interrupt(error: &EngineError, interrupt: &Interrupt) -> bool {
+    use ErrorClass::{Cancelled, Lost, Unreachable};
+    interrupt.is_set() && matches!(error.class, Cancelled | Lost | Unreachable)
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -137,7 +167,7 @@ fn measure(
         Coordinator::new(&gate, &schedule, seconds, context.connect_timeout, probes, progress);
     let (running, has_ended) = channel();
     let (mut jobs, ended, sessions) = std::thread::scope(|scope| {
-        let sampler = scope.spawn(|| sampled(context, &gate, has_ended));
+        let sampler = threads::start(scope, || sampled(context, &gate, has_ended));
         let each = crews
             .iter()
             .zip(&logs)
@@ -145,20 +175,23 @@ fn measure(
         let threads: Vec<_> = each
             .map(|(crew, log, job)| {
                 let (gate, schedule, facts, node) = (&gate, &schedule, &facts, deal.node(job));
-                scope.spawn(move || {
+                let ended = EndOnDrop(gate);
+                let thread = threads::start(scope, move || {
+                    let _ended = ended;
                     let due =
                         if crew.is_background { None } else { due_times(spec, job, context.seed) };
                     let pacer =
                         JobPacer::new(job, gate, log, schedule, (crew.selection.drive, due));
-                    (crew.part(job), run_job(context, (crew, job, node), facts, pacer, gate))
-                })
+                    run_job(context, (crew, job, node), facts, pacer, gate)
+                });
+                (crew.part(job), thread)
             })
             .collect();
         let ended = coordinator.conduct(context.interrupt, &|| context.database.cancel());
         drop(running);
-        let jobs =
-            threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| (0, panicked())));
-        (jobs.collect::<Vec<_>>(), ended, sampler.join().unwrap_or_default())
+        let jobs = threads.into_iter().map(|(part, thread)| (part, log_of(thread)));
+        let jobs: Vec<_> = jobs.collect();
+        (jobs, ended, sampler.map_or_else(|_| SessionLog::default(), joined))
     });
     let driver = coordinator.driver();
     coordinator.snapshot(Moment::End, ended.total_s);
@@ -210,12 +243,17 @@ fn measure_elsewhere(
         Coordinator::new(&gate, &schedule, &seconds, patience, probes, progress).starting(&start);
     let (running, has_ended) = channel();
     let (told, ended, sessions) = std::thread::scope(|scope| {
-        let sampler = scope.spawn(|| sampled(context, &gate, has_ended));
-        let liaison = scope.spawn(|| crew::liaise(workers, &shares, &gate, (&schedule, &seconds)));
+        let sampler = threads::start(scope, || sampled(context, &gate, has_ended));
+        let liaison =
+            threads::start(scope, || crew::liaise(workers, &shares, &gate, (&schedule, &seconds)));
+        if liaison.is_err() {
+            (0..count).for_each(|_| gate.ended()); // nobody else will tell
+        }
         let ended = coordinator.conduct(context.interrupt, &|| ());
         drop(running);
-        let told = liaison.join().unwrap_or_else(|_| Err(panicked().failure.unwrap_or_else(lost)));
-        (told, ended, sampler.join().unwrap_or_default())
+        let died = |_| Err(panicked().failure.unwrap_or_else(lost));
+        let told = liaison.and_then(|liaison| liaison.join().unwrap_or_else(died));
+        (told, ended, sampler.map_or_else(|_| SessionLog::default(), joined))
     });
     let driver = coordinator.driver();
     coordinator.snapshot(Moment::End, ended.total_s);
@@ -295,6 +333,19 @@ impl Due {
     }
 }
 
+/// What the thread of a job logged, or why it did not.
+pub(super) fn log_of(thread: Result<ScopedJoinHandle<'_, JobLog>, EngineError>) -> JobLog {
+    match thread {
+        Ok(thread) => thread.join().unwrap_or_else(|_| panicked()),
+        Err(refused) => JobLog { failure: Some(refused), ..JobLog::default() },
+    }
+}
+
+/// The samples of a test; without a thread to take them there are none.
+fn joined(sampler: ScopedJoinHandle<'_, SessionLog>) -> SessionLog {
+    sampler.join().unwrap_or_default()
+}
+
 /// A job thread that panicked: our own bug, reported as a failure of the test, not of the process.
 pub(super) fn panicked() -> JobLog {
     let failure = EngineError::new(ErrorClass::Other, "a job thread panicked (a bug in dbdyno)");
@@ -359,16 +410,18 @@ fn run_job(
         wire: crew.selection.wire,
         node,
     };
-    let _ended = EndOnDrop(gate);
     let result = context.database.run_job(&order, &mut pacer);
     let mut log = pacer.into_log();
     // After an interrupt the statement under way was cancelled by us: no failure.
-    log.failure =
-        result.err().filter(|error| error.class != ErrorClass::Cancelled || !gate.is_stopped());
+    let is_ours = |error: &EngineError| {
+        error.class == ErrorClass::Cancelled && gate.is_stopped()
+            || is_of_interrupt(error, context.interrupt)
+    };
+    log.failure = result.err().filter(|error| !is_ours(error));
     log
 }
 
-/// Tells the gate that the job ended, also when it panics.
+/// Tells the gate that the job ended, also when it panics or its thread cannot be started.
 pub(super) struct EndOnDrop<'a>(pub &'a Gate);
 
 impl Drop for EndOnDrop<'_> {
@@ -398,6 +451,7 @@ fn conclude(context: &TestContext<'_>, spec: &TestSpec<'_>, raw: Raw, ended: &En
     match assemble(spec, raw) {
         Ok(result) if ended.interrupted => Outcome::Interrupted(Some(Box::new(result))),
         Ok(result) => Outcome::Done(Box::new(result)),
+        Err(_) if ended.interrupted => Outcome::Interrupted(None),
         Err(message) => Outcome::Failed(EngineError::new(ErrorClass::Statement, message)),
     }
 }

@@ -26,8 +26,35 @@ pub(super) trait Base: Send {
     /// True if who writes the run still lives; `process` is what [`super::process`] wrote down of
     /// him.
     fn is_held(&self, run_id: i64, process: Option<&str>) -> Answer<bool>;
+    /// Lets a user do what a role needs; gives the statements that did it.
+    fn grant(&self, role: Role, user: &str) -> Answer<Vec<String>>;
     /// How errors name it.
     fn place(&self) -> String;
+}
+
+/// What a user of shared results does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Reads runs.
+    Reader,
+    /// Also stores, changes and deletes runs.
+    Writer,
+    /// Also tells load machines what to run.
+    Conductor,
+    /// Is a load machine.
+    Worker,
+}
+
+impl Role {
+    /// The statements by their names, which together let a user do it.
+    pub(super) fn grants(self) -> &'static [&'static str] {
+        match self {
+            Role::Reader => &["grant-reader"],
+            Role::Writer => &["grant-reader", "grant-writer"],
+            Role::Conductor => &["grant-reader", "grant-writer", "grant-conductor"],
+            Role::Worker => &["grant-worker"],
+        }
+    }
 }
 
 /// What [`Base`] gives.

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, ToSql, params_from_iter};
 
-use super::base::{Answer, Base, Row, Trouble};
+use super::base::{Answer, Base, Role, Row, Trouble};
 use super::{failure, process};
 use crate::engine::keeper::Datum;
+use crate::error::Error;
 
 /// An open file.
 pub(super) struct File {
@@ -94,6 +95,10 @@ impl Base for File {
     }
     fn is_held(&self, _: i64, process: Option<&str>) -> Answer<bool> {
         Ok(process.is_some_and(process::is_alive))
+    }
+    fn grant(&self, _: Role, _: &str) -> Answer<Vec<String>> {
+        let error = Error::usage(failure::place(&self.path), "a file has no users");
+        Err(Trouble::Said(error.advise("let its mode and its directory say who may read it")))
     }
     fn place(&self) -> String {
         failure::place(&self.path)

@@ -26,6 +26,7 @@ use rusqlite::Connection;
 use secrecy::SecretString;
 use server::{Opening, Server};
 
+pub use base::Role;
 pub use browse::{Listed, Measured};
 pub use open::{APPLICATION_ID, SCHEMA_VERSION};
 pub use read::{Reads, RunSummary};
@@ -137,6 +138,14 @@ impl Store {
             None => Box::new(File { connection: open(&place.path)?, path: place.path.clone() }),
         };
         Ok(Store { base, reads: Cell::default() })
+    }
+
+    /// Lets a user of the database do what a role needs; gives the statements that did it.
+    ///
+    /// # Errors
+    /// The results are in a file; the user is not known, or not ours to give rights to.
+    pub fn grant(&self, role: Role, user: &str) -> Result<Vec<String>> {
+        self.base.grant(role, user).map_err(|trouble| self.explain(trouble))
     }
 
     /// The file or the URL, as errors name it.

@@ -1,6 +1,7 @@
 //! Opening and creating the results file, and bringing an older one to the present schema.
 
 use std::fs;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::Duration;
 
@@ -16,6 +17,9 @@ pub const APPLICATION_ID: i32 = 0x6462_6479;
 /// Version of `schema.sql`, kept in the file's `user_version`. Raise it with every change and add a
 /// migration.
 pub const SCHEMA_VERSION: i32 = 4;
+
+/// SQLite's name of a database that is no file.
+pub(super) const IN_MEMORY: &str = ":memory:";
 
 pub(super) const SCHEMA: &str = include_str!("schema.sql");
 
@@ -43,16 +47,27 @@ pub(super) const MIGRATIONS: &[Migration] = &[
 /// If the file cannot be written, is not ours, is damaged or was written by a newer dbdyno.
 pub fn open(path: &Path) -> Result<Connection> {
     if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
-        fs::create_dir_all(directory).map_err(|error| unwritable(path, &error.to_string()))?;
+        let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(directory);
+        made.map_err(|error| unwritable(path, &error.to_string()))?;
     }
     if path.is_dir() {
         return Err(unwritable(path, "it is a directory"));
     }
+    make_private(path);
     let mut connection = Connection::open(path).map_err(|error| explain(path, &error))?;
     connection.busy_timeout(BUSY).map_err(|error| explain(path, &error))?;
     prepare_schema(&mut connection, path)?;
     configure(&connection).map_err(|error| explain(path, &error))?;
     Ok(connection)
+}
+
+/// Makes a file that only its owner can read: texts of statements, names of hosts and command lines
+/// stand in it. SQLite gives the files beside it the same mode. One that is there stays as it is,
+/// which its owner may have opened to others; what cannot be made is for SQLite to tell.
+fn make_private(path: &Path) {
+    if path != Path::new(IN_MEMORY) {
+        let _ = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    }
 }
 
 /// Opens a file that is there, to read it: one that may not be written stays as it is.

@@ -4,9 +4,9 @@ use std::cell::{Cell, RefCell};
 
 use secrecy::SecretString;
 
-use super::base::{Answer, Base, Row, Trouble};
+use super::base::{Answer, Base, Role, Row, Trouble};
 use super::open::{APPLICATION_ID, MIGRATIONS, SCHEMA, SCHEMA_VERSION, newer, no_way_up, older};
-use crate::engine::keeper::{self, Keeper};
+use crate::engine::keeper::{self, Datum, Keeper};
 use crate::engine::{EngineError, ErrorClass};
 use crate::error::{Error, Result, quote};
 
@@ -95,6 +95,7 @@ impl Server {
                 let told = self.query("state")?;
                 if told.first().and_then(|row| row.first()?.integer()) == Some(0) {
                     self.execute(&self.sql_of("create", &[])?)?;
+                    self.prove()?;
                 }
                 self.execute(&self.in_its_words(SCHEMA))?;
                 let application = APPLICATION_ID.to_string();
@@ -108,6 +109,7 @@ impl Server {
 
     /// The version of the schema; none if there is nothing.
     fn version(&self) -> Answer<Option<i32>> {
+        self.prove()?;
         let told = self.query("state")?;
         let is = |at: usize| told.first().and_then(|row| row.get(at)?.integer()) == Some(1);
         if !is(1) {
@@ -150,6 +152,12 @@ impl Server {
         self.run(&self.sql_of(name, &[])?, &[Vec::new()])
     }
 
+    /// Our schema is ours, if it is there.
+    fn prove(&self) -> Answer<()> {
+        let proven = self.keeper.borrow_mut().prove();
+        proven.map_err(|error| Trouble::Said(error.at(&self.url)))
+    }
+
     fn execute(&self, sql: &str) -> Answer<()> {
         self.keeper.borrow_mut().execute(sql).map_err(|error| self.in_words(error))
     }
@@ -170,6 +178,7 @@ impl Server {
         }
         let new = connect(&self.url, self.password.as_ref()).map_err(Trouble::Said)?;
         *self.keeper.borrow_mut() = new;
+        self.prove()?;
         let hold = self.sql_of("hold", &[])?;
         let held: Vec<Row> = self.held.borrow().iter().map(|id| vec![(*id).into()]).collect();
         self.keeper.borrow_mut().run(&hold, &held).map(drop).map_err(|error| self.in_words(error))
@@ -188,7 +197,7 @@ pub(super) enum Opening {
 }
 
 const OTHER_DATABASE: &str = "give another database with --results";
-const GRANT: &str = "ask the owner of schema dbdyno_results to grant usage on it, and select, insert, update and delete on all its tables";
+const GRANT: &str = "the owner of schema dbdyno_results gives the right: 'dbdyno runs grant reader|writer|conductor|worker USER --results URL'";
 
 fn connect(url: &str, password: Option<&SecretString>) -> Result<Box<dyn Keeper>> {
     let unknown = || {
@@ -253,6 +262,24 @@ impl Base for Server {
     fn is_held(&self, run_id: i64, _: Option<&str>) -> Answer<bool> {
         let found = self.run(&self.sql_of("is-held", &[])?, &[vec![run_id.into()]])?;
         Ok(found.first().and_then(|row| row.first()?.integer()).is_some_and(|count| count > 0))
+    }
+    fn grant(&self, role: Role, user: &str) -> Answer<Vec<String>> {
+        // The tables of crews are made with the first crew: their rights are given before.
+        self.execute(&self.sql_of("crew-tables", &[])?)?;
+        let mut done = Vec::new();
+        for name in role.grants() {
+            let statements = self.run(&self.sql_of(name, &[])?, &[vec![user.into()]])?;
+            for row in &statements {
+                let statement = row.first().and_then(Datum::text).unwrap_or_default();
+                self.execute(statement)?;
+                done.push(statement.to_string());
+            }
+        }
+        if done.is_empty() {
+            let what = format!("the database has no user {}", quote(user));
+            return Err(Trouble::Said(Error::usage(&self.url, what).advise("create it first")));
+        }
+        Ok(done)
     }
     fn place(&self) -> String {
         self.url.clone()

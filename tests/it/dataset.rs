@@ -175,6 +175,17 @@ impl Fixture {
         format!("{}{name}", self.site().recipe.capabilities.prefix)
     }
 
+    /// Makes a table as a test of ours does.
+    fn make(&self, name: &str) {
+        let name = self.own(name);
+        let plain = format!("create table {name} (a int)");
+        self.execute(&match self.engine {
+            "postgres" => format!("{plain}; comment on table {name} is 'made by dbdyno'"),
+            "mariadb" => format!("{plain} comment = 'made by dbdyno'"),
+            _ => plain,
+        });
+    }
+
     fn execute(&self, sql: &str) {
         self.db.session().unwrap().execute(sql).unwrap();
     }
@@ -349,9 +360,8 @@ fn cleaning_removes_what_is_ours_and_names_the_rest() {
     on_every_engine(|fixture| {
         let site = fixture.site();
         ensure(&site, 2);
-        for sql in ["create table {}lgwr_lat (a int)", "create table {}mine (a int)"] {
-            fixture.execute(&sql.replace("{}", site.recipe.capabilities.prefix));
-        }
+        fixture.make("lgwr_lat");
+        fixture.execute(&format!("create table {} (a int)", fixture.own("mine")));
         let cleaned = drop_all(&site).unwrap();
         let dropped = ["lgwr_lat", "small", "state", "state_chunks"].map(|name| fixture.own(name));
         assert_eq!(
@@ -372,6 +382,9 @@ fn cleaning_postgres_tells_routines_owners_and_schemas_apart() {
     fixture.execute(&format!("create procedure dbdyno.w_lgwr_1(a bigint, inout b bigint) {body}"));
     fixture.execute(&format!("create function dbdyno.w_srv_2(a int, out b int) {body}"));
     fixture.execute(&format!("create function dbdyno.mine() returns void {body}"));
+    for routine in ["procedure dbdyno.w_lgwr_1", "function dbdyno.w_srv_2"] {
+        fixture.execute(&format!("comment on {routine} is 'made by dbdyno'"));
+    }
     fixture.execute("create view dbdyno.w_view as select 1 as a");
     fixture.execute("create role owner; create table dbdyno.small (a int); alter table dbdyno.small owner to owner");
     let cleaned = drop_all(&fixture.site()).unwrap();
@@ -392,7 +405,7 @@ fn leftovers_of_a_killed_run_go_before_the_next_and_the_data_stays() {
     on_every_engine(|fixture| {
         let site = fixture.site();
         ensure(&site, 2);
-        fixture.execute(&format!("create table {} (a int)", fixture.own("lgwr_lat")));
+        fixture.make("lgwr_lat");
         fixture.execute(&format!("create index da_index on {} (quantity)", fixture.own("small")));
         assert!(!ensure(&site, 2).0.loads[0].loaded, "{}", fixture.engine);
         assert!(!fixture.exists("lgwr_lat"), "{}", fixture.engine);

@@ -245,6 +245,7 @@ pub fn test(
         workers: Vec::new(),
         explained: is_sampled(group).then(explained),
         failover: None,
+        server_clock_step_s: 0.0,
         first_error: None,
         facts: BTreeMap::from([("small_mb".into(), 9.8304), ("jobs".into(), f64::from(jobs))]),
         total: Tally { ops: tally.ops * 6 / 5, ..tally.clone() },

@@ -307,6 +307,14 @@ fn errors_that_can_be_retried_are_counted_by_class() {
 }
 
 #[test]
+fn errors_are_in_a_row_only_if_no_op_is_done_between() {
+    // All in one slice: hundreds of errors, none after another.
+    let result = measured(run("fail deadlock every 2", ops(900), 1));
+    assert_eq!(result.window.ops, 900);
+    assert_eq!(result.total.errors, BTreeMap::from([("deadlock".to_string(), 899)]));
+}
+
+#[test]
 fn an_error_that_no_retry_helps_ends_the_test() {
     assert_eq!(
         failure(run("fail statement every 5", seconds(0.0, 60.0), 2)).class,

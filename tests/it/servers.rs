@@ -149,6 +149,11 @@ impl Existing {
         format!("mariadb://{name}@127.0.0.1:{}", self.options.port.unwrap())
     }
 
+    /// The URL by which its administrator gets to the one that tests share, without a password.
+    pub fn admin_url(&self) -> String {
+        self._lease.as_ref().map(|lease| lease.url.clone()).unwrap()
+    }
+
     pub fn databases(&mut self) -> Vec<String> {
         column(self.admin.as_mut(), DATABASES)
     }

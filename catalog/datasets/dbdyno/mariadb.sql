@@ -18,7 +18,7 @@
 create table {{table}} (
   {{columns}},
   primary key (id)
-) engine = innodb
+) engine = innodb comment = 'made by dbdyno'
 
 -- name: create.heap
 -- Aria (part of every MariaDB): rows lie in pages in the order in which they came, every index points to them. It survives
@@ -27,14 +27,14 @@ create table {{table}} (
 create table {{table}} (
   {{columns}},
   primary key (id)
-) engine = aria transactional = 1 row_format = page
+) engine = aria transactional = 1 row_format = page comment = 'made by dbdyno'
 
 -- name: create.iot-list
 -- A partition per region; the primary key must have the partition key in it.
 create table {{table}} (
   {{columns}},
   primary key (id, region)
-) engine = innodb
+) engine = innodb comment = 'made by dbdyno'
 partition by list (region) (
   partition p1 values in (1), partition p2 values in (2), partition p3 values in (3), partition p4 values in (4),
   partition p5 values in (5), partition p6 values in (6), partition p7 values in (7), partition p8 values in (8)
@@ -45,7 +45,7 @@ partition by list (region) (
 create table {{table}} (
   {{columns}},
   primary key (id, region)
-) engine = aria transactional = 1 row_format = page
+) engine = aria transactional = 1 row_format = page comment = 'made by dbdyno'
 partition by list (region) (
   partition p1 values in (1), partition p2 values in (2), partition p3 values in (3), partition p4 values in (4),
   partition p5 values in (5), partition p6 values in (6), partition p7 values in (7), partition p8 values in (8)
@@ -56,7 +56,7 @@ partition by list (region) (
 create table {{table}} (
   {{columns}},
   primary key (id, booked_on)
-) engine = innodb
+) engine = innodb comment = 'made by dbdyno'
 partition by range (to_days(booked_on)) subpartition by hash (id) subpartitions 8 (
   partition p1 values less than (to_days('2024-07-01')), partition p2 values less than (to_days('2025-01-01')),
   partition p3 values less than (to_days('2025-07-01')), partition p4 values less than (to_days('2026-01-01'))
@@ -67,7 +67,29 @@ partition by range (to_days(booked_on)) subpartition by hash (id) subpartitions 
 create table {{table}} (
   {{columns}},
   primary key (id)
-) engine = rocksdb
+) engine = rocksdb comment = 'made by dbdyno'
+
+-- name: state.create
+create table if not exists {{prefix}}state (
+  table_name varchar(64) not null primary key,
+  row_count bigint not null,
+  seed bigint not null,
+  revision integer not null,
+  data_set_id varchar(64) not null,
+  checksum varchar(1000) not null,
+  table_bytes bigint not null,
+  index_bytes bigint not null,
+  loaded_at varchar(40) not null
+) comment = 'made by dbdyno'
+
+-- name: chunks.create
+create table if not exists {{prefix}}state_chunks (
+  table_name varchar(64) not null,
+  first_id bigint not null,
+  last_id bigint not null,
+  data_set_id varchar(64) not null,
+  primary key (table_name, first_id)
+) comment = 'made by dbdyno'
 
 -- name: parts
 -- Partitions, and the size of a block: tables of Aria and MyRocks have one of their own. The settings of MyRocks have names that
@@ -188,48 +210,48 @@ select id from information_schema.processlist
    and db = trim(trailing '.' from '{{prefix}}')
 
 -- name: objects.own
--- Everything that we made: in our database, named by our rule (see src/dataset/clean.rs). On MySQL an empty table says that the
--- database is ours, and goes with it.
+-- Everything that is proven ours: in our database, with our comment. On MySQL an empty table says that the database is ours, and
+-- goes with it.
 select name, `drop` from (
   select 1 as step, concat('{{prefix}}', routine_name) as name,
-         concat('drop ', lower(routine_type), ' {{prefix}}`', routine_name, '`') as `drop`
+         concat('drop ', lower(routine_type), ' {{prefix}}`', replace(routine_name, '`', '``'), '`') as `drop`
     from information_schema.routines
-   where routine_schema = trim(trailing '.' from '{{prefix}}') and routine_name regexp '^({{words}})_[a-z0-9_]+$'
+   where routine_schema = trim(trailing '.' from '{{prefix}}') and routine_comment = 'made by dbdyno'
   union all
-  select 2, concat('{{prefix}}', table_name), concat('drop table {{prefix}}`', table_name, '`')
+  select 2, concat('{{prefix}}', table_name), concat('drop table {{prefix}}`', replace(table_name, '`', '``'), '`')
     from information_schema.tables
    where table_schema = trim(trailing '.' from '{{prefix}}') and table_type = 'BASE TABLE' and table_name <> 'state_made'
-     and table_name regexp '^(state|small|big|{{words}})(_[a-z0-9_]+)?$'
+     and table_comment = 'made by dbdyno'
 ) as ours order by step, name
 
 -- name: objects.leftover
 -- As objects.own without the data set, and indexes that a test added to it.
 select name, `drop` from (
   select 1 as step, concat('{{prefix}}', routine_name) as name,
-         concat('drop ', lower(routine_type), ' {{prefix}}`', routine_name, '`') as `drop`
+         concat('drop ', lower(routine_type), ' {{prefix}}`', replace(routine_name, '`', '``'), '`') as `drop`
     from information_schema.routines
-   where routine_schema = trim(trailing '.' from '{{prefix}}') and routine_name regexp '^({{words}})_[a-z0-9_]+$'
+   where routine_schema = trim(trailing '.' from '{{prefix}}') and routine_comment = 'made by dbdyno'
   union all
-  select 2, concat('{{prefix}}', table_name), concat('drop table {{prefix}}`', table_name, '`')
+  select 2, concat('{{prefix}}', table_name), concat('drop table {{prefix}}`', replace(table_name, '`', '``'), '`')
     from information_schema.tables
    where table_schema = trim(trailing '.' from '{{prefix}}') and table_type = 'BASE TABLE'
-     and table_name regexp '^({{words}})(_[a-z0-9_]+)?$'
+     and table_comment = 'made by dbdyno' and table_name not regexp '^(state|small|big)(_[a-z0-9_]+)?$'
   union all
-  select distinct 3, concat('{{prefix}}', index_name), concat('drop index `', index_name, '` on {{prefix}}`', table_name, '`')
-    from information_schema.statistics
-   where table_schema = trim(trailing '.' from '{{prefix}}') and index_name regexp '^({{words}})(_[a-z0-9_]+)?$'
-     and table_name regexp '^(small|big)(_[a-z0-9_]+)?$'
+  select distinct 3, concat('{{prefix}}', s.index_name), concat('drop index `', s.index_name, '` on {{prefix}}`', s.table_name, '`')
+    from information_schema.statistics as s join information_schema.tables as t using (table_schema, table_name)
+   where table_schema = trim(trailing '.' from '{{prefix}}') and s.index_name regexp '^({{words}})(_[a-z0-9_]+)?$'
+     and table_name regexp '^(small|big)(_[a-z0-9_]+)?$' and t.table_comment = 'made by dbdyno'
 ) as leftover order by step, name
 
 -- name: objects.foreign
 -- What else stands in our database.
 select name from (
   select routine_name as name from information_schema.routines
-   where routine_schema = trim(trailing '.' from '{{prefix}}') and routine_name not regexp '^({{words}})_[a-z0-9_]+$'
+   where routine_schema = trim(trailing '.' from '{{prefix}}') and routine_comment <> 'made by dbdyno'
   union all
   select table_name from information_schema.tables
-   where table_schema = trim(trailing '.' from '{{prefix}}')
-     and (table_type <> 'BASE TABLE' or table_name not regexp '^(state|small|big|{{words}})(_[a-z0-9_]+)?$')
+   where table_schema = trim(trailing '.' from '{{prefix}}') and table_name <> 'state_made'
+     and (table_type <> 'BASE TABLE' or table_comment <> 'made by dbdyno')
   union all
   select event_name from information_schema.events where event_schema = trim(trailing '.' from '{{prefix}}')
 ) as others order by 1

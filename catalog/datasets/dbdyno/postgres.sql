@@ -15,13 +15,15 @@
 -- name: create.heap
 create table {{table}} (
   {{columns}}
-)
+);
+comment on table {{table}} is 'made by dbdyno'
 
 -- name: create.heap-list
 -- A partition per region.
 create table {{table}} (
   {{columns}}
 ) partition by list (region);
+comment on table {{table}} is 'made by dbdyno';
 do $$
 begin
   for region in 1..8 loop
@@ -36,6 +38,7 @@ $$
 create table {{table}} (
   {{columns}}
 ) partition by range (booked_on);
+comment on table {{table}} is 'made by dbdyno';
 do $$
 declare
   first_day date := '2024-01-01';
@@ -55,6 +58,7 @@ $$
 create table {{table}} (
   {{columns}}
 ) partition by range (booked_on);
+comment on table {{table}} is 'made by dbdyno';
 do $$
 declare
   first_day date := '2024-01-01';
@@ -69,6 +73,30 @@ begin
   end loop;
 end
 $$
+
+-- name: state.create
+create table if not exists {{prefix}}state (
+  table_name varchar(64) not null primary key,
+  row_count bigint not null,
+  seed bigint not null,
+  revision integer not null,
+  data_set_id varchar(64) not null,
+  checksum varchar(1000) not null,
+  table_bytes bigint not null,
+  index_bytes bigint not null,
+  loaded_at varchar(40) not null
+);
+comment on table {{prefix}}state is 'made by dbdyno'
+
+-- name: chunks.create
+create table if not exists {{prefix}}state_chunks (
+  table_name varchar(64) not null,
+  first_id bigint not null,
+  last_id bigint not null,
+  data_set_id varchar(64) not null,
+  primary key (table_name, first_id)
+);
+comment on table {{prefix}}state_chunks is 'made by dbdyno'
 
 -- name: row-select
 -- Rows {{lo}} to {{hi}}; "offset 0" keeps the hashes from being computed again for every column.
@@ -217,18 +245,18 @@ select pid from pg_stat_activity
    and datname = current_database() and usename = current_user and state <> 'idle'
 
 -- name: objects.own
--- Everything that we made: in our schema, owned by our user, named by our rule (see src/dataset/clean.rs).
+-- Everything that is proven ours: in our schema, owned by our user, with our comment, which only its owner can give.
 select name, "drop" from (
   select 1 as step, '{{prefix}}' || quote_ident(proname) as name,
          'drop ' || case prokind when 'p' then 'procedure ' else 'function ' end || oid::regprocedure as "drop"
     from pg_proc
    where pronamespace = to_regnamespace(rtrim('{{prefix}}', '.')) and pg_get_userbyid(proowner) = current_user
-     and proname ~ '^({{words}})_[a-z0-9_]+$'
+     and obj_description(oid, 'pg_proc') = 'made by dbdyno'
   union all
   select 2, '{{prefix}}' || quote_ident(relname), 'drop table ' || oid::regclass
     from pg_class
    where relnamespace = to_regnamespace(rtrim('{{prefix}}', '.')) and pg_get_userbyid(relowner) = current_user
-     and relkind in ('r', 'p') and not relispartition and relname ~ '^(state|small|big|{{words}})(_[a-z0-9_]+)?$'
+     and relkind in ('r', 'p') and not relispartition and obj_description(oid, 'pg_class') = 'made by dbdyno'
 ) as ours order by step, name
 
 -- name: objects.leftover
@@ -238,37 +266,42 @@ select name, "drop" from (
          'drop ' || case prokind when 'p' then 'procedure ' else 'function ' end || oid::regprocedure as "drop"
     from pg_proc
    where pronamespace = to_regnamespace(rtrim('{{prefix}}', '.')) and pg_get_userbyid(proowner) = current_user
-     and proname ~ '^({{words}})_[a-z0-9_]+$'
+     and obj_description(oid, 'pg_proc') = 'made by dbdyno'
   union all
   select 2, '{{prefix}}' || quote_ident(c.relname),
          'drop ' || case when i.indexrelid is null then 'table ' else 'index ' end || c.oid::regclass
     from pg_class as c left join pg_index as i on i.indexrelid = c.oid left join pg_class as t on t.oid = i.indrelid
    where c.relnamespace = to_regnamespace(rtrim('{{prefix}}', '.')) and pg_get_userbyid(c.relowner) = current_user
-     and c.relname ~ '^({{words}})(_[a-z0-9_]+)?$' and not c.relispartition
-     and (c.relkind in ('r', 'p') or c.relkind in ('i', 'I') and t.relname ~ '^(small|big)(_[a-z0-9_]+)?$')
+     and obj_description(coalesce(t.oid, c.oid), 'pg_class') = 'made by dbdyno' and not c.relispartition
+     and (c.relkind in ('r', 'p') and c.relname !~ '^(state|small|big)(_[a-z0-9_]+)?$'
+       or c.relkind in ('i', 'I') and c.relname ~ '^({{words}})(_[a-z0-9_]+)?$' and t.relname ~ '^(small|big)(_[a-z0-9_]+)?$')
 ) as leftover order by step, name
 
 -- name: objects.foreign
--- What else stands in our schema.
+-- What else stands in our schema. Partitions and indexes belong to their tables.
 select name from (
   select proname as name from pg_proc
    where pronamespace = to_regnamespace(rtrim('{{prefix}}', '.'))
-     and (pg_get_userbyid(proowner) <> current_user or proname !~ '^({{words}})_[a-z0-9_]+$')
+     and (pg_get_userbyid(proowner) <> current_user or obj_description(oid, 'pg_proc') is distinct from 'made by dbdyno')
   union all
   select relname from pg_class
    where relnamespace = to_regnamespace(rtrim('{{prefix}}', '.')) and relkind in ('r', 'v', 'm', 'f', 'p', 'S', 'c')
+     and not relispartition
      and (pg_get_userbyid(relowner) <> current_user or relkind not in ('r', 'p')
-          or relname !~ '^(state|small|big|{{words}})(_[a-z0-9_]+)?$')
+       or obj_description(oid, 'pg_class') is distinct from 'made by dbdyno')
   union all
   select typname from pg_type
    where typnamespace = to_regnamespace(rtrim('{{prefix}}', '.')) and typtype in ('d', 'e', 'r')
 ) as others order by 1
 
 -- name: schema.drop
--- Only a schema that we created (it has our comment), and without "cascade": that protects whatever is not ours.
+-- Only a schema that we created (it has our comment), and without "cascade": that protects whatever is not ours. A user who may
+-- create no other one keeps it: it was made for that user.
 do $$
 begin
-  if obj_description(to_regnamespace('dbdyno'), 'pg_namespace') = 'made by dbdyno' then
+  if obj_description(to_regnamespace('dbdyno'), 'pg_namespace') = 'made by dbdyno'
+    and has_database_privilege(current_database(), 'CREATE')
+  then
     drop schema dbdyno;
   end if;
 end

@@ -279,7 +279,7 @@ drop procedure if exists {{prefix}}cpu_fibonacci
 
 -- name: create-helper
 -- a procedure, since functions of MariaDB must not be recursive
-create procedure {{prefix}}cpu_fibonacci(in n int, out result int)
+create procedure {{prefix}}cpu_fibonacci(in n int, out result int) comment 'made by dbdyno'
 begin
   declare v_one, v_two int;
   if n < 2 then
@@ -350,7 +350,7 @@ drop function if exists {{prefix}}cpu_quicksort
 -- name: create-quicksort
 -- The array is a string with eight hexadecimal digits for each number: such strings compare as the numbers do.
 -- Returns the neighbours that are in order (9999), plus the last five digits of the sum of all numbers.
-create function {{prefix}}cpu_quicksort(p_seed bigint) returns bigint no sql
+create function {{prefix}}cpu_quicksort(p_seed bigint) returns bigint no sql comment 'made by dbdyno'
 begin
   declare v_seed bigint default p_seed;
   declare v_list mediumblob default '';

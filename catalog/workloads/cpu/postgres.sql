@@ -187,7 +187,8 @@ begin
   end if;
   return {{prefix}}cpu_fibonacci(n - 1) + {{prefix}}cpu_fibonacci(n - 2);
 end
-$$
+$$;
+comment on function {{prefix}}cpu_fibonacci(int) is 'made by dbdyno'
 
 -- name: CPU-FIBONACCI.body
 v_sink := {{prefix}}cpu_fibonacci({{n}});
@@ -227,7 +228,8 @@ begin
     end loop;
   end loop;
 end
-$$
+$$;
+comment on function {{prefix}}cpu_primes(int) is 'made by dbdyno'
 
 -- name: CPU-PRIMES.declare
 v_primes int;
@@ -304,7 +306,8 @@ begin
   end loop;
   return v_ordered + (v_sum + v_list[10000]) % 100000;
 end
-$$
+$$;
+comment on function {{prefix}}cpu_quicksort(bigint) is 'made by dbdyno'
 
 -- name: CPU-QUICKSORT.body
 v_sink := {{prefix}}cpu_quicksort(v_seed);

@@ -84,7 +84,8 @@ begin
   end loop;
   insert into {{prefix}}da_copy select * from {{big}};
 end
-$$
+$$;
+comment on table {{prefix}}da_copy is 'made by dbdyno'
 
 -- name: drop-copy-no
 drop table if exists {{prefix}}da_copy

@@ -3,7 +3,7 @@
 
 -- name: create-table
 create table {{prefix}}dbwr_thr (pool int not null, slot int not null, counter bigint not null, pad varchar(8000) not null,
-  primary key (slot, pool)) engine = innodb character set latin1 row_format = dynamic
+  primary key (slot, pool)) engine = innodb character set latin1 row_format = dynamic comment = 'made by dbdyno'
 
 -- name: place-lsm
 alter table {{prefix}}dbwr_thr engine = rocksdb row_format = default

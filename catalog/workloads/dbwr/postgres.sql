@@ -2,7 +2,8 @@
 -- fillfactor 10 keeps a second row out of a block; some versions of the one in it find room, so that an update stays
 -- in the block even if an older version cannot be removed yet
 create table {{prefix}}dbwr_thr (pool int not null, counter bigint not null, pad varchar(1000) not null)
-with (fillfactor = 10)
+with (fillfactor = 10);
+comment on table {{prefix}}dbwr_thr is 'made by dbdyno'
 
 -- name: fill
 insert into {{prefix}}dbwr_thr (pool, counter, pad)

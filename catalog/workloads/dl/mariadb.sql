@@ -14,14 +14,14 @@ i, 1 + (i - 1) % {{small_key25}}, 1 + (i - 1) % {{small_key125}}, 1 + (i - 1) % 
 create table {{prefix}}dl_buffer (
   id bigint not null, {{columns}},
   primary key (id)
-) engine = innodb
+) engine = innodb comment = 'made by dbdyno'
 
 -- name: create-buffer-iot-list
 -- a partition per region; a primary key must have the partition key in it
 create table {{prefix}}dl_buffer (
   id bigint not null, {{columns}},
   primary key (id, region)
-) engine = innodb
+) engine = innodb comment = 'made by dbdyno'
 partition by list (region) (
   partition p1 values in (1), partition p2 values in (2), partition p3 values in (3), partition p4 values in (4),
   partition p5 values in (5), partition p6 values in (6), partition p7 values in (7), partition p8 values in (8)
@@ -33,13 +33,13 @@ partition by list (region) (
 create table {{prefix}}dl_direct (
   id bigint not null, {{columns}},
   primary key (id)
-) engine = innodb
+) engine = innodb comment = 'made by dbdyno'
 
 -- name: create-direct-iot-list
 create table {{prefix}}dl_direct (
   id bigint not null, {{columns}},
   primary key (id, region)
-) engine = innodb
+) engine = innodb comment = 'made by dbdyno'
 partition by list (region) (
   partition p1 values in (1), partition p2 values in (2), partition p3 values in (3), partition p4 values in (4),
   partition p5 values in (5), partition p6 values in (6), partition p7 values in (7), partition p8 values in (8)
@@ -50,20 +50,20 @@ partition by list (region) (
 create table {{prefix}}dl_buffer (
   id bigint not null, {{columns}},
   primary key (id)
-) engine = rocksdb
+) engine = rocksdb comment = 'made by dbdyno'
 
 -- name: create-direct-lsm
 create table {{prefix}}dl_direct (
   id bigint not null, {{columns}},
   primary key (id)
-) engine = rocksdb
+) engine = rocksdb comment = 'made by dbdyno'
 
 -- name: create-direct-range-hash
 -- as the data set's big table of this organisation: half-years, and in each 8 partitions by the hash of the id
 create table {{prefix}}dl_direct (
   id bigint not null, {{columns}},
   primary key (id, booked_on)
-) engine = innodb
+) engine = innodb comment = 'made by dbdyno'
 partition by range (to_days(booked_on)) subpartition by hash (id) subpartitions 8 (
   partition p1 values less than (to_days('2024-07-01')), partition p2 values less than (to_days('2025-01-01')),
   partition p3 values less than (to_days('2025-07-01')), partition p4 values less than (to_days('2026-01-01'))
@@ -77,7 +77,7 @@ alter table {{prefix}}dl_direct row_format = compressed key_block_size = 8
 create table {{prefix}}dl_stream (
   id bigint not null, {{columns}},
   primary key (id)
-) engine = innodb
+) engine = innodb comment = 'made by dbdyno'
 
 -- name: DL-BUFFER.declare
 -- Ids of a job are its own: job * 10^12 + 1, 2, ... The last one is kept in a variable of the session, since each call is one

@@ -13,7 +13,8 @@ i, 1 + (i - 1) % {{small_key25}}, 1 + (i - 1) % {{small_key125}}, 1 + (i - 1) % 
 
 -- name: create-buffer-heap
 create table {{prefix}}dl_buffer (
-  id bigint primary key, {{columns}})
+  id bigint primary key, {{columns}});
+comment on table {{prefix}}dl_buffer is 'made by dbdyno'
 
 -- name: create-buffer-heap-list
 -- a partition per region; a primary key must have the partition key in it
@@ -21,6 +22,7 @@ create table {{prefix}}dl_buffer (
   id bigint not null, {{columns}},
   primary key (id, region)
 ) partition by list (region);
+comment on table {{prefix}}dl_buffer is 'made by dbdyno';
 do $$
 begin
   for region in 1..8 loop
@@ -32,12 +34,14 @@ $$
 -- name: create-direct-heap
 -- the types of the data set's tables: rows come in binary form
 create table {{prefix}}dl_direct (
-  id bigint not null, {{columns}})
+  id bigint not null, {{columns}});
+comment on table {{prefix}}dl_direct is 'made by dbdyno'
 
 -- name: create-direct-heap-list
 create table {{prefix}}dl_direct (
   id bigint not null, {{columns}}
 ) partition by list (region);
+comment on table {{prefix}}dl_direct is 'made by dbdyno';
 do $$
 begin
   for region in 1..8 loop
@@ -51,6 +55,7 @@ $$
 create table {{prefix}}dl_direct (
   id bigint not null, {{columns}}
 ) partition by range (booked_on);
+comment on table {{prefix}}dl_direct is 'made by dbdyno';
 do $$
 declare
   first_day date := '2024-01-01';
@@ -72,6 +77,7 @@ $$
 create table {{prefix}}dl_direct (
   id bigint not null, {{columns}}
 ) partition by range (booked_on);
+comment on table {{prefix}}dl_direct is 'made by dbdyno';
 do $$
 declare
   first_day date := '2024-01-01';
@@ -90,7 +96,8 @@ $$
 
 -- name: create-stream
 create table {{prefix}}dl_stream (
-  id bigint primary key, {{columns}})
+  id bigint primary key, {{columns}});
+comment on table {{prefix}}dl_stream is 'made by dbdyno'
 
 -- name: relax-1
 set synchronous_commit = off

@@ -2,7 +2,7 @@
 
 -- name: create-table
 create table {{prefix}}lgwr_lat (pool int not null, slot int not null, counter bigint not null, pad varchar(1000) not null,
-  primary key (pool, slot)) engine = innodb
+  primary key (pool, slot)) engine = innodb comment = 'made by dbdyno'
 
 -- name: fill
 -- After the rows of each job (pools 2, 4, ...) come 18 wide rows (pools 3, 5, ...), more than a block, so that no two jobs
@@ -29,7 +29,7 @@ set v_commits = v_commits + 1;
 
 -- name: LGWR-THR.create-table
 create table {{prefix}}lgwr_thr (pool int not null, slot int not null, counter bigint not null, pad varchar(1000) not null,
-  primary key (pool, slot)) engine = innodb
+  primary key (pool, slot)) engine = innodb comment = 'made by dbdyno'
 
 -- name: LGWR-THR.fill
 insert into {{prefix}}lgwr_thr (pool, slot, counter, pad)

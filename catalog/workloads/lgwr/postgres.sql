@@ -1,7 +1,8 @@
 -- name: create-table
 -- half of each block stays free, so that the new version of a row fits into its block
 create table {{prefix}}lgwr_lat (pool int not null, counter bigint not null, pad varchar(1000))
-with (fillfactor = 50)
+with (fillfactor = 50);
+comment on table {{prefix}}lgwr_lat is 'made by dbdyno'
 
 -- name: LGWR-LAT.declare
 v_count bigint;
@@ -16,7 +17,8 @@ v_commits := v_commits + 1;
 -- name: LGWR-THR.create-table
 -- half of each block stays free, so that the new version of a row fits into its block
 create table {{prefix}}lgwr_thr (pool int not null, counter bigint not null, pad varchar(1000) not null)
-with (fillfactor = 50)
+with (fillfactor = 50);
+comment on table {{prefix}}lgwr_thr is 'made by dbdyno'
 
 -- name: LGWR-THR.update
 -- the letter changes with every update; the log would leave out what is equal at both ends of the old and new row

@@ -72,7 +72,7 @@ set v_rows = v_rows + v_count;
 -- name: STO-WRITE.body
 -- Eight rows fill a page of 16 kB. "for export" writes all pages of the table and syncs the file.
 execute immediate concat('create or replace table {{prefix}}sto_write_', p_job,
-  ' (filler varchar(4000) not null) engine = innodb charset = latin1');
+  ' (filler varchar(4000) not null) engine = innodb charset = latin1 comment = ''made by dbdyno''');
 execute immediate concat('insert into {{prefix}}sto_write_', p_job, ' select repeat(''x'', 1880) from seq_1_to_',
   {{file_mb}} * 1000000 div 2048);
 set v_rows = v_rows + row_count();

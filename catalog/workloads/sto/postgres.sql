@@ -58,6 +58,7 @@ declare
 begin
   for v_name in select oid::regclass::text from pg_class
     where relnamespace = to_regnamespace(rtrim('{{prefix}}', '.')) and relkind = 'r' and relname ~ '^sto_write_[0-9]+$'
+      and pg_get_userbyid(relowner) = current_user and obj_description(oid, 'pg_class') = 'made by dbdyno'
   loop
     execute 'drop table ' || v_name;
   end loop;
@@ -70,6 +71,7 @@ $$
 execute 'create unlogged table {{prefix}}sto_write_' || p_job || ' as select repeat(''x'', 1990) as filler '
   'from generate_series(1, ' || floor({{file_mb}} * 1000000.0 / 2048) || ')';
 get diagnostics v_count = row_count;
+execute 'comment on table {{prefix}}sto_write_' || p_job || ' is ''made by dbdyno''';
 commit;
 begin
   checkpoint;

@@ -76,6 +76,60 @@ fn trials_that_are_not_the_platforms_figure_are_left_out_and_counted() {
 }
 
 #[test]
+fn a_figure_of_which_one_side_is_invalid_is_no_comparison_and_a_failure_if_that_is_b() {
+    let tests = |invalid: &dyn Fn(usize) -> bool, value: f64| -> Vec<Test> {
+        let test = |n: usize| {
+            let reasons = [(Status::Invalid, ReasonCode::Errors)];
+            let verdict = if invalid(n) { verdict(&reasons) } else { verdict(&[]) };
+            Test::from(TestResult { verdict, ..at(1, value) })
+        };
+        (0..24).map(test).collect()
+    };
+    let row = |a: &dyn Fn(usize) -> bool, b: &dyn Fn(usize) -> bool| {
+        rows(&tests(a, 100.0), &tests(b, 150.0), 0.03, Method::InTurns).1.remove(0)
+    };
+    let (never, always) = (|_| false, |_| true);
+    let half = |n: usize| n.is_multiple_of(2);
+    let said = |row: &Row| (row.outcome, row.verdict, row.is_failure(0.05));
+    assert_eq!(said(&row(&never, &never)), (Outcome::Better, Status::Valid, false));
+    let invalid = (Outcome::Undecided, Status::Invalid, true);
+    assert_eq!(said(&row(&never, &always)), invalid, "as compare of the same runs");
+    let survivors = row(&never, &half);
+    assert_eq!(said(&survivors), invalid, "of the survivors alone nothing is said");
+    assert_eq!((survivors.invalid_side, survivors.blocks), (Some(Side::B), 12));
+    assert_eq!(survivors.left_out_reasons(), "12 errors");
+    let base = row(&half, &never);
+    assert_eq!(
+        (base.outcome, base.verdict, base.is_failure(0.0)),
+        (Outcome::Undecided, Status::Invalid, false)
+    );
+    assert_eq!(base.invalid_side, Some(Side::A));
+    let both = row(&always, &always);
+    assert_eq!(
+        (both.invalid_side, both.is_base_invalid, both.is_failure(0.0)),
+        (None, true, false)
+    );
+    // Two of 24 may be chance; three are too many for a figure without a mark.
+    let marked = |few: usize| said(&row(&|n| n < few, &|n| n >= 24 - few));
+    assert_eq!(marked(1), (Outcome::Better, Status::Valid, false));
+    assert_eq!(marked(2), (Outcome::Better, Status::Conditional, false));
+}
+
+#[test]
+fn a_figure_that_one_side_lacks_is_named() {
+    let (a, b) =
+        ([Test::from(at(1, 1.0)), at(2, 1.0).into()], [Test::from(at(1, 1.0)), at(4, 1.0).into()]);
+    let found = unpaired(&a, &b);
+    let said: Vec<_> =
+        found.iter().map(|one| (one.label.as_str(), one.missing, one.is_lost())).collect();
+    assert_eq!(
+        said,
+        [("SRV-QUERY1, 2 jobs", Side::B, true), ("SRV-QUERY1, 4 jobs", Side::A, false)]
+    );
+    assert_eq!(unpaired(&a, &a), []);
+}
+
+#[test]
 fn a_block_of_a_duet_is_two_trials_of_each_side_whose_halves_cancel_out() {
     // The first half is 1.5 times as fast as the second; B is a tenth faster; a neighbour halves
     // all of the second block.

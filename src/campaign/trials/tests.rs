@@ -58,5 +58,5 @@ fn a_pair_is_taken_in_its_order_and_one_without_a_trial_is_left_out() {
     assert_eq!(*turns.borrow(), "ABBAB");
     let blocks = &figure.blocks;
     assert_eq!((blocks.count(), blocks.left_out, blocks.ratio()), (1, 1, Some(1.5)));
-    assert_eq!(blocks.status(), Status::Valid);
+    assert_eq!(blocks.status(), Status::Conditional);
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::report;
-use crate::analysis::trials::{Outcome, Row};
+use crate::analysis::trials::{Outcome, Row, Unpaired};
 use crate::campaign::trials::{self, Trials, TrialsEnded};
 use crate::campaign::{Campaign, Event, Request};
 use crate::catalog::Catalog;
@@ -14,9 +14,9 @@ use crate::cli::context::{Context, interrupt};
 use crate::cli::values::{Label, Setting};
 use crate::cli::{file, out, paths, request};
 use crate::error::{Error, Kind, Result, quote};
-use crate::model::{RunStatus, Target};
+use crate::model::{RunStatus, Status, Target};
 use crate::report::format::junit::Junit;
-use crate::report::trials::{CAMPAIGN, SETTINGS, SIDE, TrialsReport, rows_of};
+use crate::report::trials::{CAMPAIGN, SETTINGS, SIDE, TrialsReport, rows_of, unpaired_of};
 use crate::report::{Input, RunTests};
 use crate::serve::stored;
 use crate::store::{self, Store};
@@ -46,14 +46,14 @@ pub fn campaign(context: &Context, args: &CampaignArgs) -> Result<()> {
     console.finish()?;
     let ended = ended?;
     let input = input(&store, &ended, catalog, args)?;
-    let rows = rows_of(&input);
+    let (rows, unpaired) = (rows_of(&input), unpaired_of(&input));
     let document = report::build(&TrialsReport, format, input);
     if let Some(path) = &args.limit.junit {
         report::show(context, &Junit, &document, Some(path))?;
     }
     report::show(context, format, &document, args.out.output.as_deref())?;
     tell_where(context, &ended);
-    judge(args, &ended, &rows)
+    judge(args, &ended, &rows, &unpaired)
 }
 
 /// Checks the plans, then measures.
@@ -267,7 +267,12 @@ fn tell_where(context: &Context, ended: &TrialsEnded) {
 }
 
 /// How it ended: stopped, or with a figure that is worse than allowed.
-fn judge(args: &CampaignArgs, ended: &TrialsEnded, rows: &[Row]) -> Result<()> {
+fn judge(
+    args: &CampaignArgs,
+    ended: &TrialsEnded,
+    rows: &[Row],
+    unpaired: &[Unpaired],
+) -> Result<()> {
     let runs = format!("runs {} and {}", ended.runs[0], ended.runs[1]);
     match ended.status {
         RunStatus::Interrupted => {
@@ -282,24 +287,87 @@ fn judge(args: &CampaignArgs, ended: &TrialsEnded, rows: &[Row]) -> Result<()> {
         }
         RunStatus::Finished | RunStatus::Running => {}
     }
-    let Some(below) = args.limit.fail_below else { return Ok(()) };
-    let failed: Vec<&Row> = rows.iter().filter(|row| row.is_failure(below.0)).collect();
-    let undecided = rows.iter().filter(|row| row.outcome == Outcome::Undecided).count();
-    let open = (undecided > 0).then(|| format!("{undecided} of {} figures undecided", rows.len()));
-    let Some(worst) = failed.iter().max_by(|a, b| a.loss().total_cmp(&b.loss())) else {
-        open.iter()
-            .for_each(|text| out::tell(&format!("--fail-below: {text}; that fails nothing")));
+    match args.limit.fail_below {
+        Some(below) => judge_losses(below.0, rows, unpaired),
+        None => Ok(()),
+    }
+}
+
+/// With `--fail-below`: an error that names figures that are worse than allowed, became invalid or
+/// are lost, and a campaign without any figure to judge by.
+fn judge_losses(below: f64, rows: &[Row], unpaired: &[Unpaired]) -> Result<()> {
+    let found: Vec<String> = [
+        worse(rows, below),
+        became_invalid(rows),
+        lost(unpaired),
+        nothing_to_judge(rows, unpaired),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let open = [undecided(rows), invalid(rows)].into_iter().flatten();
+    if found.is_empty() {
+        let open: Vec<String> = open.collect();
+        if !open.is_empty() {
+            out::tell(&format!("--fail-below: {}; that fails nothing", open.join(", ")));
+        }
         return Ok(());
-    };
+    }
+    let found: Vec<String> = found.into_iter().chain(open).collect();
+    Err(Error::new(Kind::Check, "--fail-below", found.join(", ")).advise("see the report"))
+}
+
+/// The figures that are worse than allowed.
+fn worse(rows: &[Row], below: f64) -> Option<String> {
+    let is_worse = |row: &&Row| row.is_failure(below) && !row.has_become_invalid();
+    let failed: Vec<&Row> = rows.iter().filter(is_worse).collect();
+    let worst = failed.iter().max_by(|a, b| a.loss().total_cmp(&b.loss()))?;
     let figures = if failed.len() == 1 { "figure is" } else { "figures are" };
-    let most = format!(
-        "{} {figures} worse than allowed, most {} by {:.1} %",
-        failed.len(),
-        worst.label(),
-        100.0 * worst.loss()
-    );
-    let found = [most].into_iter().chain(open).collect::<Vec<_>>().join(", ");
-    Err(Error::new(Kind::Check, "--fail-below", found).advise("see the report"))
+    let (label, loss_pct) = (worst.label(), 100.0 * worst.loss());
+    Some(format!("{} {figures} worse than allowed, most {label} by {loss_pct:.1} %", failed.len()))
+}
+
+/// The figures that are invalid on side B alone.
+fn became_invalid(rows: &[Row]) -> Option<String> {
+    let failed: Vec<&Row> = rows.iter().filter(|row| row.has_become_invalid()).collect();
+    let first = failed.first()?;
+    let figures = if failed.len() == 1 { "figure" } else { "figures" };
+    let (label, reasons) = (first.label(), first.left_out_reasons());
+    Some(format!("{} {figures} became invalid, first {label} ({reasons})", failed.len()))
+}
+
+/// The sound figures of side A that B lacks.
+fn lost(unpaired: &[Unpaired]) -> Option<String> {
+    let lost: Vec<&Unpaired> = unpaired.iter().filter(|one| one.is_lost()).collect();
+    let first = lost.first()?;
+    let figures = if lost.len() == 1 { "figure is" } else { "figures are" };
+    Some(format!("{} {figures} lost, first {}", lost.len(), first.label))
+}
+
+/// A campaign whose side A has no figure that can be used.
+fn nothing_to_judge(rows: &[Row], unpaired: &[Unpaired]) -> Option<String> {
+    let is_nothing =
+        rows.iter().all(|row| row.is_base_invalid) && !unpaired.iter().any(Unpaired::is_lost);
+    let first = rows.iter().find(|row| row.is_base_invalid);
+    let why = first.map(|row| format!(" ({})", row.left_out_reasons())).unwrap_or_default();
+    is_nothing.then(|| format!("side A has no figure to judge by{why}"))
+}
+
+/// Figures that pass because they are not decided.
+fn undecided(rows: &[Row]) -> Option<String> {
+    let is_open = |row: &&Row| row.outcome == Outcome::Undecided && row.verdict != Status::Invalid;
+    let open = rows.iter().filter(is_open).count();
+    (open > 0).then(|| format!("{open} of {} figures undecided", rows.len()))
+}
+
+/// Figures that pass although nothing can be said of them: not B alone is invalid.
+fn invalid(rows: &[Row]) -> Option<String> {
+    let is_invalid = |row: &&Row| row.verdict == Status::Invalid && !row.has_become_invalid();
+    let invalid: Vec<&Row> = rows.iter().filter(is_invalid).collect();
+    let first = invalid.first()?;
+    let (label, reasons) = (first.label(), first.left_out_reasons());
+    let count = invalid.len();
+    Some(format!("{count} of {} figures invalid, first {label} ({reasons})", rows.len()))
 }
 
 /// The directories of the sides, which go with what was in them.

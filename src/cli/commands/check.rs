@@ -4,20 +4,20 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::campaign::probing::HostFigures;
+use crate::campaign::probing::{self, HostFigures, SUPERUSER};
 use crate::campaign::{self, Keep, Platform, Request};
 use crate::catalog::Catalog;
 use crate::cli::args::CheckArgs;
 use crate::cli::context::Context;
 use crate::cli::{out, paths, request};
 use crate::dataset::{self, Definition, Recipe};
-use crate::engine::{Access, Rows};
+use crate::engine::Access;
 use crate::error::{Error, Kind, Result};
 use crate::fit;
 use crate::host::noise::{self, Cause};
 use crate::model::{Plan, Target};
 use crate::server::{self, StartOptions};
-use crate::sql::{Block, statement};
+use crate::sql::statement;
 use crate::store::url_of;
 
 /// How long the machine is looked at for causes of noise.
@@ -27,8 +27,8 @@ const MOST_CAUSES: usize = 3;
 /// Block of a probe that names causes of noise: columns `found` and `advice`.
 const NOISE: &str = "noise";
 /// Blocks of a probe that name what the user has no right to: columns `lacks` and `statement`,
-/// which grants it. The second is of a server on another host that no exporter tells of.
-const RIGHTS: [&str; 2] = ["rights", "rights.elsewhere"];
+/// which grants it. The last is of a server on another host that no exporter tells of.
+const RIGHTS: [&str; 3] = ["rights", SUPERUSER, "rights.elsewhere"];
 
 /// One finding of the preflight.
 struct Finding {
@@ -63,6 +63,9 @@ pub fn check(context: &Context, args: &CheckArgs) -> Result<()> {
     let catalog = context.catalog()?;
     let request =
         Request { host_metrics: args.host.urls()?, ..request::of_target(&catalog, &args.target)? };
+    if args.role_sql {
+        return role_sql(&request);
+    }
     request.check_host_metrics()?;
     let plan = request.plan(&catalog)?;
     let needed_bytes = fit::data_bytes(&plan.tables, plan.size_gb);
@@ -97,6 +100,22 @@ pub fn check(context: &Context, args: &CheckArgs) -> Result<()> {
             format!("{missing} of {} checks failed", missing + ok),
         )),
     }
+}
+
+/// Prints the script that makes a role which suffices; connects to nothing.
+fn role_sql(request: &Request) -> Result<()> {
+    let label = request.target.label();
+    let script = match &request.target {
+        Target::Existing { url, .. } => {
+            request.engine()?.role_sql(url).map_err(|error| error.at(&label))?
+        }
+        Target::Private { .. } | Target::Embedded { .. } => None,
+    };
+    let none = || {
+        Error::usage("--role-sql", format!("{label} needs no role"))
+            .advise("give the URL of an existing server, with the user that is to be made")
+    };
+    out::print(&script.ok_or_else(none)?)
 }
 
 fn finding(what: &str, result: Result<String>) -> Finding {
@@ -215,21 +234,13 @@ fn host(asked: &Asked<'_>, platform: &Platform) -> Option<Result<String>> {
     Some(HostFigures::of(platform, &blocks).map(|host| host.told_by(platform)))
 }
 
-/// What stays unknown since the user may not ask, each with the statement that grants it.
+/// What stays unknown since the user may not ask, each with the statement that grants it, and what
+/// it may and no test needs.
 fn rights(asked: &Asked<'_>, platform: &Platform) -> Vec<Finding> {
-    let blocks = asked.catalog.probes(platform.engine.name(), &platform.database.version().0);
     let known =
         platform.database.storage_path().is_some() || !asked.request.host_metrics.is_empty();
-    let wanted = if known { &RIGHTS[..1] } else { &RIGHTS[..] };
-    let blocks = blocks.iter().filter(|block| wanted.contains(&block.name.as_str()));
-    let ask =
-        |block: &&Block| platform.database.session().ok()?.query(statement(&block.text), &[]).ok();
-    let told = |rows: Rows| {
-        let line = |at| Some(format!("{}; {}", rows.get(at, "lacks")?, rows.get(at, "statement")?));
-        (0..rows.rows.len()).filter_map(line).collect::<Vec<_>>()
-    };
-    let lines: Vec<String> =
-        blocks.copied().filter_map(|block| ask(&block)).flat_map(told).collect();
+    let wanted = if known { &RIGHTS[..2] } else { &RIGHTS[..] };
+    let lines = probing::rights(platform, asked.catalog, wanted);
     lines.into_iter().map(|what| Finding { state: State::Lacks, what }).collect()
 }
 

@@ -61,8 +61,10 @@ fn verify_on(desk: &Desk<'_>, plan: &Plan, platform: &Platform) -> Result<usize>
     let site = campaign::make_site(&desk.catalog, platform, &definition, &desk.label)?;
     let lock = Lock::take(&site)?;
     let data = campaign::data_request(&plan);
+    campaign::spare(&site, &plan, &events)?;
     let loaded = campaign::load_with(&site, &lock, &data, &desk.interrupt, &events)?;
-    let verified = dataset::verify(&site, &data).map(|()| Checked::Yes);
+    let verify = || dataset::verify(&site, &data).map(|()| Checked::Yes);
+    let verified = campaign::interruptible(&site, &desk.interrupt, verify);
     let mut wrong = report(&format!("data set {}", loaded.data_set_id), verified)?;
     for selection in &plan.selections {
         let facts = loaded.facts_for(&selection.tables);
@@ -117,7 +119,9 @@ pub fn clean(context: &Context, args: &TargetArgs) -> Result<()> {
 fn clean_server(desk: &Desk<'_>, platform: &Platform) -> Result<()> {
     let definition = campaign::standard_definition(&desk.catalog)?;
     let site = campaign::make_site(&desk.catalog, platform, &definition, &desk.label)?;
-    let cleaned = dataset::drop_all(&site, &Lock::take(&site)?)?;
+    let lock = Lock::take(&site)?;
+    let cleaned =
+        campaign::interruptible(&site, &desk.interrupt, || dataset::drop_all(&site, &lock))?;
     cleaned.dropped.iter().try_for_each(|name| out::print(&format!("dropped {name}")))?;
     if cleaned.dropped.is_empty() {
         out::print("nothing to remove")?;
@@ -158,8 +162,11 @@ impl<'a> Desk<'a> {
         let events = |event: Event<'_>| self.console.show(&event);
         let request = Request { keep, ..self.request.clone() };
         let open = |request: &Request| Platform::open(request, None, Access::Provision, &events);
-        let platform = request::with_password(self.context, &request, open)?;
-        let result = work(&platform);
+        let ended_by = |error| campaign::ended_by(&self.interrupt, error);
+        let opened = request::with_password(self.context, &request, open);
+        let mut platform = opened.map_err(ended_by)?;
+        platform.heed(&self.interrupt);
+        let result = work(&platform).map_err(ended_by);
         let keep_closed = platform.close(&events);
         let told = self.console.finish();
         let value = result?;

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
-use crate::cli::args::Runs;
+use crate::cli::args::{RoleArg, Runs};
 use crate::cli::context::Context;
 use crate::cli::{file, out, paths};
 use crate::error::{Error, Kind, Result};
@@ -13,7 +13,7 @@ use crate::import::{self, ImportedRun, Text};
 use crate::model::Test;
 use crate::report::Report;
 use crate::report::run_json::RunReport;
-use crate::store::Store;
+use crate::store::{Role, Store};
 
 /// A longer file is not a spool: a test with all its samples takes a hundredth.
 const MOST_SPOOL_BYTES: u64 = 256_000_000;
@@ -34,6 +34,7 @@ pub fn runs(context: &Context, what: &Runs) -> Result<()> {
         Runs::Import { file: None, csv, platforms } => {
             import_published(context, csv.as_deref(), platforms.as_deref())
         }
+        Runs::Grant { role, user } => grant(context, *role, user),
         Runs::Delete { runs } => delete(context, runs),
     }
 }
@@ -58,6 +59,17 @@ fn list(context: &Context) -> Result<()> {
         ]);
     }
     out::print(&table.render(context.fit()))
+}
+
+fn grant(context: &Context, role: RoleArg, user: &str) -> Result<()> {
+    let role = match role {
+        RoleArg::Reader => Role::Reader,
+        RoleArg::Writer => Role::Writer,
+        RoleArg::Conductor => Role::Conductor,
+        RoleArg::Worker => Role::Worker,
+    };
+    let store = context.existing_store()?;
+    store.grant(role, user)?.iter().try_for_each(|statement| out::print(statement))
 }
 
 fn show(context: &Context, which: &str) -> Result<()> {

@@ -16,9 +16,7 @@ use super::product::Product;
 use super::reply;
 use super::url::{Config, ServerKey};
 use super::wire::Wire;
-use crate::engine::remote::{
-    CONNECT_TIMEOUT, Host, Passwords, Tls, TlsMode, check_peer, first_that_answers,
-};
+use crate::engine::remote::{Host, Passwords, Tls, TlsMode, check_peer, first_that_answers};
 use crate::engine::{EngineError, ErrorClass};
 use crate::error::quote;
 
@@ -69,12 +67,6 @@ pub(super) fn connect(
         connect_with(config, Some(passwords.find(&config.user, "", || options.filed())?))
     })?;
     connection.wire.read_timeout(None);
-    if let (true, [host]) = (config.is_cluster, &config.hosts[..]) {
-        // A server speaks first.
-        connection
-            .wire
-            .watch(host.watch(|stream| stream.read(&mut [0]).is_ok_and(|count| count > 0)));
-    }
     Ok(connection)
 }
 
@@ -82,7 +74,26 @@ fn connect_with(
     config: &Config,
     password: Option<SecretString>,
 ) -> Result<Connection, EngineError> {
-    first_that_answers(&config.hosts, |host| connect_host(config, host, password.as_ref()))
+    first_that_answers(&config.hosts, |host| {
+        let mut connection = connect_host(config, host, password.as_ref())?;
+        let (config, to, password) = (config.clone(), host.clone(), password.clone());
+        let patience = config.patience.clone();
+        let answers = move || answers(&config, &to, password.as_ref());
+        connection.wire.watch(host.watch(&patience, answers));
+        Ok(connection)
+    })
+}
+
+/// True if the server lets somebody in, or says why not, on a connection of its own: connections
+/// that end before the login are errors to it, after some of which it lets nobody of this host in.
+fn answers(config: &Config, host: &Host, password: Option<&SecretString>) -> bool {
+    match connect_host(config, host, password) {
+        Ok(mut connection) => {
+            connection.wire.quit(config.patience.connect_timeout());
+            true
+        }
+        Err(error) => error.code.is_some(),
+    }
 }
 
 fn connect_host(
@@ -90,12 +101,12 @@ fn connect_host(
     host: &Host,
     password: Option<&SecretString>,
 ) -> Result<Connection, EngineError> {
-    let (stream, local) = host.connect()?;
+    let (stream, local) = host.connect(&config.patience)?;
     if password.is_some() || config.peer.is_some() {
         check_peer(host, &stream, config.peer.as_deref())?;
     }
     let mut wire = Wire::new(stream);
-    wire.read_timeout(Some(CONNECT_TIMEOUT));
+    wire.read_timeout(Some(config.patience.connect_timeout()));
     let greeting = greeting(&mut wire)?;
     wire.greeted();
     let flags =

@@ -10,6 +10,7 @@
 //! the database drive, `load` loads, `provision` our database.
 
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
 use crate::engine::cancel::Running;
@@ -89,6 +90,10 @@ impl Engine for MariaDb {
     fn open(&self, target: &ConnectTo, access: Access) -> Result<Box<dyn Database>, EngineError> {
         open(&MARIADB, target, access)
     }
+    fn role_sql(&self, url: &str) -> Result<Option<String>, EngineError> {
+        let config = Config::parse(url, &MARIADB, &ClientOptions::of_user())?;
+        provision::role_sql(&config.user).map(Some)
+    }
 }
 
 /// Organisations of other engines that MySQL lacks.
@@ -128,6 +133,10 @@ impl Engine for MySql {
     }
     fn open(&self, target: &ConnectTo, access: Access) -> Result<Box<dyn Database>, EngineError> {
         open(&MYSQL, target, access)
+    }
+    fn role_sql(&self, url: &str) -> Result<Option<String>, EngineError> {
+        let config = Config::parse(url, &MYSQL, &ClientOptions::of_user())?;
+        provision::role_sql(&config.user).map(Some)
     }
 }
 
@@ -363,6 +372,9 @@ impl Database for MariaDatabase {
                 let _ = session.execute(&format!("kill query {id}"));
             }
         }
+    }
+    fn heed(&self, interrupt: Arc<AtomicBool>) {
+        self.roads.given.config.patience.heed(interrupt);
     }
     fn lacking_drive(&self) -> Option<(Drive, String)> {
         self.no_routines.clone().map(|reason| (Drive::Database, reason))

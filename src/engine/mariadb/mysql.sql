@@ -11,13 +11,28 @@ from (
 ) as p
 where p.grantee = concat('''', replace(current_user(), '@', '''@'''), '''')
 
+-- name: proof
+-- As provision.sql has it; an empty table tells that we made the database.
+select exists (select 1 from information_schema.tables where table_schema = '{{database}}' and table_name = 'state_made') as made,
+  (select group_concat(distinct p.grantee order by p.grantee separator ', ')
+     from information_schema.schema_privileges as p
+    where '{{database}}' like p.table_schema
+      and p.privilege_type in ('CREATE', 'ALTER', 'CREATE VIEW', 'CREATE ROUTINE', 'ALTER ROUTINE', 'TRIGGER')
+      and p.grantee <> concat('''', replace(current_user(), '@', '''@'''), '''')
+      and p.grantee not in (select grantee from information_schema.user_privileges where privilege_type = 'SUPER')) as others,
+  (select max(concat(event_object_table, ' has the trigger ', trigger_name))
+     from information_schema.triggers where event_object_schema = '{{database}}') as attached
+
+-- name: adopt
+create table {{database}}.state_made (by_dbdyno int) comment = 'made by dbdyno'
+
 -- name: create
 -- MySQL has no comments on databases: an empty table tells `clean` that the database is ours to drop.
 create database if not exists {{database}} character set utf8mb4 collate utf8mb4_bin;
-create table if not exists {{database}}.state_made (by_dbdyno int) engine = innodb
+create table if not exists {{database}}.state_made (by_dbdyno int) engine = innodb comment = 'made by dbdyno'
 
 -- name: try-routine
-create procedure if not exists {{database}}.w_try() do 0
+create procedure if not exists {{database}}.w_try() comment 'made by dbdyno' do 0
 
 -- name: rocksdb
 -- MySQL has no MyRocks.

@@ -4,7 +4,7 @@ use super::product::Product;
 use super::reply;
 use super::session::MariaSession;
 use super::wire::Wire;
-use crate::engine::remote::TCP_ACCOUNT;
+use crate::engine::remote::{TCP_ACCOUNT, own_sql};
 use crate::engine::{Access, EngineError, ErrorClass, Session};
 
 /// Everything of ours lives in this database (see `Capabilities::prefix`).
@@ -28,6 +28,12 @@ pub(super) fn account_sql(
 /// Drops the account of ours that a killed run has left.
 pub(super) fn drop_tcp_account(session: &mut MariaSession) -> Result<(), EngineError> {
     session.execute(&account_sql(session.product, "drop-account", "")?).map(drop)
+}
+
+/// A script that makes a user of this name which suffices.
+pub(super) fn role_sql(user: &str) -> Result<String, EngineError> {
+    let user = format!("'{}'@'%'", user.replace('\\', "\\\\").replace('\'', "''"));
+    own_sql(include_str!("role.sql"), "role", &[("user", &user)])
 }
 
 /// A statement of ours.
@@ -74,6 +80,9 @@ pub(super) fn prepare(session: &mut MariaSession, access: Access) -> Result<Ours
         return Err(lacks(&lacking, user.scalar().unwrap_or_default()));
     }
     let mut exists = session.query(&sql("exists")?, &[])?.scalar() == Some("1");
+    if exists {
+        check_ours(session)?;
+    }
     if !exists && access == Access::Provision {
         session.execute(&sql("create")?)?;
         exists = true;
@@ -85,6 +94,40 @@ pub(super) fn prepare(session: &mut MariaSession, access: Access) -> Result<Ours
         true => None,
     };
     Ok(Ours { exists, no_routines })
+}
+
+/// Refuses a database that we did not make, or into which others can put what would run with the
+/// rights of our user.
+fn check_ours(session: &mut MariaSession) -> Result<(), EngineError> {
+    let (proof, adopt) = (sql(session.product, "proof")?, sql(session.product, "adopt")?);
+    let told = session.query(&proof, &[])?;
+    let others = told.get(0, "others").filter(|others| !others.is_empty());
+    let refused = |what: String, advice: String| {
+        Err(EngineError::new(ErrorClass::Privilege, what).advised(advice))
+    };
+    if told.get(0, "made") != Some("1") {
+        let of =
+            others.map(|others| format!(", in which {others} may create,")).unwrap_or_default();
+        return refused(
+            format!("database {DATABASE}{of} was not made by dbdyno"),
+            format!("drop it; or, if dbdyno may have it, as administrator: {adopt}"),
+        );
+    }
+    if let Some(others) = others {
+        return refused(
+            format!("in database {DATABASE} others may create: {others}"),
+            format!(
+                "connect as such a user; or, as administrator: revoke all on {DATABASE}.* from {others}"
+            ),
+        );
+    }
+    match told.get(0, "attached") {
+        None | Some("") => Ok(()),
+        Some(attached) => refused(
+            format!("table {DATABASE}.{attached}, which is not of dbdyno"),
+            "drop the trigger".into(),
+        ),
+    }
 }
 
 /// Makes a procedure and drops it: a server that only speaks the protocol may have none. The
@@ -115,7 +158,9 @@ mod tests {
     #[test]
     fn every_statement_is_there_and_names_our_database() {
         for product in [&MARIADB, &MYSQL] {
-            for block in ["privileges", "exists", "create", "try-routine", "drop-tried"] {
+            for block in
+                ["privileges", "exists", "create", "try-routine", "drop-tried", "proof", "adopt"]
+            {
                 assert!(sql(product, block).unwrap().contains(DATABASE), "{block}");
             }
             assert!(

@@ -13,13 +13,31 @@ where p.grantee in (concat('''', replace(current_user(), '@', '''@'''), ''''), c
 -- name: exists
 select count(*) from information_schema.schemata where schema_name = '{{database}}'
 
+-- name: proof
+-- One row: 1 if we made the database; other accounts, of those that are seen, that may put something into it that would run
+-- with our rights (administrators may anyway); a trigger of one of its tables.
+select (select schema_comment = 'made by dbdyno' from information_schema.schemata where schema_name = '{{database}}') as made,
+  (select group_concat(distinct p.grantee order by p.grantee separator ', ')
+     from information_schema.schema_privileges as p
+    where '{{database}}' like p.table_schema
+      and p.privilege_type in ('CREATE', 'ALTER', 'CREATE VIEW', 'CREATE ROUTINE', 'ALTER ROUTINE', 'TRIGGER')
+      and p.grantee not in (concat('''', replace(current_user(), '@', '''@'''), ''''),
+        concat('''', coalesce(current_role(), ''), ''''))
+      and p.grantee not in (select grantee from information_schema.user_privileges where privilege_type = 'SUPER')) as others,
+  (select max(concat(event_object_table, ' has the trigger ', trigger_name))
+     from information_schema.triggers where event_object_schema = '{{database}}') as attached
+
+-- name: adopt
+-- As administrator.
+alter database {{database}} comment = 'made by dbdyno'
+
 -- name: create
 -- The comment tells `clean` that the database is ours to drop.
 create database if not exists {{database}} character set utf8mb4 collate utf8mb4_bin comment 'made by dbdyno'
 
 -- name: try-routine
 -- Named as our routines are, so that it is cleaned like them.
-create or replace procedure {{database}}.w_try() do 0
+create or replace procedure {{database}}.w_try() comment 'made by dbdyno' do 0
 
 -- name: drop-tried
 -- Another dbdyno that starts now has tried, too.

@@ -8,8 +8,8 @@ use super::options::{ClientOptions, is_on};
 use super::product::Product;
 use crate::engine::EngineError;
 use crate::engine::remote::{
-    Host, Reach, Tls, TlsMode, Url, bad_url as bad, every_host, from_env, not_empty, os_user,
-    port_number, unknown_parameter,
+    Host, Patience, Reach, Tls, TlsMode, Url, bad_url as bad, every_host, from_env, not_empty,
+    os_user, port_number, unknown_parameter,
 };
 use crate::error::quote;
 use crate::model::PasswordSources;
@@ -61,6 +61,8 @@ pub(super) struct Config {
     pub clear_text: bool,
     /// User who must run a server that is reached by its Unix socket.
     pub peer: Option<String>,
+    /// Of all its connections.
+    pub patience: Patience,
 }
 
 /// Settings of a URL before defaults.
@@ -172,6 +174,7 @@ impl Parts {
         let (wants_password, server_key, is_cluster) =
             (!self.no_password, self.server_key, self.is_cluster);
         Ok(Config {
+            patience: Patience::default(),
             product,
             hosts,
             is_cluster,

@@ -1,6 +1,7 @@
 //! Opens connections: socket, startup, authentication, settings.
 
 use std::io;
+use std::time::Instant;
 
 use bytes::BytesMut;
 use fallible_iterator::FallibleIterator;
@@ -18,7 +19,7 @@ use super::provision::pooled;
 use super::url::{Binding, CLEAR_TEXT, Config, NO_METHOD};
 use super::wire::Wire;
 use crate::engine::remote::{
-    CONNECT_TIMEOUT, Host, Passwords, Stream, Tls, TlsMode, check_peer, first_that_answers,
+    Host, Passwords, Patience, Stream, Tls, TlsMode, check_peer, first_that_answers,
 };
 use crate::engine::{EngineError, ErrorClass};
 
@@ -70,12 +71,20 @@ pub(super) fn connect(
     passwords: &Passwords,
     settings: &[(&str, &str)],
 ) -> Result<Connection, EngineError> {
-    let mut connection =
-        first_that_answers(&config.hosts, |host| connect_host(config, host, passwords, settings))?;
-    if let (true, [host]) = (config.is_cluster, &config.hosts[..]) {
-        connection.wire.watch(host.watch(|stream| asked(stream).is_ok()));
-    }
-    Ok(connection)
+    first_that_answers(&config.hosts, |host| {
+        let mut connection = connect_host(config, host, passwords, settings)?;
+        let (to, patience) = (host.clone(), config.patience.clone());
+        connection.wire.watch(host.watch(&config.patience, move || answers(&to, &patience)));
+        Ok(connection)
+    })
+}
+
+/// True if the server answers a question that needs no login, on a connection of its own.
+fn answers(host: &Host, patience: &Patience) -> bool {
+    host.connect(patience).is_ok_and(|(mut stream, _)| {
+        stream.set_read_timeout(Some(patience.connect_timeout()));
+        asked(&mut stream).is_ok()
+    })
 }
 
 fn connect_host(
@@ -84,12 +93,12 @@ fn connect_host(
     passwords: &Passwords,
     settings: &[(&str, &str)],
 ) -> Result<Connection, EngineError> {
-    let (stream, local) = open(host, &config.tls)?;
+    let (stream, local) = open(host, &config.tls, &config.patience)?;
     if config.peer.is_some() {
         check_peer(host, &stream, config.peer.as_deref())?;
     }
     let mut wire = Wire::new(stream);
-    wire.read_timeout(Some(CONNECT_TIMEOUT));
+    wire.read_timeout(Some(config.patience.connect_timeout()));
     let identity = [("user", config.user.as_str()), ("database", config.database.as_str())];
     // With our process id: a session tells those of this process from those of another.
     let application = format!("dbdyno-{}", std::process::id());
@@ -99,7 +108,13 @@ fn connect_host(
         EngineError::new(ErrorClass::Other, "user and database must not hold a zero byte")
     })?;
     wire.flush()?;
-    let cancel_key = CancelKey { host: host.clone(), tls: config.tls.clone(), pid: 0, secret: 0 };
+    let cancel_key = CancelKey {
+        host: host.clone(),
+        tls: config.tls.clone(),
+        patience: config.patience.clone(),
+        pid: 0,
+        secret: 0,
+    };
     let mut connection =
         Connection { wire, server_version: String::new(), backend_pid: None, cancel_key, local };
     authenticate(&mut connection.wire, config, host, passwords)?;
@@ -112,24 +127,24 @@ fn connect_host(
 const SSL_REQUEST: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
 
 /// A stream to the server, encrypted as it is to be. True if the server runs on this host.
-fn open(host: &Host, tls: &Tls) -> Result<(Stream, bool), EngineError> {
-    let (stream, local) = host.connect()?;
+fn open(host: &Host, tls: &Tls, patience: &Patience) -> Result<(Stream, bool), EngineError> {
+    let (mut stream, local) = host.connect(patience)?;
     let name = match host {
         Host::Tcp { name, .. } if tls.mode != TlsMode::Disable => name,
         _ => return Ok((stream, local)),
     };
+    stream.set_read_timeout(Some(patience.connect_timeout()));
     match encrypted(stream, name, tls) {
         Ok(stream) => Ok((stream, local)),
         // As good as the server can. A new connection: what was said on this one is not what a
         // login begins with.
-        Err(_) if tls.mode == TlsMode::Prefer => host.connect(),
+        Err(_) if tls.mode == TlsMode::Prefer => host.connect(patience),
         Err(error) => Err(error),
     }
 }
 
 /// The stream, encrypted if the server can; it must if the mode says so.
 fn encrypted(mut stream: Stream, host: &str, tls: &Tls) -> Result<Stream, EngineError> {
-    stream.set_read_timeout(Some(CONNECT_TIMEOUT));
     if tls.protocol.is_some() || asked(&mut stream)? {
         return tls.encrypt(stream, host);
     }
@@ -345,6 +360,7 @@ fn await_ready(connection: &mut Connection) -> Result<(), EngineError> {
 pub(super) struct CancelKey {
     pub host: Host,
     pub tls: Tls,
+    pub patience: Patience,
     /// 0 = the server gave none.
     pub pid: i32,
     pub secret: i32,
@@ -352,16 +368,21 @@ pub(super) struct CancelKey {
 
 impl CancelKey {
     /// Asks the server on a connection of its own (PostgreSQL manual, "Canceling Requests") to
-    /// cancel the statement that runs; nothing happens if none runs, or nobody answers.
-    pub(super) fn cancel(&self) {
-        let Ok((stream, _)) = open(&self.host, &self.tls) else { return };
+    /// cancel the statement that runs; nothing happens if none runs. False if nobody answers.
+    pub(super) fn cancel(&self) -> bool {
+        let Ok((stream, _)) = open(&self.host, &self.tls, &self.patience) else { return false };
+        if self.pid == 0 {
+            return true;
+        }
         let mut request = BytesMut::new();
         frontend::cancel_request(self.pid, self.secret, &mut request);
-        let mut wire = Wire::new(stream);
-        wire.read_timeout(Some(CONNECT_TIMEOUT));
-        if self.pid != 0 && wire.send(&request).is_ok() {
+        let (mut wire, limit) = (Wire::new(stream), self.patience.connect_timeout());
+        wire.read_timeout(Some(limit));
+        let asked_at = Instant::now();
+        if wire.send(&request).is_ok() {
             // The server answers by closing the connection, after it has passed the signal on.
             let _ = wire.frame();
         }
+        asked_at.elapsed() < limit
     }
 }

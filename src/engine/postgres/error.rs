@@ -87,6 +87,11 @@ pub(super) fn from_response(response: &ErrorResponseBody, statement: &str) -> En
     EngineError { class, advice: advice_of(&code).map(str::to_owned), code: Some(code), message }
 }
 
+/// An error after which the server closed the connection.
+pub(super) fn ended(error: EngineError) -> EngineError {
+    EngineError { class: ErrorClass::Lost, ..error }
+}
+
 /// The error of a read or write on an open connection.
 pub(super) fn from_io(error: &io::Error) -> EngineError {
     broken(error, "PostgreSQL message")

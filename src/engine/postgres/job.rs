@@ -186,7 +186,11 @@ fn execute(
     wire.send(&statement.messages)?;
     let (mut rows, mut seen, mut failure) = (0, 0u64, None);
     loop {
-        match wire.frame()? {
+        let frame = match wire.frame() {
+            Ok(frame) => frame,
+            Err(lost) => return Err(failure.map_or(lost, error::ended)),
+        };
+        match frame {
             (b'D', body) => seen = seen.wrapping_add(walk(body)),
             (b'C', tag) => rows = affected_rows(tag),
             (b'E', body) => failure = Some(error::from_body(body, &statement.sql)),

@@ -4,6 +4,7 @@ use postgres_protocol::IsNull;
 use postgres_protocol::message::frontend;
 
 use super::error;
+use super::owner::Schema;
 use super::reply::{columns, split_row};
 use super::session::PgSession;
 use crate::engine::keeper::{Datum, Keeper};
@@ -13,9 +14,10 @@ use crate::engine::{EngineError, ErrorClass, Session};
 /// All that is kept lies in this schema, and nothing else is touched.
 const SCHEMA: &str = "dbdyno_results";
 
-/// Names without a schema are those of ours.
-pub(super) const SETTINGS: &[(&str, &str)] =
-    &[("search_path", SCHEMA), ("default_transaction_isolation", "read committed")];
+/// A table of it, `about`, tells that we made it.
+const OURS: Schema = Schema { name: SCHEMA, mark: None, only_tables: true };
+
+pub(super) const SETTINGS: &[(&str, &str)] = &[("default_transaction_isolation", "read committed")];
 
 const SQL: &str = include_str!("keeper.sql");
 
@@ -53,6 +55,15 @@ impl Keeper for PgKeeper {
 
     fn execute(&mut self, sql: &str) -> Result<(), EngineError> {
         self.0.execute(sql).map(drop)
+    }
+
+    /// Names without a schema are those of ours from now on: not before we know whose they are.
+    fn prove(&mut self) -> Result<(), EngineError> {
+        if OURS.is_there(&mut self.0)? {
+            let sql = own_sql(SQL, "look-in-ours", &[("schema", SCHEMA)])?;
+            self.0.execute(&sql)?;
+        }
+        Ok(())
     }
 
     fn sql_of(&self, name: &str, values: &[(&str, &str)]) -> Result<String, EngineError> {
@@ -176,6 +187,7 @@ mod tests {
             "release",
             "is-held",
             "alone",
+            "look-in-ours",
         ] {
             assert!(
                 own_sql(SQL, name, &[("schema", SCHEMA), ("version", "1"), ("application", "1")])

@@ -15,8 +15,12 @@ select application, version from {{schema}}.about
 -- Until the end of the transaction nobody else creates or changes the schema.
 select pg_advisory_xact_lock(1684169849, 0)
 
+-- name: look-in-ours
+-- The system's own names go before them, whatever is in it.
+set search_path = {{schema}}, pg_temp
+
 -- name: create
-create schema if not exists {{schema}}; comment on schema {{schema}} is 'results of dbdyno'
+create schema {{schema}}; comment on schema {{schema}} is 'results of dbdyno'
 
 -- name: adopt
 create table {{schema}}.about (application bigint not null, version bigint not null);
@@ -135,3 +139,30 @@ update share set seen_at = clock_timestamp(), points = coalesce(?4, points) wher
 select start_at, stopped, open_s, close_s from crew c where id = ?1 and turn = ?2
   and exists (select from pg_catalog.pg_locks l where l.locktype = 'advisory' and l.classid = 1684169850
     and l.objid = c.id::oid and l.objsubid = 2 and l.granted)
+
+-- name: grant-reader
+-- Statements for user ?1, if there is one. The tables of crews are not among what is read.
+select format(g.statement, r.rolname)
+from pg_catalog.pg_roles r, (values
+  ('grant usage on schema {{schema}} to %I'),
+  ('grant select on {{schema}}.about, {{schema}}.run, {{schema}}.load, {{schema}}.test, {{schema}}.series, {{schema}}.snapshot to %I')
+) as g (statement) where r.rolname = ?1
+
+-- name: grant-writer
+select format('grant insert, update, delete on {{schema}}.run, {{schema}}.load, {{schema}}.test, {{schema}}.series, '
+  '{{schema}}.snapshot to %I', r.rolname)
+from pg_catalog.pg_roles r where r.rolname = ?1
+
+-- name: grant-conductor
+-- Whoever writes to these tables commands the load machines.
+select format('grant select, insert, update, delete on {{schema}}.crew, {{schema}}.share to %I', r.rolname)
+from pg_catalog.pg_roles r where r.rolname = ?1
+
+-- name: grant-worker
+-- It can neither lay out nor change what is to be done, and sees no runs.
+select format(g.statement, r.rolname)
+from pg_catalog.pg_roles r, (values
+  ('grant usage on schema {{schema}} to %I'),
+  ('grant select on {{schema}}.about, {{schema}}.crew, {{schema}}.share to %I'),
+  ('grant update (worker, backend, seen_at, stage, told, log, points) on {{schema}}.share to %I')
+) as g (statement) where r.rolname = ?1

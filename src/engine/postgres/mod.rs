@@ -7,13 +7,14 @@
 //!
 //! `url` where to connect, `password` the password file, `connect` opens and cancels, `wire` frames
 //! messages, `reply` reads their bodies, `session` runs control statements and finds the server's
-//! processes, `job` the client drive, `routine` the database drive, `copy` loads, `keeper` keeps
-//! results.
+//! processes, `owner` proves whose a schema is, `job` the client drive, `routine` the database
+//! drive, `copy` loads, `keeper` keeps results.
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
-use crate::engine::cancel::Running;
+use crate::engine::cancel::{Running, cancel_all};
 use crate::engine::cluster::{self, OpenNode, Own};
 use crate::engine::keeper::Keeper;
 use crate::engine::remote::{
@@ -31,6 +32,7 @@ mod copy;
 mod error;
 mod job;
 mod keeper;
+mod owner;
 mod password;
 mod provision;
 mod reply;
@@ -54,6 +56,10 @@ const OLDEST_MAJOR: u32 = 13;
 const NEWER_FROM: u32 = 14;
 const NEWER_SETTINGS: [(&str, &str); 2] =
     [("client_connection_check_interval", "1s"), ("idle_session_timeout", "0")];
+/// The same of servers that can limit a whole transaction, e.g. one that loads.
+const NEWEST_FROM: u32 = 17;
+const NEWEST_SETTINGS: [(&str, &str); 3] =
+    [NEWER_SETTINGS[0], NEWER_SETTINGS[1], ("transaction_timeout", "0")];
 
 /// Organisations that PostgreSQL has not (manual: "Database Physical Storage", "Index Types").
 const LACKING_ORGS: &[(&str, &str)] = &[
@@ -117,6 +123,10 @@ impl Engine for Postgres {
         let own = Own { sql: provision::node_sql, lacking_orgs: &[] };
         cluster::open(config.hosts.iter().map(member).collect(), access, own)
     }
+    fn role_sql(&self, url: &str) -> Result<Option<String>, EngineError> {
+        let config = Config::parse(url)?;
+        provision::role_sql(&config.user, &config.database).map(Some)
+    }
     fn keeps(&self) -> bool {
         true
     }
@@ -169,6 +179,15 @@ fn open(
     }))
 }
 
+/// Settings of every session of a server of this version.
+fn settings_from(version: &Version) -> &'static [(&'static str, &'static str)] {
+    match version {
+        version if *version >= Version(vec![NEWEST_FROM]) => &NEWEST_SETTINGS,
+        version if *version >= Version(vec![NEWER_FROM]) => &NEWER_SETTINGS,
+        _ => &[],
+    }
+}
+
 fn check_version(version: &Version, text: &str) -> Result<(), EngineError> {
     if *version >= Version(vec![OLDEST_MAJOR]) {
         return Ok(());
@@ -206,7 +225,7 @@ impl PgDatabase {
 
     /// Settings that every session has.
     fn settings(&self) -> &'static [(&'static str, &'static str)] {
-        if self.version >= Version(vec![NEWER_FROM]) { NEWER_SETTINGS.as_slice() } else { &[] }
+        settings_from(&self.version)
     }
 
     fn session_on(
@@ -333,9 +352,10 @@ impl Database for PgDatabase {
         session.execute(&format!("{note}; commit")).map(drop)
     }
     fn cancel(&self) {
-        let mut keys = Vec::new();
-        self.running.each(|key| keys.push(key.clone()));
-        keys.iter().for_each(CancelKey::cancel);
+        cancel_all(&self.running.all(), &CancelKey::cancel);
+    }
+    fn heed(&self, interrupt: Arc<AtomicBool>) {
+        self.roads.given.config.patience.heed(interrupt);
     }
     fn job_sessions(&self) -> Vec<u32> {
         self.jobs.all()
@@ -354,5 +374,20 @@ impl Database for PgDatabase {
     }
     fn storage_path(&self) -> Option<PathBuf> {
         self.storage_path.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_a_version_knows_cuts_a_session_short() {
+        let sets = |version: &str, name: &str| {
+            settings_from(&Version::parse(version)).iter().any(|(set, _)| *set == name)
+        };
+        assert!(!sets("13.9", "idle_session_timeout") && sets("14", "idle_session_timeout"));
+        assert!(!sets("16.4", "transaction_timeout") && sets("17.0", "transaction_timeout"));
+        assert!(sets("18.1", "client_connection_check_interval"));
     }
 }

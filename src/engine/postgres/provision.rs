@@ -1,11 +1,15 @@
 //! Our schema: checks the privileges before anything is created.
 
+use super::owner::Schema;
 use super::session::PgSession;
 use crate::engine::remote::{TCP_ACCOUNT, own_sql};
 use crate::engine::{Access, EngineError, ErrorClass, Session};
 
 /// Everything of ours lives in this schema (see `Capabilities::prefix`).
 const SCHEMA: &str = "dbdyno";
+
+/// The comment tells `clean` that the schema is ours to drop; `create` of `provision.sql` has it.
+const OURS: Schema = Schema { name: SCHEMA, mark: Some("made by dbdyno"), only_tables: false };
 
 const SQL: &str = include_str!("provision.sql");
 
@@ -17,6 +21,16 @@ pub(super) fn account_sql(block: &str, password: &str) -> Result<String, EngineE
 /// Drops the account of ours that a killed run has left.
 pub(super) fn drop_tcp_account(session: &mut PgSession) -> Result<(), EngineError> {
     session.execute(&account_sql("drop-account", "")?).map(drop)
+}
+
+/// A script that makes a role of this name which suffices in the database.
+pub(super) fn role_sql(role: &str, database: &str) -> Result<String, EngineError> {
+    let quoted = |name: &str| match name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_') {
+        true => name.to_string(),
+        false => format!("\"{}\"", name.replace('"', "\"\"")),
+    };
+    let (role, database) = (quoted(role), quoted(database));
+    own_sql(include_str!("role.sql"), "role", &[("role", &role), ("database", &database)])
 }
 
 /// A statement of ours.
@@ -39,7 +53,8 @@ pub(super) fn prepare(session: &mut PgSession, access: Access) -> Result<(), Eng
         |at: usize| rows.rows.first().and_then(|row| row.get(at)?.as_deref()).unwrap_or_default();
     let (user, database) = (column(0), column(1));
     let yes = |at: usize| column(at) == "t";
-    match (yes(2), yes(3), yes(4)) {
+    let is_there = OURS.is_there(session)?;
+    match (is_there, yes(3), yes(4)) {
         (true, _, true) => Ok(()),
         (true, _, false) => Err(missing(
             format!("user {user} may not create objects in schema {SCHEMA}"),
@@ -50,7 +65,10 @@ pub(super) fn prepare(session: &mut PgSession, access: Access) -> Result<(), Eng
             format!("as its owner: grant create on database {database} to {user}"),
         )),
         (false, true, _) if access != Access::Provision => Ok(()),
-        (false, true, _) => session.execute(&sql("create")?).map(|_| ()),
+        // Somebody may have made it meanwhile.
+        (false, true, _) => {
+            session.execute(&sql("create")?).and_then(|_| OURS.is_there(session).map(drop))
+        }
     }
 }
 

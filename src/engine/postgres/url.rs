@@ -5,8 +5,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::engine::remote::{
-    Host, Reach, Tls, TlsMode, Url, bad_url as bad, every_host, from_env, in_home, os_user,
-    port_number, unknown_parameter,
+    Host, Patience, Reach, Tls, TlsMode, Url, bad_url as bad, every_host, from_env, in_home,
+    os_user, port_number, unknown_parameter,
 };
 use crate::engine::{EngineError, ErrorClass};
 use crate::error::quote;
@@ -37,6 +37,8 @@ pub(super) struct Config {
     pub tls: Tls,
     pub binding: Binding,
     pub methods: Methods,
+    /// Of all its connections.
+    pub patience: Patience,
     /// User who must run a server that is reached by its Unix socket.
     pub peer: Option<String>,
 }
@@ -214,6 +216,7 @@ impl Parts {
             (None, None) => Binding::default(),
         };
         Ok(Config {
+            patience: Patience::default(),
             hosts,
             is_cluster: self.is_cluster,
             user,

@@ -102,7 +102,11 @@ impl Wire {
     ) -> Result<(), EngineError> {
         let mut failure = None;
         loop {
-            let (tag, body) = self.frame()?;
+            // A server that ends the session says why before it closes the connection.
+            let (tag, body) = match self.frame() {
+                Ok(frame) => frame,
+                Err(lost) => return Err(failure.map_or(lost, error::ended)),
+            };
             let taken = match tag {
                 b'Z' => return failure.map_or(Ok(()), Err),
                 b'E' => Err(error::from_body(body, sql)),
@@ -229,6 +233,15 @@ pub(super) mod tests {
             (error.class, error.message.as_str()),
             (ErrorClass::Lost, "terminating connection")
         );
+    }
+
+    #[test]
+    fn what_a_server_says_last_is_not_replaced_by_the_end_of_the_connection() {
+        let late = b"SFATAL\0C25P04\0Mterminating connection due to transaction timeout\0\0";
+        let (mut wire, _server) = answering(&[(b'E', late)]);
+        let error = wire.until_ready("select 1", |_, _| Ok(())).unwrap_err();
+        assert!(error.message.contains("due to transaction timeout"), "{error}");
+        assert_eq!(error.class, ErrorClass::Lost, "the session cannot be used any more");
     }
 
     #[test]

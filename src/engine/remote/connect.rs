@@ -4,13 +4,9 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
-use super::{Stream, Watch};
+use super::{Patience, Stream, Watch};
 use crate::engine::{EngineError, ErrorClass};
-
-/// Longest wait for one address, and for each answer until the login is done.
-pub(in crate::engine) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// One place to connect to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,10 +25,13 @@ impl Host {
     ///
     /// # Errors
     /// If nobody answers.
-    pub(in crate::engine) fn connect(&self) -> Result<(Stream, bool), EngineError> {
+    pub(in crate::engine) fn connect(
+        &self,
+        patience: &Patience,
+    ) -> Result<(Stream, bool), EngineError> {
         let connected = match self {
-            Host::Socket(path) => Stream::to_socket(path).map(|stream| (stream, true)),
-            Host::Tcp { name, port } => Stream::to_port(name, *port, CONNECT_TIMEOUT),
+            Host::Socket(path) => Stream::to_socket(path, patience).map(|stream| (stream, true)),
+            Host::Tcp { name, port } => Stream::to_port(name, *port, patience),
         };
         connected.map_err(|error| {
             EngineError::new(
@@ -55,14 +54,16 @@ impl Host {
 }
 
 impl Host {
-    /// Asks on a connection of its own whether the server answers a word of its language.
-    pub(in crate::engine) fn watch(&self, answers: fn(&mut Stream) -> bool) -> Watch {
-        let host = self.clone();
+    /// Asks otherwise, by `answers`, whether the server still answers; of all connections to it one
+    /// asks at a time.
+    pub(in crate::engine) fn watch(
+        &self,
+        patience: &Patience,
+        answers: impl Fn() -> bool + Send + Sync + 'static,
+    ) -> Watch {
+        let (address, patience) = (self.address(), patience.clone());
         Arc::new(move || {
-            let answered = host.connect().is_ok_and(|(mut stream, _)| {
-                stream.set_read_timeout(Some(CONNECT_TIMEOUT));
-                answers(&mut stream)
-            });
+            let answered = patience.answers(&address, &answers);
             answered.then_some(()).ok_or("it does not answer any more")
         })
     }

@@ -1,17 +1,25 @@
 //! A session that only looks, for as long as a run: between two looks something on the way may drop
 //! what is idle.
 
+use std::time::{Duration, Instant};
+
 use crate::engine::{EngineError, ErrorClass, Rows, Session};
 
 /// A new session may be dropped, too.
 const TRIES: usize = 3;
+/// After a server that cannot be reached nobody tries again for so many times what that took:
+/// whoever looks also watches the time, and a server that is silent takes long to be found so.
+const PAUSES: u32 = 5;
+/// A try counts as this long at least.
+const SHORTEST: Duration = Duration::from_millis(100);
 
-/// A session that is opened anew when its connection is found broken. Once that fails it stays
-/// broken: nobody waits again for a server that does not answer.
+/// A session that is opened anew when its connection is found broken. While that fails it stays
+/// broken; it is tried again now and then, since a server that was started anew comes back.
 pub(in crate::engine) struct Looking<S> {
     session: S,
     open: Box<dyn Fn() -> Result<S, EngineError> + Send>,
-    is_gone: bool,
+    /// Nobody answered last: no try before this moment.
+    not_before: Option<Instant>,
 }
 
 impl<S: Session> Looking<S> {
@@ -22,7 +30,7 @@ impl<S: Session> Looking<S> {
     pub(in crate::engine) fn new(
         open: impl Fn() -> Result<S, EngineError> + Send + 'static,
     ) -> Result<Looking<S>, EngineError> {
-        Ok(Looking { session: open()?, open: Box::new(open), is_gone: false })
+        Ok(Looking { session: open()?, open: Box::new(open), not_before: None })
     }
 }
 
@@ -35,16 +43,20 @@ impl<S: Session> Session for Looking<S> {
     fn query(&mut self, sql: &str, binds: &[i64]) -> Result<Rows, EngineError> {
         let mut answer = self.session.query(sql, binds);
         for _ in 0..TRIES {
-            if self.is_gone || !answer.as_ref().is_err_and(|error| error.class == ErrorClass::Lost)
-            {
+            let began = Instant::now();
+            let is_refused = self.not_before.is_some_and(|moment| began < moment);
+            if is_refused || !answer.as_ref().is_err_and(|error| error.class == ErrorClass::Lost) {
                 break;
             }
             match (self.open)() {
-                Ok(session) => self.session = session,
-                Err(_) => self.is_gone = true,
-            }
-            if !self.is_gone {
-                answer = self.session.query(sql, binds);
+                Ok(session) => {
+                    (self.session, self.not_before) = (session, None);
+                    answer = self.session.query(sql, binds);
+                }
+                Err(_) => {
+                    let now = Instant::now();
+                    self.not_before = Some(now + (now - began).max(SHORTEST) * PAUSES);
+                }
             }
         }
         answer
@@ -76,12 +88,12 @@ mod tests {
     }
 
     #[test]
-    fn it_is_opened_anew_until_that_fails_and_then_never_again() {
+    fn it_is_opened_anew_and_while_that_fails_it_is_tried_again_now_and_then() {
         let opened = Arc::new(AtomicU32::new(0));
         let count = Arc::clone(&opened);
         let open = move || match count.fetch_add(1, Relaxed) {
-            0..3 => Ok(Brittle(0)),
-            _ => Err(EngineError::new(ErrorClass::Unreachable, "nobody")),
+            3..5 => Err(EngineError::new(ErrorClass::Unreachable, "nobody")),
+            _ => Ok(Brittle(0)),
         };
         let mut session = Looking::new(open).unwrap();
         for _ in 0..3 {
@@ -90,6 +102,11 @@ mod tests {
         for _ in 0..2 {
             assert_eq!(session.query("", &[]).unwrap_err().message, "broke");
         }
-        assert_eq!(opened.load(Relaxed), 4);
+        assert_eq!(opened.load(Relaxed), 4, "nobody waits again so soon");
+        session.not_before = None;
+        assert_eq!(session.query("", &[]).unwrap_err().message, "broke");
+        session.not_before = None;
+        session.query("", &[]).unwrap();
+        assert_eq!(opened.load(Relaxed), 6, "the server is back");
     }
 }

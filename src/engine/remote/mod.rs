@@ -10,6 +10,7 @@ mod connect;
 mod files;
 mod looking;
 mod password;
+mod patience;
 mod peer;
 mod roads;
 mod sessions;
@@ -21,10 +22,11 @@ mod url;
 pub(in crate::engine) use channel::Channel;
 #[cfg(test)]
 pub(in crate::engine) use channel::READ_BUFFER_BYTES;
-pub(in crate::engine) use connect::{CONNECT_TIMEOUT, Host, broken, first_that_answers, lost};
+pub(in crate::engine) use connect::{Host, broken, first_that_answers, lost};
 pub(in crate::engine) use files::{check_private_key, directory, in_home, private_text};
 pub(in crate::engine) use looking::Looking;
 pub(in crate::engine) use password::Passwords;
+pub(in crate::engine) use patience::{CONNECT_TIMEOUT, Patience};
 pub(in crate::engine) use peer::check_peer;
 pub(in crate::engine) use roads::{
     Reach, Road, Roads, TCP_ACCOUNT, no_account, no_road, on_loopback, own_account, own_password,

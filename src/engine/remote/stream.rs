@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream, ToSocketAddrs};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Arc;
@@ -10,10 +10,16 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, recv, sockopt};
+use rustix::net::addr::SocketAddrArg;
+use rustix::net::sockopt::Timeout;
+use rustix::net::{
+    AddressFamily, RecvFlags, SocketAddrUnix, SocketFlags, SocketType, connect, recv, socket_with,
+    sockopt,
+};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection};
 
+use super::patience::{LOOK, Patience, Wait};
 use super::tls::end_point;
 
 /// An idle connection tells after so long that it still is.
@@ -33,13 +39,11 @@ struct Plain {
     read_timeout: Option<Duration>,
     /// Where waits have no limit: asked in order whenever it has been silent.
     watches: Vec<Watch>,
+    patience: Patience,
 }
 
 /// Whether a silent server may still answer; if not, why.
 pub(in crate::engine) type Watch = Arc<dyn Fn() -> Result<(), &'static str> + Send + Sync>;
-
-/// So long a server that is watched may be silent before it is asked otherwise.
-const SILENCE: Duration = Duration::from_secs(5);
 
 enum Socket {
     Unix(UnixStream),
@@ -48,44 +52,50 @@ enum Socket {
 
 impl From<UnixStream> for Stream {
     fn from(socket: UnixStream) -> Self {
-        Stream {
-            plain: Plain { socket: Socket::Unix(socket), read_timeout: None, watches: Vec::new() },
-            tls: None,
-        }
+        Stream::over(Socket::Unix(socket), Patience::default())
     }
 }
 
 impl From<TcpStream> for Stream {
     fn from(socket: TcpStream) -> Self {
-        Stream {
-            plain: Plain { socket: Socket::Tcp(socket), read_timeout: None, watches: Vec::new() },
-            tls: None,
-        }
+        Stream::over(Socket::Tcp(socket), Patience::default())
     }
 }
 
 impl Stream {
+    fn over(socket: Socket, patience: Patience) -> Stream {
+        let plain = Plain { socket, read_timeout: None, watches: Vec::new(), patience };
+        // A wait until there is room to write ends now and then, as one to read does. Best effort:
+        // without it such a wait ends with the connection.
+        let _ = sockopt::set_socket_timeout(plain.descriptor(), Timeout::Send, Some(LOOK));
+        Stream { plain, tls: None }
+    }
+
     /// Connects to a Unix socket.
-    pub(in crate::engine) fn to_socket(path: &Path) -> io::Result<Stream> {
-        UnixStream::connect(path).map(Stream::from)
+    pub(in crate::engine) fn to_socket(path: &Path, patience: &Patience) -> io::Result<Stream> {
+        let socket = connected(AddressFamily::UNIX, &SocketAddrUnix::new(path)?, patience)?;
+        Ok(Stream::over(Socket::Unix(socket.into()), patience.clone()))
     }
 
     /// Connects to the first address of a host that answers; true if that is a loopback address.
     pub(in crate::engine) fn to_port(
         name: &str,
         port: u16,
-        timeout: Duration,
+        patience: &Patience,
     ) -> io::Result<(Stream, bool)> {
         let mut failure = io::Error::new(io::ErrorKind::NotFound, "the host name has no address");
         for address in (name, port).to_socket_addrs()? {
-            match TcpStream::connect_timeout(&address, timeout) {
-                Ok(stream) => {
+            let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+            match connected(family, &address, patience) {
+                Ok(socket) => {
+                    let stream = TcpStream::from(socket);
                     stream.set_nodelay(true)?;
                     // Best effort, as in libpq: what lies between may forget a session that waits
                     // for the end of a long test.
                     let _ = sockopt::set_socket_keepalive(&stream, true);
                     let _ = sockopt::set_tcp_keepidle(&stream, KEEP_ALIVE);
-                    return Ok((stream.into(), address.ip().is_loopback()));
+                    let stream = Stream::over(Socket::Tcp(stream), patience.clone());
+                    return Ok((stream, address.ip().is_loopback()));
                 }
                 Err(error) => failure = error,
             }
@@ -228,31 +238,53 @@ fn invalid(error: rustls::Error) -> io::Error {
 impl Plain {
     /// Until there is something to read, or the other side has gone.
     fn wait(&self) -> io::Result<()> {
-        let is_watched = self.read_timeout.is_none() && !self.watches.is_empty();
-        let timeout =
-            self.read_timeout.or(is_watched.then_some(SILENCE)).map(Timespec::try_from).transpose();
-        let timeout = timeout.map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
-        while poll(
-            &mut [PollFd::from_borrowed_fd(self.descriptor(), PollFlags::IN)],
-            timeout.as_ref(),
-        )? == 0
-        {
-            if !is_watched {
-                return Err(io::ErrorKind::TimedOut.into());
-            }
-            if let Err(why) = self.watches.iter().try_for_each(|watch| watch()) {
-                // Nobody waits for another answer.
-                let _ = rustix::net::shutdown(self.descriptor(), rustix::net::Shutdown::Both);
-                return Err(io::Error::new(io::ErrorKind::TimedOut, why));
-            }
+        let mut wait = Wait::new(&self.patience, self.read_timeout);
+        while !is_ready(self.descriptor(), PollFlags::IN, wait.step())? {
+            self.look(&mut wait)?;
         }
         Ok(())
+    }
+
+    /// Ends the connection if nobody waits for it any longer.
+    fn look(&self, wait: &mut Wait<'_>) -> io::Result<()> {
+        let ask = || self.watches.iter().try_for_each(|watch| watch());
+        wait.look(&ask).inspect_err(|_| {
+            // Nobody waits for another answer.
+            let _ = rustix::net::shutdown(self.descriptor(), rustix::net::Shutdown::Both);
+        })
     }
 
     fn descriptor(&self) -> BorrowedFd<'_> {
         match &self.socket {
             Socket::Unix(socket) => socket.as_fd(),
             Socket::Tcp(socket) => socket.as_fd(),
+        }
+    }
+}
+
+/// True once one of the events has come; false after so long.
+fn is_ready(socket: BorrowedFd<'_>, events: PollFlags, within: Duration) -> io::Result<bool> {
+    let within = Timespec::try_from(within).map_err(|_| io::ErrorKind::InvalidInput)?;
+    Ok(poll(&mut [PollFd::from_borrowed_fd(socket, events)], Some(&within))? > 0)
+}
+
+/// A socket that is connected to an address. The limit of a wait to send is that of a wait for a
+/// connection, too (`socket(7)`, SO_SNDTIMEO): whoever connects can look up meanwhile.
+fn connected(
+    family: AddressFamily,
+    address: &impl SocketAddrArg,
+    patience: &Patience,
+) -> io::Result<OwnedFd> {
+    let socket = socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    sockopt::set_socket_timeout(&socket, Timeout::Send, Some(LOOK))?;
+    let mut wait = Wait::new(patience, Some(patience.connect_timeout()));
+    loop {
+        match connect(&socket, address) {
+            Ok(()) | Err(Errno::ISCONN) => return Ok(socket),
+            Err(Errno::INTR) => {}
+            // Nobody has accepted it yet, or there is no room among those that wait for that.
+            Err(Errno::AGAIN | Errno::INPROGRESS | Errno::ALREADY) => wait.look(&|| Ok(()))?,
+            Err(error) => return Err(error.into()),
         }
     }
 }
@@ -275,9 +307,17 @@ impl Read for Plain {
 impl Write for Plain {
     #[inline]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match &mut self.socket {
-            Socket::Unix(socket) => socket.write(bytes),
-            Socket::Tcp(socket) => socket.write(bytes),
+        let mut wait = Wait::new(&self.patience, self.read_timeout);
+        loop {
+            let written = match &self.socket {
+                Socket::Unix(socket) => (&*socket).write(bytes),
+                Socket::Tcp(socket) => (&*socket).write(bytes),
+            };
+            match written {
+                // Nothing was taken for the time of a look.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.look(&mut wait)?,
+                done => return done,
+            }
         }
     }
 

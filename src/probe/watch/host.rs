@@ -1,6 +1,6 @@
 //! Looks at the processors of this host.
 
-use std::sync::{Barrier, OnceLock};
+use std::sync::{OnceLock, RwLock};
 use std::time::{Duration, Instant};
 
 use procfs::{CpuTime, CurrentSI, KernelStats};
@@ -8,6 +8,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use super::work::{Walk, integers, integers_s, own_cpu_s, walk_s};
 use super::{Pace, Round};
+use crate::engine::threads;
 
 /// From a reading, which is at a whole second, where slices end, to the look.
 pub(super) const MIDDLE: Duration = Duration::from_millis(500);
@@ -136,18 +137,21 @@ fn working(before: &[CpuTime], after: &[CpuTime]) -> Vec<bool> {
 
 /// Every processor with its speed while all do the same.
 fn all_at_work(numbers: &[usize], walk: &Walk) -> Vec<Processor> {
-    let start = Barrier::new(numbers.len());
+    // Held until the last thread is started, or refused by the system.
+    let start = RwLock::new(());
     let measure = |number: usize| {
         let (stays, mut walk) = (stay_on(number), walk.from(number << 12));
-        start.wait();
+        drop(start.read());
         stays?;
         let first_s = first_s()?;
         let first_walk_s = Walk::IS_COLD.then(|| median_of(|| walk_s(&mut walk))).flatten();
         Some(Processor { number, first_s, first_walk_s })
     };
     std::thread::scope(|scope| {
-        let threads: Vec<_> =
-            numbers.iter().map(|&number| scope.spawn(move || measure(number))).collect();
+        let held = start.write();
+        let begin = |&number: &usize| threads::start(scope, move || measure(number)).ok();
+        let threads: Vec<_> = numbers.iter().filter_map(begin).collect();
+        drop(held);
         threads.into_iter().filter_map(|thread| thread.join().ok()?).collect()
     })
 }

@@ -4,7 +4,9 @@
 mod fake;
 mod foreign_bytes;
 mod passwords;
+mod rights;
 mod search_path;
+mod strangers;
 mod team;
 
 /// The user that attacks in tests which root carries out.

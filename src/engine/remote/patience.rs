@@ -1,0 +1,183 @@
+//! How long the connections of a database wait for its servers, and what makes them give up: a
+//! server of which it is known that it does not answer, and whoever wants the end.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How often somebody who waits looks up.
+pub(super) const LOOK: Duration = Duration::from_secs(1);
+/// So long a server may be silent before it is asked otherwise; an answer is good for as long.
+pub(super) const SILENCE: Duration = Duration::from_secs(5);
+/// Longest wait for one address, and for each answer until the login is done.
+pub(in crate::engine) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// The same after an interrupt.
+const HURRIED_TIMEOUT: Duration = Duration::from_secs(1);
+/// After an interrupt so long anybody waits for what is under way: it is being cancelled meanwhile.
+const LAST_WAIT: Duration = Duration::from_secs(3);
+
+/// Shared by all connections of a database.
+#[derive(Debug, Clone, Default)]
+pub(in crate::engine) struct Patience(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    /// Set when somebody wants the end.
+    interrupt: OnceLock<Arc<AtomicBool>>,
+    /// After an interrupt a server did not answer any more: nobody waits for anything.
+    is_over: AtomicBool,
+    /// What servers said last when they were asked, by address.
+    asked: Mutex<BTreeMap<String, Arc<Mutex<Option<Said>>>>>,
+}
+
+/// When a server was asked last, and whether it answered.
+type Said = (Instant, bool);
+
+/// No part of where a connection leads.
+impl PartialEq for Patience {
+    fn eq(&self, _: &Patience) -> bool {
+        true
+    }
+}
+
+impl Eq for Patience {}
+
+impl Patience {
+    /// From now on connections hurry once this flag is set. The first flag counts.
+    pub(in crate::engine) fn heed(&self, interrupt: Arc<AtomicBool>) {
+        self.0.interrupt.get_or_init(|| interrupt);
+    }
+
+    /// True once somebody wants the end.
+    pub(super) fn is_hurried(&self) -> bool {
+        self.0.interrupt.get().is_some_and(|interrupt| interrupt.load(Relaxed))
+    }
+
+    /// Longest wait for one address, and for each answer until the login is done.
+    pub(in crate::engine) fn connect_timeout(&self) -> Duration {
+        if self.is_hurried() { HURRIED_TIMEOUT } else { CONNECT_TIMEOUT }
+    }
+
+    /// Whether the server at an address answers: asks, unless that was done just now. Of many that
+    /// wait one asks for all.
+    pub(super) fn answers(&self, address: &str, ask: impl FnOnce() -> bool) -> bool {
+        let all = self.0.asked.lock();
+        let asked = all
+            .unwrap_or_else(PoisonError::into_inner)
+            .entry(address.to_owned())
+            .or_default()
+            .clone();
+        let mut asked = asked.lock().unwrap_or_else(PoisonError::into_inner);
+        match *asked {
+            Some((at, answered)) if at.elapsed() < SILENCE => answered,
+            _ => {
+                let answered = ask();
+                *asked = Some((Instant::now(), answered));
+                answered
+            }
+        }
+    }
+}
+
+/// One wait for a server.
+pub(super) struct Wait<'a> {
+    patience: &'a Patience,
+    /// The longest; none = for ever.
+    limit: Option<Duration>,
+    began: Option<Instant>,
+    /// When it was seen first that somebody wants the end.
+    hurried: Option<Instant>,
+    asked: Duration,
+}
+
+impl<'a> Wait<'a> {
+    pub(super) fn new(patience: &'a Patience, limit: Option<Duration>) -> Self {
+        Wait { patience, limit, began: None, hurried: None, asked: Duration::ZERO }
+    }
+
+    /// How long to wait before the next [`Wait::look`].
+    pub(super) fn step(&self) -> Duration {
+        let passed = self.began.map_or(Duration::ZERO, |began| began.elapsed());
+        self.limit.map_or(LOOK, |limit| limit.saturating_sub(passed).min(LOOK))
+    }
+
+    /// Called whenever nothing has come for a [`Wait::step`]; `ask` asks the server otherwise.
+    ///
+    /// # Errors
+    /// `TimedOut`, with the reason: nobody waits any longer.
+    pub(super) fn look(&mut self, ask: &dyn Fn() -> Result<(), &'static str>) -> io::Result<()> {
+        let given_up = |why: &'static str| Err(io::Error::new(io::ErrorKind::TimedOut, why));
+        // The first look comes a step after the begin: the clock need not be read before.
+        let step = self.step();
+        let began = *self.began.get_or_insert_with(|| Instant::now() - step);
+        let passed = began.elapsed();
+        if self.patience.0.is_over.load(Relaxed) {
+            return given_up("it was silent when the end was wanted");
+        }
+        if self.limit.is_some_and(|limit| passed >= limit) {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        if self.patience.is_hurried()
+            && self.hurried.get_or_insert_with(Instant::now).elapsed() >= LAST_WAIT
+        {
+            // A session alone may hang: the others go on.
+            if ask().is_err() {
+                self.patience.0.is_over.store(true, Relaxed);
+            }
+            return given_up("it was silent when the end was wanted");
+        }
+        if self.limit.is_none() && passed >= self.asked + SILENCE {
+            self.asked = passed;
+            return ask().or_else(given_up);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_that_wait_one_asks() {
+        let patience = Patience::default();
+        assert!(!patience.answers("a", || false));
+        assert!(!patience.answers("a", || panic!("it was asked just now")));
+        assert!(patience.answers("b", || true));
+    }
+
+    #[test]
+    fn who_wants_the_end_waits_for_no_server_that_is_silent() {
+        let (patience, interrupt) = (Patience::default(), Arc::new(AtomicBool::new(false)));
+        patience.heed(Arc::clone(&interrupt));
+        let mut wait = Wait::new(&patience, None);
+        wait.look(&|| Err("no")).unwrap();
+        assert_eq!(patience.connect_timeout(), CONNECT_TIMEOUT);
+        interrupt.store(true, Relaxed);
+        wait.look(&|| Err("no")).unwrap(); // what is under way is being cancelled
+        wait.hurried = Instant::now().checked_sub(LAST_WAIT);
+        // The server answers others: only this one is given up.
+        assert!(wait.look(&|| Ok(())).is_err() && !patience.0.is_over.load(Relaxed));
+        assert!(wait.look(&|| Err("no")).is_err());
+        let mut other = Wait::new(&patience, None);
+        assert!(other.look(&|| panic!("it is known to be silent")).is_err());
+        assert!(patience.connect_timeout() < LAST_WAIT);
+    }
+
+    #[test]
+    fn a_server_that_is_silent_for_long_is_asked_and_given_up_if_it_does_not_answer() {
+        let patience = Patience::default();
+        let mut wait = Wait::new(&patience, None);
+        wait.look(&|| panic!("too early")).unwrap();
+        wait.began = Instant::now().checked_sub(SILENCE);
+        wait.look(&|| Ok(())).unwrap();
+        wait.look(&|| panic!("it has answered")).unwrap();
+        wait.began = Instant::now().checked_sub(2 * SILENCE);
+        assert_eq!(wait.look(&|| Err("no")).unwrap_err().to_string(), "no");
+        let mut limited = Wait::new(&patience, Some(SILENCE));
+        limited.began = Instant::now().checked_sub(SILENCE);
+        assert!(limited.look(&|| panic!("a wait with a limit ends by itself")).is_err());
+    }
+}

@@ -1,0 +1,26 @@
+//! Threads of ours: the system may have none left, which is an error like others and no panic.
+
+use std::io;
+use std::thread::{Builder, Scope, ScopedJoinHandle};
+
+use super::{EngineError, ErrorClass};
+
+/// Starts a thread within `scope`.
+///
+/// # Errors
+/// The system refuses it; `work` is dropped then.
+pub fn start<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    work: impl FnOnce() -> T + Send + 'scope,
+) -> Result<ScopedJoinHandle<'scope, T>, EngineError> {
+    Builder::new().spawn_scoped(scope, work).map_err(|error| refused(&error))
+}
+
+/// The error of a thread that the system did not start.
+fn refused(error: &io::Error) -> EngineError {
+    EngineError::new(ErrorClass::Other, format!("no further thread can be started ({error})"))
+        .advised(
+            "use fewer --jobs, or raise what limits threads: ulimit -u, ulimit -v, pids.max of \
+             the control group, TasksMax of the service",
+        )
+}

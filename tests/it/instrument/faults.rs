@@ -1,0 +1,222 @@
+//! Servers that crash, stand still or vanish: one crash costs one test, and after one signal a run
+//! has ended, in one line and stored, whatever the server does.
+
+use std::collections::BTreeSet;
+use std::io::{Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::process::Child;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use dbdyno::engine::Session;
+use dbdyno::server::{self, PrivateServer};
+use procfs::process::all_processes;
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::cli_existing::SECRET;
+use crate::servers::{Existing, Server};
+use crate::support::{
+    Desk, PRIVATE, column, directory, ended, mistakes, signal, start_options, try_session_of, until,
+};
+
+/// A run ends within 10 s after a signal on a calm machine; one that hangs never does.
+const AFTER_A_SIGNAL: Duration = Duration::from_secs(100);
+
+/// Each slice of the look-up that is under way, by what no other has. What checks its answers before
+/// takes less time.
+fn slices(engine: &str) -> &'static str {
+    match engine {
+        "postgres" => {
+            "select pid || ' ' || query_start from pg_stat_activity where state = 'active' \
+             and query like '%w_srv_query1%' and pid <> pg_backend_pid() \
+             and clock_timestamp() - query_start > interval '300 ms'"
+        }
+        _ => {
+            "select concat(id, ' ', query_id) from information_schema.processlist \
+             where info like '%w_srv_query1%' and id <> connection_id() and time_ms > 300"
+        }
+    }
+}
+
+/// Waits until a run's jobs have done some slices.
+fn until_jobs_work(engine: &str, session: &mut dyn Session) -> Vec<String> {
+    let (mut seen, mut now) = (BTreeSet::new(), Vec::new());
+    until("some slices are done", || {
+        now = column(session, slices(engine));
+        seen.extend(now.iter().cloned());
+        seen.len() > 2 && !now.is_empty()
+    });
+    now
+}
+
+/// The last run of a results file.
+fn last(desk: &Desk) -> Value {
+    desk.run("runs show last --format json").ok().json()
+}
+
+/// Sends one signal and waits for the end, which must come soon, in one line and stored.
+fn assert_ends_after_one_signal(desk: &Desk, run: Child, line: &str) -> Value {
+    signal(run.id(), Signal::TERM);
+    let asked = Instant::now();
+    ended(run, line).fails(130, &["interrupted"]);
+    assert!(asked.elapsed() < AFTER_A_SIGNAL, "{:?}", asked.elapsed());
+    let run = last(desk);
+    assert_eq!(run["status"], "interrupted");
+    run
+}
+
+/// All processes of a server stand still as long as this lives.
+struct Still(Vec<u32>);
+
+impl Still {
+    fn new(server: &PrivateServer) -> Still {
+        let parent = server.pid().unwrap();
+        let all = all_processes().unwrap().flatten();
+        let children = all
+            .filter(|process| process.stat().is_ok_and(|stat| stat.ppid == parent as i32))
+            .map(|process| process.pid as u32);
+        let all: Vec<u32> = std::iter::once(parent).chain(children).collect();
+        all.iter().for_each(|pid| signal(*pid, Signal::STOP));
+        Still(all)
+    }
+}
+
+impl Drop for Still {
+    fn drop(&mut self) {
+        self.0.iter().for_each(|pid| signal(*pid, Signal::CONT));
+    }
+}
+
+#[test]
+fn a_server_that_stands_still_does_not_keep_an_interrupted_run() {
+    let freeze = |engine: &str| {
+        let (desk, dir) = (Desk::new(), directory());
+        let server = server::start(engine, &start_options(dir.path(), &[])).unwrap();
+        let line = format!(
+            "run {} --size 0.01 --workload SRV-QUERY1 --jobs 2 --warmup 0 --duration 100s --quiet",
+            server.url()
+        );
+        let run = desk.spawn(&line);
+        let mut session = try_session_of(engine, &server.url()).unwrap();
+        until_jobs_work(engine, session.as_mut());
+        let still = Still::new(&server);
+        let run = assert_ends_after_one_signal(&desk, run, &line);
+        drop(still);
+        let test = &run["tests"][0];
+        assert!(test["ops"].as_u64().unwrap() > 0, "{engine}: what was measured: {test:#}");
+        assert_ne!(test["verdict"]["status"], "valid");
+    };
+    std::thread::scope(|scope| {
+        PRIVATE.iter().for_each(|server| drop(scope.spawn(move || freeze(server.engine))));
+    });
+}
+
+/// A way to a server that can be cut without a word: nothing is handed on any more, and nothing is
+/// closed.
+struct Way {
+    at: PathBuf,
+    is_cut: Arc<AtomicBool>,
+}
+
+impl Way {
+    fn new(dir: &Path, to: PathBuf) -> Way {
+        let way = Way { at: dir.to_owned(), is_cut: Arc::default() };
+        let listener = UnixListener::bind(dir.join(to.file_name().unwrap())).unwrap();
+        let is_cut = Arc::clone(&way.is_cut);
+        std::thread::spawn(move || {
+            let mut all = Vec::new();
+            for client in listener.incoming().flatten() {
+                let Ok(server) = UnixStream::connect(&to) else { return };
+                for (from, to) in [(&client, &server), (&server, &client)] {
+                    let ends = (from.try_clone().unwrap(), to.try_clone().unwrap());
+                    let is_cut = Arc::clone(&is_cut);
+                    std::thread::spawn(move || hand_on(ends, &is_cut));
+                }
+                all.push((client, server)); // what is cut stays open
+            }
+        });
+        way
+    }
+}
+
+fn hand_on((mut from, mut to): (UnixStream, UnixStream), is_cut: &AtomicBool) {
+    let mut buffer = vec![0; 1 << 16];
+    while let Ok(count @ 1..) = from.read(&mut buffer) {
+        if is_cut.load(Relaxed) || to.write_all(&buffer[..count]).is_err() {
+            break;
+        }
+    }
+    if !is_cut.load(Relaxed) {
+        let _ = from.shutdown(std::net::Shutdown::Both);
+        let _ = to.shutdown(std::net::Shutdown::Both);
+    }
+}
+
+#[test]
+fn a_network_that_is_cut_while_loading_does_not_keep_an_interrupted_run() {
+    let (desk, dir) = (Desk::new(), directory());
+    let server = server::start("postgres", &start_options(dir.path(), &[])).unwrap();
+    let socket = dir.path().join("dbdyno-postgres/socket/.s.PGSQL.5432");
+    let between = directory();
+    let way = Way::new(between.path(), socket);
+    let line = format!(
+        "run postgres://dbdyno@/postgres?host={}&port=5432 --size 1 --workload STO-READ --jobs 1 \
+         --quiet",
+        way.at.display()
+    );
+    let run = desk.spawn(&line);
+    let mut session = try_session_of("postgres", &server.url()).unwrap();
+    until("rows are being loaded", || {
+        let sql = "select (pg_database_size('postgres') > 20000000)::text";
+        column(session.as_mut(), sql) == ["true"]
+    });
+    way.is_cut.store(true, Relaxed);
+    let run = assert_ends_after_one_signal(&desk, run, &line);
+    assert_eq!(run["tests"], serde_json::json!([]));
+}
+
+const TWO_TESTS: &str = "--size 0.01 --workload SRV-QUERY1 --workload TP-LOOKUP --jobs 1 \
+     --warmup 0 --duration 5s --quiet";
+
+/// The first of two tests is spoiled, the second as good as any.
+fn assert_one_test_is_lost(desk: &Desk) {
+    let run = last(desk);
+    let tests = run["tests"].as_array().unwrap();
+    assert_eq!((run["status"].as_str(), tests.len()), (Some("finished"), 2), "{run:#}");
+    assert!(!mistakes(&tests[0]).is_empty(), "{:#}", tests[0]);
+    assert_eq!(mistakes(&tests[1]), Vec::<&Value>::new());
+}
+
+#[test]
+fn a_backend_that_crashes_costs_its_test_and_the_next_one_runs() {
+    let (desk, server) = (Desk::new(), Server::start());
+    let line = format!("run {} {TWO_TESTS}", server.admin_url("postgres"));
+    let run = desk.spawn(&line);
+    let mut admin = server.admin("postgres");
+    let slice = until_jobs_work("postgres", admin.as_mut()).remove(0);
+    // As a crash would; the server ends all sessions and recovers.
+    signal(slice.split(' ').next().unwrap().parse().unwrap(), Signal::KILL);
+    ended(run, &line).ok();
+    assert_one_test_is_lost(&desk);
+}
+
+#[test]
+fn a_mariadb_that_is_killed_and_started_anew_costs_one_test() {
+    let desk = Desk::new();
+    let mut server = Existing::start(&[("innodb_flush_log_at_trx_commit", "1")]);
+    server.create_user("runner", "all");
+    let line = format!("run {} {TWO_TESTS}", server.url("runner"));
+    let mut run = desk.command(&line);
+    run.env("MYSQL_PWD", SECRET)
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped());
+    let run = run.spawn().unwrap();
+    until_jobs_work("mariadb", server.admin.as_mut());
+    server.kill();
+    server.start_again();
+    ended(run, &line).ok();
+    assert_one_test_is_lost(&desk);
+}

@@ -1,0 +1,69 @@
+//! What an ordinary user may not have more of: threads and address space. (Open files: `sessions`.)
+
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+
+use crate::support::{Desk, TINY, cpu_s, ended, finished, until};
+
+/// A user of nobody else's, of whom all threads count.
+const USER: u32 = 61_234;
+
+/// The command as that user, if we may choose.
+fn as_user(command: &mut Command) -> &mut Command {
+    if rustix::process::geteuid().is_root() { command.uid(USER).gid(USER) } else { command }
+}
+
+/// The program as that user under limits as `prlimit` takes them.
+fn limited(desk: &Desk, limits: &str, line: &str) -> Command {
+    let command = desk.command(line);
+    // The program that was built may be where nobody else can go.
+    let program = desk.path("dbdyno");
+    if !program.exists() {
+        // By another process: while this one has it open, no test can start it.
+        let copied = Command::new("cp").arg(command.get_program()).arg(&program).status();
+        assert!(copied.unwrap().success());
+    }
+    let mut limited = Command::new("prlimit");
+    limited.arg(limits).arg(&program).args(command.get_args()).env_clear();
+    limited.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    if rustix::process::geteuid().is_root() {
+        std::os::unix::fs::chown(desk.path(""), Some(USER), Some(USER)).unwrap();
+    }
+    as_user(&mut limited);
+    limited.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    limited
+}
+
+#[test]
+fn jobs_for_which_there_are_no_threads_are_refused_before_anything_runs() {
+    let desk = Desk::new();
+    let line = TINY.replace("--jobs 1", "--jobs 200");
+    let line = format!("run sqlite {line} --quiet");
+    for (limit, words) in [
+        ("--nproc=60", ["threads of this user = 60", "ulimit -u"]),
+        ("--as=1073741824", ["address space = 1024 MiB", "ulimit -v"]),
+    ] {
+        let refused = finished(limited(&desk, limit, &line), &line);
+        refused.fails(2, &["--jobs: 200 jobs are asked for", words[0], words[1]]);
+    }
+}
+
+#[test]
+fn a_thread_that_cannot_be_started_ends_its_test_and_keeps_nobody() {
+    let desk = Desk::new();
+    let line = "run sqlite --size 0.01 --workload SRV-QUERY1 --jobs 1,60 --warmup 0 --duration 3s \
+         --quiet";
+    let run = limited(&desk, "--nproc=600:600", line).spawn().unwrap();
+    until("the first test runs", || cpu_s(run.id()).is_some_and(|used_s| used_s > 1.0));
+    // From now on there is room for few more threads than there are.
+    let mut lower = Command::new("prlimit");
+    lower.args(["--nproc=20:20", "--pid", &run.id().to_string()]);
+    assert!(as_user(&mut lower).status().unwrap().success());
+    ended(run, line).ok();
+    let run = desk.run("runs show last --format json").ok().json();
+    assert_eq!(run["status"], "finished");
+    let tests = run["tests"].as_array().unwrap();
+    assert!(tests[0]["throughput"].as_f64().unwrap() > 0.0, "{:#}", tests[0]);
+    let reasons = tests[1]["verdict"]["reasons"].to_string();
+    assert!(reasons.contains("no further thread can be started"), "{reasons}");
+}
