@@ -46,6 +46,13 @@ peers:
 	./scripts/test-dependencies.sh --peers
 	cargo run --release --example peers -- $(ARGS)
 
+# Counts and times beside those of programs and counters of others, as tables; it fails if a count differs without a reason.
+# Takes about ten minutes; a part of it: make witness ARGS="postgres --workload LGWR --turns 0"; all options: --help
+.PHONY: witness
+witness:
+	./scripts/test-dependencies.sh --peers
+	cargo run --release --example witness -- $(ARGS)
+
 # The independent checks of the instrument alone (part of `make test`).
 .PHONY: instrument
 instrument: deps

@@ -4,8 +4,8 @@
 # directory of dbdyno (tests/it/postgres_versions.rs); npm to fetch DuckDB's library into it; MariaDB's server binaries and its client; MyRocks for it;
 # node_exporter, which tells of a server's host, and pgbouncer, which we refuse; LibreOffice Calc, which reads our workbooks back;
 # Chromium, which opens our pages, and axe-core, which checks them (--axe: nothing else); Prometheus, which reads our metrics; a MySQL server, if there is a network
-# (mysql-server.sh). With --peers what 'make peers' needs and nothing else: the two servers with pgbench, and
-# sysbench.
+# (mysql-server.sh). With --peers what 'make peers' and 'make witness' need and nothing else: the two servers
+# with pgbench, sysbench, and strace.
 set -eu
 
 as_root() {
@@ -86,6 +86,7 @@ install_rocksdb() {
 have_rocksdb || install_rocksdb
 if [ "${1:-}" = --peers ]; then
     command -v sysbench >/dev/null 2>&1 || install sysbench sysbench
+    command -v strace >/dev/null 2>&1 || install strace strace
     exit 0
 fi
 command -v soffice >/dev/null 2>&1 || install "LibreOffice Calc's soffice" libreoffice-calc

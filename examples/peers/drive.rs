@@ -5,14 +5,14 @@ use std::sync::Mutex;
 use dbdyno::engine::{self, Database};
 use dbdyno::error::Result;
 use dbdyno::model::rows::{RowFunction, table_rows};
-use dbdyno::model::{AskedRamp, BoundStatement, Drive, JobCode, Selection, TestSpec};
+use dbdyno::model::{AskedRamp, BoundStatement, Drive, JobCode, Selection, TestResult, TestSpec};
 use dbdyno::plan;
 use dbdyno::runner::{CONNECT_TIMEOUT, Outcome, ReadProbes, SessionSource, TestContext, run_test};
 
-use crate::failed;
-use crate::interrupt::interrupt;
-use crate::lab::{LOOKUP_GB, Lab, SEED};
-use crate::pairs::Done;
+use super::failed;
+use super::interrupt::interrupt;
+use super::lab::{Lab, SEED};
+use super::pairs::Done;
 
 /// Dropped at the start of our half: connecting and learning how long an op takes.
 const WARMUP_S: f64 = 0.5;
@@ -42,11 +42,29 @@ pub fn workload_of(
         drive: Some(drive),
         warmup_s: Some(WARMUP_S),
         duration_s: Some(seconds),
-        size_gb: Some(LOOKUP_GB),
+        size_gb: Some(lab.size_gb),
         seed: SEED,
         ..plan::Request::new(engine.name(), engine.capabilities(), 1)
     };
-    let selections = plan::build(&lab.catalog, &request)?.selections;
+    planned(lab, id, &request)
+}
+
+/// The same with `ops` per job instead of a window.
+pub fn fixed(lab: &Lab, id: &str, drive: Drive, ops: u64) -> Result<Selection> {
+    let request = plan::Request {
+        workloads: vec![id.to_owned()],
+        jobs: Some(AskedRamp::of(1)),
+        drive: Some(drive),
+        ops_per_job: Some(ops),
+        size_gb: Some(lab.size_gb),
+        seed: SEED,
+        ..plan::Request::new(lab.engine.name(), lab.engine.capabilities(), 1)
+    };
+    planned(lab, id, &request)
+}
+
+fn planned(lab: &Lab, id: &str, request: &plan::Request) -> Result<Selection> {
+    let selections = plan::build(&lab.catalog, request)?.selections;
     selections.into_iter().next().ok_or_else(|| failed(id, "is not in the plan"))
 }
 
@@ -92,11 +110,24 @@ fn measure(
     probes: &mut ReadProbes<'_>,
     sessions: Option<&Mutex<dyn SessionSource>>,
 ) -> Result<Done> {
+    let result = test(database, lab, selection, jobs, probes, sessions)?;
+    Ok(Done { rate: result.ops_per_s, ops: Some(result.total.ops as f64) })
+}
+
+/// The test with all its figures.
+pub fn test(
+    database: &dyn Database,
+    lab: &Lab,
+    selection: &Selection,
+    jobs: u32,
+    probes: &mut ReadProbes<'_>,
+    sessions: Option<&Mutex<dyn SessionSource>>,
+) -> Result<Box<TestResult>> {
     let context = TestContext {
         workers: None,
         database,
         facts: &lab.loaded.facts_for(&[]),
-        rows: RowFunction { table_rows: table_rows("small", LOOKUP_GB), seed: SEED },
+        rows: RowFunction { table_rows: table_rows("small", lab.size_gb), seed: SEED },
         seed: SEED,
         connect_timeout: CONNECT_TIMEOUT,
         interrupt: interrupt(),
@@ -104,9 +135,7 @@ fn measure(
     };
     let spec = TestSpec::closed(selection, jobs, 1);
     match run_test(&context, &spec, probes, &mut |_| {}) {
-        Outcome::Done(result) => {
-            Ok(Done { rate: result.ops_per_s, ops: Some(result.total.ops as f64) })
-        }
+        Outcome::Done(result) => Ok(result),
         Outcome::Failed(error) => Err(error.at(selection.workload.id.clone())),
         Outcome::Interrupted(_) => Err(failed(&selection.workload.id, "interrupted")),
     }

@@ -6,7 +6,7 @@ use dbdyno::error::Result;
 use dbdyno::runner::Interrupt;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use crate::failed;
+use super::failed;
 
 /// The flag that these signals set, from [`listen`] on.
 pub fn interrupt() -> &'static Interrupt {

@@ -12,8 +12,8 @@ use dbdyno::model::{TableRef, Target};
 use dbdyno::server::{self, PrivateServer, StartOptions};
 use secrecy::SecretString;
 
-use crate::interrupt::interrupt;
-use crate::{failed, tls};
+use super::interrupt::interrupt;
+use super::{failed, tls};
 
 /// Size profile of the databases, and nominal size of the data set of the lookups: it fits into the
 /// cache.
@@ -64,6 +64,8 @@ pub struct Lab {
     pub password: Option<SecretString>,
     /// For files of the peers; removed at the end.
     pub directory: PathBuf,
+    /// Nominal size of the data set.
+    pub size_gb: f64,
     definition: Definition,
 }
 
@@ -78,19 +80,24 @@ impl Lab {
         Lab::private("mariadb", directory)
     }
 
+    /// A private server with more settings than those of the size profile.
+    pub fn with_settings(engine: &str, directory: &Path, more: &[(&str, &str)]) -> Result<Lab> {
+        let (catalog, server, settings) = started(engine, directory, None, more)?;
+        let target = Target::Existing { engine: engine.into(), url: server.url() };
+        Lab::open(catalog, target, directory, Some(server), settings, None)
+    }
+
     /// A private PostgreSQL server that is reached over TCP and TLS.
     pub fn postgres_over_tls(directory: &Path) -> Result<Lab> {
         let port = tls::free_port()?;
-        let (catalog, server, settings) = started("postgres", directory, Some(port))?;
+        let (catalog, server, settings) = started("postgres", directory, Some(port), &[])?;
         let (url, password) = tls::encrypt(&server, port)?;
         let target = Target::Existing { engine: "postgres".into(), url };
         Lab::open(catalog, target, directory, Some(server), settings, Some(password))
     }
 
     fn private(engine: &str, directory: &Path) -> Result<Lab> {
-        let (catalog, server, settings) = started(engine, directory, None)?;
-        let target = Target::Existing { engine: engine.into(), url: server.url() };
-        Lab::open(catalog, target, directory, Some(server), settings, None)
+        Lab::with_settings(engine, directory, &[])
     }
 
     /// A private SQLite file.
@@ -151,14 +158,23 @@ impl Lab {
             url,
             password,
             directory,
+            size_gb: LOOKUP_GB,
             definition,
         };
-        lab.loaded = lab.load(&["small"], LOOKUP_GB)?;
-        let request = lab.request(&["small"], LOOKUP_GB);
-        for table in dataset::tables(&lab.site()?.recipe, &request) {
-            dataset::warm(&lab.site()?, &table)?;
-        }
+        lab.hold(&["small"], LOOKUP_GB)?;
         Ok(lab)
+    }
+
+    /// Loads these tables in this size and brings them into the cache: what tests read from now on.
+    pub fn hold(&mut self, tables: &[&str], size_gb: f64) -> Result<()> {
+        self.loaded = self.load(tables, size_gb)?;
+        self.size_gb = size_gb;
+        let request = self.request(tables, size_gb);
+        let site = self.site()?;
+        for table in dataset::tables(&site.recipe, &request) {
+            dataset::warm(&site, &table)?;
+        }
+        Ok(())
     }
 
     /// Where the data set is.
@@ -205,10 +221,14 @@ fn started(
     engine: &str,
     directory: &Path,
     port: Option<u16>,
+    more: &[(&str, &str)],
 ) -> Result<(Catalog, PrivateServer, BTreeMap<String, String>)> {
     let mut catalog = Catalog::embedded()?;
     catalog.lay_over(Path::new(PEERS_CATALOG))?;
-    let settings = settings(&catalog, engine)?;
+    let mut settings = settings(&catalog, engine)?;
+    // The other way round of saying the same would win.
+    settings.retain(|name, _| !more.iter().any(|(given, _)| *name == format!("skip_{given}")));
+    settings.extend(more.iter().map(|(name, value)| ((*name).into(), (*value).into())));
     let options = StartOptions {
         data_dir: directory.into(),
         settings: settings.clone(),

@@ -4,7 +4,7 @@ use dbdyno::error::Result;
 use procfs::process::{Process, Stat, all_processes};
 use procfs::{Current, CurrentSI, KernelStats};
 
-use crate::failed;
+use super::failed;
 
 /// Processor seconds since boot, all processors together.
 #[derive(Debug, Clone, Copy)]

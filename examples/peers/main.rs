@@ -16,6 +16,7 @@ mod barest_routine;
 mod commit;
 mod drive;
 mod driver;
+mod fixed_work;
 mod interrupt;
 mod lab;
 mod load;
@@ -23,6 +24,7 @@ mod lookup;
 mod machine;
 mod own_cost;
 mod pairs;
+#[allow(dead_code)] // the witness needs more of it
 mod pgbench;
 mod sysbench;
 mod table;
@@ -32,7 +34,7 @@ mod tls;
 mod ttc;
 
 use lab::Lab;
-use pairs::{Outcome, Rules};
+use pairs::{Outcome, Precision, Rules};
 
 /// A load takes much longer than a lookup's half.
 const MOST_LOADS: usize = 3;
@@ -44,9 +46,15 @@ const MOST_LOADS: usize = 3;
 struct Args {
     /// What to compare; everything if nothing is named
     what: Vec<What>,
-    /// Pairs to keep per comparison
+    /// Pairs to keep per comparison; those by processor time take as many as their precision needs
     #[arg(long, default_value_t = 5)]
     pairs: usize,
+    /// Half width in percent of the 95 % interval of a ratio by processor time
+    #[arg(long, default_value_t = 0.5)]
+    half_width: f64,
+    /// Pairs after which such a ratio is left as it is
+    #[arg(long, default_value_t = 40)]
+    most_pairs: usize,
     /// Seconds of each half of a pair
     #[arg(long, default_value_t = 3.0)]
     seconds: f64,
@@ -76,8 +84,10 @@ enum What {
     Client,
     /// PostgreSQL lookup in the client drive against pgbench, both over TCP and TLS
     Tls,
-    /// PostgreSQL lookup in both drives with all probes against without
+    /// PostgreSQL lookup in both drives with all probes against without, by processor time
     OwnCost,
+    /// The lookup of every engine and drive: fixed work against a window
+    FixedWork,
     /// PostgreSQL lookup in the client drive beside a monitor against without
     Monitor,
     /// PostgreSQL lookup of 25 rows in the database drive against pgbench
@@ -103,14 +113,16 @@ enum What {
 impl What {
     /// Needs the private PostgreSQL server.
     fn is_on_postgres(self) -> bool {
-        !matches!(self, What::Sqlite | What::Duckdb | What::Tls) && !self.is_on_mariadb()
+        self == What::FixedWork
+            || !matches!(self, What::Sqlite | What::Duckdb | What::Tls) && !self.is_on_mariadb()
     }
     fn is_against_pgbench(self) -> bool {
-        self.is_on_postgres() && !matches!(self, What::Harness | What::OwnCost | What::Monitor)
+        self.is_on_postgres()
+            && !matches!(self, What::Harness | What::OwnCost | What::FixedWork | What::Monitor)
     }
     /// Needs the private MariaDB server.
     fn is_on_mariadb(self) -> bool {
-        self.is_against_sysbench() || self == What::Driver
+        self.is_against_sysbench() || matches!(self, What::Driver | What::FixedWork)
     }
     fn is_against_sysbench(self) -> bool {
         matches!(self, What::Mariadb | What::MariadbLoad)
@@ -166,18 +178,26 @@ fn measure(args: &Args, directory: &Path, measured: &mut Measured) -> Result<()>
         lookup::tls(&lab, &rules, &args.jobs, args.seconds, &mut measured.outcomes)?;
         lab.close()?;
     }
-    if args.wants(What::Sqlite) {
+    if args.wants_any(|what| matches!(what, What::Sqlite | What::FixedWork)) {
         let lab = Lab::sqlite(directory)?;
         measured.versions.push(format!("SQLite {}", lab.database.version()));
-        lookup::sqlite(&lab, &args.rules(args.pairs, None), args.seconds, &mut measured.outcomes)?;
+        let rules = args.rules(args.pairs, None);
+        if args.wants(What::Sqlite) {
+            lookup::sqlite(&lab, &rules, args.seconds, &mut measured.outcomes)?;
+        }
+        fixed_work(args, &lab, &mut measured.outcomes)?;
         lab.close()?;
     }
-    if args.wants(What::Duckdb) {
+    if args.wants_any(|what| matches!(what, What::Duckdb | What::FixedWork)) {
         let lab = Lab::duckdb(directory)?;
         measured.versions.push(format!("DuckDB {}", lab.database.version()));
-        lookup::duckdb(&lab, &args.rules(args.pairs, None), args.seconds, &mut measured.outcomes)?;
-        let rules = args.rules(args.pairs.min(MOST_LOADS), None);
-        measured.outcomes.push(load::duckdb(&lab, &rules, args.load_gb)?);
+        fixed_work(args, &lab, &mut measured.outcomes)?;
+        if args.wants(What::Duckdb) {
+            let rules = args.rules(args.pairs, None);
+            lookup::duckdb(&lab, &rules, args.seconds, &mut measured.outcomes)?;
+            let rules = args.rules(args.pairs.min(MOST_LOADS), None);
+            measured.outcomes.push(load::duckdb(&lab, &rules, args.load_gb)?);
+        }
         lab.close()?;
     }
     if args.wants_any(What::is_on_mariadb) {
@@ -205,8 +225,9 @@ fn on_postgres(args: &Args, lab: &Lab, outcomes: &mut Vec<Outcome>) -> Result<()
         lookup::client(lab, &rules, &args.jobs, args.seconds, outcomes)?;
     }
     if args.wants(What::OwnCost) {
-        own_cost::compare(lab, &rules, &args.jobs, args.seconds, outcomes)?;
+        own_cost::compare(lab, &rules, args.precision(), &args.jobs, args.seconds, outcomes)?;
     }
+    fixed_work(args, lab, outcomes)?;
     if args.wants(What::Monitor) {
         own_cost::monitor(lab, &rules, &args.jobs, args.seconds, outcomes)?;
     }
@@ -224,6 +245,15 @@ fn on_postgres(args: &Args, lab: &Lab, outcomes: &mut Vec<Outcome>) -> Result<()
     Ok(())
 }
 
+/// The engine's part of it, if it is wanted.
+fn fixed_work(args: &Args, lab: &Lab, outcomes: &mut Vec<Outcome>) -> Result<()> {
+    if !args.wants(What::FixedWork) {
+        return Ok(());
+    }
+    let rules = args.rules(args.pairs, lab.server_pid());
+    fixed_work::compare(lab, &rules, args.precision(), args.seconds, outcomes)
+}
+
 fn on_mariadb(args: &Args, lab: &Lab, outcomes: &mut Vec<Outcome>) -> Result<()> {
     if args.wants(What::Driver) {
         outcomes.push(driver::compare(
@@ -232,6 +262,7 @@ fn on_mariadb(args: &Args, lab: &Lab, outcomes: &mut Vec<Outcome>) -> Result<()>
             args.seconds,
         )?);
     }
+    fixed_work(args, lab, outcomes)?;
     if args.wants(What::Mariadb) {
         let rules = args.rules(args.pairs, lab.server_pid());
         sysbench::lookups(lab, &rules, &args.jobs, args.seconds, outcomes)?;
@@ -249,6 +280,9 @@ impl Args {
     }
     fn wants_any(&self, is_one: fn(What) -> bool) -> bool {
         self.what.is_empty() || self.what.iter().any(|what| is_one(*what))
+    }
+    fn precision(&self) -> Precision {
+        Precision { half_width: self.half_width / 100.0, most_pairs: self.most_pairs }
     }
     fn rules(&self, pairs: usize, server_pid: Option<u32>) -> Rules {
         Rules { pairs, taken: self.taken / 100.0, server_pid }

@@ -1,6 +1,6 @@
 //! What measuring costs: the lookup with all probes, both samplers (counters, sessions) and the
-//! watch of the platform, against the lookup alone; and the lookup beside a monitor against the
-//! lookup alone.
+//! watch of the platform, against the lookup alone, by the processor time that client and server
+//! spend per op; and the lookup beside a monitor against the lookup alone.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -20,9 +20,11 @@ use crate::drive;
 use crate::failed;
 use crate::lab::Lab;
 use crate::lab::PROFILE;
-use crate::pairs::{CLIENT_AND_SERVER, Comparison, Done, Outcome, Rules, interleave};
+use crate::pairs::{
+    CLIENT_AND_SERVER, Comparison, Done, Outcome, Precision, Rules, interleave, interleave_until,
+};
 
-/// Least part of the throughput that measuring must leave.
+/// Least part of the work per processor second that measuring must leave.
 const TARGET: f64 = 0.99;
 /// Least part that a monitor must leave.
 const MONITOR_TARGET: f64 = 0.995;
@@ -33,6 +35,7 @@ const INTERVAL: Duration = Duration::from_secs(1);
 pub fn compare(
     lab: &Lab,
     rules: &Rules,
+    precision: Precision,
     jobs: &[u32],
     seconds: f64,
     outcomes: &mut Vec<Outcome>,
@@ -63,7 +66,7 @@ pub fn compare(
                     )
                 },
             };
-            outcomes.push(interleave(rules, comparison)?);
+            outcomes.extend(interleave_until(rules, precision, comparison)?);
         }
     }
     Ok(())

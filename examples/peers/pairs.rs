@@ -1,13 +1,32 @@
 //! Pairs: ours and the peer in turns, and which pairs count.
 
 use dbdyno::error::Result;
-use dbdyno::stats::summary::median;
+use dbdyno::stats::summary::{mean, median, t95, variance};
 
-use crate::interrupt;
-use crate::machine::{Meter, Usage};
+use super::interrupt;
+use super::machine::{Meter, Usage};
 
 /// A comparison gives up after this many tries per pair wanted.
 const TRIES_PER_PAIR: usize = 3;
+
+/// A ratio by processor time is looked at for its precision after so many pairs.
+const LEAST_PAIRS: usize = 8;
+
+/// How well a ratio is to be known.
+#[derive(Debug, Clone, Copy)]
+pub struct Precision {
+    /// Half width of its 95 % interval, as a fraction of it.
+    pub half_width: f64,
+    /// After so many pairs it is left as it is.
+    pub most_pairs: usize,
+}
+
+/// A ratio and half the width of its 95 % interval, as a fraction of it.
+#[derive(Debug, Clone, Copy)]
+pub struct Estimate {
+    pub ratio: f64,
+    pub half_width: f64,
+}
 
 /// When a pair counts, and how many are wanted.
 pub struct Rules {
@@ -72,9 +91,21 @@ pub struct Outcome {
     pub target: Option<f64>,
     pub pairs: Vec<Pair>,
     pub dropped: usize,
+    /// The target is for the estimate, not for the median.
+    pub is_estimated: bool,
+    /// The ratio may be as far above 1 as the target allows below.
+    pub is_two_sided: bool,
 }
 
 impl Outcome {
+    /// Geometric mean of the ratios with Student's interval of their logarithms; absent with fewer
+    /// than two pairs.
+    pub fn estimate(&self) -> Option<Estimate> {
+        let logs: Vec<f64> = self.ratios().iter().map(|ratio| ratio.ln()).collect();
+        let count = logs.len() as f64;
+        let error = (variance(&logs)? / count).sqrt();
+        Some(Estimate { ratio: mean(&logs)?.exp(), half_width: t95(count - 1.0)? * error })
+    }
     /// Median of a figure of ours or of the peer; absent if no pair counts or it is unknown.
     pub fn median(&self, figure: impl Fn(&Pair) -> Option<f64>) -> Option<f64> {
         median(&self.pairs.iter().filter_map(figure).collect::<Vec<_>>())
@@ -92,7 +123,19 @@ impl Outcome {
         let pairs =
             self.pairs.iter().map(|pair| Pair { ours: half(&pair.ours), peer: half(&pair.peer) });
         let name = format!("the same by processor time of {}", processor.whose);
-        Outcome { name, unit, target: None, pairs: pairs.collect(), dropped: self.dropped }
+        let pairs = pairs.collect();
+        Outcome { name, unit, target: None, pairs, ..Outcome::empty(self.dropped) }
+    }
+    fn empty(dropped: usize) -> Outcome {
+        Outcome {
+            name: String::new(),
+            unit: "",
+            target: None,
+            pairs: Vec::new(),
+            dropped,
+            is_estimated: false,
+            is_two_sided: false,
+        }
     }
     /// Ratios of the rates, in ascending order.
     pub fn ratios(&self) -> Vec<f64> {
@@ -107,26 +150,64 @@ impl Outcome {
 /// second.
 pub fn interleave(rules: &Rules, mut comparison: Comparison<'_>) -> Result<Outcome> {
     let Comparison { name, unit, target, .. } = &comparison;
-    let mut outcome =
-        Outcome { name: name.clone(), unit, target: *target, pairs: Vec::new(), dropped: 0 };
+    let mut outcome = Outcome { name: name.clone(), unit, target: *target, ..Outcome::empty(0) };
     eprintln!("{name}");
     for number in 0..rules.pairs * TRIES_PER_PAIR {
         if outcome.pairs.len() == rules.pairs {
             break;
         }
-        let ((ours, our_usage), (peer, peer_usage)) =
-            run_pair(rules, &mut comparison, number % 2 == 1)?;
-        let counts = [our_usage, peer_usage]
-            .iter()
-            .all(|usage| usage.steal.max(usage.others) <= rules.taken);
-        report(&ours, &peer, &our_usage, &peer_usage, counts);
-        if counts {
-            outcome.pairs.push(Pair { ours, peer });
-        } else {
-            outcome.dropped += 1;
-        }
+        add_pair(rules, &mut comparison, number, &mut outcome)?;
     }
     Ok(outcome)
+}
+
+/// Runs the comparison until the ratio by processor time of client and server is as precise as is
+/// wanted: by the clock, and by processor time, which the target is for.
+pub fn interleave_until(
+    rules: &Rules,
+    precision: Precision,
+    mut comparison: Comparison<'_>,
+) -> Result<[Outcome; 2]> {
+    let Comparison { name, unit, target, .. } = &comparison;
+    let mut by_clock = Outcome { name: name.clone(), unit, ..Outcome::empty(0) };
+    let target = *target;
+    eprintln!("{name}");
+    // An embedded engine has no other process.
+    let whose = if rules.server_pid.is_some() { &CLIENT_AND_SERVER } else { &CLIENT };
+    let by_processor = |by_clock: &Outcome| {
+        let outcome = by_clock.by_processor(whose, "ops/CPU s");
+        Outcome { target, is_estimated: true, ..outcome }
+    };
+    for number in 0..precision.most_pairs * TRIES_PER_PAIR {
+        let estimate = by_processor(&by_clock).estimate();
+        let is_known = estimate.is_some_and(|one| one.half_width <= precision.half_width);
+        let pairs = by_clock.pairs.len();
+        if pairs >= precision.most_pairs || pairs >= LEAST_PAIRS && is_known {
+            break;
+        }
+        add_pair(rules, &mut comparison, number, &mut by_clock)?;
+    }
+    let by_processor = by_processor(&by_clock);
+    Ok([by_clock, by_processor])
+}
+
+/// Runs a pair; it is kept if it counts.
+fn add_pair(
+    rules: &Rules,
+    comparison: &mut Comparison<'_>,
+    number: usize,
+    outcome: &mut Outcome,
+) -> Result<()> {
+    let ((ours, our_usage), (peer, peer_usage)) = run_pair(rules, comparison, number % 2 == 1)?;
+    let counts =
+        [our_usage, peer_usage].iter().all(|usage| usage.steal.max(usage.others) <= rules.taken);
+    report(&ours, &peer, &our_usage, &peer_usage, counts);
+    if counts {
+        outcome.pairs.push(Pair { ours, peer });
+    } else {
+        outcome.dropped += 1;
+    }
+    Ok(())
 }
 
 type Measured = (Half, Usage);

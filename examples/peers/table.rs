@@ -39,7 +39,7 @@ fn row(outcome: &Outcome) -> [String; 10] {
         rate(outcome.median(|pair| Some(pair.peer.rate))),
         outcome.ratio().map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.3}")),
         range(&outcome.ratios()),
-        mean_with_error(&outcome.ratios()),
+        mean_with_error(outcome),
         target(outcome),
         both(outcome, |half| half.client_us),
         both(outcome, |half| half.server_us),
@@ -53,8 +53,13 @@ fn range(ratios: &[f64]) -> String {
     }
 }
 
-/// Mean of the ratios and its standard error.
-fn mean_with_error(ratios: &[f64]) -> String {
+/// Mean of the ratios and its standard error, or the estimate and its interval.
+fn mean_with_error(outcome: &Outcome) -> String {
+    if let Some(estimate) = outcome.estimate().filter(|_| outcome.is_estimated) {
+        let percent = 100.0 * estimate.half_width;
+        return format!("{:.4} +- {percent:.2} % (95 %)", estimate.ratio);
+    }
+    let ratios = &outcome.ratios();
     match (mean(ratios), variance(ratios)) {
         (Some(mean), Some(variance)) => {
             format!("{mean:.4} +- {:.4}", (variance / ratios.len() as f64).sqrt())
@@ -65,12 +70,20 @@ fn mean_with_error(ratios: &[f64]) -> String {
 
 fn target(outcome: &Outcome) -> String {
     let Some(target) = outcome.target else { return "none".into() };
-    let word = match outcome.ratio() {
+    let ratio = match outcome.is_estimated {
+        true => outcome.estimate().map(|estimate| estimate.ratio),
+        false => outcome.ratio(),
+    };
+    let most = if outcome.is_two_sided { 2.0 - target } else { f64::INFINITY };
+    let word = match ratio {
         None => "not measured",
-        Some(ratio) if ratio >= target => "reached",
+        Some(ratio) if (target..=most).contains(&ratio) => "reached",
         Some(_) => "MISSED",
     };
-    format!(">= {target:.3} {word}")
+    match outcome.is_two_sided {
+        true => format!("{target:.3}..{most:.3} {word}"),
+        false => format!(">= {target:.3} {word}"),
+    }
 }
 
 /// A figure of ours and of the peer.
@@ -90,7 +103,8 @@ pub fn footer(taken_percent: f64, versions: &[String], outcomes: &[Outcome]) -> 
     format!(
         "Medians of {kept} pairs; {dropped} dropped because the host (steal) or other programs took more than \
          {taken_percent} % of the processors.\n\
-         ratio: median of ours/peer within a pair; mean: theirs, with its standard error. us/op: processor time per op.\n\
+         ratio: median of ours/peer within a pair; mean: theirs, with its standard error, or their geometric mean with \
+         its 95 % interval. us/op: processor time per op.\n\
          pgbench: one thread per client, Unix socket, generic plans as ours, results as text; ours are binary.\n\
          Machine: {}; {}; dbdyno {}.",
         machine::describe(),

@@ -12,7 +12,7 @@ use dbdyno::model::Target;
 use dbdyno::server::PrivateServer;
 use secrecy::SecretString;
 
-use crate::failed;
+use super::failed;
 
 /// How often, and after which time each, is looked whether the server encrypts.
 const LOOKS: u32 = 200;

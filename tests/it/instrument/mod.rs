@@ -5,7 +5,9 @@
 //! - time: engines whose service times have a known distribution;
 //! - intervals: the coverage of every interval that is printed, by simulation;
 //! - statements: runs with one bad input each, through every report and exit code;
+//! - counts: what the server's own statistics and its log say of the same ops;
 //! - faults and limits: servers that crash, freeze or vanish, machines that run out of something.
 
 mod faults;
 mod limits;
+mod witness;

@@ -1,0 +1,140 @@
+//! `make witness`: what dbdyno counts and times beside what others count and time of the same work.
+//!
+//! Counts are of fixed work, and witnesses must agree exactly or within what a stated reason allows;
+//! times are medians of turns, and what is more than 3 % apart is explained below the table.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Parser;
+use dbdyno::error::{Error, Result};
+
+mod agreement;
+mod cases;
+mod counts;
+#[path = "../peers/drive.rs"]
+#[allow(dead_code)] // peers need more of it
+mod drive;
+#[path = "../peers/interrupt.rs"]
+#[allow(dead_code)]
+mod interrupt;
+#[path = "../peers/lab.rs"]
+#[allow(dead_code)]
+mod lab;
+#[path = "../peers/machine.rs"]
+#[allow(dead_code)]
+mod machine;
+mod mariadb;
+#[path = "../peers/pairs.rs"]
+#[allow(dead_code)]
+mod pairs;
+#[path = "../peers/pgbench.rs"]
+#[allow(dead_code)]
+mod pgbench;
+mod postgres;
+mod strace;
+mod table;
+mod times;
+#[path = "../peers/tls.rs"]
+#[allow(dead_code)]
+mod tls;
+
+use agreement::Agreement;
+use cases::{CASES, Case};
+use counts::Extent;
+
+const ENGINES: [&str; 3] = ["postgres", "mariadb", "sqlite"];
+const COUNTS: [&str; 6] =
+    ["statements", "rows", "rows gone through", "commits", "blocks", "blocks read"];
+const TIMES: [&str; 2] = ["mean us", "p99 us"];
+
+/// Compares the counts and times of dbdyno with those of pgbench, sysbench, pg_stat_statements,
+/// pg_waldump, performance_schema, the binary log and strace.
+#[derive(Debug, Parser)]
+#[command(name = "witness")]
+struct Args {
+    /// Engines: postgres, mariadb, sqlite; all if none is named
+    engine: Vec<String>,
+    /// Only workloads whose name contains this
+    #[arg(long, default_value = "")]
+    workload: String,
+    /// Turns of each side for the times; 0 = no times
+    #[arg(long, default_value_t = 3)]
+    turns: usize,
+    /// Seconds of each turn
+    #[arg(long, default_value_t = 3.0)]
+    seconds: f64,
+    /// Part of the usual number of ops that is counted
+    #[arg(long, default_value_t = 1.0)]
+    scale: f64,
+    /// Nominal size in GB of the data set
+    #[arg(long, default_value_t = 0.5)]
+    size_gb: f64,
+    /// Directory in which the private databases are made; they are removed at the end [default:
+    /// temporary files]
+    #[arg(long)]
+    data_dir: Option<PathBuf>,
+}
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let mut all = Vec::new();
+    let ended = interrupt::listen().and_then(|()| run(&args, &mut all));
+    // What was measured before an error took minutes.
+    if !all.is_empty() {
+        println!("\n{}", table::render(&all, &COUNTS));
+        println!("{}", table::render(&all, &TIMES));
+        println!("Machine: {}; dbdyno {}.", machine::describe(), env!("CARGO_PKG_VERSION"));
+    }
+    let apart: Vec<&Agreement> = all.iter().filter(|one| !one.holds()).collect();
+    for one in &apart {
+        eprintln!("witness: {one:?}");
+    }
+    if let Err(error) = ended {
+        eprintln!("witness: {error}");
+        return ExitCode::from(if interrupt::interrupt().is_set() { 130 } else { 1 });
+    }
+    ExitCode::from(u8::from(!apart.is_empty()))
+}
+
+fn run(args: &Args, all: &mut Vec<Agreement>) -> Result<()> {
+    let directory = lab::directory(args.data_dir.as_deref())?;
+    let is_wanted =
+        |engine: &&str| args.engine.is_empty() || args.engine.iter().any(|wanted| wanted == engine);
+    for engine in ENGINES.into_iter().filter(is_wanted) {
+        on_engine(args, engine, directory.path(), all)?;
+    }
+    Ok(())
+}
+
+fn on_engine(
+    args: &Args,
+    engine: &'static str,
+    directory: &Path,
+    all: &mut Vec<Agreement>,
+) -> Result<()> {
+    let is_traced = strace::is_there();
+    if !is_traced {
+        eprintln!("strace is not there or must not attach: the system is no witness");
+    }
+    let lab = counts::lab(engine, directory, args.size_gb)?;
+    let extent = Extent { scale: args.scale, is_traced };
+    let wanted = |case: &&Case| case.id.contains(&args.workload);
+    let ended = CASES.iter().filter(wanted).try_for_each(|case| {
+        counts::drives(&lab, case).into_iter().try_for_each(|drive| {
+            interrupt::check()?;
+            eprintln!("{} on {engine} in the {} drive", case.id, drive.name());
+            all.extend(counts::agreements(&lab, case, drive, extent)?);
+            if args.turns > 0 && engine != "sqlite" {
+                all.extend(times::agreements(&lab, case, drive, (args.turns, args.seconds))?);
+            }
+            Ok(())
+        })
+    });
+    lab.close().and(ended)
+}
+
+/// An error of the comparison itself.
+fn failed(place: &str, what: impl Into<String>) -> Error {
+    Error::target(place, what)
+}
