@@ -9,7 +9,8 @@
 use super::cpu::processors;
 use super::kpm::mean_service_s;
 use crate::model::{
-    JobFigures, PartFigures, Reason, ReasonCode, Sentence, Status, Tally, TestResult,
+    JobFigures, LatencySummary, PartFigures, Reason, ReasonCode, Sentence, Status, Tally,
+    TestResult,
 };
 use crate::stats::LatencyHistogram;
 use crate::stats::sequence::POINTS_PER_S;
@@ -115,13 +116,12 @@ fn busy(
 /// are a sample.
 fn timed(result: &TestResult, expected_s: f64) -> Option<Reason> {
     let buckets = &result.latency.buckets;
-    let samples: u64 = buckets.iter().map(|bucket| bucket.1).sum();
-    if samples < FEWEST_SAMPLES {
+    if result.latency.samples < FEWEST_SAMPLES {
         return None;
     }
     let timed_s = LatencyHistogram::from_buckets(buckets).mean_ns() / 1e9;
     let chance_s = if result.latency_stride > 1 {
-        3.0 * standard_error_s(buckets, samples, timed_s)
+        3.0 * standard_error_s(&result.latency, timed_s)
     } else {
         0.0
     };
@@ -143,10 +143,12 @@ fn ticks(result: &TestResult) -> Option<Reason> {
     coarse.then(|| Reason::new(Status::Valid, ReasonCode::Clock, sentence))
 }
 
-fn standard_error_s(buckets: &[(u64, u64)], samples: u64, mean_s: f64) -> f64 {
+/// Standard error of the mean of weighted samples: of as many of equal weight as tell as much.
+fn standard_error_s(latency: &LatencySummary, mean_s: f64) -> f64 {
     let square = |&(ns, count): &(u64, u64)| (ns as f64 / 1e9 - mean_s).powi(2) * count as f64;
-    let squares: f64 = buckets.iter().map(square).sum();
-    squares.sqrt() / samples as f64
+    let squares: f64 = latency.buckets.iter().map(square).sum();
+    let ops: u64 = latency.buckets.iter().map(|bucket| bucket.1).sum();
+    (squares / ops as f64 / latency.effective_samples()).sqrt()
 }
 
 /// Below this share of the window the sum of the jobs' rates, each over its own time, is not what
@@ -272,7 +274,8 @@ mod tests {
         // Of 400 timed ops, 4 took 10 ms and 396 took 80 us: mean 179 us, standard error about 49
         // us.
         let mut result = fixture::result();
-        result.latency.buckets = vec![(80_000, 396), (10_000_000, 4)];
+        result.latency.buckets = vec![(80_000, 99_000), (10_000_000, 1_000)];
+        result.latency.samples = 400;
         result.latency_stride = 250;
         assert_eq!(texts(&result), []);
         result.latency_stride = 1;

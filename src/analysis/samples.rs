@@ -99,11 +99,12 @@ fn half_width(parts: &[Part<'_>]) -> Option<f64> {
 /// not timed have the same spread, so they narrow the interval too.
 fn relative_half_width(part: &Part<'_>) -> Option<f64> {
     let buckets = &part.latency.buckets;
-    let timed: u64 = buckets.iter().map(|bucket| bucket.1).sum();
+    let counted: u64 = buckets.iter().map(|bucket| bucket.1).sum();
+    let is_one = part.latency.samples == 1;
     let mean_ns = LatencyHistogram::from_buckets(buckets).mean_ns();
     let square = |&(ns, count): &(u64, u64)| (ns as f64 - mean_ns).powi(2) * count as f64;
     let variance = buckets.iter().map(square).sum::<f64>()
-        / (timed.checked_sub(1).filter(|rest| *rest > 0)? as f64);
+        / (counted.checked_sub(1).filter(|rest| *rest > 0 && !is_one)? as f64);
     let ops = part.ops as f64;
     Some(t95(ops - 1.0)? * (variance / ops).sqrt() / mean_ns)
 }

@@ -162,9 +162,10 @@ fn raw(test: &SpooledTest, facts: Facts) -> Raw {
             let start_s = slices.last().map_or(0.0, |last| last.end_s);
             slices.push(slice(done, start_s, counts));
         }
-        let service = test.times.get(job).cloned().unwrap_or_default();
-        let times =
-            Times { service, longest_ns: (done.longest_us * 1e3) as u64, ..Times::default() };
+        let mut times = Times { longest_ns: (done.longest_us * 1e3) as u64, ..Times::default() };
+        if let Some(timed) = test.times.get(job) {
+            times.service.add(timed, done.ops);
+        }
         (done.part as usize - 1, JobLog { slices, times, ..JobLog::default() })
     });
     let snapshot = |moment, t_s, counters: &Counters| Snapshot {

@@ -46,8 +46,8 @@ pub use published::{Provenance, Published, PublishedFigure, PublishedKind, RunKi
 pub use ramp::{AskedRamp, Ramp, Scale};
 pub use rate::{Arrivals, AskedRate, Loop, Offer, Percentile, Promise, without_offer};
 pub use result::{
-    Beside, JobFigures, LatencySummary, Moment, NodeFigures, OpenLoop, PartFigures, SeriesPoint,
-    Snapshot, Tally, TestResult, WorkerFigures,
+    Beside, JobFigures, LatencySummary, Moment, NodeFigures, OpenLoop, OpsPerSample, PartFigures,
+    SeriesPoint, Snapshot, Tally, TestResult, WorkerFigures,
 };
 pub use run::{DeviceSync, LoadResult, OwnLoop, RunRecord, RunStatus};
 pub use sentence::Sentence;

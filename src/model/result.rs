@@ -55,11 +55,33 @@ pub struct LatencySummary {
     pub p99_us: Option<f64>,
     pub p999_us: Option<f64>,
     pub max_us: Option<f64>,
-    /// Sparse histogram: (highest equivalent value in ns, count), mergeable. Where jobs were
-    /// sampled at different rates the counts are weighted by the ops that a sample stands for, so
-    /// that they add up to more than `samples`.
+    /// Sparse histogram: (highest equivalent value in ns, ops), mergeable. Each sample counts for
+    /// the ops that it stands for; the counts add up to all ops. (Up to version 0.9 a sample
+    /// counted once, where jobs were sampled alike.)
     #[serde(default)]
     pub buckets: Vec<(u64, u64)>,
+    /// Number of samples of equal weight that would tell as much (Kish): it decides which
+    /// percentiles there are enough samples for. Absent where all weigh the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effective_samples: Option<f64>,
+    /// How many ops a sample stands for. Absent in results of before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ops_per_sample: Option<OpsPerSample>,
+}
+
+impl LatencySummary {
+    /// Number of samples of equal weight that would tell as much as the samples do.
+    pub fn effective_samples(&self) -> f64 {
+        self.effective_samples.unwrap_or(self.samples as f64)
+    }
+}
+
+/// The least and the largest number of ops that a sample stands for: the rate of sampling follows
+/// the ops, slice by slice.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct OpsPerSample {
+    pub least: f64,
+    pub most: f64,
 }
 
 /// What was offered to a test whose ops start when they are due, and how it answered.
@@ -257,7 +279,7 @@ pub struct TestResult {
     /// Of a test that did not run alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beside: Option<Beside>,
-    /// Every n-th op was timed (1 = all).
+    /// At least every n-th op was timed, in each slice of the window (1 = all).
     pub latency_stride: u32,
     pub job_figures: Vec<JobFigures>,
     /// Of a cluster: each node.
@@ -337,8 +359,8 @@ pub struct WorkerFigures {
     pub driver: Option<DriverFigures>,
     /// In the window.
     pub ops: u64,
-    /// Timed ops of the window: highest value in ns and count of each bucket, which sum up to those
-    /// of the test.
+    /// Ops of the window by their time, from the timed ones: highest value in ns and count of each
+    /// bucket, which sum up to those of the test.
     pub buckets: Vec<(u64, u64)>,
     /// Ops in each second since the start.
     pub ops_by_second: Vec<f64>,

@@ -13,8 +13,9 @@ use crate::analysis::limiter::{Limiter, experiment, limiters};
 use crate::analysis::{derive, unsteady};
 use crate::model::{
     self, Better, Counters, DeviceSync, Disclosure, Drive, Durability, Kpm, Lasting,
-    LatencySummary, LoadResult, OwnLoop, PartFigures, Precision, Profile, Provenance, Published,
-    RunKind, RunRecord, RunStatus, Sentence, SeriesPoint, ServerLog, Status, Verdict, Waits,
+    LatencySummary, LoadResult, OpsPerSample, OwnLoop, PartFigures, Precision, Profile, Provenance,
+    Published, RunKind, RunRecord, RunStatus, Sentence, SeriesPoint, ServerLog, Status, Verdict,
+    Waits,
 };
 
 /// Version of the structure; raised whenever a field changes its meaning or goes.
@@ -448,6 +449,10 @@ impl<'a> Metric<'a> {
 #[derive(Serialize)]
 struct ServiceTime {
     samples: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    effective_samples: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ops_per_sample: Option<OpsPerSample>,
     mean: Option<f64>,
     p50: Option<f64>,
     p90: Option<f64>,
@@ -461,6 +466,8 @@ impl ServiceTime {
     fn of(latency: &LatencySummary) -> ServiceTime {
         ServiceTime {
             samples: latency.samples,
+            effective_samples: latency.effective_samples,
+            ops_per_sample: latency.ops_per_sample,
             mean: latency.mean_us,
             p50: latency.p50_us,
             p90: latency.p90_us,

@@ -77,7 +77,7 @@ fn quantiles(test: &Test) -> Vec<Point> {
     let steps = steps.filter(|n| *n >= 1.9).chain([2.0]).collect::<Vec<_>>();
     let mut steps: Vec<f64> = steps
         .into_iter()
-        .filter(|n| enough_samples(test.latency().samples, 1.0 - 1.0 / n))
+        .filter(|n| enough_samples(test.latency().effective_samples(), 1.0 - 1.0 / n))
         .collect();
     steps.sort_by(f64::total_cmp);
     let point = |n: f64| Point {

@@ -9,15 +9,13 @@ use super::sessions::SessionLog;
 use crate::engine::Deal;
 use crate::model::{
     Background, Beside, Counters, DriverFigures, Facts, JobFigures, LatencySummary, Moment, Offer,
-    OpenLoop, PartFigures, PartPlan, Precision, SeriesPoint, Snapshot, Tally, TestResult, TestSpec,
+    OpenLoop, OpsPerSample, PartFigures, PartPlan, Precision, SeriesPoint, Snapshot, Tally,
+    TestResult, TestSpec,
 };
-use crate::stats::LatencyHistogram;
 use crate::stats::batch_means::mean_interval;
 use crate::stats::sequence::known_mean;
 use crate::stats::summary::Quantiles;
-
-/// Jobs whose ops per sample differ by less than this factor are sampled alike.
-const ALIKE: f64 = 1.5;
+use crate::stats::{LatencyHistogram, WeightedTimes};
 
 /// What runs beside a test may be missing for so much of its window.
 const UNCOVERED: f64 = 0.01;
@@ -90,13 +88,7 @@ pub fn assemble(spec: &TestSpec<'_>, mut raw: Raw) -> Result<TestResult, String>
         precision,
         latency: latency_of(raw.jobs.iter().map(|(_, log)| log), &window),
         open: spec.offer.map(|offer| open_loop(offer, &raw.jobs)),
-        latency_stride: raw
-            .jobs
-            .iter()
-            .filter_map(|(_, log)| log.slices.last())
-            .map(|s| s.stride)
-            .max()
-            .unwrap_or(1),
+        latency_stride: longest_stride(&raw.jobs),
         parts: part_figures(&selection.parts, &raw.jobs, &jobs),
         series,
         window_counters: difference(&raw.snapshots, Moment::WindowOpen, Moment::WindowClose),
@@ -190,36 +182,56 @@ fn job_figures(jobs: &[(usize, JobLog)], units_per_op: &[f64]) -> Vec<JobFigures
     jobs.iter().enumerate().map(figures).collect()
 }
 
+/// The most ops to a timed one in any slice that counts.
+fn longest_stride(jobs: &[(usize, JobLog)]) -> u32 {
+    let slices = jobs.iter().flat_map(|(_, log)| &log.slices).filter(|slice| slice.counts);
+    slices.map(|slice| slice.stride).max().unwrap_or(1)
+}
+
 fn rate(count: f64, job: &JobFigures) -> f64 {
     if job.elapsed_s > 0.0 { count / job.elapsed_s } else { 0.0 }
 }
 
 /// Percentiles from the samples; the mean over all ops: busy time / ops.
 fn latency_of<'a>(jobs: impl Iterator<Item = &'a JobLog>, window: &Tally) -> LatencySummary {
-    let jobs: Vec<&JobLog> = jobs.collect();
-    let samples = jobs.iter().map(|log| log.times.service.len()).sum();
-    let summary = summary(&weighted(&jobs), samples);
-    LatencySummary {
-        mean_us: (window.ops > 0).then(|| window.busy_s * 1e6 / window.ops as f64),
+    let (mut service, mut max_us) = (WeightedTimes::default(), None);
+    for log in jobs {
+        service.merge(&log.times.service);
         // The longest op may be one that nobody timed.
-        max_us: jobs.iter().filter_map(|log| log.times.max_us()).reduce(f64::max),
+        max_us = [max_us, log.times.max_us()].into_iter().flatten().reduce(f64::max);
+    }
+    let summary = summary(&Quantiles::weighted(&service));
+    LatencySummary {
+        samples: service.samples(),
+        mean_us: (window.ops > 0).then(|| window.busy_s * 1e6 / window.ops as f64),
+        max_us,
+        buckets: service.buckets(),
+        effective_samples: Some(service.effective_samples()).filter(|effective| *effective > 0.0),
+        ops_per_sample: service.weights().map(|(least, most)| OpsPerSample { least, most }),
         ..summary
     }
 }
 
-/// The percentiles of `samples` samples, and their mean.
-fn summary(times: &LatencyHistogram, samples: u64) -> LatencySummary {
-    let quantiles = Quantiles::weighted(times, samples);
+/// Of all ops, each of which was timed.
+fn of_all(times: &LatencyHistogram) -> LatencySummary {
     LatencySummary {
-        samples,
-        mean_us: (samples > 0).then(|| us(times.mean_ns())),
+        samples: times.len(),
+        mean_us: (!times.is_empty()).then(|| us(times.mean_ns())),
+        buckets: times.buckets(),
+        ..summary(&Quantiles::of(times))
+    }
+}
+
+/// The percentiles alone.
+fn summary(quantiles: &Quantiles) -> LatencySummary {
+    LatencySummary {
         p50_us: quantiles.p50_ns.map(us),
         p90_us: quantiles.p90_ns.map(us),
         p95_us: quantiles.p95_ns.map(us),
         p99_us: quantiles.p99_ns.map(us),
         p999_us: quantiles.p999_ns.map(us),
         max_us: quantiles.max_ns.map(us),
-        buckets: times.buckets(),
+        ..LatencySummary::default()
     }
 }
 
@@ -228,7 +240,7 @@ fn open_loop(offer: Offer, jobs: &[(usize, JobLog)]) -> OpenLoop {
     let mut response = LatencyHistogram::new();
     jobs.iter().for_each(|(_, log)| response.merge(&log.times.response));
     let due = jobs.iter().map(|(_, log)| due_in_window(&log.slices)).sum();
-    OpenLoop { offer, due, response: summary(&response, response.len()) }
+    OpenLoop { offer, due, response: of_all(&response) }
 }
 
 /// Ops of a job that were done in its slices that count, failed ones included, and those that
@@ -237,37 +249,6 @@ fn due_in_window(slices: &[SliceLog]) -> f64 {
     let inside: Vec<&SliceLog> = slices.iter().filter(|slice| slice.counts).collect();
     let done: u64 = inside.iter().map(|slice| slice.tally.ops + slice.tally.error_count()).sum();
     done as f64 + inside.last().and_then(|last| last.behind).unwrap_or(0.0)
-}
-
-/// The jobs' samples together, each job's in proportion to its ops. Jobs of about the same sampling
-/// (all jobs of a simple workload) are merged as they are; in a mix one sample may stand for one op
-/// and another for fifty.
-fn weighted(jobs: &[&JobLog]) -> LatencyHistogram {
-    let ops_per_sample = |log: &JobLog| {
-        let ops: u64 =
-            log.slices.iter().filter(|slice| slice.counts).map(|slice| slice.tally.ops).sum();
-        (!log.times.service.is_empty()).then(|| ops as f64 / log.times.service.len() as f64)
-    };
-    let weights: Vec<f64> = jobs.iter().filter_map(|log| ops_per_sample(log)).collect();
-    let (least, most) =
-        weights.iter().fold((f64::INFINITY, 0.0f64), |(low, high), w| (low.min(*w), high.max(*w)));
-    let alike = most <= ALIKE * least;
-    let mut all = LatencyHistogram::new();
-    for log in jobs {
-        match ops_per_sample(log) {
-            Some(weight) if !alike => {
-                all.merge(&times(&log.times.service, weight.round().max(1.0) as u64))
-            }
-            _ => all.merge(&log.times.service),
-        }
-    }
-    all
-}
-
-fn times(histogram: &LatencyHistogram, weight: u64) -> LatencyHistogram {
-    let buckets: Vec<_> =
-        histogram.buckets().into_iter().map(|(ns, count)| (ns, count * weight)).collect();
-    LatencyHistogram::from_buckets(&buckets)
 }
 
 fn us(ns: f64) -> f64 {
@@ -555,7 +536,8 @@ mod tests {
     fn sampled(samples: u64, ns: u64, ops: u64) -> JobLog {
         let mut latency = LatencyHistogram::new();
         (0..samples).for_each(|_| latency.record_ns(ns));
-        let times = Times { service: latency, ..Times::default() };
+        let mut times = Times::default();
+        times.service.add(&latency, ops);
         JobLog { slices: vec![slice(0.0, 1.0, ops, true)], times, ..JobLog::default() }
     }
 
@@ -566,15 +548,13 @@ mod tests {
         let jobs = [sampled(100, 10_000, 10_000), sampled(1000, 1_000_000, 1000)];
         let latency = latency_of(jobs.iter(), &Tally::default());
         let near = |got: Option<f64>, us: f64| (got.unwrap() / us - 1.0).abs() < 0.002;
-        assert!(
-            near(latency.p50_us, 10.0)
-                && near(latency.p90_us, 10.0)
-                && near(latency.p95_us, 1000.0)
-        );
-        // 1100 samples are enough for p99, not for p99.9, whatever they stand for.
-        assert_eq!(
-            (latency.samples, latency.p99_us.is_some(), latency.p999_us),
-            (1100, true, None)
-        );
+        assert!(near(latency.p50_us, 10.0) && near(latency.p90_us, 10.0));
+        let counts: Vec<u64> = latency.buckets.iter().map(|bucket| bucket.1).collect();
+        assert_eq!(counts, [10_000, 1_000]);
+        // They tell as much as 11000^2 / (100 x 100^2 + 1000) samples of equal weight: 121, enough for
+        // p90.
+        assert_eq!((latency.samples, latency.p90_us.is_some(), latency.p95_us), (1100, true, None));
+        assert!((latency.effective_samples.unwrap() - 120.88).abs() < 0.01);
+        assert_eq!(latency.ops_per_sample, Some(OpsPerSample { least: 1.0, most: 100.0 }));
     }
 }

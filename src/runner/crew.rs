@@ -197,7 +197,7 @@ fn in_order(mut jobs: Vec<(u32, JobLog)>, crew: &Crew<'_>) -> Vec<(usize, JobLog
 
 /// What one worker did.
 fn figures(log: &ShareLog) -> WorkerFigures {
-    let mut service = crate::stats::LatencyHistogram::new();
+    let mut service = crate::stats::WeightedTimes::default();
     log.jobs.iter().for_each(|(_, job)| service.merge(&job.times.service));
     let slices = || log.jobs.iter().flat_map(|(_, job)| &job.slices);
     let mut ops_by_second = vec![0.0; log.seconds.len()];
@@ -221,7 +221,7 @@ fn figures(log: &ShareLog) -> WorkerFigures {
         p99_us_by_second: log
             .seconds
             .iter()
-            .map(|times| Quantiles::of(&times.service).p99_ns.map(|ns| ns / 1e3))
+            .map(|times| Quantiles::weighted(&times.service).p99_ns.map(|ns| ns / 1e3))
             .collect(),
     }
 }

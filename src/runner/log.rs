@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use super::coordinator::Now;
 use crate::engine::{EngineError, SliceReport};
 use crate::model::{Counters, Tally};
-use crate::stats::LatencyHistogram;
 use crate::stats::sequence::POINTS_PER_S;
 use crate::stats::summary::Quantiles;
+use crate::stats::{LatencyHistogram, WeightedTimes};
 
 /// Seconds to which slices may still be added: threads tell of theirs a little after their end.
 const OPEN_SECONDS: usize = 3;
@@ -58,7 +58,8 @@ pub struct JobLog {
 /// Times of ops.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Times {
-    pub service: LatencyHistogram,
+    /// Each with the ops of its slice that it stands for.
+    pub service: WeightedTimes,
     /// The longest op in ns, if nobody timed it.
     pub longest_ns: u64,
     /// Of an open loop.
@@ -68,7 +69,7 @@ pub struct Times {
 impl Times {
     /// Adds those of a slice.
     pub fn add(&mut self, report: &SliceReport<'_>) {
-        self.service.merge(report.latency);
+        self.service.add(report.latency, report.tally.ops);
         self.longest_ns = self.longest_ns.max(report.longest_ns);
         if let Some(open) = &report.open {
             self.response.merge(open.response);
@@ -84,7 +85,7 @@ impl Times {
 
     /// The longest op in us, whether or not it was timed.
     pub fn max_us(&self) -> Option<f64> {
-        let timed_ns = if self.service.is_empty() { 0 } else { self.service.max_ns() };
+        let timed_ns = self.service.max_ns().unwrap_or(0);
         Some(timed_ns.max(self.longest_ns) as f64 / 1e3).filter(|us| *us > 0.0)
     }
 }
@@ -103,7 +104,8 @@ pub struct Second {
 impl From<&Times> for Second {
     fn from(times: &Times) -> Second {
         let us = |ns: Option<f64>| ns.map(|ns| ns / 1e3);
-        let [service, response] = [&times.service, &times.response].map(Quantiles::of);
+        let service = Quantiles::weighted(&times.service);
+        let response = Quantiles::of(&times.response);
         let (p50_us, p99_us) = (us(service.p50_ns), us(service.p99_ns));
         Second { p50_us, p99_us, max_us: times.max_us(), response_p99_us: us(response.p99_ns) }
     }

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::gate::Gate;
 use super::log::{JobLog, SecondsLog, SliceLog};
-use super::schedule::{Schedule, stride};
+use super::schedule::{Learned, Schedule, stride, stride_of_first};
 use crate::engine::{AfterError, EngineError, ErrorClass, Pacer, Slice, SliceReport, Timetable};
 use crate::model::{Counters, Drive};
 use crate::stats::arrivals::DueTimes;
@@ -23,6 +23,8 @@ pub struct JobPacer<'a> {
     /// Of an open loop.
     due: Option<DueTimes>,
     opened_at: Option<Instant>,
+    /// What is asked instead of the machine's clock.
+    clock: Option<Box<dyn Fn() -> f64 + 'a>>,
     started_s: f64,
     stride: u32,
     satisfied: bool,
@@ -47,6 +49,7 @@ impl<'a> JobPacer<'a> {
             drive,
             due,
             opened_at: None,
+            clock: None,
             started_s: 0.0,
             stride: 1,
             satisfied: false,
@@ -55,13 +58,22 @@ impl<'a> JobPacer<'a> {
         }
     }
 
+    /// The same by a clock of one's own, which tells seconds since the gate opened: time passes as
+    /// somebody simulates it.
+    pub fn by_clock(self, now_s: impl Fn() -> f64 + 'a) -> Self {
+        JobPacer { clock: Some(Box::new(now_s)), ..self }
+    }
+
     /// The log, after the job ended.
     pub fn into_log(self) -> JobLog {
         self.log
     }
 
     fn now_s(&self) -> f64 {
-        self.opened_at.map_or(0.0, |opened_at| opened_at.elapsed().as_secs_f64())
+        match &self.clock {
+            Some(now_s) => now_s(),
+            None => self.opened_at.map_or(0.0, |opened_at| opened_at.elapsed().as_secs_f64()),
+        }
     }
 
     fn ops_done(&self) -> u64 {
@@ -104,8 +116,9 @@ impl Pacer for JobPacer<'_> {
         if self.gate.is_stopped() || self.errors_in_a_row >= HOPELESS {
             return None;
         }
-        let max_ops = self.ops_left()?;
-        let seconds = self.schedule.slice_s(self.started_s, self.log.slices.is_empty());
+        let slice = self.log.slices.len();
+        let max_ops = self.ops_left()?.min(self.schedule.most_ops(slice));
+        let seconds = self.schedule.slice_s(self.started_s, slice);
         Some(Slice { seconds, max_ops, stride: self.stride })
     }
 
@@ -127,7 +140,13 @@ impl Pacer for JobPacer<'_> {
             self.log.times.add(report);
         }
         self.seconds.add(self.job, (start_s, end_s), report);
-        let next_stride = stride(tally.ops, report.elapsed_s, self.drive);
+        let learned =
+            Learned { ops: tally.ops, elapsed_s: report.elapsed_s, times: report.latency };
+        let next_stride = if self.schedule.is_early(self.log.slices.len()) {
+            stride_of_first(&learned, self.drive)
+        } else {
+            stride(&learned, self.drive)
+        };
         let behind = report.open.map(|open| open.behind);
         self.log.slices.push(SliceLog {
             start_s,

@@ -3,15 +3,25 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::model::{Drive, End, Window};
+use crate::stats::LatencyHistogram;
 use crate::stats::sequence::POINTS_PER_S;
 
 /// The first slice is short: it only learns how long an op takes.
 const PROBE_SLICE_S: f64 = 0.1;
+/// Where the work counts from the start nothing may be spent on learning: the first slice has so few
+/// ops that timing each of them does not show, the second one, which is timed as they taught, is
+/// short too. Fixed work of 65,536 look-ups is over in a quarter of a second.
+const FIRST_OPS: u64 = 16;
+const EARLY_SLICE_S: f64 = 0.02;
 /// Slices after the window, while slower jobs finish theirs.
 const TAIL_SLICE_S: f64 = 0.05;
 /// A remainder shorter than this is joined to the next slice.
 const SHORTEST_S: f64 = 0.02;
-/// Ops that take this long are all timed.
+/// The most ops to a timed one: a sample a slice of ops of some ns.
+const MOST_TO_ONE: u32 = 100_000;
+/// Shorter ops are not told apart by a clock that ticks in microseconds.
+const TICK_S: f64 = 1e-6;
+/// Ops half of which take this long are all timed.
 const SLOW_OP_S: f64 = 100e-6;
 
 /// When the window opens and closes, in seconds since the gate. Where it ends when the figure is
@@ -87,12 +97,29 @@ impl Schedule {
         start_s >= self.open_s() - 1e-6
     }
 
-    /// Length of the slice that begins at `now_s`: up to the next step, the opening or the close of
-    /// the window, so that all jobs' slices end together.
-    pub fn slice_s(&self, now_s: f64, first: bool) -> f64 {
+    /// True if the work counts from the start, or so soon that nothing can be learned before.
+    fn counts_at_once(&self) -> bool {
+        self.open_s() <= 2.0 * PROBE_SLICE_S
+    }
+
+    /// True of a job's slice number `slice` (from 0) if it is there to learn from, and counts.
+    pub fn is_early(&self, slice: usize) -> bool {
+        slice < 2 && self.counts_at_once()
+    }
+
+    /// The most ops of a job's slice number `slice` (from 0).
+    pub fn most_ops(&self, slice: usize) -> u64 {
+        if slice == 0 && self.counts_at_once() { FIRST_OPS } else { u64::MAX }
+    }
+
+    /// Length of a job's slice number `slice` (from 0) that begins at `now_s`: up to the next step,
+    /// the opening or the close of the window, so that all jobs' slices end together.
+    pub fn slice_s(&self, now_s: f64, slice: usize) -> f64 {
         let (open_s, close_s) = (self.open_s(), self.close_s());
-        if first && open_s > 2.0 * PROBE_SLICE_S {
-            return PROBE_SLICE_S;
+        match slice {
+            0 if !self.counts_at_once() => return PROBE_SLICE_S,
+            _ if self.is_early(slice) => return EARLY_SLICE_S,
+            _ => {}
         }
         if now_s + SHORTEST_S >= close_s {
             return TAIL_SLICE_S;
@@ -133,19 +160,49 @@ impl Seconds {
     }
 }
 
-/// Every how many ops one is timed, from the ops per second seen so far: every op from 100 us up;
+/// What the ops of a slice took, from which the next slice learns.
+pub struct Learned<'a> {
+    pub ops: u64,
+    pub elapsed_s: f64,
+    /// Of the timed ops.
+    pub times: &'a LatencyHistogram,
+}
+
+/// Every how many ops one is timed in the next slice: every op if half of them take 100 us or more;
 /// else so many samples a second that p99.9 has its 10,000 in a window of ten seconds. A sample
 /// inside a database is a few statements of its procedural language, about 1.4 us in PL/pgSQL, so
-/// there it is not more than that; in our own loop it is 0.1 us.
-pub fn stride(ops: u64, elapsed_s: f64, drive: Drive) -> u32 {
-    if ops == 0 || elapsed_s / ops as f64 >= SLOW_OP_S {
+/// there it is not more than that; in our own loop it is 0.1 us. The median tells short ops from
+/// long ones also where jobs often wait for a processor, so that the mean is long.
+pub fn stride(learned: &Learned<'_>, drive: Drive) -> u32 {
+    if learned.times.quantile_ns(0.5) as f64 >= SLOW_OP_S * 1e9 {
         return 1;
     }
+    every(learned.elapsed_s / learned.ops as f64, drive)
+}
+
+/// The same after one of the first slices where the work counts from the start. Its median op tells
+/// more than the mean: the very first op finds nothing prepared, and one moment without a processor
+/// is much of so short a slice. The median may be less than the clock's tick: an op takes at least
+/// what is left if one of a few took nearly all the time.
+pub fn stride_of_first(learned: &Learned<'_>, drive: Drive) -> u32 {
+    let median_s = learned.times.quantile_ns(0.5) as f64 / 1e9;
+    let least_s = learned.elapsed_s / (learned.ops * FIRST_OPS) as f64;
+    match median_s {
+        slow_s if slow_s >= SLOW_OP_S => 1,
+        long_s if long_s >= TICK_S => every(long_s, drive),
+        short_s => every(short_s.max(least_s), drive),
+    }
+}
+
+/// Every how many ops of this length one is timed, for as many samples a second as a drive can
+/// afford; all of them if nothing is known.
+fn every(op_s: f64, drive: Drive) -> u32 {
     let samples_per_s = match drive {
         Drive::Database => 1_250.0,
         Drive::Client => 10_000.0,
     };
-    (ops as f64 / elapsed_s / samples_per_s).ceil().clamp(1.0, 1e9) as u32
+    // Of no ops there is no time: not a number, which becomes 0.
+    ((1.0 / op_s / samples_per_s).ceil() as u32).clamp(1, MOST_TO_ONE)
 }
 
 #[cfg(test)]
@@ -161,17 +218,18 @@ mod tests {
         let near = |got: f64, expected: f64| {
             assert!((got - expected).abs() < 1e-9, "{got} is not {expected}")
         };
-        near(schedule().slice_s(0.0, true), 0.1);
-        near(schedule().slice_s(0.1, false), 0.9);
-        near(schedule().slice_s(1.0, false), 0.5);
-        near(schedule().slice_s(1.5, false), 0.5);
-        near(schedule().slice_s(4.001, false), 0.499);
-        near(schedule().slice_s(4.5, false), TAIL_SLICE_S);
+        near(schedule().slice_s(0.0, 0), 0.1);
+        near(schedule().slice_s(0.1, 1), 0.9);
+        near(schedule().slice_s(1.0, 2), 0.5);
+        near(schedule().slice_s(1.5, 2), 0.5);
+        near(schedule().slice_s(4.001, 2), 0.499);
+        near(schedule().slice_s(4.5, 2), TAIL_SLICE_S);
+        assert_eq!(schedule().most_ops(0), u64::MAX);
     }
 
     #[test]
     fn a_short_remainder_is_joined_to_the_next_slice() {
-        let slice_s = schedule().slice_s(1.99, false);
+        let slice_s = schedule().slice_s(1.99, 2);
         assert!((slice_s - 1.01).abs() < 1e-9, "{slice_s}");
     }
 
@@ -180,7 +238,7 @@ mod tests {
         let end = End::Known { precision: "2%".parse().unwrap(), most_s: 60.0 };
         let schedule = Schedule::new(&Window { warmup_s: 1.0, end });
         assert_eq!(
-            (schedule.open_s(), schedule.close_s(), schedule.slice_s(1.0, false)),
+            (schedule.open_s(), schedule.close_s(), schedule.slice_s(1.0, 2)),
             (20.0, 80.0, 0.25)
         );
         schedule.open_after(1.1);
@@ -189,9 +247,36 @@ mod tests {
             (1.25, 61.25, 2.25)
         );
         schedule.close_after(6.24);
-        assert_eq!((schedule.close_s(), schedule.slice_s(6.5, false)), (6.5, TAIL_SLICE_S));
+        assert_eq!((schedule.close_s(), schedule.slice_s(6.5, 2)), (6.5, TAIL_SLICE_S));
         schedule.close_after(6.6);
         assert_eq!(schedule.close_s(), 6.5, "never later");
+    }
+
+    #[test]
+    fn work_that_counts_from_the_start_begins_with_a_few_ops() {
+        let ops = Window { warmup_s: 0.0, end: End::Ops(65_536) };
+        for window in [ops, Window::time(0.0, 10.0), Window::time(0.15, 10.0)] {
+            let schedule = Schedule::new(&window);
+            assert_eq!([0, 1, 2].map(|slice| schedule.most_ops(slice)), [16, u64::MAX, u64::MAX]);
+            assert_eq!([0, 1].map(|slice| schedule.slice_s(0.001, slice)), [0.02, 0.02]);
+            assert!(schedule.slice_s(0.021, 2) > 0.1);
+        }
+    }
+
+    #[test]
+    fn the_first_ops_teach_by_their_median() {
+        let stride = |ops, elapsed_s, times: &[(u64, u64)]| {
+            let times = &times_of(times);
+            stride_of_first(&Learned { ops, elapsed_s, times }, Drive::Database)
+        };
+        // One op of 3 ms, which prepared everything, and 15 of 4 us: 250,000 ops a second.
+        assert_eq!(stride(16, 3.06e-3, &[(3_000_000, 1), (4_000, 15)]), 200);
+        // 16 ops in 16 us, each below the tick of the clock.
+        assert_eq!(stride(16, 16e-6, &[(1, 16)]), 12_800);
+        // 18 of 20 ms without a processor.
+        assert_eq!(stride(500, 0.02, &[(18_000_000, 1), (4_000, 2)]), 200);
+        assert_eq!(stride(1, 0.02, &[(20_000_000, 1)]), 1);
+        assert_eq!(stride(0, 0.02, &[]), 1);
     }
 
     #[test]
@@ -200,10 +285,21 @@ mod tests {
         assert!(schedule().counts(1.5));
     }
 
+    fn times_of(buckets: &[(u64, u64)]) -> LatencyHistogram {
+        LatencyHistogram::from_buckets(buckets)
+    }
+
     #[test]
     fn microsecond_ops_are_sampled_and_slow_ops_are_all_timed() {
-        assert_eq!(stride(80_000, 1.0, Drive::Database), 64);
-        assert_eq!(stride(5_000, 1.0, Drive::Database), 1);
-        assert_eq!(stride(0, 1.0, Drive::Client), 1);
+        let stride = |ops, elapsed_s, median_us: u64| {
+            let times = &times_of(&[(median_us * 1_000, 9)]);
+            super::stride(&Learned { ops, elapsed_s, times }, Drive::Database)
+        };
+        assert_eq!(stride(80_000, 1.0, 12), 64);
+        assert_eq!(stride(5_000, 1.0, 200), 1);
+        // Ops of 40 us whose jobs have a processor for a third of the time are short all the same.
+        assert_eq!(stride(8_000, 1.0, 40), 7);
+        assert_eq!(stride(900, 1.0, 40), 1, "few enough");
+        assert_eq!(stride(0, 1.0, 0), 1);
     }
 }

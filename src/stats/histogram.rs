@@ -55,6 +55,26 @@ fn of_few(few: &[u64]) -> Histogram<u64> {
     inner
 }
 
+/// Values below 2^11 have a bucket each; from there on the 11 leading bits of a value are its bucket
+/// (three digits of an HDR histogram).
+const LEADING_BITS: u32 = 11;
+
+/// How many low bits of a value its bucket does not tell.
+fn bits_beyond(ns: u64) -> u32 {
+    (u64::BITS - ns.leading_zeros()).saturating_sub(LEADING_BITS)
+}
+
+/// The highest value in the bucket of `ns`.
+fn bucket_end(ns: u64) -> u64 {
+    ns | ((1 << bits_beyond(ns)) - 1)
+}
+
+/// The value in the middle of the bucket of `ns`.
+pub(super) fn bucket_middle(ns: u64) -> u64 {
+    let width = 1 << bits_beyond(ns);
+    (ns & !(width - 1)) + width / 2
+}
+
 impl LatencyHistogram {
     /// An empty histogram; grows as needed up to one hour.
     pub fn new() -> Self {
@@ -116,6 +136,16 @@ impl LatencyHistogram {
             .map(|step| (step.value_iterated_to(), step.count_at_value()))
             .collect()
     }
+    /// Calls `take` with the highest value in ns and the count of buckets, of which some may come
+    /// several times.
+    pub(super) fn for_each_bucket(&self, mut take: impl FnMut(u64, u64)) {
+        self.few.iter().for_each(|ns| take(bucket_end(*ns), 1));
+        if let Some(inner) = &self.many {
+            inner
+                .iter_recorded()
+                .for_each(|step| take(step.value_iterated_to(), step.count_at_value()));
+        }
+    }
     /// From the sparse form.
     pub fn from_buckets(buckets: &[(u64, u64)]) -> Self {
         let mut histogram = Self::new();
@@ -159,6 +189,18 @@ mod tests {
                 let got_us = histogram.quantile_ns(quantile) as f64 / 1000.0;
                 assert!((got_us / expected_us - 1.0).abs() < 0.002, "p{quantile}: {got_us} us");
             }
+        }
+    }
+
+    #[test]
+    fn buckets_are_those_of_the_histogram() {
+        for ns in (0..3_000_u64).chain((11..=41).flat_map(|bit| {
+            let power = 1_u64 << bit;
+            [power - 1, power, power + 1, power + power / 3, 2 * power - 1]
+        })) {
+            let inner = of_few(&[ns]);
+            assert_eq!(bucket_end(ns), inner.highest_equivalent(ns), "{ns}");
+            assert_eq!(bucket_middle(ns), inner.median_equivalent(ns), "{ns}");
         }
     }
 

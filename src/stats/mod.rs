@@ -11,9 +11,11 @@ pub mod scaling;
 pub mod sequence;
 pub mod steady;
 pub mod summary;
+pub mod weighted;
 
 pub use batch_means::{Interval, mean_interval};
 pub use histogram::LatencyHistogram;
 pub use paired::Paired;
 pub use steady::{Steadiness, steadiness};
 pub use summary::{Quantiles, mean, median};
+pub use weighted::WeightedTimes;

@@ -2,7 +2,7 @@
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use super::LatencyHistogram;
+use super::{LatencyHistogram, WeightedTimes};
 
 /// The 0.975 quantile of the normal distribution.
 const Z95: f64 = 1.959_963_985;
@@ -26,28 +26,34 @@ pub struct Quantiles {
 impl Quantiles {
     /// The quantiles of a histogram.
     pub fn of(histogram: &LatencyHistogram) -> Self {
-        Self::weighted(histogram, histogram.len())
+        let samples = histogram.len() as f64;
+        let max_ns = (!histogram.is_empty()).then(|| histogram.max_ns());
+        Quantiles::by(samples, max_ns, |p| histogram.quantile_ns(p))
     }
 
-    /// The quantiles of a histogram in which a sample may count several times; `samples` were
-    /// really taken (they decide which percentiles there are enough for).
-    pub fn weighted(histogram: &LatencyHistogram, samples: u64) -> Self {
-        let quantile = |p| enough_samples(samples, p).then(|| histogram.quantile_ns(p) as f64);
+    /// The quantiles of weighted samples: there are enough of them for a percentile if as many of
+    /// equal weight that tell as much would be enough.
+    pub fn weighted(times: &WeightedTimes) -> Self {
+        Quantiles::by(times.effective_samples(), times.max_ns(), |p| times.quantile_ns(p))
+    }
+
+    fn by(samples: f64, max_ns: Option<u64>, quantile_ns: impl Fn(f64) -> u64) -> Self {
+        let quantile = |p| enough_samples(samples, p).then(|| quantile_ns(p) as f64);
         Quantiles {
             p50_ns: quantile(0.5),
             p90_ns: quantile(0.9),
             p95_ns: quantile(0.95),
             p99_ns: quantile(0.99),
             p999_ns: quantile(0.999),
-            max_ns: (!histogram.is_empty()).then(|| histogram.max_ns() as f64),
+            max_ns: max_ns.map(|ns| ns as f64),
         }
     }
 }
 
 /// True if the percentile `p` (0..1) may be printed from `samples` samples: n >= 10 / (1 - p).
-pub fn enough_samples(samples: u64, p: f64) -> bool {
+pub fn enough_samples(samples: f64, p: f64) -> bool {
     // 1 - 0.9 is a little less than 0.1 in binary: the slack lets exactly 100 samples pass for p90.
-    samples as f64 * (1.0 - p) >= SAMPLES_ABOVE - 1e-6
+    samples * (1.0 - p) >= SAMPLES_ABOVE - 1e-6
 }
 
 /// Arithmetic mean; absent without values.
@@ -132,9 +138,11 @@ mod tests {
 
     #[test]
     fn a_percentile_needs_ten_samples_above_it() {
-        for (p, needed) in [(0.5, 20), (0.9, 100), (0.95, 200), (0.99, 1000), (0.999, 10_000)] {
+        for (p, needed) in
+            [(0.5, 20.0), (0.9, 100.0), (0.95, 200.0), (0.99, 1_000.0), (0.999, 10_000.0)]
+        {
             assert!(enough_samples(needed, p), "p{p} from {needed}");
-            assert!(!enough_samples(needed - 1, p), "p{p} from {}", needed - 1);
+            assert!(!enough_samples(needed - 1.0, p), "p{p} from {}", needed - 1.0);
         }
     }
 

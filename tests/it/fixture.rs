@@ -275,6 +275,7 @@ fn latency(mean_us: f64, ops: u64) -> LatencySummary {
         p999_us: None,
         max_us: Some(mean_us * 40.0),
         buckets: vec![(11_007, 100), (12_015, 1)],
+        ..LatencySummary::default()
     }
 }
 

@@ -89,6 +89,7 @@ fn latency(measured: &Measured, window: &Tally) -> LatencySummary {
         p999_us: us(quantiles.p999_ns),
         max_us: us(quantiles.max_ns),
         buckets: times.buckets(),
+        ..LatencySummary::default()
     }
 }
 

@@ -126,7 +126,7 @@ fn runs_exactly_max_ops_and_times_every_stride_th() {
     run(&code(vec![branch(100.0, Commit::None, &[&["c"]], 1)], false), &mut recorder, &mut script)
         .unwrap();
     assert_eq!(script.tallies.iter().map(|tally| tally.ops).collect::<Vec<_>>(), [5, 10, 0, 3]);
-    assert_eq!(script.samples, [5, 2, 0, 3]);
+    assert_eq!(script.samples, [5, 3, 0, 3]);
     assert_eq!(recorder.calls.len(), 18);
     assert!(recorder.calls.iter().all(|call| call == "0[2000]"));
 }

@@ -10,4 +10,5 @@
 
 mod faults;
 mod limits;
+mod time;
 mod witness;
