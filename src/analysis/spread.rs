@@ -283,7 +283,7 @@ mod tests {
     /// How often the interval around the printed figure of so many loads, of which each has starts
     /// with so many windows, covers a test on a further load.
     fn coverage(loads: u32, layout: &[u32], [windows, starts, of_loads]: [f64; 3]) -> f64 {
-        let mut keys = KeyStream::for_job(42, loads);
+        let mut keys = KeyStream::numbered(42, loads);
         let covered = (0..RUNS).filter(|_| {
             let mut measured = Vec::new();
             for load in 1..=loads + 1 {

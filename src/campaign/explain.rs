@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use super::numbers::is_cached;
 use super::platform::Platform;
 use super::prepare::prepared;
 use super::probing::Probing;
@@ -21,7 +22,7 @@ use crate::model::{
 };
 use crate::runner::Outcome;
 use crate::server::Setup;
-use crate::stats::keys::KeyStream;
+use crate::stats::keys::{self, KeyStream};
 use crate::stats::median;
 use crate::store::Store;
 
@@ -184,11 +185,12 @@ impl Trying {
     ) -> Result<(Explained, Option<Error>)> {
         let mut seen = Seen::default();
         let rule = Rule { margin: MARGIN, figures: 1 };
-        let mut keys = KeyStream::for_job(campaign.plan.seed, STREAM | seq);
+        let mut keys = KeyStream::numbered(campaign.plan.seed, STREAM | seq);
         let mut broken = None;
-        for _ in 0..most_blocks {
+        for block in 1..=most_blocks {
             let order = if keys.key(2) == 1 { [0, 1] } else { [1, 0] };
-            match self.block(campaign, platform, (record, store), order) {
+            let drawn = format!("explain {seq}: {} {block}", self.experiment.change);
+            match self.block(campaign, platform, (record, store), (order, &drawn)) {
                 Ok(trials) => seen.add(&trials, self.limiter.cause, self.experiment.action),
                 Err(error) => {
                     broken = Some(error);
@@ -246,11 +248,15 @@ impl Trying {
         campaign: &Campaign<'_>,
         platform: &mut Platform,
         (record, store): (&mut RunRecord, &mut Store),
-        order: [usize; 2],
+        (order, drawn): ([usize; 2], &str),
     ) -> Result<[TestResult; 2]> {
         let mut trials = [None, None];
         for at in order {
-            trials[at] = Some(self.sides[at].trial(campaign, platform, record, store)?);
+            let side = &self.sides[at];
+            // Of what is not cached the second side would find what the first has read.
+            let own = if is_cached(&side.plan.selections[0]) { 0 } else { at };
+            let draw = keys::draw_of(&format!("{drawn} {own}"));
+            trials[at] = Some(side.trial(campaign, platform, (record, store), draw)?);
         }
         match trials {
             [Some(before), Some(after)] => Ok([before, after]),
@@ -265,8 +271,8 @@ impl Side {
         &self,
         campaign: &Campaign<'_>,
         platform: &mut Platform,
-        record: &mut RunRecord,
-        store: &mut Store,
+        (record, store): (&mut RunRecord, &mut Store),
+        draw: u64,
     ) -> Result<TestResult> {
         self.server.as_ref().map_or(Ok(()), |setup| platform.restart_with(setup))?;
         let campaign = Campaign { plan: &self.plan, events: &|_| (), ..*campaign };
@@ -275,7 +281,7 @@ impl Side {
         let selection = &self.plan.selections[0];
         prepared(&campaign, platform, &leg, &mut probing, (record, store), |ready, probing, _| {
             let evictor = (ready.measuring.prepare)(selection, Answers::Known)?;
-            let spec = TestSpec::closed(selection, self.jobs, 1);
+            let spec = TestSpec { draw, ..TestSpec::closed(selection, self.jobs, 1) };
             match ready.measuring.trial(&spec, &evictor, probing) {
                 Outcome::Done(result) => Ok(*result),
                 Outcome::Failed(error) => Err(error.at(selection.workload.id.clone())),

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use super::aside::Aside;
 use super::debt::Debtor;
 use super::evict::Evictor;
+use super::numbers::{Number, Numbers};
 use super::probing::Probing;
 use super::schedule::{self, Answers, Leg, Turn};
 use super::sync::SyncProbe;
@@ -94,8 +95,8 @@ enum RampEnd {
 
 /// How far a run has come.
 pub struct Course {
-    /// Number of the last test.
-    seq: u32,
+    /// Of the tests so far.
+    numbers: Numbers,
     /// What is left of the ramp of each selection; none where it could not be prepared.
     ramps: Vec<Option<Ramp>>,
     /// All turns that have not begun.
@@ -106,7 +107,11 @@ impl Course {
     /// Before the first of these legs.
     pub fn new(plan: &Plan, legs: &[Leg]) -> Course {
         let ramps = plan.selections.iter().map(|selection| Some(selection.ramp.clone())).collect();
-        Course { seq: 0, ramps, ahead: legs.iter().flat_map(|leg| leg.turns.clone()).collect() }
+        Course {
+            numbers: Numbers::default(),
+            ramps,
+            ahead: legs.iter().flat_map(|leg| leg.turns.clone()).collect(),
+        }
     }
 }
 
@@ -137,13 +142,14 @@ impl Measuring<'_> {
             let selection = &self.plan.selections[turn.selection];
             let Some(ramp) = course.ramps[turn.selection].as_ref() else { continue };
             let ramp = schedule::shuffled(ramp, self.plan, turn);
+            course.numbers.begin(turn.block, turn.round);
             let after_s =
                 schedule::turns_s(&self.plan.selections, &course.ramps, course.ahead.iter());
             match self.ramp(
                 selection,
                 &ramp,
                 turn.answers(),
-                (&mut course.seq, after_s),
+                (&mut course.numbers, after_s),
                 probing,
                 store,
             )? {
@@ -163,7 +169,7 @@ impl Measuring<'_> {
         selection: &Selection,
         ramp: &Ramp,
         answers: Answers,
-        (seq, after_s): (&mut u32, f64),
+        (numbers, after_s): (&mut Numbers, f64),
         probing: &mut Probing<'_>,
         store: &mut Store,
     ) -> Result<RampEnd> {
@@ -178,7 +184,7 @@ impl Measuring<'_> {
             let evictor = match &prepared {
                 Ok(evictor) => evictor,
                 Err(error) => {
-                    let spec = self.announced((selection, jobs, None), seq, after_s);
+                    let spec = self.announced((selection, jobs, None), numbers, after_s);
                     return Ok(
                         match self.failed(
                             &spec,
@@ -192,7 +198,7 @@ impl Measuring<'_> {
                     );
                 }
             };
-            match self.at_jobs(selection, jobs, (seq, after_s), (evictor, probing), store)? {
+            match self.at_jobs(selection, jobs, (numbers, after_s), (evictor, probing), store)? {
                 (Some(throughput), Step::GoOn) => done.push((jobs, throughput)),
                 (None, Step::GoOn) => break,
                 (_, Step::Stop(status)) => return Ok(RampEnd::Stop(status)),
@@ -207,7 +213,7 @@ impl Measuring<'_> {
         &self,
         selection: &Selection,
         jobs: u32,
-        (seq, after_s): (&mut u32, f64),
+        (numbers, after_s): (&mut Numbers, f64),
         (evictor, probing): (&Evictor, &mut Probing<'_>),
         store: &mut Store,
     ) -> Result<(Option<f64>, Step)> {
@@ -215,10 +221,10 @@ impl Measuring<'_> {
             (self.events)(Event::Note(&format!("disturbed: measured again, at most {left} times")))
         };
         let mut trials: Vec<Trial> = Vec::new();
-        let mix = match self.mix(selection, jobs, evictor, probing) {
+        let mix = match self.mix((selection, jobs), numbers, evictor, probing) {
             Ok(mix) => mix,
             Err(error) => {
-                let spec = self.announced((selection, jobs, None), seq, after_s);
+                let spec = self.announced((selection, jobs, None), numbers, after_s);
                 return Ok((
                     None,
                     self.failed(&spec, jiff::Timestamp::now().to_string(), &error, store)?,
@@ -231,7 +237,7 @@ impl Measuring<'_> {
             let mut test = || {
                 let spec = TestSpec {
                     mix: mix.clone(),
-                    ..self.announced((selection, jobs, offer), seq, after_s)
+                    ..self.announced((selection, jobs, offer), numbers, after_s)
                 };
                 self.one(&spec, evictor, after_s, probing, store)
             };
@@ -248,8 +254,8 @@ impl Measuring<'_> {
     /// test that is not stored. Nothing for a workload of one part, and if it is interrupted.
     fn mix(
         &self,
-        selection: &Selection,
-        jobs: u32,
+        (selection, jobs): (&Selection, u32),
+        numbers: &mut Numbers,
         evictor: &Evictor,
         probing: &mut Probing<'_>,
     ) -> Result<Vec<f64>> {
@@ -261,7 +267,9 @@ impl Measuring<'_> {
             selection.window.duration_s().map_or(MIX_S, |s| s.min(MIX_S)),
         );
         let short = Selection { window, looping: Loop::Closed, ..selection.clone() };
-        match self.trial(&TestSpec::closed(&short, jobs, 0), evictor, probing) {
+        let Number { seq, draw } = numbers.unstored(selection, jobs);
+        let spec = TestSpec { draw, ..TestSpec::closed(&short, jobs, seq) };
+        match self.trial(&spec, evictor, probing) {
             // Of a part that did none in so short a time there are few.
             Outcome::Done(result) => Ok(result
                 .parts
@@ -277,13 +285,13 @@ impl Measuring<'_> {
     pub(super) fn announced<'s>(
         &self,
         (selection, jobs, offer): (&'s Selection, u32, Option<Offer>),
-        seq: &mut u32,
+        numbers: &mut Numbers,
         after_s: f64,
     ) -> TestSpec<'s> {
-        *seq += 1;
+        let Number { seq, draw } = numbers.next(selection, jobs);
         let run_left_s = after_s + schedule::test_s(selection);
-        (self.events)(Event::TestStarted { seq: *seq, selection, jobs, run_left_s });
-        TestSpec { offer, ..TestSpec::closed(selection, jobs, *seq) }
+        (self.events)(Event::TestStarted { seq, selection, jobs, run_left_s });
+        TestSpec { offer, draw, ..TestSpec::closed(selection, jobs, seq) }
     }
 
     /// One test, unless it failed.

@@ -16,6 +16,7 @@ mod explain;
 pub mod failover;
 pub mod measure;
 mod nodes;
+mod numbers;
 pub mod overhead;
 pub mod platform;
 mod prepare;

@@ -162,7 +162,7 @@ pub fn turns(plan: &Plan) -> Vec<Turn> {
         let own = (0..plan.selections.len()).filter(|&at| plan.selections[at].repeat >= block);
         let mut own: Vec<usize> = own.collect();
         if most > 1 {
-            shuffle(&mut own, &mut KeyStream::for_job(plan.seed, block));
+            shuffle(&mut own, &mut KeyStream::numbered(plan.seed, block));
         }
         own.into_iter()
             .map(move |selection| Turn { block, round: 1, selection })
@@ -181,7 +181,7 @@ pub fn shuffled(ramp: &Ramp, plan: &Plan, turn: &Turn) -> Ramp {
                 .block
                 .wrapping_add((turn.selection as u32 + 1) << 16)
                 .wrapping_add((turn.round - 1) << 12);
-            shuffle(&mut jobs, &mut KeyStream::for_job(plan.seed, stream));
+            shuffle(&mut jobs, &mut KeyStream::numbered(plan.seed, stream));
             Ramp::Fixed(jobs)
         }
         other => other.clone(),

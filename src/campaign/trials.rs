@@ -12,6 +12,7 @@ use std::time::Instant;
 use super::duet::{self, Player};
 use super::evict::Evictor;
 use super::measure::{Kept, Measuring, Step};
+use super::numbers::Numbers;
 use super::platform::Platform;
 use super::prepare::prepared;
 use super::probing::Probing;
@@ -64,7 +65,7 @@ trait Tried {
     fn trial(
         &mut self,
         figure: &Figure,
-        seq: &mut u32,
+        numbers: &mut Numbers,
         left_s: f64,
         store: &mut Store,
     ) -> Result<(Option<Kept>, Step)>;
@@ -81,8 +82,8 @@ struct Side<'a, 'm, 'p> {
 /// How far a campaign has come.
 struct Course {
     figures: Vec<Figure>,
-    /// Numbers of the last tests of A and B.
-    seqs: [u32; 2],
+    /// Of the tests of A and B.
+    numbers: [Numbers; 2],
     /// Number of the last block.
     block: u32,
     /// Of the first block.
@@ -149,7 +150,8 @@ fn measured(
     let plans = [plan(&a, first)?, plan(&b, second)?];
     let (a, b) = (Campaign { plan: &plans[0], ..a }, Campaign { plan: &plans[1], ..b });
     let figures = figures([&a, &b])?;
-    let mut course = Course { figures, seqs: [0; 2], block: 0, begin: Instant::now(), halves };
+    let mut course =
+        Course { figures, numbers: Default::default(), block: 0, begin: Instant::now(), halves };
     let is_fresh =
         [&a, &b].iter().any(|side| matches!(side.request.target, Target::Private { .. }));
     let mut other = None;
@@ -313,7 +315,9 @@ impl Trials<'_> {
         if course.block == 1 {
             course.begin = Instant::now();
         }
-        let mut keys = KeyStream::for_job(self.sides[0].plan.seed, course.block);
+        // Both sides of a block draw the same keys, each on its own database.
+        course.numbers.iter_mut().for_each(|numbers| numbers.begin(course.block, 1));
+        let mut keys = KeyStream::numbered(self.sides[0].plan.seed, course.block);
         let mut open: Vec<usize> =
             (0..course.figures.len()).filter(|&at| course.figures[at].is_open(rule)).collect();
         shuffle(&mut open, &mut keys);
@@ -323,14 +327,14 @@ impl Trials<'_> {
                 return Ok(Some(RunStatus::Finished));
             }
             let order = if keys.key(2) == 1 { [0, 1] } else { [1, 0] };
-            let (figure, seqs) = (&mut course.figures[at], &mut course.seqs);
+            let (figure, numbers) = (&mut course.figures[at], &mut course.numbers);
             let status = match &course.halves {
                 None => {
                     let [a, b] = &mut *sides;
-                    Trials::pair(figure, order, (&mut [a, b], seqs), left_s, store)?
+                    Trials::pair(figure, order, (&mut [a, b], numbers), left_s, store)?
                 }
                 Some(halves) => {
-                    Trials::duet(figure, (order, halves), (sides, seqs), left_s, store)?
+                    Trials::duet(figure, (order, halves), (sides, numbers), left_s, store)?
                 }
             };
             if status.is_some() {
@@ -346,13 +350,13 @@ impl Trials<'_> {
     fn pair(
         figure: &mut Figure,
         order: [usize; 2],
-        (sides, seqs): (&mut [&mut dyn Tried; 2], &mut [u32; 2]),
+        (sides, numbers): (&mut [&mut dyn Tried; 2], &mut [Numbers; 2]),
         left_s: f64,
         store: &mut Store,
     ) -> Result<Option<RunStatus>> {
         let mut kept: [Option<Kept>; 2] = [None, None];
         for at in order {
-            match sides[at].trial(figure, &mut seqs[at], left_s, store)? {
+            match sides[at].trial(figure, &mut numbers[at], left_s, store)? {
                 (result, Step::GoOn) => kept[at] = result,
                 (_, Step::Stop(status)) => return Ok(Some(status)),
             }
@@ -366,17 +370,17 @@ impl Trials<'_> {
     fn duet(
         figure: &mut Figure,
         (order, halves): ([usize; 2], &Halves),
-        (sides, seqs): (&mut [Side<'_, '_, '_>; 2], &mut [u32; 2]),
+        (sides, numbers): (&mut [Side<'_, '_, '_>; 2], &mut [Numbers; 2]),
         left_s: f64,
         store: &mut Store,
     ) -> Result<Option<RunStatus>> {
         let mut rounds = Vec::new();
         for [a_on, b_on] in [order, [order[1], order[0]]] {
             let [a, b] = &mut *sides;
-            let [seq_a, seq_b] = &mut *seqs;
+            let [numbers_a, numbers_b] = &mut *numbers;
             let players = [
-                a.player(figure, (seq_a, left_s), &halves.halves[a_on]),
-                b.player(figure, (seq_b, left_s), &halves.halves[b_on]),
+                a.player(figure, (numbers_a, left_s), &halves.halves[a_on]),
+                b.player(figure, (numbers_b, left_s), &halves.halves[b_on]),
             ];
             if players[0].measuring.interrupt.is_set() {
                 return Ok(Some(RunStatus::Interrupted));
@@ -472,11 +476,11 @@ impl<'m, 'p> Side<'_, 'm, 'p> {
     fn player<'s>(
         &'s mut self,
         figure: &Figure,
-        (seq, left_s): (&mut u32, f64),
+        (numbers, left_s): (&mut Numbers, f64),
         processors: &'s [usize],
     ) -> Player<'s, 'm, 'p> {
         let (selection, prepared) = self.prepared(figure);
-        let spec = self.measuring.announced((selection, figure.jobs, None), seq, left_s);
+        let spec = self.measuring.announced((selection, figure.jobs, None), numbers, left_s);
         Player {
             measuring: self.measuring,
             probing: &mut *self.probing,
@@ -491,7 +495,7 @@ impl Tried for Side<'_, '_, '_> {
     fn trial(
         &mut self,
         figure: &Figure,
-        seq: &mut u32,
+        numbers: &mut Numbers,
         left_s: f64,
         store: &mut Store,
     ) -> Result<(Option<Kept>, Step)> {
@@ -499,7 +503,7 @@ impl Tried for Side<'_, '_, '_> {
         if self.measuring.interrupt.is_set() {
             return Ok((None, Step::Stop(RunStatus::Interrupted)));
         }
-        let spec = self.measuring.announced((selection, figure.jobs, None), seq, left_s);
+        let spec = self.measuring.announced((selection, figure.jobs, None), numbers, left_s);
         match prepared {
             Ok(evictor) => self.measuring.one(&spec, &evictor, left_s, self.probing, store),
             Err(error) => {

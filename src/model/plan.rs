@@ -274,12 +274,15 @@ pub struct TestSpec<'a> {
     pub mix: Vec<f64>,
     /// Number within the run, from 1.
     pub seq: u32,
+    /// With the run's seed it gives the seed of the test, from which its jobs draw keys and due
+    /// times: equal only for tests that are to draw the same.
+    pub draw: u64,
 }
 
 impl<'a> TestSpec<'a> {
     /// A test in the closed loop.
     pub fn closed(selection: &'a Selection, jobs: u32, seq: u32) -> TestSpec<'a> {
-        TestSpec { selection, jobs, offer: None, mix: Vec::new(), seq }
+        TestSpec { selection, jobs, offer: None, mix: Vec::new(), seq, draw: seq.into() }
     }
 
     /// Index of the part that a job (from 1) runs.

@@ -250,6 +250,11 @@ pub struct TestResult {
     pub server_start: u32,
     #[serde(default = "first")]
     pub load: u32,
+    /// What the keys and due times of its jobs were drawn from, given by the run's seed and by what
+    /// the test is: two tests with the same one have drawn the same keys. Absent if nothing was
+    /// drawn, and in results of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key_seed: Option<u64>,
     /// RFC 3339, UTC.
     pub started_at: String,
     /// Seconds of the window, from open to close.
@@ -410,6 +415,7 @@ impl TestResult {
             jobs: 0,
             server_start: 1,
             load: 1,
+            key_seed: None,
             started_at,
             window_s: 0.0,
             total_s: 0.0,

@@ -120,6 +120,8 @@ struct Test<'a> {
     server_start: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     load: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key_seed: Option<u64>,
     started_at: Option<&'a str>,
     elapsed_s: f64,
     ops: u64,
@@ -244,6 +246,7 @@ impl<'a> Test<'a> {
             jobs: test.jobs(),
             server_start: result.map(|result| result.server_start),
             load: result.map(|result| result.load),
+            key_seed: result.and_then(|result| result.key_seed),
             started_at: result.map_or(run.started_at.as_deref(), |result| Some(&result.started_at)),
             elapsed_s: elapsed_s.unwrap_or_default(),
             ops: window.ops,

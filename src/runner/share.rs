@@ -84,8 +84,9 @@ impl Share {
                 .advised("give --jobs as many, or fewer --workers"));
         }
         let crews = Crew::all(spec);
+        let seed = context.test_seed(spec);
         let crew = |at: usize, worker| {
-            crews.get(at).map(|crew| ShareCrew::of(crew, (worker, workers), spec, context.seed))
+            crews.get(at).map(|crew| ShareCrew::of(crew, (worker, workers), spec, seed))
         };
         let share = |worker| {
             Some(Share {

@@ -24,6 +24,7 @@ use crate::model::rows::RowFunction;
 use crate::model::{Arrivals, Facts, Moment, Selection, TestResult, TestSpec};
 use crate::sql;
 use crate::stats::arrivals::DueTimes;
+use crate::stats::keys;
 
 /// What the seed of a background's keys differs by.
 const BACKGROUND_SEED: u64 = 0x5eed;
@@ -35,6 +36,7 @@ pub struct TestContext<'a> {
     pub facts: &'a Facts,
     /// Row function for bulk loads.
     pub rows: RowFunction,
+    /// Of the run.
     pub seed: u64,
     /// How long all jobs together may take to connect and prepare: [`super::CONNECT_TIMEOUT`], but
     /// for tests of ours.
@@ -44,6 +46,14 @@ pub struct TestContext<'a> {
     pub sessions: Option<&'a Mutex<dyn SessionSource>>,
     /// Load machines that run the jobs; none = we do.
     pub workers: Option<&'a Mutex<dyn Workers>>,
+}
+
+impl TestContext<'_> {
+    /// What the jobs of a test draw from: its own, since who draws the keys of a test before finds
+    /// them in a cache.
+    pub(super) fn test_seed(&self, spec: &TestSpec<'_>) -> u64 {
+        keys::test_seed(self.seed, spec.draw)
+    }
 }
 
 /// How a test ended.
@@ -162,6 +172,7 @@ fn measure(
     let logs: Vec<SecondsLog> = crews.iter().map(|crew| SecondsLog::new(crew.size)).collect();
     let seconds = &logs[0];
     let facts = test_facts(context.facts, spec.jobs);
+    let seed = context.test_seed(spec);
     let started_at = jiff::Timestamp::now().to_string();
     let mut coordinator =
         Coordinator::new(&gate, &schedule, seconds, context.connect_timeout, probes, progress);
@@ -178,11 +189,10 @@ fn measure(
                 let ended = EndOnDrop(gate);
                 let thread = threads::start(scope, move || {
                     let _ended = ended;
-                    let due =
-                        if crew.is_background { None } else { due_times(spec, job, context.seed) };
+                    let due = if crew.is_background { None } else { due_times(spec, job, seed) };
                     let pacer =
                         JobPacer::new(job, gate, log, schedule, (crew.selection.drive, due));
-                    run_job(context, (crew, job, node), facts, pacer, gate)
+                    run_job((context, seed), (crew, job, node), facts, pacer, gate)
                 });
                 (crew.part(job), thread)
             })
@@ -317,10 +327,8 @@ pub(super) struct Due {
 }
 
 impl Due {
-    /// Of a job (from 1) in an open loop.
+    /// Of a job (from 1) in an open loop, drawn from the seed of the test.
     pub(super) fn of(spec: &TestSpec<'_>, job: u32, seed: u64) -> Option<Due> {
-        // Tests that repeat one another have other arrivals.
-        let seed = seed ^ (u64::from(spec.seq) << 40);
         Some(Due { per_s: spec.offered_per_s(job)?, arrivals: spec.offer?.arrivals, seed })
     }
 
@@ -390,7 +398,7 @@ impl<'a> Crew<'a> {
 }
 
 fn run_job(
-    context: &TestContext<'_>,
+    (context, seed): (&TestContext<'_>, u64),
     (crew, job, node): (&Crew<'_>, u32, Option<&str>),
     facts: &Facts,
     mut pacer: JobPacer<'_>,
@@ -404,7 +412,7 @@ fn run_job(
         jobs: crew.jobs,
         code: &part.code,
         session: &part.session,
-        seed: crew.seed(context.seed),
+        seed: crew.seed(seed),
         facts: &facts,
         rows: context.rows,
         wire: crew.selection.wire,
@@ -449,8 +457,15 @@ fn conclude(context: &TestContext<'_>, spec: &TestSpec<'_>, raw: Raw, ended: &En
         return Outcome::Failed(too_slow(spec.jobs, context.connect_timeout));
     }
     match assemble(spec, raw) {
-        Ok(result) if ended.interrupted => Outcome::Interrupted(Some(Box::new(result))),
-        Ok(result) => Outcome::Done(Box::new(result)),
+        Ok(result) => {
+            let key_seed = Some(context.test_seed(spec));
+            let result = Box::new(TestResult { key_seed, ..result });
+            if ended.interrupted {
+                Outcome::Interrupted(Some(result))
+            } else {
+                Outcome::Done(result)
+            }
+        }
         Err(_) if ended.interrupted => Outcome::Interrupted(None),
         Err(message) => Outcome::Failed(EngineError::new(ErrorClass::Statement, message)),
     }

@@ -120,7 +120,7 @@ mod tests {
 
     /// Steps of a factor of the root of two from 1 to 512, with noise of a share.
     fn points(base: f64, cliffs: &[(f64, f64)], noise: f64) -> Vec<(f64, f64)> {
-        let mut keys = KeyStream::for_job(5, 1);
+        let mut keys = KeyStream::numbered(5, 1);
         let y = |x: f64| {
             base + cliffs.iter().map(|(at, rise)| rise * (1.0 - at / x).max(0.0)).sum::<f64>()
         };

@@ -5,21 +5,50 @@
 //! plain 63-bit integer arithmetic, so a routine inside a database and our own loop draw the same
 //! keys from the same seed. Source: S. K. Park, K. W. Miller, P. K. Stockmeyer, "Remarks on
 //! choosing and implementing random number generators", CACM 36 (1993), multiplier 48271.
+//!
+//! All streams are parts of one circle of 2^31 - 2 states. Where the streams of a test begin is a
+//! hash of its seed; from there on those of its jobs follow at a fixed distance, the golden section
+//! of the circle, so that no two lie close together. See docs/decisions/0026.
 
 /// 2^31 - 1, a Mersenne prime.
 pub const MODULUS: u64 = 2_147_483_647;
 /// The multiplier.
 pub const MULTIPLIER: u64 = 48_271;
+/// Draws from the first state of a job to that of the next: the golden section of the circle of
+/// 2^31 - 2 states. Among n multiples of it the two nearest are at least 0.38 circles / n apart (the
+/// three-distance theorem). Equal parts of the circle would not do: streams half a circle apart are
+/// each other's mirror image, since 48271^(2^30 - 1) = -1 (A. De Matteis, S. Pagnutti,
+/// "Parallelization of random number generators and long-range correlations", Numer. Math. 53, 1988).
+const JOB_STEP: u64 = 1_327_217_884;
 
 /// A stream of keys of one job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyStream(u64);
 
 impl KeyStream {
-    /// The stream of `job` (1..) under the run's seed: streams of different jobs start far apart.
+    /// The stream of `job` (1..) of a test with this seed: streams of different jobs start far
+    /// apart.
     pub fn for_job(seed: u64, job: u32) -> Self {
-        let mixed = splitmix(seed ^ (u64::from(job) << 32));
+        let first = 1 + splitmix(seed) % (MODULUS - 1);
+        KeyStream(first).ahead(u64::from(job) * JOB_STEP % (MODULUS - 1))
+    }
+    /// A stream that begins where the hash of both numbers says: for draws that are few, as those
+    /// of an order.
+    pub fn numbered(seed: u64, number: u32) -> Self {
+        let mixed = splitmix(seed ^ (u64::from(number) << 32));
         KeyStream(1 + mixed % (MODULUS - 1))
+    }
+    /// The stream after so many draws.
+    fn ahead(self, draws: u64) -> Self {
+        let (mut state, mut power, mut left) = (self.0, MULTIPLIER, draws);
+        while left > 0 {
+            if left % 2 == 1 {
+                state = state * power % MODULUS;
+            }
+            power = power * power % MODULUS;
+            left /= 2;
+        }
+        KeyStream(state)
     }
     /// From a state, as a routine returned it.
     pub fn from_state(state: u64) -> Self {
@@ -40,6 +69,17 @@ impl KeyStream {
     pub fn key(&mut self, n: u64) -> u64 {
         1 + ((self.step() * n) >> 31)
     }
+}
+
+/// The seed of test number `draw` under the run's seed: below 2^31, so that every format holds it as
+/// a number.
+pub fn test_seed(run_seed: u64, draw: u64) -> u64 {
+    splitmix(splitmix(run_seed) ^ draw) % MODULUS
+}
+
+/// The number of a test that is known by what it does: a hash of these words.
+pub fn draw_of(what: &str) -> u64 {
+    what.bytes().fold(0, |hash, byte| splitmix(hash ^ u64::from(byte)))
 }
 
 /// The finaliser of SplitMix64: spreads neighbouring seeds.
@@ -72,7 +112,87 @@ mod tests {
     }
 
     #[test]
-    fn jobs_have_different_streams() {
-        assert_ne!(KeyStream::for_job(42, 1), KeyStream::for_job(42, 2));
+    fn a_stream_ahead_is_where_as_many_draws_lead() {
+        let mut keys = KeyStream::from_state(12_345);
+        for draws in 0..2_000 {
+            assert_eq!(KeyStream::from_state(12_345).ahead(draws), keys, "{draws}");
+            keys.step();
+        }
+        // Once around, and half of it: the mirror image.
+        assert_eq!(KeyStream(5).ahead(MODULUS - 1), KeyStream(5));
+        assert_eq!(KeyStream(5).ahead((MODULUS - 1) / 2), KeyStream(MODULUS - 5));
+    }
+
+    /// Draws that lead from state 1 to each of these states.
+    fn positions(states: &[u64]) -> Vec<u64> {
+        // Baby steps and giant steps (D. Shanks): i * 2^20 + j with 48271^j = state * inverse^i.
+        const BABY: u64 = 1 << 20;
+        let mut walk = KeyStream(1);
+        let mut babies = std::collections::HashMap::new();
+        for draws in 0..BABY {
+            babies.entry(walk.state()).or_insert(draws);
+            walk.step();
+        }
+        let back = KeyStream(1).ahead(MODULUS - 1 - BABY).state();
+        let place = |&state: &u64| {
+            let (mut at, mut giants) = (state, 0);
+            while !babies.contains_key(&at) {
+                at = at * back % MODULUS;
+                giants += 1;
+            }
+            giants * BABY + babies[&at]
+        };
+        states.iter().map(place).collect()
+    }
+
+    #[test]
+    fn the_streams_of_up_to_1024_jobs_begin_far_apart() {
+        let starts: Vec<u64> = (1..=1024).map(|job| KeyStream::for_job(42, job).state()).collect();
+        let places = positions(&starts);
+        for jobs in [2, 3, 16, 256, 1024] {
+            let mut places = places[..jobs].to_vec();
+            places.sort_unstable();
+            let around = places[0] + MODULUS - 1 - places[jobs - 1];
+            let gaps = places.windows(2).map(|pair| pair[1] - pair[0]).chain([around]);
+            let nearest = gaps.min().unwrap();
+            assert!(nearest > 38 * (MODULUS - 1) / 100 / jobs as u64, "{jobs} jobs: {nearest}");
+        }
+    }
+
+    /// Length of the shortest pair of whole numbers (u, v), not both 0, with u + v * ratio = 0
+    /// modulo 2^31 - 1 (by C. F. Gauss' reduction): in so few lines lie the pairs of what two
+    /// streams draw at the same time, whose states have this ratio.
+    fn shortest_relation(ratio: u64) -> f64 {
+        let (modulus, ratio) = (MODULUS as i128, i128::from(ratio));
+        let (mut long, mut short) = ([modulus, 0], [modulus - ratio, 1]);
+        let norm = |v: [i128; 2]| v[0] * v[0] + v[1] * v[1];
+        loop {
+            let dot = long[0] * short[0] + long[1] * short[1];
+            let times = (dot as f64 / norm(short) as f64).round() as i128;
+            let rest = [long[0] - times * short[0], long[1] - times * short[1]];
+            if norm(rest) >= norm(short) {
+                return (norm(short) as f64).sqrt();
+            }
+            (long, short) = (short, rest);
+        }
+    }
+
+    #[test]
+    fn what_two_jobs_draw_at_the_same_time_is_not_related() {
+        assert!(shortest_relation(MODULUS - 1) < 1.5, "a mirror image is seen");
+        for between in 1..1024 {
+            let ratio = KeyStream(1).ahead(between * JOB_STEP % (MODULUS - 1)).state();
+            let lines = shortest_relation(ratio);
+            assert!(lines > 1000.0, "{between} jobs apart: {lines}");
+        }
+    }
+
+    #[test]
+    fn tests_have_seeds_of_their_own_that_the_run_gives() {
+        let seeds: std::collections::BTreeSet<u64> = (0..1000).map(|n| test_seed(42, n)).collect();
+        assert_eq!(seeds.len(), 1000);
+        assert!(seeds.iter().all(|seed| *seed < 1 << 31));
+        assert_ne!(test_seed(42, 1), test_seed(43, 1));
+        assert_eq!(test_seed(42, 1), test_seed(42, 1));
     }
 }

@@ -205,7 +205,7 @@ mod tests {
         let sizes: [&dyn Fn(f64) -> f64; 4] =
             [&|_| 0.01, &|u| u, &heavy, &|u| if u < 0.9 { 0.001 } else { 1.0 }];
         for (kind, size) in sizes.iter().enumerate() {
-            let mut keys = KeyStream::for_job(11, kind as u32 + 1);
+            let mut keys = KeyStream::numbered(11, kind as u32 + 1);
             let mut series = || {
                 let sign = |heads: bool| if heads { 1.0 } else { -1.0 };
                 let mut value = || {

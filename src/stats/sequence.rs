@@ -255,7 +255,7 @@ mod tests {
         /// Median of the seconds, and the share of tests whose interval holds the mean; the
         /// hopeless ones are given up.
         fn simulate(self) -> (f64, f64) {
-            let mut noise = Noise(KeyStream::for_job(7, 1));
+            let mut noise = Noise(KeyStream::numbered(7, 1));
             let mut tests: Vec<(usize, bool)> =
                 (0..TESTS).map(|_| self.run(&mut noise, true)).collect();
             tests.sort_unstable();
@@ -294,7 +294,7 @@ mod tests {
             let stops = |gives_up| -> Vec<usize> {
                 let series = Series { phi, noise: spread, drift: 0.0 };
                 // Each its own: one that stops earlier draws fewer numbers.
-                let number = |at: usize| Noise(KeyStream::for_job(9, at as u32 + 1));
+                let number = |at: usize| Noise(KeyStream::numbered(9, at as u32 + 1));
                 (0..TESTS / 4).map(|at| series.run(&mut number(at), gives_up).0).collect()
             };
             let (at_last, given_up) = (stops(false), stops(true));

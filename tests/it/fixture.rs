@@ -205,6 +205,7 @@ pub fn test(
         jobs,
         server_start: 1,
         load: 1,
+        key_seed: None,
         started_at: format!("2026-03-02T20:15:{seq:02}Z"),
         window_s,
         total_s: 12.1,

@@ -25,15 +25,18 @@ v_id number;
 v_row {{big}}%rowtype;
 
 -- name: STO-RANDOM.body
-v_id := 1 + floor(to_number(v_seed) * {{big_rows}} / 2147483648);
-v_seed := v_seed * c_multiplier;
-v_seed := v_seed - floor(v_seed / c_modulus) * c_modulus;
 if floor(to_number(v_seed) * 100 / 2147483648) < {{write_pct}} then
+  v_seed := v_seed * c_multiplier;
+  v_seed := v_seed - floor(v_seed / c_modulus) * c_modulus;
+  v_id := 1 + floor(to_number(v_seed) * {{big_rows}} / 2147483648);
   update /*+ hash(t) */ {{big}} t set status = status + 1 where id = v_id;
   v_rows := v_rows + sql%rowcount;
   commit write immediate wait;
   v_commits := v_commits + 1;
 else
+  v_seed := v_seed * c_multiplier;
+  v_seed := v_seed - floor(v_seed / c_modulus) * c_modulus;
+  v_id := 1 + floor(to_number(v_seed) * {{big_rows}} / 2147483648);
   select /*+ hash(t) no_result_cache */ * into v_row from {{big}} t where id = v_id;
   v_rows := v_rows + sql%rowcount;
 end if;

@@ -11,14 +11,16 @@ v_count bigint;
 v_id bigint;
 
 -- name: STO-RANDOM.body
-v_id := 1 + (v_seed * {{big_rows}} >> 31);
-v_seed := v_seed * 48271 % 2147483647;
 if v_seed * 100 >> 31 < {{write_pct}} then
+  v_seed := v_seed * 48271 % 2147483647;
+  v_id := 1 + (v_seed * {{big_rows}} >> 31);
   update {{big}} set status = status + 1 where id = v_id;
   get diagnostics v_count = row_count;
   commit;
   v_commits := v_commits + 1;
 else
+  v_seed := v_seed * 48271 % 2147483647;
+  v_id := 1 + (v_seed * {{big_rows}} >> 31);
   perform * from {{big}} where id = v_id;
   get diagnostics v_count = row_count;
 end if;

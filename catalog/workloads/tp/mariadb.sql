@@ -68,9 +68,9 @@ set v_rows = v_rows + v_count;
 declare v_key bigint;
 
 -- name: TP-LIGHT.body
-set v_key = 1 + (v_seed * {{big_rows}} >> 31);
-set v_seed = v_seed * 48271 % 2147483647;
 if v_seed * 100 >> 31 < {{update_pct}} then
+  set v_seed = v_seed * 48271 % 2147483647;
+  set v_key = 1 + (v_seed * {{big_rows}} >> 31);
   start transaction;
   select * into v_id, v_key25, v_key125, v_key320, v_region, v_booked_on, v_amount, v_quantity, v_status, v_code, v_filler
   from {{big}} where id = v_key for update;
@@ -80,6 +80,8 @@ if v_seed * 100 >> 31 < {{update_pct}} then
   commit;
   set v_commits = v_commits + 1;
 else
+  set v_seed = v_seed * 48271 % 2147483647;
+  set v_key = 1 + (v_seed * {{big_rows}} >> 31);
   select * into v_id, v_key25, v_key125, v_key320, v_region, v_booked_on, v_amount, v_quantity, v_status, v_code, v_filler
   from {{big}} where id = v_key;
   set v_rows = v_rows + row_count();
@@ -91,9 +93,9 @@ declare v_key, v_count bigint;
 
 -- name: TP-MEDIUM.body
 -- the rows are locked in the order of the index, that is of their ids
-set v_key = 1 + (v_seed * {{big_key25}} >> 31);
-set v_seed = v_seed * 48271 % 2147483647;
 if v_seed * 100 >> 31 < {{update_pct}} then
+  set v_seed = v_seed * 48271 % 2147483647;
+  set v_key = 1 + (v_seed * {{big_key25}} >> 31);
   start transaction;
   {{all_columns}}
   from {{big}} where key25 = v_key for update;
@@ -103,6 +105,8 @@ if v_seed * 100 >> 31 < {{update_pct}} then
   commit;
   set v_commits = v_commits + 1;
 else
+  set v_seed = v_seed * 48271 % 2147483647;
+  set v_key = 1 + (v_seed * {{big_key25}} >> 31);
   {{all_columns}}
   from {{big}} where key25 = v_key;
   set v_rows = v_rows + v_count;
@@ -114,9 +118,9 @@ declare v_key, v_count bigint;
 
 -- name: TP-HEAVY.body
 -- the rows are locked in the order of the index, that is of their ids
-set v_key = 1 + (v_seed * {{big_key125}} >> 31);
-set v_seed = v_seed * 48271 % 2147483647;
 if v_seed * 100 >> 31 < {{update_pct}} then
+  set v_seed = v_seed * 48271 % 2147483647;
+  set v_key = 1 + (v_seed * {{big_key125}} >> 31);
   start transaction;
   {{all_columns}}
   from {{big}} where key125 = v_key for update;
@@ -126,6 +130,8 @@ if v_seed * 100 >> 31 < {{update_pct}} then
   commit;
   set v_commits = v_commits + 1;
 else
+  set v_seed = v_seed * 48271 % 2147483647;
+  set v_key = 1 + (v_seed * {{big_key125}} >> 31);
   {{all_columns}}
   from {{big}} where key125 = v_key;
   set v_rows = v_rows + v_count;

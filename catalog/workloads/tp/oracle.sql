@@ -1,4 +1,4 @@
--- TP on Oracle. The draw for read or update is one of its own, independent of the key. Hints fix the way by the index, which short
+-- TP on Oracle. The draw for read or update comes before that of the key (see postgres.sql). Hints fix the way by the index, which short
 -- transactions have to go whatever the optimizer thinks of a small table.
 
 -- name: declare
@@ -74,9 +74,9 @@ v_key number;
 v_row {{big}}%rowtype;
 
 -- name: TP-LIGHT.body
-v_key := 1 + floor(to_number(v_seed) * {{big_rows}} / 2147483648);
-{{advance}}
 if floor(to_number(v_seed) * 100 / 2147483648) < {{update_pct}} then
+  {{advance}}
+  v_key := 1 + floor(to_number(v_seed) * {{big_rows}} / 2147483648);
   select /*+ hash(t) */ * into v_row from {{big}} t where id = v_key for update;
   v_rows := v_rows + sql%rowcount;
   update /*+ hash(t) */ {{big}} t set status = status + 1, amount = amount + 1 where id = v_key;
@@ -84,6 +84,8 @@ if floor(to_number(v_seed) * 100 / 2147483648) < {{update_pct}} then
   commit write immediate wait;
   v_commits := v_commits + 1;
 else
+  {{advance}}
+  v_key := 1 + floor(to_number(v_seed) * {{big_rows}} / 2147483648);
   select /*+ hash(t) no_result_cache */ * into v_row from {{big}} t where id = v_key;
   v_rows := v_rows + sql%rowcount;
 end if;
@@ -98,10 +100,10 @@ select /*+ index(t (key25)) */ * from {{big}} t where key25 = :key order by id f
 update /*+ index(t (key25)) */ {{big}} t set status = status + 1, amount = amount + 1 where key25 = :key
 
 -- name: TP-MEDIUM.body
-v_key := 1 + floor(to_number(v_seed) * {{big_key25}} / 2147483648);
 v_count := 0;
-{{advance}}
 if floor(to_number(v_seed) * 100 / 2147483648) < {{update_pct}} then
+  {{advance}}
+  v_key := 1 + floor(to_number(v_seed) * {{big_key25}} / 2147483648);
   for v_row in (select /*+ index(t (key25)) */ * from {{big}} t where key25 = v_key order by id for update) loop
     v_count := v_count + 1;
   end loop;
@@ -110,6 +112,8 @@ if floor(to_number(v_seed) * 100 / 2147483648) < {{update_pct}} then
   commit write immediate wait;
   v_commits := v_commits + 1;
 else
+  {{advance}}
+  v_key := 1 + floor(to_number(v_seed) * {{big_key25}} / 2147483648);
   for v_row in (select /*+ index(t (key25)) no_result_cache */ * from {{big}} t where key25 = v_key) loop
     v_count := v_count + 1;
   end loop;
@@ -126,10 +130,10 @@ select /*+ index(t (key125)) */ * from {{big}} t where key125 = :key order by id
 update /*+ index(t (key125)) */ {{big}} t set status = status + 1, amount = amount + 1 where key125 = :key
 
 -- name: TP-HEAVY.body
-v_key := 1 + floor(to_number(v_seed) * {{big_key125}} / 2147483648);
 v_count := 0;
-{{advance}}
 if floor(to_number(v_seed) * 100 / 2147483648) < {{update_pct}} then
+  {{advance}}
+  v_key := 1 + floor(to_number(v_seed) * {{big_key125}} / 2147483648);
   for v_row in (select /*+ index(t (key125)) */ * from {{big}} t where key125 = v_key order by id for update) loop
     v_count := v_count + 1;
   end loop;
@@ -138,6 +142,8 @@ if floor(to_number(v_seed) * 100 / 2147483648) < {{update_pct}} then
   commit write immediate wait;
   v_commits := v_commits + 1;
 else
+  {{advance}}
+  v_key := 1 + floor(to_number(v_seed) * {{big_key125}} / 2147483648);
   for v_row in (select /*+ index(t (key125)) no_result_cache */ * from {{big}} t where key125 = v_key) loop
     v_count := v_count + 1;
   end loop;

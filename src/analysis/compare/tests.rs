@@ -313,7 +313,7 @@ fn of_many_figures_only_those_stand_that_chance_does_not_make_of_so_many() {
 
 #[test]
 fn of_a_hundred_comparisons_of_equal_runs_at_most_five_find_anything() {
-    let mut random = crate::stats::keys::KeyStream::for_job(7, 1);
+    let mut random = crate::stats::keys::KeyStream::numbered(7, 1);
     let mut uniform = move || random.step() as f64 / crate::stats::keys::MODULUS as f64;
     let mut normal = || (-2.0 * uniform().ln()).sqrt() * (std::f64::consts::TAU * uniform()).cos();
     let mut run = || -> Vec<TestResult> {

@@ -240,7 +240,7 @@ impl Machine {
     fn new(noise: Noise, campaign: usize) -> Machine {
         Machine {
             noise,
-            keys: KeyStream::for_job(5, campaign as u32),
+            keys: KeyStream::numbered(5, campaign as u32),
             state: 0.0,
             left: 0,
             trials: 0.0,
@@ -292,7 +292,7 @@ const NOISES: [Noise; 6] = [
 /// lies inside at the end.
 fn campaign(noise: Noise, number: usize, effect: f64) -> (Outcome, usize, bool) {
     let (mut machine, mut order) =
-        (Machine::new(noise, number), KeyStream::for_job(77, number as u32));
+        (Machine::new(noise, number), KeyStream::numbered(77, number as u32));
     let (mut blocks, valid) = (Blocks::default(), verdict(&[]));
     loop {
         let (first, second) = (machine.next(), machine.next());
@@ -313,7 +313,7 @@ fn campaign(noise: Noise, number: usize, effect: f64) -> (Outcome, usize, bool) 
 /// its own and the first half is faster by 20 %.
 fn duet(noise: Noise, number: usize, effect: f64) -> (Outcome, usize, bool) {
     let (mut machine, mut order) =
-        (Machine::new(noise, number), KeyStream::for_job(78, number as u32));
+        (Machine::new(noise, number), KeyStream::numbered(78, number as u32));
     let (mut blocks, valid) = (Blocks::default(), verdict(&[]));
     loop {
         let mut round = |a_on: usize| {

@@ -14,11 +14,11 @@ impl Tried for Noted<'_> {
     fn trial(
         &mut self,
         _: &Figure,
-        seq: &mut u32,
+        numbers: &mut Numbers,
         _: f64,
         _: &mut Store,
     ) -> Result<(Option<Kept>, Step)> {
-        *seq += 1;
+        let seq = numbers.next(&crate::campaign::overhead::selection(0, 1.0), 1).seq;
         self.turns.borrow_mut().push(self.name);
         let verdict = Verdict::from_reasons(Vec::new());
         let trial = crate::analysis::promise::Trial { offer: None, ops_per_s: 1.0, kept: None };
@@ -28,7 +28,7 @@ impl Tried for Noted<'_> {
             total_s: 1.0,
             verdict,
         };
-        Ok(((*seq < 3).then_some(kept), self.ends.map_or(Step::GoOn, Step::Stop)))
+        Ok(((seq < 3).then_some(kept), self.ends.map_or(Step::GoOn, Step::Stop)))
     }
 }
 
@@ -44,14 +44,15 @@ fn a_pair_is_taken_in_its_order_and_one_without_a_trial_is_left_out() {
         better: Better::Higher,
         blocks: Blocks::default(),
     };
-    let (mut figure, mut seqs) = (new(), [0, 1]);
+    let (mut figure, mut numbers) = (new(), [Numbers::default(), Numbers::default()]);
+    numbers[1].next(&crate::campaign::overhead::selection(0, 1.0), 1);
     let mut pair = |order, ends| {
         let (mut a, mut b) = (
             Noted { name: 'A', turns: &turns, ends: None },
             Noted { name: 'B', turns: &turns, ends },
         );
         let mut sides: [&mut dyn Tried; 2] = [&mut a, &mut b];
-        Trials::pair(&mut figure, order, (&mut sides, &mut seqs), 1.0, &mut store).unwrap()
+        Trials::pair(&mut figure, order, (&mut sides, &mut numbers), 1.0, &mut store).unwrap()
     };
     assert_eq!([pair([0, 1], None), pair([1, 0], None)], [None, None]);
     assert_eq!(pair([1, 0], Some(RunStatus::Interrupted)), Some(RunStatus::Interrupted));
