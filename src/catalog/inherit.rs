@@ -82,7 +82,9 @@ pub(super) fn group(common: &[File], file: &File) -> Result<(GroupFile, Places)>
     }
     complete(&mut table, &names)?;
     names.all_used(start - file.text.len())?;
-    let group = GroupFile::deserialize(Deserializer::from(Spanned::new(0..0, table)));
+    // What is missing is missing in the group's own file, which is the last.
+    let own = start - file.text.len();
+    let group = GroupFile::deserialize(Deserializer::from(Spanned::new(own..own, table)));
     let group = group.map_err(|error| places.of_toml(&error))?;
     Ok((group, places))
 }
@@ -335,5 +337,10 @@ mod tests {
         let text = format!("{HEAD}{}", workload("contract = ['synced']"));
         let common = group(&wrong, &file("t/group.toml", &text)).err().unwrap().to_string();
         assert!(common.starts_with("common.toml:3: unknown field `pre`"), "{common}");
+        let nameless = HEAD.replacen("id = ", "# id = ", 1);
+        assert_ne!(nameless, HEAD);
+        let own = file("t/group.toml", &format!("{nameless}{}", workload("contract = ['synced']")));
+        let missing = group(&[file(COMMON, COMMON_TEXT)], &own).err().unwrap().to_string();
+        assert!(missing.starts_with("t/group.toml:1: missing field `id`"), "{missing}");
     }
 }

@@ -68,8 +68,11 @@ end
 $$
 
 -- name: STO-WRITE.body
--- Four rows fill a block of 8 kB, and CREATE TABLE AS writes its blocks by itself, past the buffer cache. A checkpoint syncs
--- what it wrote; that takes a superuser, or from version 15 on a member of pg_checkpoint: without, the contract sees it.
+-- Four rows fill a block of 8 kB. CREATE TABLE AS writes through a ring of buffers of its own: an eighth of shared_buffers, at
+-- most 16 MB. The table grows by blocks of zeros, which are overwritten as the ring comes round; the checkpoint syncs the file.
+-- An ordinary checkpoint leaves the buffers of an unlogged table in the cache, so that what the ring holds last reaches the
+-- device as zeros: blocks of the same number and size. A checkpoint takes a superuser, or from version 15 on a member of
+-- pg_checkpoint: without, the contract sees it.
 execute 'create unlogged table {{prefix}}sto_write_' || p_job || ' as select repeat(''x'', 1990) as filler '
   'from generate_series(1, ' || floor({{file_mb}} * 1000000.0 / 2048) || ')';
 get diagnostics v_count = row_count;

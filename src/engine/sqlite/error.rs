@@ -9,6 +9,12 @@ use crate::engine::{EngineError, ErrorClass};
 /// The error of `what` (a statement or a file) with its class.
 #[cold]
 pub(super) fn from_sqlite(error: &rusqlite::Error, what: &str) -> EngineError {
+    if matches!(error, rusqlite::Error::MultipleStatement) {
+        let message =
+            format!("more than one statement, of which only the first would run ({})", short(what));
+        return EngineError::new(ErrorClass::Statement, message)
+            .advised("give each statement a block of its own");
+    }
     let code = error.sqlite_error_code();
     let (class, advice) = code.map_or((ErrorClass::Statement, None), class_of);
     let extended = error.sqlite_error().map(|error| error.extended_code.to_string());

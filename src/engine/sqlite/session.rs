@@ -1,9 +1,10 @@
 //! The control session.
 
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, InterruptHandle};
+use rusqlite::{Connection, Error, InterruptHandle, Statement};
 
 use super::error::from_sqlite;
+use super::statement::has_more;
 use crate::engine::cancel::Entered;
 use crate::engine::{EngineError, Rows, Session};
 
@@ -34,7 +35,7 @@ impl SqliteSession {
     }
 
     fn read_all(&self, sql: &str, binds: &[i64]) -> rusqlite::Result<Rows> {
-        let mut statement = self.connection.prepare(sql)?;
+        let mut statement = prepare(&self.connection, sql)?;
         let columns: Vec<_> = statement.column_names().map(String::from).collect();
         let mut found = statement.query(rusqlite::params_from_iter(binds))?;
         let mut rows = Vec::new();
@@ -46,6 +47,14 @@ impl SqliteSession {
     }
 }
 
+/// The one statement of a text.
+fn prepare<'c>(connection: &'c Connection, sql: &str) -> rusqlite::Result<Statement<'c>> {
+    // Of several statements the second is prepared before the first has run, and may lack what that
+    // makes.
+    let several = |error| if has_more(connection, sql) { Error::MultipleStatement } else { error };
+    connection.prepare(sql).map_err(several)
+}
+
 fn as_text(value: ValueRef<'_>) -> Option<String> {
     match value {
         ValueRef::Null => None,
@@ -53,6 +62,21 @@ fn as_text(value: ValueRef<'_>) -> Option<String> {
         ValueRef::Real(number) => Some(number.to_string()),
         ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
             Some(String::from_utf8_lossy(bytes).into_owned())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_of_several_statements_is_refused_for_that_whatever_the_second_lacks() {
+        let connection = Connection::open_in_memory().unwrap();
+        for second in ["insert into t values (1)", "create table u (a integer)", "nonsense"] {
+            let sql = format!("create table t (a integer); {second}");
+            let error = from_sqlite(&prepare(&connection, &sql).err().unwrap(), &sql);
+            assert!(error.message.starts_with("more than one statement"), "{}", error.message);
         }
     }
 }

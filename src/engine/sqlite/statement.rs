@@ -34,20 +34,14 @@ impl<'c> Prepared<'c> {
     /// Prepares the one statement in `sql`.
     ///
     /// # Errors
-    /// What the library says about it.
+    /// What the library says about it; there is more than the one statement, of which the library
+    /// would run the first only.
     pub(super) fn new(connection: &'c Connection, sql: &str) -> rusqlite::Result<Self> {
-        let length =
-            c_int::try_from(sql.len()).map_err(|_| failure(connection, ffi::SQLITE_TOOBIG))?;
-        let mut raw = ptr::null_mut();
-        // SAFETY: the handle is open as long as `connection`; the text is read within the call, up to `length`.
-        let code = unsafe {
-            let text = sql.as_ptr().cast::<c_char>();
-            ffi::sqlite3_prepare_v2(connection.handle(), text, length, &mut raw, ptr::null_mut())
-        };
-        if code != ffi::SQLITE_OK || raw.is_null() {
-            return Err(failure(connection, code));
-        }
+        let (raw, rest) = first(connection, sql)?;
         let mut prepared = Prepared { raw, columns: Vec::new(), binds: 0, connection };
+        if !is_blank(rest) {
+            return Err(rusqlite::Error::MultipleStatement);
+        }
         // SAFETY: `raw` is a statement that was just prepared.
         unsafe {
             prepared.binds = usize::try_from(ffi::sqlite3_bind_parameter_count(raw)).unwrap_or(0);
@@ -97,6 +91,47 @@ impl<'c> Prepared<'c> {
         let count = unsafe { ffi::sqlite3_stmt_status(self.raw, counter, 1) };
         f64::from(count as u32)
     }
+}
+
+/// Prepares the first statement of a text; gives what follows it, too.
+fn first<'s>(
+    connection: &Connection,
+    sql: &'s str,
+) -> rusqlite::Result<(*mut ffi::sqlite3_stmt, &'s str)> {
+    let length = c_int::try_from(sql.len()).map_err(|_| failure(connection, ffi::SQLITE_TOOBIG))?;
+    let text = sql.as_ptr().cast::<c_char>();
+    let (mut raw, mut tail) = (ptr::null_mut(), ptr::null());
+    // SAFETY: the handle is open as long as `connection`; the text is read within the call, up to `length`.
+    let code =
+        unsafe { ffi::sqlite3_prepare_v2(connection.handle(), text, length, &mut raw, &mut tail) };
+    if code != ffi::SQLITE_OK || raw.is_null() {
+        return Err(failure(connection, code));
+    }
+    // The library ends a statement after its semicolon, a character of one byte.
+    let rest = sql.get((tail.addr() - text.addr()).min(sql.len())..).unwrap_or_default();
+    Ok((raw, rest))
+}
+
+/// True if a text has more than one statement, which is to be known before any of it runs.
+pub(super) fn has_more(connection: &Connection, sql: &str) -> bool {
+    let Ok((raw, rest)) = first(connection, sql) else { return false };
+    // SAFETY: `raw` was just prepared, and nobody else has it.
+    unsafe {
+        ffi::sqlite3_finalize(raw);
+    }
+    !is_blank(rest)
+}
+
+/// True of text without a statement: white space, comments and semicolons.
+fn is_blank(text: &str) -> bool {
+    let text = text.trim_start_matches(|one: char| one.is_ascii_whitespace() || one == ';');
+    let rest = match (text.strip_prefix("--"), text.strip_prefix("/*")) {
+        (Some(comment), _) => comment.split_once('\n').map(|(_, rest)| rest),
+        // One that is not ended goes on to the end of the text.
+        (_, Some(comment)) => comment.split_once("*/").map(|(_, rest)| rest),
+        _ => return text.is_empty(),
+    };
+    rest.is_none_or(is_blank)
 }
 
 impl Drop for Prepared<'_> {
@@ -193,6 +228,26 @@ mod tests {
         let connection = connection();
         let query = Prepared::new(&connection, "select a, b, c, d, a + 1 from t").unwrap();
         assert_eq!(query.columns, [Kind::Integer, Kind::Text, Kind::Real, Kind::Any, Kind::Any]);
+    }
+
+    #[test]
+    fn a_second_statement_is_refused_and_comments_are_none() {
+        let connection = connection();
+        let refused = |sql: &str| Prepared::new(&connection, sql).err().unwrap();
+        for second in ["update t set b = 2", "this is not even SQL", "-- no\n/* no */ ; select 1"] {
+            let sql = format!("update t set a = 1; {second}");
+            assert!(matches!(refused(&sql), rusqlite::Error::MultipleStatement), "{sql}");
+            assert!(has_more(&connection, &sql));
+        }
+        for rest in
+            ["", ";", " ; ; ", "; -- select 1", "; /* select 1 */\n", ";/* not ended; select 1"]
+        {
+            let sql = format!("-- first\nupdate t set a = 'ü;'{rest}");
+            assert!(
+                Prepared::new(&connection, &sql).is_ok() && !has_more(&connection, &sql),
+                "{sql}"
+            );
+        }
     }
 
     #[test]

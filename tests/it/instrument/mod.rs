@@ -11,4 +11,5 @@
 mod faults;
 mod limits;
 mod time;
+mod touched;
 mod witness;

@@ -1,0 +1,246 @@
+//! What was touched: the content of the tables after a test is the witness of which keys were drawn.
+//!
+//! Every update adds 1 to the column `status`, which is 0 in all loaded rows. So the table itself
+//! tells how often each key was updated, and nothing of our key generator is needed to judge it:
+//! independent draws leave a known number of different rows (occupancy) and a known chi-square. Draws
+//! that repeat those of another test, job or repetition, or that prefer some keys, leave others.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use dbdyno::engine::{self, Access, ConnectTo, Session};
+use dbdyno::model::Target;
+
+use crate::servers::Lease;
+use crate::support::{Desk, session, settings, try_session_of};
+
+/// Standard deviations beyond which draws are not independent: by chance one of two million figures
+/// is. With a fixed seed and fixed work a figure is the same each time.
+const FAR: f64 = 5.0;
+/// 100,000 rows of the big table: with more than 48,271 keys a choice that is drawn after the key is
+/// decided by it.
+const SIZE: &str = "--size 0.1 --profile XS --no-sampler --quiet";
+
+/// How many keys were updated how often, by the number of updates.
+type Touched = BTreeMap<u64, u64>;
+
+/// How far from independent draws, in standard deviations: the number of different keys, and
+/// chi-square against uniform. A choice that depends on the key shows in both.
+fn deviations(touched: &Touched) -> [f64; 2] {
+    let keys = touched.values().sum::<u64>() as f64;
+    let draws = touched.iter().map(|(updates, keys)| updates * keys).sum::<u64>() as f64;
+    let met = keys - touched.get(&0).map_or(0.0, |keys| *keys as f64);
+    // Balls in boxes: W. Feller, "An Introduction to Probability Theory", volume 1, IX.
+    let empty = keys * (1.0 - 1.0 / keys).powf(draws);
+    let both_empty = keys * (keys - 1.0) * (1.0 - 2.0 / keys).powf(draws);
+    let spread = (both_empty + empty - empty * empty).sqrt();
+    let expected = draws / keys;
+    let chi_square: f64 =
+        touched.iter().map(|(updates, n)| *n as f64 * (*updates as f64 - expected).powi(2)).sum();
+    let (freedom, variance) = (keys - 1.0, 2.0 * (keys - 1.0) * (1.0 - 1.0 / draws));
+    [(met - (keys - empty)) / spread, (chi_square / expected - freedom) / variance.sqrt()]
+}
+
+#[track_caller]
+fn assert_independent(touched: &Touched, least_updates: u64, what: &str) {
+    let updates: u64 = touched.iter().map(|(updates, keys)| updates * keys).sum();
+    assert!(updates >= least_updates, "{what}: {updates} updates: {touched:?}");
+    let found = deviations(touched);
+    assert!(found.iter().all(|z| z.abs() < FAR), "{what}: {found:.1?} deviations: {touched:?}");
+}
+
+#[test]
+fn repeated_and_striped_draws_are_seen() {
+    // 15,000 updates of 100,000 rows: 13,929 different ones if independent.
+    let independent = Touched::from([(0, 86_071), (1, 12_910), (2, 968), (3, 49), (4, 2)]);
+    assert_independent(&independent, 15_000, "as theory says");
+    let repeated = Touched::from([(0, 92_774), (2, 6_970), (4, 256)]);
+    assert!(deviations(&repeated).iter().all(|z| z.abs() > 100.0), "{:?}", deviations(&repeated));
+    // What the choice after the key left on such a table.
+    let striped = Touched::from([(0, 86_359), (1, 12_369), (2, 1_185), (3, 87)]);
+    assert!(deviations(&striped).iter().all(|z| z.abs() > FAR), "{:?}", deviations(&striped));
+}
+
+/// A database that a run leaves as it is.
+struct Kept {
+    desk: Desk,
+    engine: &'static str,
+    /// None: a file below the desk.
+    lease: Option<Lease>,
+}
+
+impl Kept {
+    fn new(engine: &'static str, is_server: bool) -> Kept {
+        let lease = is_server.then(|| Lease::new(engine, None, &[]));
+        Kept { desk: Desk::new(), engine, lease }
+    }
+
+    /// Runs a suite of these entries.
+    fn run(&self, entries: &[(&str, &str)], more: &str) {
+        let catalog = self.desk.path("catalog");
+        std::fs::create_dir_all(catalog.join("suites")).unwrap();
+        let mut suite =
+            "id = \"touched\"\ntitle = \"t\"\nabout = \"t\"\nsize_gb = 0.1\n".to_string();
+        for (workload, drive) in entries {
+            let (id, params) = workload.split_once(':').unwrap_or((workload, ""));
+            let params =
+                params.split_once('=').map(|(name, value)| format!("{name} = \"{value}\""));
+            let params = params.unwrap_or_default();
+            suite += &format!(
+                "\n[[entry]]\nworkload = \"{id}\"\ndrive = \"{drive}\"\nparams = {{ {params} }}\n"
+            );
+        }
+        std::fs::write(catalog.join("suites/touched.toml"), suite).unwrap();
+        let target = self.lease.as_ref().map_or((self.engine, "--keep"), |lease| (&lease.url, ""));
+        self.desk
+            .run(&format!(
+                "--catalog {} run {} {} {SIZE} --suite touched {more}",
+                catalog.display(),
+                target.0,
+                target.1
+            ))
+            .ok();
+    }
+
+    fn session(&self) -> Box<dyn Session> {
+        if let Some(lease) = &self.lease {
+            return try_session_of(self.engine, &lease.url).unwrap();
+        }
+        let target = Target::Embedded { engine: self.engine.into(), data_dir: self.desk.data() };
+        let file = Some(self.file());
+        let to = ConnectTo { target, file, url: None, password: None, settings: settings(&[]) };
+        engine::find(self.engine).unwrap().open(&to, Access::Provision).unwrap().session().unwrap()
+    }
+
+    /// The largest file of the data directory.
+    fn file(&self) -> PathBuf {
+        let entries = std::fs::read_dir(self.desk.data()).unwrap().flatten();
+        let files = entries.filter(|entry| entry.metadata().unwrap().is_file());
+        files.max_by_key(|entry| entry.metadata().unwrap().len()).unwrap().path()
+    }
+
+    fn table(&self, kind: &str) -> String {
+        format!("{}{kind}", engine::find(self.engine).unwrap().capabilities().prefix)
+    }
+
+    /// What was touched of a table by this key, all of whose rows are updated together; from now on
+    /// nothing is.
+    fn take(&self, kind: &str, key: &str) -> Touched {
+        let (mut session, table) = (self.session(), self.table(kind));
+        let torn = format!(
+            "select count(*) as n from (select {key} from {table} group by {key} having min(status) <> max(status)) as t"
+        );
+        assert_eq!(session.query(&torn, &[]).unwrap().rows[0][0].as_deref(), Some("0"), "{key}");
+        let rows = session
+            .query(
+                &format!(
+                    "select updates, count(*) as n from (select {key}, max(status) as updates from {table} group by {key}) as t \
+                     group by updates"
+                ),
+                &[],
+            )
+            .unwrap();
+        session.execute(&format!("update {table} set status = 0 where status <> 0")).unwrap();
+        let number = |text: &Option<String>| text.as_ref().unwrap().parse::<u64>().unwrap();
+        rows.rows.iter().map(|row| (number(&row[0]), number(&row[1]))).collect()
+    }
+}
+
+/// Each key half as often: what two ways drew that are to draw the same. An answer is checked by an
+/// update of its own, once per way.
+#[track_caller]
+fn of_one_way(touched: &Touched, ways: u64) -> Touched {
+    let odd: u64 = touched.iter().filter(|(updates, _)| *updates % 2 == 1).map(|(_, n)| n).sum();
+    assert!(odd <= ways, "{odd} keys were not updated equally often: {touched:?}");
+    let mut halves = Touched::new();
+    touched.iter().for_each(|(updates, keys)| *halves.entry(updates / 2).or_default() += keys);
+    halves
+}
+
+const BOTH: [&str; 2] = ["database", "client"];
+
+/// The workload by each way to drive it.
+fn by<'a>(workload: &'a str, drives: &[&'a str]) -> Vec<(&'a str, &'a str)> {
+    drives.iter().map(|drive| (workload, *drive)).collect()
+}
+
+#[test]
+fn sqlite_updates_the_rows_of_independent_draws() {
+    let kept = Kept::new("sqlite", false);
+    kept.run(
+        &[("TP-LIGHT:update_pct=50", "client"), ("SRV-UPDATE1", "client")],
+        "--jobs 1,2 --repeat 2 --ops 1000",
+    );
+    assert_independent(&kept.take("big", "id"), 2_800, "TP-LIGHT");
+    assert_independent(&kept.take("small", "id"), 5_500, "SRV-UPDATE1");
+    kept.run(&[("TP-UPDATE32", "client")], "--jobs 2,2 --ops 50");
+    assert_independent(&kept.take("big", "id"), 6_000, "TP-UPDATE32");
+}
+
+#[test]
+fn duckdb_updates_the_rows_of_independent_draws() {
+    let kept = Kept::new("duckdb", false);
+    kept.run(
+        &[("TP-LIGHT:update_pct=50", "client"), ("SRV-UPDATE1", "client")],
+        "--jobs 2,2 --ops 150",
+    );
+    assert_independent(&kept.take("big", "id"), 200, "TP-LIGHT");
+    assert_independent(&kept.take("small", "id"), 500, "SRV-UPDATE1");
+}
+
+#[test]
+fn postgres_updates_the_rows_of_independent_draws_in_both_drives() {
+    on_server("postgres", ("TP-HEAVY:update_pct=50", "key125"));
+}
+
+#[test]
+fn mariadb_updates_the_rows_of_independent_draws_in_both_drives() {
+    on_server("mariadb", ("TP-MEDIUM:update_pct=50", "key25"));
+}
+
+/// `several`: a workload that updates all rows of a key, and the column of that key.
+fn on_server(engine: &'static str, several: (&str, &str)) {
+    let kept = Kept::new(engine, true);
+    // With 15,000 updates a choice that depends on the key is ten deviations off.
+    for choosing in ["TP-LIGHT:update_pct=50", "STO-RANDOM:write_pct=50"] {
+        kept.run(&[(choosing, "database")], "--jobs 2 --ops 15000");
+        assert_independent(&kept.take("big", "id"), 14_500, choosing);
+    }
+    let others = [("TP-LIGHT:update_pct=50", "client"), ("TP-UPDATE32", "client")];
+    let ways = by("SRV-UPDATE1", &BOTH);
+    kept.run(&[&others[..], &ways[..]].concat(), "--jobs 2 --repeat 2 --ops 300");
+    // Of both the rows are uniform and independent, and so is what they add up to.
+    assert_independent(&kept.take("big", "id"), 38_000, "TP-LIGHT and TP-UPDATE32");
+    assert_independent(&of_one_way(&kept.take("small", "id"), 2), 1_190, "SRV-UPDATE1");
+    kept.run(&by(several.0, &BOTH), "--jobs 2 --ops 200");
+    assert_independent(&kept.take("big", several.1), 300, several.0);
+}
+
+#[test]
+fn both_sides_of_a_block_update_the_same_rows_and_the_same_command_the_same_again() {
+    let (desk, sides) = (Desk::new(), [(); 2].map(|()| Lease::new("postgres", None, &[])));
+    let campaign = |name: &str| {
+        desk.run(&format!(
+            "campaign {} {} --size 0.01 --workload TP-LIGHT:update_pct=100 --jobs 2 --ops 200 --max-duration 0 --quiet --name {name}",
+            sides[0].url, sides[1].url
+        ))
+        .ok();
+        sides.each_ref().map(|side| {
+            let sql = "select id, status from dbdyno.big where status > 0 order by id";
+            session(&side.url).query(sql, &[]).unwrap().rows
+        })
+    };
+    let [a, b] = campaign("one");
+    assert!(a.len() > 390 && a == b, "{} and {} rows", a.len(), b.len());
+    let [again, _] = campaign("two");
+    assert_eq!(again.len(), a.len());
+    let seeds = ["one-A", "one-B", "two-A"].map(|run| key_seeds(&desk, run));
+    assert!(!seeds[0].is_empty() && seeds.iter().all(|other| *other == seeds[0]), "{seeds:?}");
+}
+
+/// The seeds of the tests of a run.
+fn key_seeds(desk: &Desk, run: &str) -> Vec<u64> {
+    let run = desk.run(&format!("runs show {run} --format json")).ok().json();
+    let tests = run["tests"].as_array().unwrap();
+    tests.iter().map(|test| test["key_seed"].as_u64().unwrap()).collect()
+}
