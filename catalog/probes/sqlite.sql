@@ -10,6 +10,10 @@ select sqlite_version() as version
 select synchronous >= 2 and journal_mode not in ('off', 'memory') as durable
 from pragma_synchronous, pragma_journal_mode
 
+-- name: counters.build
+-- a gauge: 1 if the library was built with memory management, which puts one lock around the page caches of all connections
+select exists(select 1 from pragma_compile_options where compile_options = 'ENABLE_MEMORY_MANAGEMENT') as cache_lock
+
 -- name: pay.work
 -- what is put off: the log is copied into the file
 select 'pragma wal_checkpoint(truncate)' as statement

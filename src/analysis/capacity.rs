@@ -204,9 +204,21 @@ pub struct Platform<'a> {
     /// Cores by the price list, else by the disclosure.
     pub cores: Option<f64>,
     pub price: Option<&'a PriceList>,
+    /// Options that its tests used and that have no price: its cost is a lower bound.
+    pub unpriced: Vec<&'a str>,
 }
 
 impl Platform<'_> {
+    /// Cost of the platform, or its lower bound.
+    pub fn cost(&self) -> Option<f64> {
+        self.price.map(PriceList::cost)
+    }
+
+    /// True if only a lower bound of the cost is known.
+    pub fn is_cost_bound(&self) -> bool {
+        self.price.is_some() && !self.unpriced.is_empty()
+    }
+
     /// How often the needs fit into the most that was measured: with the ends of its interval.
     pub fn headroom(&self) -> Option<Span> {
         self.used.map(|used| used.share(1.0))
@@ -234,6 +246,7 @@ pub fn ask<'a>(side: Side<'a>, needs: &'a [Need]) -> Platform<'a> {
         first,
         cores,
         price: side.price,
+        unpriced: side.price.map(|price| price.unpriced(side.run)).unwrap_or_default(),
     }
 }
 
@@ -299,6 +312,34 @@ fn first(answers: &[Answer<'_>], used: Span, uses: &[Use]) -> Option<First> {
     let mut causes = answers.iter().map(cause);
     let first = causes.next()??;
     causes.all(|cause| cause == Some(first)).then_some(First::Cause(first))
+}
+
+/// The cheapest of the platforms that fit.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Cheapest<'a, 'b> {
+    /// More than one if they cost equally much; none if no platform that fits has a price.
+    Known(Vec<&'b Platform<'a>>),
+    /// These have options without a price, and their lower bounds do not decide.
+    Open(Vec<&'b Platform<'a>>),
+}
+
+/// The cheapest of those platforms that fit and have a price. One of which only a lower bound is
+/// known is never the cheapest of several; another is only if no such bound lies below its cost.
+pub fn cheapest<'a, 'b>(platforms: &'b [Platform<'a>]) -> Cheapest<'a, 'b> {
+    let fits = platforms.iter().filter(|platform| platform.outcome == Outcome::Fits);
+    let priced: Vec<&Platform<'_>> = fits.filter(|platform| platform.price.is_some()).collect();
+    let (bounds, exact): (Vec<&Platform<'_>>, Vec<&Platform<'_>>) =
+        priced.iter().copied().partition(|platform| platform.is_cost_bound());
+    let least = exact.iter().filter_map(|platform| platform.cost()).fold(f64::INFINITY, f64::min);
+    let open: Vec<&Platform<'_>> =
+        bounds.into_iter().filter(|bound| bound.cost().is_some_and(|cost| cost < least)).collect();
+    match (priced.len(), open.is_empty()) {
+        (0 | 1, _) => Cheapest::Known(priced),
+        (_, true) => {
+            Cheapest::Known(exact.into_iter().filter(|one| one.cost() == Some(least)).collect())
+        }
+        (_, false) => Cheapest::Open(open),
+    }
 }
 
 /// Those platforms that fit with the least of a figure; more than one if they have equally much.

@@ -4,6 +4,7 @@
 use serde::Deserialize;
 
 use crate::error::quote;
+use crate::model::RunRecord;
 
 /// What the user says of a platform's price.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -128,6 +129,18 @@ impl PriceList {
     /// Cost of the platform.
     pub fn cost(&self) -> f64 {
         self.products.iter().map(|product| self.cost_of(product)).sum()
+    }
+
+    /// The options that a run's tests needed a licence for and that no product names: the cost is
+    /// more than the list says by an unknown amount.
+    pub fn unpriced<'a>(&self, run: &'a RunRecord) -> Vec<&'a str> {
+        let options = run.disclosure.get("database", "licensed_options").unwrap_or_default();
+        let is_named = |option: &str| {
+            let option = option.to_lowercase();
+            self.products.iter().any(|product| product.name.to_lowercase().contains(&option))
+        };
+        let options = options.split(", ").filter(|option| !option.is_empty());
+        options.filter(|option| !is_named(option)).collect()
     }
 
     /// What a throughput means for the buyer; none without throughput.

@@ -7,7 +7,7 @@ use crate::model::{Claim, Expr, Facts, Reason, ReasonCode, Sentence, Status, Tes
 pub(super) const OWN: [&str; 4] = ["ops", "rows", "commits", "units"];
 
 /// Counters whose value counts, not its growth.
-const GAUGES: [&str; 2] = ["durable", "instruments"];
+const GAUGES: [&str; 3] = ["durable", "instruments", "cache_lock"];
 
 /// The names of one test: data set facts, numeric parameters, `jobs`, our own counts, counters.
 pub struct Scope<'a> {

@@ -65,6 +65,7 @@ pub fn judge(
         steady(result),
         clock_step(result, ctx),
         instruments(result),
+        cache_lock(result),
     ]
     .into_iter()
     .flatten()
@@ -251,6 +252,16 @@ fn instruments(result: &TestResult) -> Option<Reason> {
     Some(Reason::new(status, ReasonCode::Instruments, sentence))
 }
 
+/// An embedded library with one lock around the page caches of all connections: jobs that share it
+/// measure the lock.
+fn cache_lock(result: &TestResult) -> Option<Reason> {
+    let gauges = result.snapshots.iter().filter_map(|one| one.counters.get("cache_lock"));
+    gauges.reduce(f64::max).filter(|most| *most > 0.0 && result.jobs > 1)?;
+    let sentence = "the database's library was built with one lock around the page caches of all jobs: build dbdyno \
+                    inside its checkout, whose settings leave that out";
+    Some(Reason::new(Status::Conditional, ReasonCode::Instruments, sentence))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -420,6 +431,17 @@ mod tests {
         result.drive = Drive::Client;
         let (status, reasons) = verdict(&result, &CTX);
         assert!(status == Status::Valid && reasons[0].starts_with("instruments: "), "{reasons:?}");
+    }
+
+    #[test]
+    fn a_lock_around_the_caches_of_all_jobs_counts_from_two_jobs_on() {
+        let mut result = calm();
+        let counters = fixture::counters(&[("cache_lock", 1.0)]);
+        let (moment, t_s, cost_ms) = (Moment::Begin, 0.0, 0.0);
+        result.snapshots.push(Snapshot { moment, t_s, counters, cost_ms });
+        assert_eq!(verdict(&result, &CTX).0, Status::Conditional);
+        result.jobs = 1;
+        assert!(!verdict(&result, &CTX).1.iter().any(|reason| reason.starts_with("instruments")));
     }
 
     #[test]

@@ -18,7 +18,7 @@ pub struct Row {
     pub engine: String,
     #[serde(default)]
     pub suite: String,
-    #[serde(default, deserialize_with = "finite_if_any")]
+    #[serde(default, deserialize_with = "size_if_any")]
     pub database_size_gb: Option<f64>,
     #[serde(default)]
     pub test_code: String,
@@ -46,6 +46,16 @@ fn finite<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<f64, D::Err
 
 fn finite_if_any<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Option<f64>, D::Error> {
     Option::deserialize(from)?.map(checked).transpose()
+}
+
+/// A size of a database: nobody measures one of nothing, and an empty field is what is not printed.
+fn size_if_any<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Option<f64>, D::Error> {
+    let size = finite_if_any(from)?;
+    if size.is_some_and(|gb| gb <= 0.0) {
+        let what = "database_size_gb must be more than 0; leave it empty if it is not printed";
+        return Err(serde::de::Error::custom(what));
+    }
+    Ok(size)
 }
 
 fn checked<E: serde::de::Error>(value: f64) -> std::result::Result<f64, E> {
@@ -246,6 +256,10 @@ mod tests_of_rows {
             ("s,st,p,e,u,512,T1,d,point,1,4,,,ops_per_s,fast,ops/s,\n", "r.csv:2: "),
             ("s,st,p,e,u,512,T1,d,guess,1,4,,,ops_per_s,1,ops/s,\n", "unknown variant"),
             ("s,st,p\n", "3 fields"),
+            (
+                "s,st,p,e,u,0,T1,d,point,1,4,,,ops_per_s,1,ops/s,\n",
+                "r.csv:2: database_size_gb must be more than 0",
+            ),
             (
                 "s,st,p,e,u,512,T1,d,point,1,4,,,ops_per_s,NaN,ops/s,\n",
                 "r.csv:2: NaN is not a finite number",

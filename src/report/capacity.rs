@@ -7,7 +7,8 @@ use super::columns::RATE;
 use super::document::{Block, Cell, Column, Digits, Document, Section, Table};
 use super::{Input, Language, Report, RunTests, price};
 use crate::analysis::capacity::{
-    Answer, Component, First, Need, Outcome, Platform, Point, Side, Span, Use, ask, least,
+    Answer, Cheapest, Component, First, Need, Outcome, Platform, Point, Side, Span, Use, ask,
+    cheapest, least,
 };
 use crate::model::{Drive, Sentence, Status};
 
@@ -134,12 +135,7 @@ fn chosen<'a>(
         let found = least(platforms, value);
         let names: Vec<String> = found.iter().map(|platform| platform.name.to_string()).collect();
         let figure = language.number(value(found.first()?)?, Digits::Decimals(0));
-        let currency = found[0].price.map_or("", |price| price.currency.as_str());
-        let values = [
-            ("names", language.list(&names)),
-            ("figure", figure),
-            ("currency", currency.to_string()),
-        ];
+        let values = [("names", language.list(&names)), ("figure", figure)];
         let values: Vec<(&str, &str)> =
             values.iter().map(|(name, value)| (*name, value.as_str())).collect();
         Some(language.say(key, &values))
@@ -159,18 +155,54 @@ fn chosen<'a>(
         none,
         named("capacity_smallest", cores),
         unknown("capacity_no_cores", cores),
-        named("capacity_cheapest", cost),
+        told_cheapest(language, platforms),
         unknown("capacity_no_price", cost),
     ];
     all.into_iter().flatten()
 }
 
-fn cores(platform: &Platform<'_>) -> Option<f64> {
-    platform.cores
+/// The cheapest that fits, or why that is not known.
+fn told_cheapest(language: Language, platforms: &[Platform<'_>]) -> Option<String> {
+    match cheapest(platforms) {
+        Cheapest::Known(found) => {
+            let names: Vec<String> = found.iter().map(|one| one.name.to_string()).collect();
+            let first = found.first()?;
+            let currency = first.price.map_or("", |price| price.currency.as_str());
+            let figure = cost_text(language, first)?;
+            let values = [
+                ("names", language.list(&names)),
+                ("figure", figure),
+                ("currency", currency.into()),
+            ];
+            let values = values.each_ref().map(|(name, value)| (*name, value.as_str()));
+            Some(language.say("capacity_cheapest", &values))
+        }
+        Cheapest::Open(open) => {
+            let one = |platform: &&Platform<'_>| {
+                let cost = cost_text(language, platform).unwrap_or_default();
+                let options = platform.unpriced.join(", ");
+                let values = [("name", platform.name), ("cost", &cost), ("options", &options)];
+                language.say("{name} costs {cost} and used {options}", &values)
+            };
+            let without = open.iter().map(one).collect::<Vec<_>>().join("; ");
+            let sentence = "Which platform is the cheapest that fits is not known, because options have no price: {without}.";
+            Some(language.say(sentence, &[("without", &without)]))
+        }
+    }
 }
 
 fn cost(platform: &Platform<'_>) -> Option<f64> {
-    platform.price.map(|price| price.cost())
+    platform.cost()
+}
+
+/// The cost in whole units of the currency; of a lower bound `at least 100`.
+fn cost_text(language: Language, platform: &Platform<'_>) -> Option<String> {
+    let cost = language.number(platform.cost()?, Digits::Decimals(0));
+    Some(price::at_least(language, cost, platform.is_cost_bound()))
+}
+
+fn cores(platform: &Platform<'_>) -> Option<f64> {
+    platform.cores
 }
 
 fn sizes(language: Language, platforms: &[Platform<'_>]) -> Table {
@@ -198,12 +230,23 @@ fn sizes(language: Language, platforms: &[Platform<'_>]) -> Table {
             platform.headroom().map_or(Cell::Empty, |span| number(span.value, SHARE)),
             whole(platform.cores),
             whole(price.map(|price| price.licences())),
-            whole(price.map(|price| price.cost())),
+            cost_cell(language, platform),
             price.map_or(Cell::Empty, |price| Cell::text(&price.currency)),
         ]);
     }
     table.drop_empty_columns();
     table
+}
+
+/// The cost as a number; a lower bound as text, so that nobody takes it for the cost.
+fn cost_cell(language: Language, platform: &Platform<'_>) -> Cell {
+    match platform.cost() {
+        Some(cost) if platform.is_cost_bound() => {
+            Cell::text(price::at_least(language, language.number(cost, whole_digits(cost)), true))
+        }
+        Some(cost) => number(cost, whole_digits(cost)),
+        None => Cell::Empty,
+    }
 }
 
 fn whole_digits(value: f64) -> Digits {
@@ -348,15 +391,19 @@ fn component_rows(table: &mut Table, platform: &Platform<'_>, used: &Use) {
 
 /// What programs read.
 fn data(input: &Input, platforms: &[Platform<'_>]) -> Value {
-    let names = |value: fn(&Platform<'_>) -> Option<f64>| {
-        least(platforms, value).iter().map(|platform| platform.name).collect::<Vec<_>>()
+    let names = |found: Vec<&Platform<'_>>| {
+        found.iter().map(|platform| platform.name.to_string()).collect::<Vec<_>>()
+    };
+    let cheapest = match cheapest(platforms) {
+        Cheapest::Known(found) => found,
+        Cheapest::Open(_) => Vec::new(),
     };
     json!({
         "schema_version": SCHEMA_VERSION,
         "needs": input.needs.iter().map(need_data).collect::<Vec<_>>(),
         "platforms": platforms.iter().map(platform_data).collect::<Vec<_>>(),
-        "smallest": names(cores),
-        "cheapest": names(cost),
+        "smallest": names(least(platforms, cores)),
+        "cheapest": names(cheapest),
     })
 }
 
@@ -390,7 +437,9 @@ fn platform_data(platform: &Platform<'_>) -> Value {
         "first_cause": cause,
         "cores": platform.cores,
         "licences": platform.price.map(|price| price.licences()),
-        "cost": platform.price.map(|price| price.cost()),
+        "cost": platform.cost(),
+        "is_cost_lower_bound": platform.is_cost_bound(),
+        "unpriced_options": platform.unpriced,
         "currency": platform.price.map(|price| price.currency.as_str()),
     })
 }

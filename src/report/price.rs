@@ -5,7 +5,7 @@ use super::document::{Block, Cell, Column, Digits, Document, Section, Table};
 use super::heatmap::METRICS;
 use super::ramps::{RampRow, rows};
 use super::{Input, Language, Report, RunTests};
-use crate::analysis::price::{Per, PriceList, Product, Value};
+use crate::analysis::price::{Per, PriceList, Value};
 use crate::analysis::ramp::{self, Figure};
 use crate::model::{Better, PublishedKind, Status, Test};
 
@@ -95,15 +95,12 @@ fn number(value: f64) -> Cell {
     Cell::Number { value, digits, verdict: None }
 }
 
-/// The options that a run's tests needed a licence for and that no product of the list names.
-fn unpriced<'a>(data: &'a RunTests, price: &'a PriceList) -> impl Iterator<Item = &'a str> {
-    let options =
-        data.run.disclosure.get("database", "licensed_options").unwrap_or_default().split(", ");
-    options.filter(|option| {
-        let names =
-            |product: &Product| product.name.to_lowercase().contains(&option.to_lowercase());
-        !option.is_empty() && !price.products.iter().any(names)
-    })
+/// A figure as it is printed; `at least 100` if it is a lower bound.
+pub(super) fn at_least(language: Language, figure: String, is_bound: bool) -> String {
+    match is_bound {
+        true => language.say("at least {figure}", &[("figure", &figure)]),
+        false => figure,
+    }
 }
 
 /// One row per product, one per option that was used without a price, and the sum of each platform.
@@ -134,9 +131,10 @@ fn costs(language: Language, priced: &[(&str, &RunTests, &PriceList)]) -> Table 
             ];
             table.rows.push(row(language, name, price, middle));
         }
-        for option in unpriced(data, price) {
+        let unpriced = price.unpriced(&data.run);
+        for option in &unpriced {
             let cells = [
-                Cell::text(option),
+                Cell::text(*option),
                 Cell::text(language.phrase("no price given")),
                 Cell::text(language.phrase(Per::Licence.name())),
                 number(price.licences()),
@@ -144,14 +142,15 @@ fn costs(language: Language, priced: &[(&str, &RunTests, &PriceList)]) -> Table 
             ];
             table.rows.push(row(language, name, price, cells));
         }
-        let sum = [
+        let cost = money(price.cost());
+        let all = [
             Cell::text(language.phrase("all")),
             Cell::Empty,
             Cell::Empty,
             number(price.licences()),
-            money(price.cost()),
+            if unpriced.is_empty() { cost } else { bound_cell(language, &cost) },
         ];
-        table.rows.push(row(language, name, price, sum));
+        table.rows.push(row(language, name, price, all));
     }
     table.remarks = vec![language.phrase("the count of 'all' is the number of licences")];
     table
@@ -181,8 +180,9 @@ fn values(input: &Input) -> Table {
         Column::new("Verdict", "", 0),
     ];
     let mut table = Table::new(input.language, "price per KPM", columns);
-    let prices = input.runs.iter().map(|data| price_of(input, data));
-    let platforms: Vec<_> = input.platforms().into_iter().zip(prices).collect();
+    let named = input.platforms().into_iter().zip(&input.runs);
+    let platforms: Vec<Priced<'_>> =
+        named.map(|(name, data)| Priced::of(input, name, data)).collect();
     for (group, _) in input.used_groups() {
         for ramps in rows(input, group) {
             add(&mut table, &ramps, &platforms);
@@ -191,12 +191,32 @@ fn values(input: &Input) -> Table {
     table
 }
 
-fn add(table: &mut Table, ramps: &RampRow<'_>, platforms: &[(String, Option<&PriceList>)]) {
-    for ((name, price), tests) in platforms.iter().zip(&ramps.runs) {
-        let figures = throughput(tests).zip(*price);
+/// A platform with its price list.
+struct Priced<'a> {
+    name: String,
+    list: Option<&'a PriceList>,
+    /// An option was used that has no price: the cost is a lower bound.
+    is_bound: bool,
+}
+
+impl<'a> Priced<'a> {
+    fn of(input: &'a Input, name: String, data: &RunTests) -> Priced<'a> {
+        let list = price_of(input, data);
+        let is_bound = list.is_some_and(|list| !list.unpriced(&data.run).is_empty());
+        Priced { name, list, is_bound }
+    }
+}
+
+fn add(table: &mut Table, ramps: &RampRow<'_>, platforms: &[Priced<'_>]) {
+    for (platform, tests) in platforms.iter().zip(&ramps.runs) {
+        let figures = throughput(tests).zip(platform.list);
         let Some((best, price)) = figures else { continue };
+        let name = &platform.name;
         if let Some(value) = price.value_of(best.value) {
-            let row = value_row(table, &[&ramps.label, name], price, &best, value);
+            let mut row = value_row(table, &[&ramps.label, name], price, &best, value);
+            if platform.is_bound {
+                row[COST_PER_UNIT] = bound_cell(table.language, &row[COST_PER_UNIT]);
+            }
             table.rows.push(row);
             table.explain(&format!("{name}, {}", ramps.label), best.verdict);
             if let Some(other) = METRICS[1].passed_over(tests) {
@@ -212,6 +232,19 @@ fn add(table: &mut Table, ramps: &RampRow<'_>, platforms: &[(String, Option<&Pri
                 );
             }
         }
+    }
+}
+
+/// Place of the cost per unit in a row.
+const COST_PER_UNIT: usize = 6;
+
+/// A cost as text, so that nobody takes its lower bound for it.
+fn bound_cell(language: Language, cell: &Cell) -> Cell {
+    match cell {
+        Cell::Number { value, digits, .. } => {
+            Cell::text(at_least(language, language.number(*value, *digits), true))
+        }
+        other => other.clone(),
     }
 }
 
@@ -283,5 +316,7 @@ mod tests {
             products.contains(&["Active Data Guard".into(), "no price given".into()]),
             "{products:?}"
         );
+        let all = table.rows.last().unwrap();
+        assert!(text_of(&all[7]).starts_with("at least "), "{all:?}");
     }
 }

@@ -35,6 +35,13 @@ pub struct Side<'a> {
     pub noise: Option<&'a Noise<'a>>,
 }
 
+impl Side<'_> {
+    /// Options that its tests used and that have no price: what it costs is not known.
+    fn unpriced(&self) -> Vec<&str> {
+        self.price.map(|price| price.unpriced(self.run)).unwrap_or_default()
+    }
+}
+
 /// What the comparison of two runs says.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Comparison {
@@ -301,10 +308,21 @@ pub fn compare(base: &Side<'_>, other: &Side<'_>, effects: &[Effect]) -> Compari
     for pair in pairs::pairs(base, other, &mut comparison.not_compared) {
         rows::add(&mut comparison, &context, &pair);
     }
+    comparison.not_compared.extend(without_price(base, other));
     ratio::mark_standing(&mut comparison.kpms);
     comparison.groups = rows::group_means(&comparison.kpms);
     comparison.findings = findings::findings(&comparison, base, other);
     comparison
+}
+
+/// Why there is no ratio per price although both platforms have a price list.
+fn without_price(base: &Side<'_>, other: &Side<'_>) -> Option<NotCompared> {
+    base.price.zip(other.price)?;
+    let side = [base, other].into_iter().find(|side| !side.unpriced().is_empty())?;
+    let why = Sentence::new("{name} used {options}, which has no price")
+        .with("name", side.name)
+        .with("options", side.unpriced().join(", "));
+    Some(NotCompared { label: "per price".into(), kind: None, why, lost: false })
 }
 
 fn calibrations(base: &Side<'_>, other: &Side<'_>) -> Vec<String> {

@@ -35,6 +35,8 @@ impl<'a> Context<'a> {
         let costs = prices.filter(|(own, foreign)| own.currency == foreign.currency);
         let costs = costs.map(|(own, foreign)| (own.cost(), foreign.cost()));
         let costs = costs.filter(|(own, foreign)| *own > 0.0 && *foreign > 0.0);
+        let is_known = [base, other].iter().all(|side| side.unpriced().is_empty());
+        let costs = costs.filter(|_| is_known);
         let licences = licences.or_else(|| both("licence", "licences_needed"));
         let model = |side: &Side<'a>| side.run.disclosure.get("hardware", "cpu_model");
         let is_same_processor = model(base).is_some() && model(base) == model(other);

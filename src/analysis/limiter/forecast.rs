@@ -4,7 +4,7 @@
 use super::experiment::{Action, ways};
 use super::{Cause, Limiter, around_waits, experiments, seen, share_of};
 use crate::model::{Activity, Bound, ForecastOutcome, TestResult};
-use crate::stats::{median, summary::median_interval};
+use crate::stats::{median, summary::median_sequence};
 
 /// A gain of so many times the one foretold still agrees with a forecast without an interval, and
 /// one of the inverse of it: shares of time are estimates, and what goes takes other work with it
@@ -60,8 +60,8 @@ impl TimeShares {
     }
 }
 
-/// The gain of this experiment that is foretold from all trials before the change (medians, by the
-/// sign test): the samples of one test alone say too little of a cause that takes nearly all of its
+/// The gain of this experiment that is foretold from all trials before the change (median, with an
+/// interval that may be looked at after every block): the samples of one test alone say too little of a cause that takes nearly all of its
 /// time.
 pub fn forecast(
     result: &TestResult,
@@ -79,7 +79,7 @@ pub fn forecast(
     };
     let goes: Vec<f64> = trials.iter().map(|trial| trial.goes).collect();
     let bound = way.experiment(result, limiter.cause, None).bound;
-    let ends = median_interval(&goes).and_then(|(least, most)| gain(least).zip(gain(most)));
+    let ends = median_sequence(&goes).and_then(|(least, most)| gain(least).zip(gain(most)));
     let span = ends.map(|(a, b)| known(bound, (a.min(b), a.max(b))));
     Some(Forecast { gain: median(&goes).map_or_else(now, gain)?, bound, span })
 }
@@ -131,7 +131,7 @@ mod tests {
             "{few:?}"
         );
         assert!((foretold(Cause::LogSync, &[]).gain - 50.0).abs() < 1e-9);
-        let many = [0.5, 0.6, 0.6, 0.7, 0.7, 0.8];
+        let many = [0.5, 0.6, 0.6, 0.65, 0.7, 0.7, 0.8];
         let ends =
             |cause| foretold(cause, &many).span.map(|(low, high)| (low.round(), high.round()));
         assert_eq!(ends(Cause::LogSync), Some((2.0, f64::INFINITY)));

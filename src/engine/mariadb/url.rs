@@ -8,8 +8,8 @@ use super::options::{ClientOptions, is_on};
 use super::product::Product;
 use crate::engine::EngineError;
 use crate::engine::remote::{
-    Host, Patience, Reach, Tls, TlsMode, Url, bad_url as bad, every_host, from_env, not_empty,
-    os_user, port_number, unknown_parameter,
+    Host, Patience, Reach, Tls, TlsMode, Url, bad_url as bad, every_host, from_env, is_system,
+    not_empty, os_user, port_number, unknown_parameter,
 };
 use crate::error::quote;
 use crate::model::PasswordSources;
@@ -143,16 +143,22 @@ impl Parts {
         let file = |given: Option<PathBuf>, filed: &Option<String>| {
             given.or_else(|| filed.as_ref().map(PathBuf::from))
         };
+        let roots = file(self.tls.roots, &options.ssl_ca);
+        let usual = match is_system(roots.as_deref()) {
+            true => TlsMode::VerifyFull,
+            false => TlsMode::default(),
+        };
         let tls = Tls {
             mode: match self.mode {
                 Some(mode) => mode,
-                None => options.tls_mode(tls_mode)?.unwrap_or_default(),
+                None => options.tls_mode(tls_mode)?.unwrap_or(usual),
             },
-            roots: file(self.tls.roots, &options.ssl_ca),
+            roots,
             certificate: file(self.tls.certificate, &options.ssl_cert),
             key: file(self.tls.key, &options.ssl_key),
             protocol: None,
         };
+        tls.check_roots("ssl-ca", "ssl-mode=verify_identity")?;
         let user = self.user.or_else(|| options.user.clone()).or_else(os_user);
         let user = user.ok_or_else(|| {
             bad("no user is given").advised(format!("write {}://USER@host", product.scheme))
@@ -304,6 +310,19 @@ mod tests {
         }
         assert!(parse("ssl-crl=/f", "mariadb://u@/?socket=/run/s").is_ok(), "no TLS there");
         assert!(parse("enable-cleartext-plugin", "mariadb://u@h").unwrap().clear_text);
+    }
+
+    #[test]
+    fn trust_in_the_operating_systems_certificates_checks_the_name() {
+        let mode = |parameters: &str| {
+            parse(&format!("mariadb://u@h/d?{parameters}")).map(|config| config.tls.mode)
+        };
+        assert_eq!(mode("ssl-ca=system").unwrap(), TlsMode::VerifyFull);
+        assert_eq!(mode("ssl-ca=/ca").unwrap(), TlsMode::Prefer);
+        for weak in ["disabled", "preferred", "required", "verify_ca"] {
+            let error = mode(&format!("ssl-ca=system&ssl-mode={weak}")).unwrap_err();
+            assert!(error.message.contains("needs ssl-mode=verify_identity"), "{weak}: {error}");
+        }
     }
 
     #[test]

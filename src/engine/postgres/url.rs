@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::engine::remote::{
     Host, Patience, Reach, Tls, TlsMode, Url, bad_url as bad, every_host, from_env, in_home,
-    os_user, port_number, unknown_parameter,
+    is_system, os_user, port_number, unknown_parameter,
 };
 use crate::engine::{EngineError, ErrorClass};
 use crate::error::quote;
@@ -271,7 +271,8 @@ fn one_of<T: Copy>(name: &str, value: &str, known: &[(&str, T)]) -> Result<T, En
 
 /// As with libpq (manual: "SSL Support"): files that the URL does not name are those of the
 /// environment, then those in the user's home; `require` verifies the issuer if there is a file to
-/// verify by. A Unix socket needs no encryption.
+/// verify by, and `system` makes verify-full the usual mode and refuses a weaker one. A Unix socket
+/// needs no encryption.
 fn tls(given: Tls, sslmode: Option<String>) -> Result<Tls, EngineError> {
     let file = |given: Option<PathBuf>, variable: &str, usual: &str| {
         let usual = || in_home(usual).filter(|path| path.exists());
@@ -287,14 +288,17 @@ fn tls(given: Tls, sslmode: Option<String>) -> Result<Tls, EngineError> {
         ("verify-ca", TlsMode::VerifyCa),
         ("verify-full", TlsMode::VerifyFull),
     ];
-    let text = sslmode.or_else(|| from_env("PGSSLMODE")).unwrap_or_else(|| "prefer".into());
+    let usual = if is_system(roots.as_deref()) { "verify-full" } else { "prefer" };
+    let text = sslmode.or_else(|| from_env("PGSSLMODE")).unwrap_or_else(|| usual.into());
     let mode = one_of("sslmode", &text, &modes)?;
     let certificate = file(given.certificate, "PGSSLCERT", ".postgresql/postgresql.crt");
     let key = file(given.key, "PGSSLKEY", ".postgresql/postgresql.key");
     if given.protocol.is_some() && mode < TlsMode::Require {
         return Err(bad("sslnegotiation=direct needs sslmode=require, verify-ca or verify-full"));
     }
-    Ok(Tls { mode, roots, certificate, key, protocol: given.protocol })
+    let tls = Tls { mode, roots, certificate, key, protocol: given.protocol };
+    tls.check_roots("sslrootcert", "sslmode=verify-full")?;
+    Ok(tls)
 }
 
 /// Name of the server's socket in its directory.
@@ -363,6 +367,8 @@ mod tests {
             TlsMode::VerifyCa,
             "there is something to verify by"
         );
+        assert_eq!(mode("sslrootcert=system"), TlsMode::VerifyFull, "as libpq 16");
+        assert_eq!(mode("sslrootcert=system&sslmode=verify-full"), TlsMode::VerifyFull);
     }
 
     #[test]
@@ -396,6 +402,9 @@ mod tests {
             ("postgres://u@h:x/d", "'x' is not a port"),
             ("postgres://u@h/d?sslmode=requires", "'requires' is not a valid sslmode"),
             ("postgres://u@h/d?sslmode=prefer&sslnegotiation=direct", "needs sslmode=require"),
+            ("postgres://u@h/d?sslrootcert=system&sslmode=require", "needs sslmode=verify-full"),
+            ("postgres://u@h/d?sslrootcert=system&sslmode=verify-ca", "needs sslmode=verify-full"),
+            ("postgres://u@h/d?sslrootcert=system&sslmode=disable", "needs sslmode=verify-full"),
             ("postgres://u@h/d?channel_binding=yes", "not a valid channel_binding"),
             ("postgres://u@h,i/d?nodes=2", "'2' is not a valid value of nodes"),
             ("postgres://u@h/d?nope=1", "'nope'"),

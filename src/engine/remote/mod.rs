@@ -34,7 +34,7 @@ pub(in crate::engine) use roads::{
 pub(in crate::engine) use sessions::sessions_left;
 pub(in crate::engine) use stream::{Stream, Watch};
 pub(in crate::engine) use text::TextQuery;
-pub(in crate::engine) use tls::{Tls, TlsMode};
+pub(in crate::engine) use tls::{Tls, TlsMode, is_system};
 pub(in crate::engine) use url::{
     Url, bad_url, every_host, from_env, not_empty, os_user, port_number, unknown_parameter,
 };

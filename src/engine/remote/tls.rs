@@ -50,7 +50,30 @@ pub(in crate::engine) struct Tls {
     pub protocol: Option<&'static str>,
 }
 
+/// True if the certificates that the operating system trusts are asked for.
+pub(in crate::engine) fn is_system(roots: Option<&Path>) -> bool {
+    roots == Some(Path::new(SYSTEM))
+}
+
 impl Tls {
+    /// Refuses `system` without the check of the host's name: every host can have a certificate of
+    /// a public authority, so that it alone proves nothing (libpq 16 and newer do the same).
+    ///
+    /// # Errors
+    /// Names both parameters, `roots` and `mode` with the value that is needed.
+    pub(in crate::engine) fn check_roots(
+        &self,
+        roots: &str,
+        mode: &str,
+    ) -> Result<(), EngineError> {
+        if self.mode < TlsMode::VerifyFull && is_system(self.roots.as_deref()) {
+            let what = format!("{roots}={SYSTEM} needs {mode}: any host has a public certificate");
+            return Err(EngineError::new(ErrorClass::Usage, what)
+                .advised(format!("use {mode}, or leave it out")));
+        }
+        Ok(())
+    }
+
     /// The stream, encrypted; `host` is the name that the certificate must have.
     ///
     /// # Errors

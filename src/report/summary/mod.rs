@@ -91,10 +91,11 @@ fn prices(input: &Input, platforms: &[String]) -> Option<Section> {
     let whole = |value: f64| language.number(value, Digits::Decimals(0));
     let sentence = |(data, platform): (&RunTests, &String)| {
         let price = price::price_of(input, data)?;
+        let is_bound = !price.unpriced(&data.run).is_empty();
         let values = [
             ("platform", platform.as_str()),
             ("licences", &whole(price.licences())),
-            ("cost", &whole(price.cost())),
+            ("cost", &price::at_least(language, whole(price.cost()), is_bound)),
             ("currency", &price.currency),
             ("basis", &price.basis),
             ("date", &language.date(&price.date)),

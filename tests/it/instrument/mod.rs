@@ -10,6 +10,7 @@
 
 mod faults;
 mod limits;
+mod statements;
 mod time;
 mod touched;
 mod witness;

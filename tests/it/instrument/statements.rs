@@ -1,0 +1,468 @@
+//! Statements rest on sound figures only: stored runs with one bad input each, through every
+//! report, form, comparison, campaign and check of an exit code.
+//!
+//! A bad figure may be shown with its mark. So each run is rendered twice, with a small and with a
+//! large value of that figure: whatever differs without a mark is a statement that rests on it (a
+//! best, a rank, a colour, a gain, a mean, a law, a finding). What names it must give the reason.
+
+use std::collections::BTreeSet;
+
+use dbdyno::analysis::capacity::Need;
+use dbdyno::analysis::price::PriceList;
+use dbdyno::analysis::promise;
+use dbdyno::analysis::sweep::{Tier, sweep};
+use dbdyno::catalog::Catalog;
+use dbdyno::model::{
+    Arrivals, LatencySummary, Offer, OpenLoop, Reason, ReasonCode, RunRecord, Sentence, Status,
+    Test, TestResult, Verdict,
+};
+use dbdyno::report::capacity::CapacityReport;
+use dbdyno::report::compare::CompareReport;
+use dbdyno::report::document::Outcome;
+use dbdyno::report::trials::TrialsReport;
+use dbdyno::report::{
+    Document, FORMATS, Format, Input, Options, REPORTS, Report, RunTests, Subject,
+};
+
+use crate::fixture;
+use crate::reports::{input, rendered};
+use crate::support::Desk;
+
+/// Place of the best throughput of SRV-QUERY1, and of the only test of LGWR-LAT, a time.
+const BEST_OF_RAMP: usize = 3;
+const TIME: usize = 7;
+/// The report whose head says what a run is worth.
+const PAGE: &str = "html";
+/// Values of a bad figure, as multiples of the good one.
+const SMALL: f64 = 0.001;
+const LARGE: f64 = 1_000.0;
+/// Of a conditional figure both below the valid ones of its ramp: that a better one exists is said
+/// of the valid best, which is a lower bound then.
+const CONDITIONAL_SMALL: f64 = 0.001;
+const CONDITIONAL_LARGE: f64 = 0.4;
+
+/// The tests of the fixture, all of them valid.
+fn good() -> Vec<TestResult> {
+    let valid = |test: TestResult| TestResult {
+        verdict: Verdict::from_reasons(Vec::new()),
+        ci_fraction: Some(0.0123),
+        first_error: None,
+        ..test
+    };
+    fixture::tests().into_iter().map(valid).collect()
+}
+
+/// What is bad of a test.
+#[derive(Clone)]
+struct Bad {
+    at: usize,
+    status: Status,
+    code: ReasonCode,
+}
+
+impl Bad {
+    fn new(at: usize, status: Status, code: ReasonCode) -> Bad {
+        Bad { at, status, code }
+    }
+
+    fn sentence(&self) -> String {
+        format!("spoilt by {}", self.code)
+    }
+
+    fn verdict(&self) -> Verdict {
+        let reason = Reason::new(self.status, self.code.clone(), Sentence::quoted(self.sentence()));
+        Verdict::from_reasons(vec![reason])
+    }
+
+    /// The tests with this one spoilt: its figures are `factor` times the good ones.
+    fn tests(&self, factor: f64) -> Vec<Test> {
+        let mut tests = good();
+        let test = &mut tests[self.at];
+        test.verdict = self.verdict();
+        test.kpm_value = test.kpm_value.map(|value| value * factor);
+        test.second_value = test.second_value.map(|value| value * factor);
+        for rate in [&mut test.ops_per_s, &mut test.units_per_s, &mut test.rows_per_s] {
+            *rate *= factor;
+        }
+        fixture::as_tests(tests)
+    }
+
+    /// Multiples of the good figure that nothing may tell apart.
+    fn factors(&self) -> [f64; 2] {
+        match self.status {
+            Status::Conditional => [CONDITIONAL_SMALL, CONDITIONAL_LARGE],
+            _ => [SMALL, LARGE],
+        }
+    }
+}
+
+/// A run of the fixture by this name.
+fn run(id: i64, name: &str) -> RunRecord {
+    RunRecord { id, name: Some(name.into()), ..fixture::run() }
+}
+
+/// The spoilt run alone, or beside a good one that is a tenth slower.
+fn spoilt(bad: &Bad, factor: f64, several: bool) -> Input {
+    let mut runs = vec![RunTests { run: run(7, "spoilt"), tests: bad.tests(factor) }];
+    if several {
+        let slower = |test: TestResult| TestResult {
+            kpm_value: test.kpm_value.map(|value| 0.9 * value),
+            ..test
+        };
+        let tests = good().into_iter().map(slower).collect();
+        runs.push(RunTests { run: run(8, "good"), tests: fixture::as_tests(tests) });
+    }
+    Input { runs, ..input() }
+}
+
+/// Lines that one text has and the other has not, without their spaces.
+fn differences(a: &str, b: &str) -> Vec<String> {
+    let lines = |text: &str| -> BTreeSet<String> {
+        let line = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+        let is_rule = |line: &String| line.chars().all(|c| "-=| ".contains(c));
+        text.lines().map(line).filter(|line| !is_rule(line)).collect()
+    };
+    let (a, b) = (lines(a), lines(b));
+    a.symmetric_difference(&b).cloned().collect()
+}
+
+/// True if a line says that something of it is not to be trusted.
+fn is_marked(line: &str) -> bool {
+    const WORDS: [&str; 4] = ["invalid", "conditional", "not valid", "left out"];
+    line.contains(['!', '?']) || WORDS.iter().any(|word| line.contains(word))
+}
+
+fn format(name: &str) -> &'static dyn Format {
+    *FORMATS.iter().find(|format| format.name() == name).unwrap()
+}
+
+/// What a report says without a mark of a figure that is bad, in every form for programs and
+/// people; and what the head of its page says.
+fn unmarked(report: &dyn Report, documents: [&Document; 2]) -> Vec<String> {
+    let mut found = Vec::new();
+    // The tables of the page are those of other reports.
+    // Heads of columns break where figures are wide, so that the text for terminals is left out.
+    let forms: &[&str] = if report.name() == PAGE { &[] } else { &["csv", "markdown"] };
+    for name in forms {
+        let [a, b] =
+            documents.map(|document| rendered(format(name), document, Options::plain(400)));
+        let lines = differences(&a, &b).into_iter().filter(|line| !is_marked(line));
+        found.extend(lines.map(|line| format!("{} as {name}: {line}", report.name())));
+    }
+    let heads = documents.map(|document| {
+        document.page.as_ref().map(|page| (page.head.answer.clone(), page.head.shares.clone()))
+    });
+    if heads[0] != heads[1] {
+        found.push(format!("{}: head {:?}", report.name(), heads));
+    }
+    found
+}
+
+/// The reports of runs; those of a single test say its verdict first and nothing of others.
+fn reports() -> impl Iterator<Item = &'static dyn Report> {
+    REPORTS
+        .iter()
+        .copied()
+        .filter(|report| report.subject() == Subject::Runs)
+        .filter(|report| report.format() == "text" || report.name() == PAGE)
+        .chain([&CompareReport as &dyn Report])
+}
+
+#[test]
+fn no_statement_of_any_report_changes_with_the_value_of_a_bad_figure() {
+    use ReasonCode::{Burst, Contract, Errors, Steal};
+    let mut found = Vec::new();
+    for (status, code) in [
+        (Status::Invalid, Errors),
+        (Status::Invalid, Contract),
+        (Status::Conditional, Steal),
+        (Status::Conditional, Burst),
+    ] {
+        for at in [BEST_OF_RAMP, TIME] {
+            let bad = Bad::new(at, status, code.clone());
+            for several in [false, true] {
+                for report in reports() {
+                    let documents =
+                        bad.factors().map(|factor| report.build(&spoilt(&bad, factor, several)));
+                    let said = unmarked(report, [&documents[0], &documents[1]]);
+                    found.extend(said.into_iter().map(|line| format!("{code} of {at}: {line}")));
+                }
+            }
+        }
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn every_reason_is_named_and_keeps_its_figure_out_of_the_statements() {
+    let short = ["summary", "heatmap"];
+    let mut found = Vec::new();
+    for code in ReasonCode::ALL {
+        let bad = Bad::new(BEST_OF_RAMP, Status::Invalid, code.clone());
+        for report in reports().filter(|report| short.contains(&report.name())) {
+            let documents = bad.factors().map(|factor| report.build(&spoilt(&bad, factor, true)));
+            found.extend(unmarked(report, [&documents[0], &documents[1]]));
+        }
+        let kpm = REPORTS.iter().find(|report| report.name() == "kpm").unwrap();
+        let document = kpm.build(&spoilt(&bad, 1.0, false));
+        let text = rendered(format("text"), &document, Options::plain(400));
+        assert!(text.contains(&bad.sentence()), "{code} is not named:\n{text}");
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn a_test_without_a_figure_is_never_a_zero() {
+    let mut tests = good();
+    let test = &mut tests[BEST_OF_RAMP];
+    test.verdict = Bad::new(BEST_OF_RAMP, Status::Invalid, ReasonCode::Failed).verdict();
+    (test.kpm_value, test.second_value, test.ci_fraction) = (None, None, None);
+    (test.ops_per_s, test.units_per_s, test.window.ops, test.units) = (0.0, 0.0, 0, 0.0);
+    test.latency = LatencySummary::default();
+    let runs = vec![
+        RunTests { run: run(7, "failed"), tests: fixture::as_tests(tests) },
+        RunTests { run: run(8, "good"), tests: fixture::as_tests(good()) },
+    ];
+    let input = Input { runs, ..input() };
+    for report in reports() {
+        let text = rendered(format("text"), &report.build(&input), Options::plain(400));
+        for line in text.lines().filter(|line| line.contains("SRV-QUERY1")) {
+            let mut words = line.split_whitespace();
+            let is_zero =
+                words.any(|word| ["0", "0.0", "0.00", "x0.000", "0?", "0!"].contains(&word));
+            let is_rate = line.contains("qps") && !line.contains("undecided");
+            assert!(!(is_zero && is_rate) || is_marked(line), "{}: {line}", report.name());
+        }
+        assert!(!text.contains("NaN") && !text.contains("inf "), "{}: {text}", report.name());
+    }
+}
+
+#[test]
+fn comparisons_have_no_finding_from_a_bad_figure_and_fail_if_it_became_bad() {
+    for at in [BEST_OF_RAMP, TIME] {
+        let bad = Bad::new(at, Status::Invalid, ReasonCode::Contract);
+        // Jobs 4 of the ramp is its best: as the only test of the workload it has no replacement.
+        let only = |tests: Vec<Test>| -> Vec<Test> {
+            let workload = tests[at].workload().to_string();
+            let is_kept =
+                |test: &Test| test.workload() != workload || test.jobs() == tests[at].jobs();
+            tests.iter().filter(|test| is_kept(test)).cloned().collect()
+        };
+        let compared = |factor: f64, becomes_bad: bool| {
+            let good = RunTests { run: run(7, "base"), tests: only(fixture::as_tests(good())) };
+            let bad = RunTests { run: run(8, "other"), tests: only(bad.tests(factor)) };
+            let runs = if becomes_bad { vec![good, bad] } else { vec![bad, good] };
+            CompareReport.build(&Input { runs, fail_below: 0.05, ..input() })
+        };
+        for becomes_bad in [false, true] {
+            let documents = bad.factors().map(|factor| compared(factor, becomes_bad));
+            let data = documents.each_ref().map(|document| document.data.clone().unwrap());
+            assert_eq!(data[0]["findings"], data[1]["findings"]);
+            assert_eq!(data[0]["groups"], data[1]["groups"]);
+            let failed = documents.each_ref().map(failed_cases);
+            assert_eq!(failed[0], failed[1], "the value of a bad figure decides no exit code");
+            assert_eq!(!failed[0].is_empty(), becomes_bad, "{failed:?}");
+        }
+    }
+}
+
+/// The cases by which `--fail-below` exits with 1.
+fn failed_cases(document: &Document) -> Vec<String> {
+    let cases = document.checks.iter().flat_map(|checks| &checks.cases);
+    let failed = cases.filter(|(_, outcome)| matches!(outcome, Outcome::Failed(..)));
+    failed.map(|(name, _)| name.clone()).collect()
+}
+
+/// A campaign of so many blocks whose side B does half as much again; the trials of a side that
+/// `is_bad` takes are spoilt.
+fn campaign(blocks: usize, bad: &Bad, is_bad: impl Fn(usize, usize) -> bool) -> Document {
+    let kind = good().remove(1);
+    let side = |side: usize, name: &str| {
+        let trial = |block: usize| {
+            let noise = 1.0 + 0.001 * (block * 7 % 12) as f64;
+            let value = [100.0, 150.0][side] * noise;
+            let verdict = match is_bad(side, block) {
+                true => bad.verdict(),
+                false => Verdict::from_reasons(Vec::new()),
+            };
+            let seq = block as u32 + 1;
+            TestResult { seq, kpm_value: Some(value), verdict, ..kind.clone() }
+        };
+        let tests = (0..blocks).map(trial).collect();
+        RunTests { run: run(7 + side as i64, name), tests: fixture::as_tests(tests) }
+    };
+    let runs = vec![side(0, "A"), side(1, "B")];
+    let catalog = Catalog::embedded().unwrap();
+    TrialsReport.build(&Input { runs, fail_below: 0.05, catalog, ..Input::default() })
+}
+
+#[test]
+fn a_campaign_says_nothing_of_the_survivors_of_a_side_that_is_invalid() {
+    for code in [ReasonCode::Errors, ReasonCode::Contract, ReasonCode::Failed] {
+        let bad = Bad::new(1, Status::Invalid, code.clone());
+        let figure = |document: &Document| document.data.as_ref().unwrap()["figures"][0].clone();
+        let good = campaign(24, &bad, |_, _| false);
+        assert_eq!(
+            (&figure(&good)["outcome"], &figure(&good)["verdict"]),
+            (&"better".into(), &"valid".into())
+        );
+        for share in [1, 2, 4] {
+            let of = |bad_side: usize| {
+                campaign(24, &bad, |side, block| side == bad_side && block.is_multiple_of(share))
+            };
+            for (side, document) in [(0, of(0)), (1, of(1))] {
+                let figure = figure(&document);
+                let said = (&figure["outcome"], figure["verdict"] == "valid");
+                assert!(!said.1, "{code} in one of {share} blocks: {figure:#}");
+                assert!(share > 2 || said.0 == "undecided", "{code}: {figure:#}");
+                let fails = !failed_cases(&document).is_empty();
+                assert!(fails == (side == 1) || share > 2, "{code} of side {side}: {figure:#}");
+                let text = rendered(format("text"), &document, Options::plain(200));
+                assert!(text.contains(code.as_str()), "{code} is not named:\n{text}");
+            }
+        }
+        let both = campaign(24, &bad, |_, _| true);
+        assert_eq!(figure(&both)["verdict"], "invalid");
+    }
+}
+
+#[test]
+fn a_campaign_whose_side_b_is_invalid_fails_what_asks_for_it() {
+    let line = "campaign sqlite sqlite --workload SRV-QUERY1 --jobs 1 --size 0.05 --duration 300ms \
+                --warmup 200ms --set-b cache_mb=1 --fail-below 5% --max-duration 5s --quiet";
+    let done = Desk::new().run(&format!("{line} --format json"));
+    let done = done.fails(1, &["--fail-below", "became invalid", "SRV-QUERY1", "contract"]);
+    assert_eq!(done.json()["figures"][0]["verdict"], "invalid");
+}
+
+/// A trial of a search for the highest rate with p99 below 5 ms.
+fn trial(per_s: f64, p99_us: f64, verdict: Verdict) -> Test {
+    let promise = "p99<5ms".parse().ok();
+    let offer = Offer { per_s, arrivals: Arrivals::Poisson, promise };
+    let mut result = good().remove(1);
+    offer.add_to(&mut result.params);
+    let response = LatencySummary { p99_us: Some(p99_us), ..LatencySummary::default() };
+    let due = result.window.ops as f64;
+    TestResult { open: Some(OpenLoop { offer, due, response }), verdict, ..result }.into()
+}
+
+#[test]
+fn no_invalid_trial_keeps_a_rate() {
+    for code in ReasonCode::ALL {
+        let bad = Bad::new(1, Status::Invalid, code.clone());
+        let tests = |p99_us: f64| -> Vec<Test> {
+            let low = (0..5).map(|_| trial(400.0, 1e3, Verdict::from_reasons(Vec::new())));
+            let high = (0..5).map(|_| trial(500.0, p99_us, bad.verdict()));
+            low.chain(high).collect()
+        };
+        let answers = [1e3, 9e3].map(|p99_us| {
+            let tests = tests(p99_us);
+            let answer = &promise::answers(&tests)[0];
+            (answer.kept, answer.broken.map(|(per_s, _)| per_s), answer.unknown)
+        });
+        assert_eq!(answers[0].0, Some((400.0, 5)), "{code}: only the sound rate is kept");
+        assert_eq!(answers[0], answers[1], "{code}: an invalid p99 decides nothing");
+        let runs = vec![RunTests { run: run(7, "search"), tests: tests(1e3) }];
+        let datasheet = REPORTS.iter().find(|report| report.name() == "datasheet").unwrap();
+        let text = rendered(
+            format("text"),
+            &datasheet.build(&Input { runs, ..input() }),
+            Options::plain(400),
+        );
+        let sheds = matches!(code, ReasonCode::Errors | ReasonCode::Overload);
+        assert!(sheds || text.contains(&format!("5 trials are no evidence: 5 {code}")), "{text}");
+    }
+}
+
+/// A run whose platform costs this much by its price list, and perhaps used an option without a
+/// price.
+fn platform(id: i64, name: &str, price: f64, uses_option: bool) -> (RunTests, PriceList) {
+    let mut run = run(id, name);
+    if uses_option {
+        run.disclosure.set("database", "licensed_options", "Partitioning");
+    }
+    let list = format!(
+        "platform = \"{name}\"\ncores = 1\ncurrency = \"USD\"\ndate = \"2026-01-01\"\n\
+         [[product]]\nname = \"Server\"\nprice = {price}\nper = \"platform\"\n"
+    );
+    (RunTests { run, tests: fixture::as_tests(good()) }, PriceList::parse(&list).unwrap())
+}
+
+fn platforms(all: &[(&str, f64, bool)]) -> Input {
+    let of = |(at, (name, price, uses)): (usize, &(&str, f64, bool))| {
+        platform(7 + at as i64, name, *price, *uses)
+    };
+    let (runs, prices) = all.iter().enumerate().map(of).unzip();
+    let needs = vec![Need::parse("SRV-QUERY1 70000 qps").unwrap()];
+    Input { runs, prices, needs, ..input() }
+}
+
+#[test]
+fn an_option_without_a_price_makes_no_platform_the_cheapest() {
+    let asked = |all: &[(&str, f64, bool)]| {
+        let document = CapacityReport.build(&platforms(all));
+        let text = rendered(format("text"), &document, Options::plain(400));
+        (document.data.unwrap()["cheapest"].clone(), text)
+    };
+    let (cheapest, text) = asked(&[("a", 100.0, true), ("b", 120.0, false)]);
+    assert_eq!(cheapest, serde_json::json!([]), "{text}");
+    assert!(!text.contains("cheapest that fits: a") && text.contains("Partitioning"), "{text}");
+    let (cheapest, text) = asked(&[("a", 130.0, true), ("b", 120.0, false)]);
+    assert_eq!(cheapest, serde_json::json!(["b"]), "the bound decides: {text}");
+    let (cheapest, text) = asked(&[("a", 100.0, false), ("b", 120.0, false)]);
+    assert_eq!(cheapest, serde_json::json!(["a"]), "{text}");
+    let (_, text) = asked(&[("a", 100.0, true), ("b", 90.0, false)]);
+    assert!(text.contains("at least 100") && text.contains("cheapest that fits: b"), "{text}");
+}
+
+#[test]
+fn a_cost_without_the_price_of_an_option_is_a_lower_bound_in_every_form() {
+    let input = platforms(&[("a", 100.0, true), ("b", 120.0, false)]);
+    let reports = REPORTS.iter().filter(|report| ["price", "summary"].contains(&report.name()));
+    for report in reports.copied().chain([&CapacityReport as &dyn Report]) {
+        let text = rendered(format("markdown"), &report.build(&input), Options::default());
+        assert!(text.contains("at least 100"), "{}: {text}", report.name());
+        let sums =
+            text.lines().filter(|line| line.starts_with("| a |") && line.contains("| all |"));
+        assert!(sums.into_iter().all(|line| line.contains("at least 100")), "{text}");
+        assert!(!text.contains("costs 100 USD"), "{text}");
+    }
+    let compared = CompareReport.build(&input).data.unwrap();
+    let rows = compared["kpms"].as_array().unwrap();
+    assert!(rows.iter().all(|row| row["per_price"].is_null()), "a ratio of a lower bound");
+    assert!(compared["not_compared"].to_string().contains("Partitioning"), "{compared:#}");
+}
+
+/// Six blocks of a sweep in which nothing misses the database's cache, and the processor's ends.
+#[test]
+fn a_sweep_reaches_no_device_that_served_nothing() {
+    let mut tests: Vec<Test> = Vec::new();
+    for _ in 0..6 {
+        for step in 0..=12 {
+            let mb = 2f64.powf(f64::from(step) / 2.0);
+            let mut test = good().remove(1);
+            test.seq = tests.len() as u32 + 1;
+            test.params.insert("active_rows".into(), (mb * 1_000.0).round().to_string());
+            test.chosen = test.params.clone();
+            test.facts = [("big_mb", 64.0), ("big_rows", 64_000.0), ("block_bytes", 8_192.0)]
+                .map(|(name, value)| (name.to_string(), value))
+                .into();
+            let reads = 2e-5 * test.total.ops as f64;
+            test.counters = fixture::counters(&[
+                ("physical_reads", reads),
+                ("server_read_bytes", reads * 8_192.0),
+            ]);
+            let mean_us = Some(3.0 + 2.0 * (1.0 - 3.0 / mb).max(0.0));
+            test.latency = LatencySummary { mean_us, ..LatencySummary::default() };
+            tests.push(test.into());
+        }
+    }
+    let curve = sweep(&tests).remove(0);
+    assert_eq!(curve.plateaus.len(), 2, "{:#?}", curve.plateaus);
+    assert!(!curve.reaches(Tier::Device) && !curve.reaches(Tier::SystemCache));
+    let report = REPORTS.iter().find(|report| report.name() == "sweep").unwrap();
+    let runs = vec![RunTests { run: run(7, "sweep"), tests }];
+    let document = report.build(&Input { runs, ..input() });
+    let text = rendered(format("text"), &document, Options::plain(200));
+    assert!(text.contains("The device was not reached"), "{text}");
+}
