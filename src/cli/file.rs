@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use super::context::Context;
 use super::paths;
 use crate::error::{Error, Kind, Result};
+use crate::host::leads_where_others_want;
 use crate::store::files_of;
 
 /// What people write by hand has some hundred bytes; what never ends has more.
@@ -77,6 +78,11 @@ pub fn stream<T>(
 ) -> Result<T> {
     refuse_results(context, path)?;
     check_parent(path)?;
+    if leads_where_others_want(path).map_err(|error| unwritten(path, &error))? {
+        let what = "leads by a link that somebody else made in a directory open to everybody";
+        return Err(Error::usage(path.display().to_string(), what)
+            .advise("name the file itself, or one in a directory of your own"));
+    }
     // A link goes on pointing to what is written.
     let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     let failed = |error: io::Error| unwritten(path, &error);
@@ -148,7 +154,9 @@ fn new_beside(target: &Path) -> io::Result<Option<(PathBuf, File)>> {
 
 /// Puts a complete file in the place of the former one, whose permissions it takes over.
 fn place(file: &File, beside: &Path, target: &Path) -> io::Result<()> {
-    if let Ok(former) = target.metadata() {
+    // Those that somebody else gave to a file of theirs are not meant for ours.
+    let is_own = |former: &fs::Metadata| file.metadata().is_ok_and(|new| new.uid() == former.uid());
+    if let Some(former) = target.metadata().ok().filter(is_own) {
         file.set_permissions(former.permissions())?;
     }
     file.sync_all()?;

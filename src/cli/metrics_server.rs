@@ -4,10 +4,13 @@ use std::net::SocketAddr;
 
 use oxhttp::model::{Body, Request, Response, StatusCode};
 
+use super::commands::serve::{may_listen, token};
 use crate::error::Result;
 use crate::monitor::open_metrics;
 use crate::serve::http::{self, Limits, PLAIN, response};
+use crate::serve::{Token, opened};
 
+const OPTION: &str = "--metrics";
 /// Where the metrics are.
 const PATH: &str = "/metrics";
 const LIMITS: Limits = Limits { clients: 8, patience_s: 30 };
@@ -15,13 +18,19 @@ const LIMITS: Limits = Limits { clients: 8, patience_s: 30 };
 /// Serves what `text` gives at each request, from now on.
 ///
 /// # Errors
-/// Nobody can listen at this address.
+/// Nobody can listen at this address; one of the network without a token.
 pub fn serve(address: SocketAddr, text: impl Fn() -> String + Send + Sync + 'static) -> Result<()> {
-    http::listen("--metrics", address, LIMITS, move |request| answer(request, &text))
+    let token = token(None)?;
+    may_listen(OPTION, address, token.as_ref())?;
+    http::listen(OPTION, address, LIMITS, move |request| answer(request, token.as_ref(), &text))
 }
 
-fn answer(request: &Request<Body>, text: &dyn Fn() -> String) -> Response<Body> {
-    http::refused_method(request).unwrap_or_else(|| match request.uri().path() {
+fn answer(
+    request: &Request<Body>,
+    token: Option<&Token>,
+    text: &dyn Fn() -> String,
+) -> Response<Body> {
+    opened(request, token).unwrap_or_else(|| match request.uri().path() {
         PATH => response(StatusCode::OK, open_metrics::CONTENT_TYPE, text()),
         _ => response(StatusCode::NOT_FOUND, PLAIN, format!("see {PATH}\n")),
     })
@@ -34,9 +43,21 @@ mod tests {
     use oxhttp::model::header::{ALLOW, CONTENT_TYPE};
 
     fn asked(method: Method, path: &str) -> Response<Body> {
+        of_host(method, &format!("http://127.0.0.1:9187{path}"), None)
+    }
+
+    fn of_host(method: Method, uri: &str, token: Option<&Token>) -> Response<Body> {
         let mut request = Request::new(Body::empty());
-        (*request.method_mut(), *request.uri_mut()) = (method, path.parse().unwrap());
-        answer(&request, &|| "# EOF\n".to_string())
+        (*request.method_mut(), *request.uri_mut()) = (method, uri.parse().unwrap());
+        answer(&request, token, &|| "# EOF\n".to_string())
+    }
+
+    #[test]
+    fn a_page_of_another_host_and_who_knows_no_token_are_refused() {
+        let asked = |uri, token| of_host(Method::GET, uri, token).status().as_u16();
+        assert_eq!(asked("http://evil.example/metrics", None), 403, "by another name for us");
+        let token = Token::new("a token that nobody guesses");
+        assert_eq!(asked("http://db1:9187/metrics", token.as_ref()), 401);
     }
 
     #[test]

@@ -17,8 +17,8 @@ pub fn state_dir() -> PathBuf {
     if crate::host::is_root() {
         return PathBuf::from("/var/lib/dbdyno");
     }
-    let data_home = var("XDG_DATA_HOME").or_else(|| Some(var("HOME")?.join(".local/share")));
-    data_home.unwrap_or_else(std::env::temp_dir).join("dbdyno")
+    let data_home = var("XDG_DATA_HOME");
+    data_home.unwrap_or_else(|| crate::host::home_dir().join(".local/share")).join("dbdyno")
 }
 
 /// The results file, or the URL of the results: as given, else `results.db` in the state directory.

@@ -3,6 +3,7 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -69,7 +70,7 @@ fn print_by(browser: &Path, page: &[u8], patience: Duration) -> Result<Vec<u8>> 
         Error::target(PLACE, format!("{}: {what}", browser.display()))
             .advise("print the page of --format html yourself")
     };
-    let directory = tempfile::tempdir().map_err(|error| failed(error.to_string()))?;
+    let directory = private_directory().map_err(|error| failed(error.to_string()))?;
     let [source, printed] = ["page.html", "page.pdf"].map(|name| directory.path().join(name));
     fs::write(&source, page).map_err(|error| failed(error.to_string()))?;
     let child = command(browser, directory.path(), &source, &printed).spawn();
@@ -77,6 +78,11 @@ fn print_by(browser: &Path, page: &[u8], patience: Duration) -> Result<Vec<u8>> 
         ended(child.map_err(|error| failed(error.to_string()))?, patience).map_err(failed)?;
     let content = fs::read(&printed).ok().filter(|content| content.starts_with(b"%PDF"));
     content.ok_or_else(|| failed(format!("it wrote no PDF ({status})")))
+}
+
+/// A directory for what is printed, which may not be for others.
+fn private_directory() -> std::io::Result<tempfile::TempDir> {
+    tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o700)).tempdir()
 }
 
 fn command(browser: &Path, home: &Path, source: &Path, printed: &Path) -> Command {
@@ -124,8 +130,6 @@ fn awaits(pid: Pid, patience: Duration) -> rustix::io::Result<bool> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
-
     use super::*;
 
     /// A browser that does what a script says; `$out` is the file to print to, `$home` its
@@ -144,14 +148,17 @@ mod tests {
     fn what_the_browser_prints_is_taken_and_its_files_are_gone() {
         let directory = tempfile::tempdir().unwrap();
         let kept = directory.path().join("home");
-        let script =
-            format!("echo $HOME > {}; touch $HOME/trace; printf '%%PDF-1' > $out", kept.display());
+        let script = format!(
+            "stat -c %a $HOME > {0}; echo $HOME >> {0}; touch $HOME/trace; printf '%%PDF-1' > $out",
+            kept.display()
+        );
         assert_eq!(
             print_by(&fake(directory.path(), &script), b"<p>", PATIENCE).unwrap(),
             b"%PDF-1"
         );
-        let home = fs::read_to_string(kept).unwrap();
-        assert!(!Path::new(home.trim()).exists(), "{home}");
+        let told = fs::read_to_string(kept).unwrap();
+        let (mode, home) = told.trim().split_once('\n').unwrap();
+        assert!(mode == "700" && !Path::new(home).exists(), "{told}");
     }
 
     #[test]

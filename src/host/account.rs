@@ -3,7 +3,9 @@
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use uzers::os::unix::UserExt;
 
 /// Modes of a directory that let its owner, its group, everybody pass.
 const OWNER_PASSES: u32 = 0o100;
@@ -15,6 +17,17 @@ pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
+/// The user's home: `$HOME`, else the one that the system has for the user, else `/`, where no
+/// ordinary user can make anything.
+pub fn home_dir() -> PathBuf {
+    let named = std::env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
+    let known = || {
+        let user = uzers::get_user_by_uid(rustix::process::geteuid().as_raw())?;
+        Some(user.home_dir().to_path_buf())
+    };
+    named.or_else(known).unwrap_or_else(|| "/".into())
+}
+
 /// Number of the user of this name.
 pub fn user_id(name: &str) -> Option<u32> {
     uzers::get_user_by_name(name).map(|user| user.uid())
@@ -23,6 +36,17 @@ pub fn user_id(name: &str) -> Option<u32> {
 /// Name of the user of this number.
 pub fn user_name(uid: u32) -> Option<String> {
     uzers::get_user_by_uid(uid).map(|user| user.name().to_string_lossy().into_owned())
+}
+
+/// Name of a user, or the number of one without a name.
+pub(super) fn known_user(uid: u32) -> String {
+    user_name(uid).unwrap_or_else(|| uid.to_string())
+}
+
+/// Name of a group, or the number of one without a name.
+pub(super) fn known_group(gid: u32) -> String {
+    let group = uzers::get_group_by_gid(gid);
+    group.map_or_else(|| gid.to_string(), |group| group.name().to_string_lossy().into_owned())
 }
 
 /// A user to switch to.

@@ -10,16 +10,20 @@ mod disclosure;
 mod disk;
 mod hardware;
 pub mod noise;
+mod owned;
 mod placement;
 mod sync;
 mod threads;
 
-pub use account::{Account, is_root, user_id, user_name};
+pub use account::{Account, home_dir, is_root, user_id, user_name};
 pub use disclosure::{disclosure, disclosure_of};
 pub use disk::{
     DeviceNumbers, device_in, device_of, flush_counting_disk, free_bytes, is_in_memory,
 };
 pub use hardware::{machine_memory_bytes, memory_bytes, processors};
+pub use owned::{
+    Stranger, leads_where_others_want, may_be_run, others_read, stranger_above, stranger_at,
+};
 pub use placement::{Halves, keep_processes_on, keep_thread_on};
 pub use sync::{Sync, sync_rate};
 pub use threads::{ThreadsLeft, threads_left};
@@ -38,13 +42,14 @@ pub fn allow_files(wanted: u64) -> Option<u64> {
 }
 
 /// Where what was fetched lies: `$XDG_CACHE_HOME/dbdyno`; else `/var/cache/dbdyno` for root (a
-/// private server's user must be able to reach it), else `~/.cache/dbdyno`.
+/// private server's user must be able to reach it), else `~/.cache/dbdyno`. Never in a directory
+/// where everybody may make it: what lies there is run.
 pub fn cache_dir() -> PathBuf {
     let var =
         |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let of_root = || is_root().then(|| PathBuf::from("/var/cache"));
-    let base = var("XDG_CACHE_HOME").or_else(of_root).or_else(|| Some(var("HOME")?.join(".cache")));
-    base.unwrap_or_else(std::env::temp_dir).join("dbdyno")
+    let base = var("XDG_CACHE_HOME").or_else(of_root);
+    base.unwrap_or_else(|| home_dir().join(".cache")).join("dbdyno")
 }
 
 /// The text of a small file, without blanks around it.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::error::{Error, Result, quote};
-use crate::host::cache_dir;
+use crate::host::{cache_dir, may_be_run, stranger_at};
 
 use super::home::{account_for_server, check_reach};
 use super::{ServerKind, find_kind, unusable};
@@ -92,7 +92,26 @@ pub struct Fetched {
 
 /// Directories with programs of `engine` that were fetched.
 pub(super) fn fetched_dirs(engine: &str) -> Vec<PathBuf> {
-    dirs_in(&cache_dir(), engine)
+    // To ask a program for its version is to run it.
+    dirs_in(&cache_dir(), engine).into_iter().filter(|dir| may_be_run(dir)).collect()
+}
+
+/// The cache directory, made if it is missing, which nobody else can change.
+///
+/// # Errors
+/// There is none; it cannot be made; others can change it.
+pub(super) fn own_cache() -> Result<PathBuf> {
+    let cache = cache_dir();
+    let looked = fs::create_dir_all(&cache)
+        .and_then(|()| fs::canonicalize(&cache))
+        .and_then(|real| stranger_at(&real));
+    let why = match looked {
+        Ok(None) => return Ok(cache),
+        Ok(Some(stranger)) => stranger.to_string(),
+        Err(error) => format!("cannot be used ({error})"),
+    };
+    Err(Error::target(cache.display().to_string(), why)
+        .advise("set XDG_CACHE_HOME to a directory that only you can change"))
 }
 
 fn dirs_in(cache: &Path, engine: &str) -> Vec<PathBuf> {
@@ -120,12 +139,11 @@ pub fn fetch(engine: &str, version: Option<&str>) -> Result<Fetched> {
             .advise(kind.how_to_install())
     })?;
     let version = checked_version(version.unwrap_or(artifact.version))?;
-    let place = cache_dir().join(format!("{engine}-{version}"));
+    let cache = own_cache()?;
+    let place = cache.join(format!("{engine}-{version}"));
     if let Some(fetched) = programs(kind, &place, true) {
         return Ok(fetched);
     }
-    let cache = cache_dir();
-    fs::create_dir_all(&cache).map_err(|error| unusable(&cache, &error))?;
     // What is left in it at the end is of no use and goes.
     let partial =
         tempfile::Builder::new().prefix(&format!("{engine}-{version}.part-")).tempdir_in(&cache);
@@ -170,9 +188,17 @@ fn unpack(kind: &dyn ServerKind, artifact: &Artifact, version: &str, partial: &P
         Error::target("server fetch", format!("{coordinates} holds no archive (.txz)"))
             .advise("try another --version")
     })?;
-    let mut tar = Command::new("tar");
-    tar.arg("-xJf").arg(archive).arg("-C").arg(&server);
+    let mut tar = unpacking("-xJf", &archive);
+    tar.arg("-C").arg(&server);
     run(tar, "install the packages tar and xz-utils")
+}
+
+/// The command that unpacks an archive by this option. As root tar would else make files of the
+/// archive's owners, with its set-user-id bits.
+pub(super) fn unpacking(option: &str, archive: &Path) -> Command {
+    let mut tar = Command::new("tar");
+    tar.args(["--no-same-owner", "--no-same-permissions", option]).arg(archive);
+    tar
 }
 
 /// Moves an unpacked server to its place; a jar does not say which of its files are programs.

@@ -14,6 +14,7 @@ use std::process::Command;
 
 use super::home::write_config;
 use super::link::{NETWORK, Network};
+use super::process::run_to_end;
 use super::{Place, free_port, unusable};
 use crate::error::{Error, Result};
 
@@ -214,14 +215,22 @@ fn galera_files(node: &Node<'_>) -> Result<()> {
     if node.at == 0 {
         return Ok(());
     }
-    let state = node.place.data.join("grastate.dat");
-    let text = fs::read_to_string(&state).map_err(|error| unusable(&state, &error))?;
-    fs::write(&state, text.replace("safe_to_bootstrap: 1", "safe_to_bootstrap: 0"))
-        .map_err(|error| unusable(&state, &error))?;
-    // Messages that wait there are those of the first node.
-    let _ = fs::remove_file(node.place.data.join("galera.cache")); // a first node that had none left none
-    let _ = fs::remove_file(node.place.data.join("gvwstate.dat"));
-    write_config(&node.place.home.join(super::mariadb::INIT_FILE), "do 0;\n")
+    as_server(node.place, FOLLOWS)?;
+    let init = node.place.home.join(super::mariadb::INIT_FILE);
+    write_config(&init, "do 0;\n", node.place.account.as_ref())
+}
+
+/// Makes a copy of the first node one that follows. Messages that wait in its cache are those of
+/// the first node.
+const FOLLOWS: &str = "sed 's/safe_to_bootstrap: 1/safe_to_bootstrap: 0/' grastate.dat >grastate.new \
+    && mv -f grastate.new grastate.dat && rm -f galera.cache gvwstate.dat";
+
+/// Runs a script in the directory of a node's data, as the user who owns it: what that user has put
+/// there may be a link to what only we may read or write.
+fn as_server(place: &Place, script: &str) -> Result<()> {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &format!("cd \"$1\" && {script}"), "sh"]).arg(&place.data);
+    run_to_end(shell, &place.home, place.account.as_ref())
 }
 
 fn programs(place: &Place) -> PathBuf {
@@ -287,12 +296,12 @@ fn replica_files(node: &Node<'_>) -> Result<()> {
         let network = |way: &str| if way.starts_with("host") { NETWORK } else { "" };
         let lines = ways
             .map(|way| format!("{way} {} {} trust\n", super::postgres::SUPERUSER, network(way)));
-        write_config(&doors(node.place), &lines.concat())?;
+        write_config(&doors(node.place), &lines.concat(), node.place.account.as_ref())?;
     }
     if node.at == 0 {
         return Ok(());
     }
-    write_config(&node.place.data.join("standby.signal"), "")
+    as_server(node.place, "touch standby.signal")
 }
 
 /// Fails if what a cluster needs beside its servers is not there.
@@ -302,7 +311,58 @@ fn replica_files(node: &Node<'_>) -> Result<()> {
 pub(super) fn check(kind: &ClusterKind) -> Result<()> {
     let nowhere = PathBuf::new;
     let (home, data, socket_dir, temporary) = (nowhere(), nowhere(), nowhere(), nowhere());
-    let place =
-        Place { name: node_name(0), home, data, socket_dir, temporary, port: None, address: None };
+    let (name, port, address, account) = (node_name(0), None, None, None);
+    let place = Place { name, home, data, socket_dir, temporary, port, address, account };
     kind.settings(&Plan::new(1)?, 0, (&place, &place), &Settings::new()).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{lchown, symlink};
+
+    use super::super::home::Home;
+    use super::super::skipped;
+    use super::*;
+    use crate::host::{Account, is_root};
+
+    /// As code with the server's account would, as soon as the directory is there.
+    #[test]
+    fn a_link_in_the_place_of_a_nodes_file_leads_to_nothing_of_roots() {
+        if !is_root() {
+            return skipped("a node of another user's server", "DBDYNO_TEST_MUST_BE_ROOT");
+        }
+        let account = Account::unprivileged("nobody").unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        let victim = dir.path().join("victim");
+        fs::write(&victim, "safe_to_bootstrap: 1").unwrap();
+        fs::set_permissions(&victim, fs::Permissions::from_mode(0o600)).unwrap();
+        for (kind, file) in
+            [("postgres-replicas", "standby.signal"), ("mariadb-galera", "grastate.dat")]
+        {
+            let kind = find_cluster(kind).unwrap();
+            let home = Home::claim(dir.path(), &kind.home_of(1)).unwrap();
+            let [data, socket_dir, temporary] = home.directories(Some(&account)).unwrap();
+            let place = Place {
+                name: "n2".into(),
+                home: home.directory().into(),
+                data,
+                socket_dir,
+                temporary,
+                port: None,
+                address: None,
+                account: Some(account.clone()),
+            };
+            symlink(&victim, place.data.join(file)).unwrap();
+            lchown(place.data.join(file), Some(account.uid), Some(account.gid)).unwrap();
+            let plan = Plan { own_name: "x".into(), ports: Vec::new() };
+            // It may fail: the user has spoilt its own files.
+            let _ = kind.prepare(&plan, 1, (&place, &place));
+            assert_eq!(fs::read_to_string(&victim).unwrap(), "safe_to_bootstrap: 1", "{file}");
+            assert_eq!(fs::metadata(&victim).unwrap().permissions().mode() & 0o777, 0o600);
+            let copied = fs::read_to_string(place.data.join("grastate.new")).unwrap_or_default();
+            assert!(!copied.contains("bootstrap"), "what only root may read was given away");
+            home.remove().unwrap();
+        }
+    }
 }

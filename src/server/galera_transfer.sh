@@ -21,6 +21,11 @@ if [ "$role" = joiner ]; then
     rm -f "$pipe"
     echo "$position"
 elif [ "$is_incremental" ]; then
+    # The joiner names the pipe that it made: to nothing else is written.
+    case $address in
+        */data/transfer.pipe) [ -p "$address" ] && [ ! -h "$address" ] || exit 1 ;;
+        *) exit 1 ;;
+    esac
     echo "$position" >"$address"
     echo "done $position"
 else

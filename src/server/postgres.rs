@@ -10,7 +10,7 @@ use std::process::Command;
 use rustix::process::Signal;
 
 use super::binaries::{Artifact, Binaries, expand, fetched_dirs, output_of};
-use super::home::write_config;
+use super::home::{read_of_server, write_config};
 use super::process::StopSignals;
 use super::{Place, ServerKind, host_of, percent_encode, refuse_ours};
 use crate::engine::Version;
@@ -125,7 +125,8 @@ impl ServerKind for PostgresServer {
 
     fn configure(&self, place: &Place, settings: &BTreeMap<String, String>) -> Result<()> {
         let known = known_settings(settings, self.created_by(place).as_deref());
-        write_config(&place.home.join(CONFIG_FILE), &config_text(place, &known)?)
+        let text = config_text(place, &known)?;
+        write_config(&place.home.join(CONFIG_FILE), &text, place.account.as_ref())
     }
 
     fn run(&self, binaries: &Binaries, place: &Place) -> Command {
@@ -163,7 +164,7 @@ impl ServerKind for PostgresServer {
     }
 
     fn created_by(&self, place: &Place) -> Option<String> {
-        fs::read_to_string(place.data.join("PG_VERSION")).ok().map(|text| text.trim().to_owned())
+        read_of_server(&place.data.join("PG_VERSION")).map(|text| text.trim().to_owned())
     }
 }
 
@@ -263,6 +264,7 @@ mod tests {
             temporary: "/d/tmp".into(),
             port,
             address: None,
+            account: None,
         }
     }
 

@@ -2,19 +2,20 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use procfs::process::Process;
-use rustix::process::Signal;
+use rustix::process::{Gid, Signal, Uid};
+use rustix::thread::{set_thread_res_gid, set_thread_res_uid};
 
 use super::breaking::{tell, wake};
 use super::unusable;
 use crate::error::{Error, Result};
-use crate::host::Account;
+use crate::host::{Account, is_root};
 
 const LOG_FILE: &str = "server.log";
 /// Statements stand in it.
@@ -27,6 +28,8 @@ const HARD_STOP_TIMEOUT: Duration = Duration::from_secs(10);
 /// Longest wait for the end of a process whose connections broke.
 const END_TIMEOUT: Duration = Duration::from_secs(2);
 const POLL: Duration = Duration::from_millis(10);
+/// What runs scripts.
+const SHELLS: [&str; 5] = ["sh", "bash", "dash", "ash", "ksh"];
 /// Of the environment, only this reaches a server: no PGDATA or PGPASSWORD of the user's.
 const PASSED_ON: [&str; 3] = ["PATH", "LD_LIBRARY_PATH", "TZ"];
 
@@ -166,29 +169,74 @@ fn without_stamp(line: &str) -> &str {
     stamped.map_or(line, |(_, text)| text).trim()
 }
 
-/// Living processes of these programs that were started to work on this data directory and no
-/// other: it is their argument, the value of one, or what initdb tells its children. Process ids
-/// alone say nothing: they are used again by others.
+/// Living processes of these programs that work on this data directory and no other: they run as
+/// the user who owns it, see the same directory under its path, and were told it in the words by
+/// which we start them, or by which initdb tells its children. Process ids alone say nothing: they
+/// are used again by others. Neither does a path among the arguments: that of a backup has it too.
 pub(super) fn at_work(programs: &[&str], data: &Path) -> Vec<u32> {
-    let all = procfs::process::all_processes().into_iter().flatten().flatten();
-    let left = all.filter(|process| is_at_work(process, programs, data));
-    left.filter_map(|process| u32::try_from(process.pid).ok()).collect()
+    let Ok(place) = fs::metadata(data) else { return Vec::new() };
+    let look = || {
+        let all = procfs::process::all_processes().into_iter().flatten().flatten();
+        let left = all.filter(|process| is_at_work(process, programs, data, &place));
+        left.filter_map(|process| u32::try_from(process.pid).ok()).collect()
+    };
+    // As root in a container we may not look into processes of another user; that user may.
+    if is_root() && place.uid() != 0 { as_owner(&place, look) } else { look() }
 }
 
-fn is_at_work(process: &Process, programs: &[&str], data: &Path) -> bool {
+/// Looks as the owner of a place, in a thread that alone changes; as we are where that may not be.
+fn as_owner<T: Send>(place: &fs::Metadata, look: impl Fn() -> T + Send + Sync) -> T {
+    let (uid, gid) = (Uid::from_raw(place.uid()), Gid::from_raw(place.gid()));
+    let changed = || {
+        let _ = set_thread_res_gid(gid, gid, gid).and_then(|()| set_thread_res_uid(uid, uid, uid));
+        look()
+    };
+    std::thread::scope(|scope| scope.spawn(changed).join()).unwrap_or_else(|_| look())
+}
+
+fn is_at_work(process: &Process, programs: &[&str], data: &Path, place: &fs::Metadata) -> bool {
     // That of a process which has ended is empty.
     let arguments = process.cmdline().unwrap_or_default();
-    let is_program =
-        arguments.iter().any(|argument| programs.iter().any(|program| argument.contains(program)));
-    let is_data = |argument: &String| {
-        Path::new(argument.split_once('=').map_or(&**argument, |(_, value)| value)) == data
-    };
+    let is_owner = process.status().is_ok_and(|status| status.euid == place.uid());
     let is_told = || {
-        process
-            .environ()
-            .is_ok_and(|all| all.get(OsStr::new("PGDATA")).is_some_and(|told| told == data))
+        tells(&arguments, data)
+            || process
+                .environ()
+                .is_ok_and(|all| all.get(OsStr::new("PGDATA")).is_some_and(|told| told == data))
     };
-    is_program && (arguments.iter().any(is_data) || is_told())
+    is_owner
+        && runs_one_of(process, &arguments, programs)
+        && is_told()
+        && sees(process, data, place)
+}
+
+/// True of a process that runs one of the programs, or a shell that runs a script of that name.
+fn runs_one_of(process: &Process, arguments: &[String], programs: &[&str]) -> bool {
+    let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+    let is_one = |path: &Path| name(path).is_some_and(|name| programs.contains(&&*name));
+    let of = |at: usize| arguments.get(at).map(Path::new);
+    let is_script = || of(1).is_some_and(|script| script.is_absolute() && is_one(script));
+    let is_shell = of(0).and_then(name).is_some_and(|name| SHELLS.contains(&&*name));
+    process.exe().is_ok_and(|program| is_one(&program))
+        || of(0).is_some_and(is_one)
+        || is_shell && is_script()
+}
+
+/// True if a data directory is an argument as `postgres -D` and `mariadbd --datadir=` take it, or
+/// the program that hands over states.
+fn tells(arguments: &[String], data: &Path) -> bool {
+    let is_data = |value: &str| Path::new(value) == data;
+    let is_value = |pair: &[String]| ["-D", "--datadir"].contains(&&*pair[0]) && is_data(&pair[1]);
+    arguments.windows(2).any(is_value)
+        || arguments.iter().any(|argument| argument.strip_prefix("--datadir=").is_some_and(is_data))
+}
+
+/// True of a process for which the path leads to the same directory: in a container it may lead to
+/// another.
+fn sees(process: &Process, data: &Path, place: &fs::Metadata) -> bool {
+    let Ok(within) = data.strip_prefix("/") else { return false };
+    let seen = fs::metadata(Path::new(&format!("/proc/{}/root", process.pid)).join(within));
+    seen.is_ok_and(|seen| (seen.dev(), seen.ino()) == (place.dev(), place.ino()))
 }
 
 /// Stops the processes that `living` names, as long as there are any: orderly, then hard, then by
@@ -225,6 +273,9 @@ pub(super) fn stop(signals: StopSignals, mut living: impl FnMut() -> Vec<u32>) -
 
 #[cfg(test)]
 mod tests {
+    use std::io::{BufRead, BufReader};
+
+    use super::super::skipped;
     use super::*;
 
     #[test]
@@ -258,18 +309,28 @@ mod tests {
     fn only_a_program_on_this_data_directory_is_at_work_there() {
         let dir = tempfile::tempdir().unwrap();
         let data = dir.path().join("data");
-        let sleeping = |arguments: &[String]| {
+        fs::create_dir(&data).unwrap();
+        // A shell that calls itself so, and waits.
+        let sleeping = |name: &str, arguments: &[&str]| {
             let mut shell = Command::new("sh");
-            shell.args(["-c", "read word", "a-server"]).args(arguments).stdin(Stdio::piped());
+            shell.arg0(name).args(["-c", "read word", "x"]).args(arguments).stdin(Stdio::piped());
             shell
         };
-        let named = |how: &str| format!("{how}{}", data.display());
+        let there = data.display().to_string();
+        let told = format!("--datadir={there}");
+        let other = there.replace("data", "data2");
+        let backup = format!("--exclude={there}");
         let cases = [
-            (sleeping(&[named("")]), true),
-            (sleeping(&[named("--datadir=")]), true),
-            (sleeping(&[named("").replace("data", "data2")]), false),
-            (sleeping(&[named("--tail=") + "/x"]), false),
-            (sleeping(&[]), false),
+            (sleeping("/usr/bin/a-server", &["-D", &there]), true),
+            (sleeping("a-server", &[&told]), true),
+            (sleeping("a-server", &["-D", &other]), false),
+            (sleeping("a-server", &["--tail=/x"]), false),
+            (sleeping("a-server", &[]), false),
+            // What has a name and the directory among its arguments: a backup, an editor.
+            (sleeping("a-server", &[&there]), false),
+            (sleeping("a-server", &[&backup]), false),
+            (sleeping("tar", &["a-server", "-D", &there]), false),
+            (sleeping("tail", &["/x/a-server/data", &told]), false),
         ];
         for (mut command, is_ours) in cases {
             let mut child = started(command.env("PGDATA", "/nowhere"));
@@ -279,7 +340,7 @@ mod tests {
             child.wait().unwrap();
             assert!(found == is_ours && other.is_empty(), "{command:?}");
         }
-        let mut told = started(sleeping(&[]).env("PGDATA", &data));
+        let mut told = started(sleeping("a-server", &[]).env("PGDATA", &data));
         assert_eq!(at_work(&["a-server"], &data), [told.id()]);
         stop(StopSignals { orderly: Signal::TERM, hard: Signal::KILL }, || {
             let _ = told.try_wait();
@@ -287,5 +348,55 @@ mod tests {
         })
         .unwrap();
         assert!(!told.wait().unwrap().success());
+    }
+
+    /// As `mariadb-install-db` is one.
+    #[test]
+    fn a_script_of_a_programs_name_is_at_work() {
+        let dir = tempfile::tempdir().unwrap();
+        let (data, script) = (dir.path().join("data"), dir.path().join("a-server"));
+        fs::create_dir(&data).unwrap();
+        fs::write(&script, "read word").unwrap();
+        let told = format!("--datadir={}", data.display());
+        let mut command = Command::new("sh");
+        let mut child = started(command.arg(&script).arg(told).stdin(Stdio::piped()));
+        assert_eq!(at_work(&["a-server"], &data), [child.id()]);
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    /// A server in a container whose data directory has the path of ours.
+    #[test]
+    fn who_sees_another_directory_under_the_path_is_not_at_work_here() {
+        let dir = tempfile::tempdir().unwrap();
+        let data = dir.path().join("data");
+        fs::create_dir(&data).unwrap();
+        let mut contained = Command::new("unshare");
+        contained.args(["--mount", "bash", "-c"]);
+        contained.arg(format!(
+            "mount -t tmpfs tmpfs {0} && mkdir {1} && echo there && \
+             exec -a a-server sh -c 'read word' x -D {1}",
+            dir.path().display(),
+            data.display()
+        ));
+        contained.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = contained.spawn().unwrap();
+        let mut line = String::new();
+        let told = BufReader::new(child.stdout.take().unwrap()).read_line(&mut line);
+        if told.is_err() || line != "there\n" {
+            let _ = child.wait(); // it has ended
+            return skipped("a mount namespace of its own", "DBDYNO_TEST_MUST_UNSHARE");
+        }
+        let pid = i32::try_from(child.id()).unwrap();
+        let is_called = |name: &str| {
+            let arguments = Process::new(pid).unwrap().cmdline().unwrap();
+            arguments.first().is_some_and(|first| first == name)
+        };
+        while !is_called("a-server") {
+            std::thread::yield_now();
+        }
+        assert_eq!(at_work(&["a-server"], &data), Vec::<u32>::new());
+        child.kill().unwrap();
+        child.wait().unwrap();
     }
 }

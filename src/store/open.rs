@@ -5,11 +5,11 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
 use rustix::fs::{Access, access};
 
 use super::failure::{cannot_read, damaged, explain, place, unwritable};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, quote};
 
 /// Marks a SQLite file as ours: "dbdy" as a big-endian number.
 pub const APPLICATION_ID: i32 = 0x6462_6479;
@@ -55,7 +55,9 @@ pub fn open(path: &Path) -> Result<Connection> {
     }
     make_private(path);
     let mut connection = Connection::open(path).map_err(|error| explain(path, &error))?;
-    connection.busy_timeout(BUSY).map_err(|error| explain(path, &error))?;
+    guard(&connection).map_err(|error| explain(path, &error))?;
+    // Before anything is brought up to date in it.
+    only_ours(&connection, path)?;
     prepare_schema(&mut connection, path)?;
     configure(&connection).map_err(|error| explain(path, &error))?;
     Ok(connection)
@@ -88,11 +90,40 @@ pub fn open_to_read(path: &Path) -> Result<Connection> {
 /// As [`open_to_read`], also if it is of an older dbdyno.
 pub fn open_read_only(path: &Path) -> Result<Connection> {
     let connection = read_only(path).map_err(|error| cannot_read(path, &error))?;
-    connection.busy_timeout(BUSY).map_err(|error| explain(path, &error))?;
+    guard(&connection).map_err(|error| explain(path, &error))?;
     // The first statement finds out whether the file and what lies beside it can be read.
     let version = pragma(&connection, "user_version").map_err(|error| cannot_read(path, &error))?;
-    if is_current(&connection, path)? { Ok(connection) } else { Err(older_file(path, version)) }
+    if !is_current(&connection, path)? {
+        return Err(older_file(path, version));
+    }
+    only_ours(&connection, path).map(|()| connection)
 }
+
+/// A file may come from a stranger (SQLite manual, "Defense Against The Dark Arts"): what it
+/// defines may call nothing that acts.
+fn guard(connection: &Connection) -> rusqlite::Result<()> {
+    connection.busy_timeout(BUSY)?;
+    connection.pragma_update(None, "trusted_schema", false)?;
+    connection.pragma_update(None, "cell_size_check", true)
+}
+
+/// Refuses a file with anything but plain tables and indexes: a view or a column that is computed
+/// would run what its author wrote whenever we read.
+fn only_ours(connection: &Connection, path: &Path) -> Result<()> {
+    let foreign: Option<String> = connection
+        .query_row(FOREIGN, [], |row| row.get(0))
+        .optional()
+        .map_err(|error| explain(path, &error))?;
+    foreign.map_or(Ok(()), |name| {
+        let what = format!("holds {}, which dbdyno does not make", quote(name));
+        Err(Error::usage(place(path), what).advise("give another file with --results"))
+    })
+}
+
+/// What is no plain table or index, or a table with computed columns.
+const FOREIGN: &str = "select s.type || ' ' || s.name from sqlite_schema s \
+    where s.type not in ('table', 'index') or s.type = 'table' and (s.sql like '%virtual%table%' \
+      or exists (select 1 from pragma_table_xinfo(s.name) where hidden <> 0)) limit 1";
 
 /// True if the file may be written, and files beside it, as writing takes.
 fn may_write(path: &Path) -> bool {

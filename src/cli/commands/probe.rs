@@ -5,7 +5,7 @@ use std::io::Read;
 
 use oxhttp::model::{Body, Request, Response, StatusCode};
 
-use super::serve::{end, may_listen, token};
+use super::serve::{LISTEN, end, may_listen, token};
 use crate::cli::args::ProbeArgs;
 use crate::cli::context::Context;
 use crate::cli::out;
@@ -26,9 +26,9 @@ pub fn probe(context: &Context, args: &ProbeArgs) -> Result<()> {
     context.text_only()?;
     let address = args.listen.0;
     let token = token(args.token_file.as_deref())?;
-    may_listen(address, token.as_ref())?;
+    may_listen(LISTEN, address, token.as_ref())?;
     let mut end = end()?;
-    http::listen("--listen", address, LIMITS, move |request| answer(request, token.as_ref()))?;
+    http::listen(LISTEN, address, LIMITS, move |request| answer(request, token.as_ref()))?;
     out::print(&format!("http://{address}{PATH}"))?;
     end.read(&mut [0]).map(drop).map_err(|error| Error::target("signals", error.to_string()))
 }

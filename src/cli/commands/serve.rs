@@ -12,10 +12,13 @@ use crate::cli::args::ServeArgs;
 use crate::cli::context::Context;
 use crate::cli::{file, out};
 use crate::error::{Error, Result};
+use crate::host::others_read;
 use crate::serve::{self, Site, Token};
 
 /// Holds the token, unless a file does.
 const TOKEN: &str = "DBDYNO_TOKEN";
+/// Gives the address of the site, and of the figures of a machine.
+pub(super) const LISTEN: &str = "--listen";
 
 /// Serves until Ctrl-C, which is its usual end.
 ///
@@ -25,7 +28,7 @@ pub fn serve(context: &Context, args: &ServeArgs) -> Result<()> {
     context.text_only()?;
     let address = args.listen.0;
     let token = token(args.token_file.as_deref())?;
-    may_listen(address, token.as_ref())?;
+    may_listen(LISTEN, address, token.as_ref())?;
     let results = context.served()?;
     let has_token = token.is_some();
     let site = Site::new(results, context.catalog()?, args.language, token)?;
@@ -35,13 +38,14 @@ pub fn serve(context: &Context, args: &ServeArgs) -> Result<()> {
     end.read(&mut [0]).map(drop).map_err(|error| Error::target("signals", error.to_string()))
 }
 
-/// Refuses an address that others can reach without a token.
-pub(super) fn may_listen(address: SocketAddr, token: Option<&Token>) -> Result<()> {
+/// Refuses an address that others can reach without a token; `option` is what gave it.
+pub fn may_listen(option: &str, address: SocketAddr, token: Option<&Token>) -> Result<()> {
     if token.is_some() || address.ip().is_loopback() {
         return Ok(());
     }
-    Err(Error::usage("--listen", format!("{address} can be reached from the network"))
-        .advise(format!("set {TOKEN} or give --token-file FILE ({})", Token::rule())))
+    let file = if option == LISTEN { " or give --token-file FILE" } else { "" };
+    Err(Error::usage(option, format!("{address} can be reached from the network"))
+        .advise(format!("set {TOKEN}{file} ({})", Token::rule())))
 }
 
 /// `http://127.0.0.1:8433/`, and how to come in.
@@ -50,10 +54,17 @@ fn told(address: SocketAddr, has_token: bool) -> String {
     format!("http://{address}/{how}")
 }
 
-/// From the file, else from the environment.
-pub(super) fn token(file: Option<&Path>) -> Result<Option<Token>> {
+/// From the file, which nobody else may read, else from the environment.
+pub fn token(file: Option<&Path>) -> Result<Option<Token>> {
     let (place, text) = match file {
-        Some(path) => (path.display().to_string(), Some(file::read_small(path, "for a token")?)),
+        Some(path) => {
+            let place = path.display().to_string();
+            if others_read(path) {
+                return Err(Error::usage(place, "holds the token and may be read by others")
+                    .advise("chmod 600 it, and choose another token"));
+            }
+            (place, Some(file::read_small(path, "for a token")?))
+        }
         None => (TOKEN.to_string(), std::env::var(TOKEN).ok().filter(|token| !token.is_empty())),
     };
     let short = || Error::usage(place.clone(), "is not a valid token").advise(Token::rule());

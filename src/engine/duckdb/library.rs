@@ -86,7 +86,8 @@ fn fetched() -> Option<PathBuf> {
     let versions = entries.filter_map(|dir| {
         let version = Version::parse(dir.file_name()?.to_str()?.strip_prefix("duckdb-")?);
         let library = dir.join("bin").join(PACKAGE.file());
-        library.is_file().then_some((version, library))
+        // Loading runs it.
+        (library.is_file() && host::may_be_run(&library)).then_some((version, library))
     });
     versions.max().map(|(_, library)| library)
 }

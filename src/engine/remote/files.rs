@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use secrecy::SecretString;
 
 use crate::engine::Session;
+use crate::host::others_read;
 
 /// A file in the user's home directory.
 pub(in crate::engine) fn in_home(name: &str) -> Option<PathBuf> {
@@ -36,12 +37,10 @@ pub(in crate::engine) fn private_text(path: &Path) -> Result<Option<SecretString
 /// # Errors
 /// Why it is not used.
 pub(in crate::engine) fn check_private_key(path: &Path) -> Result<(), String> {
-    let Ok(metadata) = fs::metadata(path) else { return Ok(()) };
-    let open = if metadata.uid() == 0 { 0o037 } else { 0o077 };
-    if metadata.mode() & open == 0 {
-        return Ok(());
+    if others_read(path) {
+        return Err(format!("the private key {} may be read by others", path.display()));
     }
-    Err(format!("the private key {} may be read by others", path.display()))
+    Ok(())
 }
 
 /// The directory of a server on this host that a query names, if we may know and see it.

@@ -3,6 +3,7 @@
 
 mod fake;
 mod foreign_bytes;
+mod host;
 mod passwords;
 mod rights;
 mod search_path;

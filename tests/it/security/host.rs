@@ -1,0 +1,142 @@
+//! Other users of the host: directories, links, libraries and files that they made.
+
+use std::os::unix::fs::{PermissionsExt, chown, symlink};
+use std::path::Path;
+use std::process::Command;
+
+use dbdyno::store::Store;
+
+use super::{MALLORY, as_user, is_root, uid_of};
+use crate::support::{Desk, TINY, finished};
+
+fn set_mode(path: &Path, mode: u32) {
+    std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+}
+
+fn give_to_mallory(path: &Path) {
+    chown(path, Some(uid_of(MALLORY)), None).unwrap();
+}
+
+#[test]
+fn a_private_server_is_in_no_directory_that_others_can_change() {
+    let desk = Desk::new();
+    let place = desk.path("place");
+    std::fs::create_dir(&place).unwrap();
+    let line = format!("run postgres {TINY} --quiet --data-dir {}", place.join("data").display());
+    set_mode(&place, 0o777);
+    desk.run(&line).fails(3, &["can be written to by everybody", "--data-dir"]);
+    assert!(!place.join("data").exists(), "nothing was made there");
+    if !is_root("a directory of another user") {
+        return;
+    }
+    set_mode(&place, 0o755);
+    give_to_mallory(&place);
+    desk.run(&line).fails(3, &["belongs to user nobody", "--data-dir"]);
+    assert!(!place.join("data").exists(), "nothing was made there");
+}
+
+#[test]
+fn output_goes_through_no_link_of_others_in_a_directory_open_to_everybody() {
+    if !is_root("a link of another user") {
+        return;
+    }
+    let desk = Desk::new();
+    let (place, victim) = (desk.path("open"), desk.path("victim"));
+    std::fs::create_dir(&place).unwrap();
+    set_mode(&place, 0o1777);
+    std::fs::write(&victim, "of root").unwrap();
+    let link = place.join("report.html");
+    as_user(uid_of(MALLORY), || symlink(&victim, &link).unwrap());
+    desk.run(&format!("report catalogue -o {}", link.display()))
+        .fails(2, &["link", "somebody else"]);
+    assert_eq!(std::fs::read_to_string(&victim).unwrap(), "of root");
+    // One's own is followed, as it always was.
+    let own = place.join("own.html");
+    symlink(&victim, &own).unwrap();
+    desk.run(&format!("report catalogue -o {}", own.display())).ok();
+    assert!(std::fs::read_to_string(&victim).unwrap().contains("<html"));
+}
+
+/// A library that leaves a trace when it is loaded.
+fn trap(desk: &Desk, library: &Path) -> std::path::PathBuf {
+    let trace = desk.path("trace");
+    let source = desk.path("trap.c");
+    let text = format!(
+        "#include <fcntl.h>\n__attribute__((constructor)) static void go(void) \
+         {{ open(\"{}\", O_CREAT | O_WRONLY, 0600); }}\n",
+        trace.display()
+    );
+    std::fs::write(&source, text).unwrap();
+    let built =
+        Command::new("cc").args(["-shared", "-fPIC", "-o"]).arg(library).arg(&source).status();
+    assert!(built.unwrap().success());
+    trace
+}
+
+#[test]
+fn no_library_is_loaded_that_others_can_have_made() {
+    let desk = Desk::new();
+    let cache = desk.path("cache");
+    let place = cache.join("dbdyno/duckdb-1.99.9/bin");
+    std::fs::create_dir_all(&place).unwrap();
+    let trace = trap(&desk, &place.join("libduckdb.so"));
+    let check = || {
+        let mut command = desk.command("check duckdb");
+        command.env("XDG_CACHE_HOME", &cache);
+        finished(command, "check duckdb");
+    };
+    set_mode(&cache, 0o777);
+    check();
+    assert!(!trace.exists(), "everybody may have put it there");
+    set_mode(&cache, 0o755);
+    if is_root("a cache of another user") {
+        give_to_mallory(&cache);
+        check();
+        assert!(!trace.exists(), "somebody else may have put it there");
+        chown(&cache, Some(0), None).unwrap();
+    }
+    check();
+    assert!(trace.exists(), "one's own is loaded: the test can fail");
+}
+
+#[test]
+fn without_a_home_nothing_is_looked_for_in_temporary_files() {
+    let desk = Desk::new();
+    let mut command = desk.command("check sqlite");
+    command.env_remove("HOME").env_remove("DBDYNO_HOME").env_remove("XDG_CACHE_HOME");
+    let said = finished(command, "check sqlite");
+    let temporary = std::env::temp_dir().join("dbdyno");
+    assert!(!said.stdout.contains(&*temporary.to_string_lossy()), "{said:?}");
+}
+
+#[test]
+fn a_results_file_with_more_than_our_tables_is_refused() {
+    let desk = Desk::new();
+    let file = desk.path("results.db");
+    let endless = "with recursive r(n) as (select 1 union all select n + 1 from r) select n from r";
+    for object in [
+        format!("create view more as {endless}"),
+        "create trigger more after insert on run begin delete from test; end".into(),
+        "create table more (a, b generated always as (zeroblob(1000000000)))".into(),
+        "create virtual table more using fts5(a)".into(),
+    ] {
+        drop(Store::open(&file).unwrap());
+        rusqlite::Connection::open(&file).unwrap().execute_batch(&object).unwrap();
+        let refused = desk.run("runs list").fails(2, &["more", "which dbdyno does not make"]);
+        assert!(refused.stdout.is_empty(), "{object}");
+        std::fs::remove_file(&file).unwrap();
+    }
+}
+
+#[test]
+fn a_token_that_others_may_read_is_none_and_metrics_want_one_too() {
+    let desk = Desk::new();
+    let file = desk.path("token");
+    std::fs::write(&file, "a token that nobody guesses").unwrap();
+    set_mode(&file, 0o644);
+    drop(Store::open(&desk.path("results.db")).unwrap());
+    desk.run(&format!("serve --listen 0.0.0.0:8433 --token-file {}", file.display()))
+        .fails(2, &["may be read by others", "chmod 600"]);
+    desk.run(&format!("run sqlite {TINY} --quiet --metrics 0.0.0.0:9187"))
+        .fails(2, &["--metrics", "DBDYNO_TOKEN"]);
+}
