@@ -131,12 +131,12 @@ fn what_others_do_is_not_kept_and_what_a_killed_run_left_goes() {
         .unwrap();
     let line = format!(
         "run {} --size 0.01 --workload SRV-QUERY1 --drive client --jobs 1 --warmup 0 \
-         --duration 1s --format json --quiet",
+         --duration 2s --format json --quiet",
         server.url()
     );
     let running = desk.spawn(&line);
     crate::support::until("a job runs", || {
-        let busy = "select (coalesce(sum(calls), 0) > 1000)::text from pg_stat_statements \
+        let busy = "select (coalesce(sum(calls), 0) > 50)::text from pg_stat_statements \
                     where query ~ 'dbdyno\\.small where id'";
         column(admin.as_mut(), busy) == ["true"]
     });

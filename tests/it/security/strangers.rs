@@ -31,8 +31,8 @@ fn a_schema_of_somebody_else_is_not_used() {
     );
     mallory.plants_pwn("dbdyno");
     mallory.executes(
-        "create view dbdyno.state as select ''::varchar as table_name, dbdyno.pwn()::bigint as row_count, \
-           1::bigint as seed, 1 as revision, ''::varchar as data_set_id, ''::varchar as checksum, \
+        "create view dbdyno.state as select case dbdyno.pwn() when 1 then 'small' end::varchar as table_name, \
+           1::bigint as row_count, 1::bigint as seed, 1 as revision, ''::varchar as data_set_id, ''::varchar as checksum, \
            1::bigint as table_bytes, 1::bigint as index_bytes, ''::varchar as loaded_at; \
          grant all on dbdyno.state to public",
     );
@@ -192,7 +192,7 @@ fn a_mariadb_database_that_others_have_prepared_is_not_used() {
         "create definer = mallory@'127.0.0.1' function dbdyno.pwn() returns int sql security invoker \
          modifies sql data begin insert into vault.opened values (1); return 1; end",
         "create definer = mallory@'127.0.0.1' sql security invoker view dbdyno.state as \
-         select '' as table_name, dbdyno.pwn() as row_count, 1 as seed, 1 as revision, '' as data_set_id, \
+         select case dbdyno.pwn() when 1 then 'small' end as table_name, 1 as row_count, 1 as seed, 1 as revision, '' as data_set_id, \
          '' as checksum, 1 as table_bytes, 1 as index_bytes, '' as loaded_at",
     ] {
         server.admin.execute(sql).unwrap();
