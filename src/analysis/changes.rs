@@ -4,17 +4,34 @@
 //! others, "Hunter: Using Change Point Detection to Hunt for Performance Regressions", 2023). The
 //! test is Student's with the unbiased variance; Otava's has the divisor n, which sees more in few
 //! figures.
+//!
+//! Those p values are of one place that was chosen beforehand, between independent figures. What is
+//! reported here is judged as a whole series, too: neighbouring figures may resemble one another,
+//! and the place was searched among all of them. A change stays if its p value, with the variance
+//! that the means of such a series have (first-order autoregressive, the correlation that of what
+//! the pieces leave), times the places is below 5 %. Simulated, in 200 series each, the share with
+//! a false change in 10 to 200 independent figures is at most 3 % (Otava's test alone: 10 %), of a
+//! correlation of 0.5 at most 7 % (82 %). Heavy tails (t with 3 degrees of freedom) have one in
+//! 18 % of series of 200 (23 %), for a pair of outliers looks like a piece of its own.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use crate::stats::mean_interval::variance_of_mean;
 use crate::stats::summary::{mean, two_sided_p};
 
 /// Figures that are divided at once; windows overlap by half.
 const WINDOW: usize = 50;
-/// A change is reported if chance alone makes such a difference less often than this; candidates
-/// have ten times as much.
-pub const MOST_P: f64 = 0.001;
+/// A change is looked at if chance alone makes such a difference at a place less often than this;
+/// candidates have ten times as much.
+const MOST_P: f64 = 0.001;
+/// A change is reported if chance alone makes one as clear anywhere in the series less often than
+/// this.
+const MOST_P_OF_SERIES: f64 = 0.05;
+/// Neighbouring figures are never more alike than this.
+const MOST_ALIKE: f64 = 0.95;
+/// Of what figures that are alike are worth, the freedom is at least this.
+const LEAST_FREEDOM: f64 = 0.5;
 const CANDIDATE: f64 = 10.0;
 
 /// A change: the means of the figures before it and from it on, each up to the next change.
@@ -24,13 +41,68 @@ pub struct Change {
     pub at: usize,
     pub before: f64,
     pub after: f64,
-    /// Two-sided p value of the difference.
+    /// Chance that a series without a change shows one as clear anywhere; between the steps of the
+    /// search the two-sided p value of the difference at the place.
     pub p: f64,
 }
 
 /// The changes in a series of finite figures, in order.
 pub fn changes(values: &[f64]) -> Vec<Change> {
-    found(values, WINDOW, MOST_P)
+    let mut points: BTreeSet<usize> =
+        found(values, WINDOW, MOST_P).into_iter().map(|change| change.at).collect();
+    loop {
+        let changes = of_series(values, &points);
+        // The weakest goes first: without it its neighbours look different.
+        match changes.iter().max_by(|a, b| a.p.total_cmp(&b.p)) {
+            Some(weakest) if weakest.p >= MOST_P_OF_SERIES => points.remove(&weakest.at),
+            _ => return changes,
+        };
+    }
+}
+
+/// The changes at these places with the p values of the whole series.
+fn of_series(values: &[f64], points: &BTreeSet<usize>) -> Vec<Change> {
+    let pieces = pieces(points.iter().copied(), values.len());
+    let (alike, places) = (correlation(values, &pieces), values.len() as f64 - 1.0);
+    let change = |pair: &[Range<usize>]| {
+        let (left, right) = (&values[pair[0].clone()], &values[pair[1].clone()]);
+        let found = difference_of_alike(left, right, alike);
+        Change { at: pair[1].start, p: (found.p * places).min(1.0), ..found }
+    };
+    pieces.windows(2).map(change).collect()
+}
+
+/// How much figures resemble the ones before them beside the changes: lag-1 autocorrelation of what
+/// the means of the pieces leave, with its bias taken off, which each mean adds to.
+fn correlation(values: &[f64], pieces: &[Range<usize>]) -> f64 {
+    let (mut products, mut squares) = (0.0, 0.0);
+    for piece in pieces {
+        let piece = &values[piece.clone()];
+        let centre = mean(piece).unwrap_or_default();
+        squares += piece.iter().map(|value| (value - centre).powi(2)).sum::<f64>();
+        let neighbours = piece.windows(2).map(|two| (two[0] - centre) * (two[1] - centre));
+        products += neighbours.sum::<f64>();
+    }
+    let raw = if squares > 0.0 { products / squares } else { 0.0 };
+    let bias = pieces.len() as f64 * (1.0 + 4.0 * raw.max(0.0)) / values.len() as f64;
+    (raw + bias).clamp(0.0, MOST_ALIKE)
+}
+
+/// As [`difference`], of figures that resemble their neighbours so much.
+fn difference_of_alike(left: &[f64], right: &[f64], alike: f64) -> Change {
+    let plain = difference(left, right);
+    let [n, m] = [left, right].map(|piece| piece.len() as f64);
+    let [of_left, of_right] = [left, right].map(|piece| variance_of_mean(piece.len(), alike));
+    let squares = |piece: &[f64], centre: f64| {
+        piece.iter().map(|value| (value - centre).powi(2)).sum::<f64>()
+    };
+    let free = n * (1.0 - of_left) + m * (1.0 - of_right);
+    let variance = (squares(left, plain.before) + squares(right, plain.after)) / free;
+    let t = (plain.after - plain.before) / (variance * (of_left + of_right)).sqrt();
+    let worth = (n + m) * (1.0 - alike) / (1.0 + alike) - 2.0;
+    let is_known = n + m > 2.0 && !t.is_nan();
+    let p = if is_known { two_sided_p(t, worth.max(LEAST_FREEDOM)) } else { None };
+    Change { p: p.unwrap_or(1.0), ..plain }
 }
 
 /// The pieces between changes, the ends of the series included.
@@ -214,6 +286,32 @@ mod tests {
             27_733.0, 28_296.0, 28_524.0, 28_687.0,
         ];
         assert_eq!(places(&found(&series, 30, 0.001)), [15, 61, 71, 95, 117, 131]);
+    }
+
+    #[test]
+    fn series_without_a_change_seldom_show_one_though_their_figures_resemble_one_another() {
+        use crate::stats::keys::KeyStream;
+        let mut keys = KeyStream::for_job(17, 1);
+        let mut normal = || (0..12).map(|_| keys.key(10_000) as f64 / 1e4).sum::<f64>() - 6.0;
+        // Of 60 series of 50 figures, the last third higher by so much, those with a change.
+        let mut changed = |alike: f64, step: f64| {
+            let has_one = |_: &i32| {
+                let mut error = normal();
+                let series: Vec<f64> = (0..50)
+                    .map(|at| {
+                        error = alike * error + (1.0 - alike * alike).sqrt() * normal();
+                        100.0 + error + if at >= 33 { step } else { 0.0 }
+                    })
+                    .collect();
+                !changes(&series).is_empty()
+            };
+            (0..60).filter(has_one).count()
+        };
+        for alike in [0.0, 0.3, 0.5] {
+            let chance = changed(alike, 0.0);
+            assert!(chance <= 6, "{alike}: {chance} of 60 series");
+        }
+        assert!(changed(0.0, 3.0) >= 57 && changed(0.5, 5.0) >= 51);
     }
 
     #[test]

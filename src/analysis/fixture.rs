@@ -57,6 +57,8 @@ pub(crate) fn result() -> TestResult {
         ops_per_s: 10_000.0,
         rows_per_s: 10_000.0,
         ci_fraction: Some(0.01),
+        ci_freedom: Some(4.0),
+        counter_intervals: Default::default(),
         precision: None,
         latency: latency(200_000, 100_000),
         open: None,

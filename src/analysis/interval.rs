@@ -5,35 +5,31 @@
 use std::fmt;
 
 use super::spread::{self, Window};
-use crate::model::{Status, Test};
-use crate::stats::summary::t95;
+use crate::model::{KpmValue, Status, Test};
+use crate::stats::summary::{t95, widening_of_best};
 
-/// A shorter window has too few seconds for batch means, in s.
+/// A shorter window has too few seconds for an interval, in s.
 const SHORTEST_WINDOW_S: f64 = 5.0;
-/// Batch means stand on five batches at least; how many there were is not stored.
-const FREEDOM_OF_SECONDS: f64 = 4.0;
-/// Standard error of a median / that of a mean of normal values: sqrt(pi / 2), the limit for many
-/// values.
-const MEDIAN_OVER_MEAN: f64 = 1.2533;
 
 /// What the interval of a figure was measured from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
-    /// The spread of so many repetitions: the range of an equal further test (see [`spread`]).
+    /// The spread of so many repetitions.
     Repetitions(usize),
-    /// The seconds of one window (batch means): the range of its mean.
+    /// The seconds of one window.
     Seconds,
 }
 
 /// The 95 % interval of a figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
-    /// Half width as a fraction of the figure.
-    pub fraction: f64,
     /// Standard error of the figure as a fraction of it, and its degrees of freedom; of repetitions
     /// that of the median.
     pub error: f64,
     pub freedom: f64,
+    /// Half width of the range in which a further equal test falls in 19 of 20 cases, as a fraction
+    /// of the figure; of three or more repetitions (see [`spread`]).
+    pub further: Option<f64>,
     pub source: Source,
 }
 
@@ -42,10 +38,16 @@ pub struct Interval {
 pub enum Unknown {
     /// Publications print none.
     Published,
-    /// One or two windows too short for an interval of their own seconds; how many.
-    ShortWindows(usize),
+    /// A window too short for an interval of its own seconds.
+    ShortWindow,
     /// The seconds of the window resemble one another however they are grouped.
     Alike,
+    /// A counter of the database, of which the seconds of one window do not tell how it varies.
+    Counter,
+    /// The mean service time of an open loop, whose rate is given.
+    OpenLoop,
+    /// Measured by a version whose intervals of one window were too narrow.
+    Older,
 }
 
 impl Unknown {
@@ -53,9 +55,11 @@ impl Unknown {
     pub fn text(self) -> &'static str {
         match self {
             Unknown::Published => "no interval: a publication prints none",
-            Unknown::ShortWindows(1) => "no interval: one short window",
-            Unknown::ShortWindows(_) => "no interval: two short windows",
+            Unknown::ShortWindow => "no interval: one short window",
             Unknown::Alike => "no interval: the seconds of the window resemble one another",
+            Unknown::Counter => "no interval: one window does not tell how the counter varies",
+            Unknown::OpenLoop => "no interval: one window at a given rate",
+            Unknown::Older => "no interval: one window of an older version of dbdyno",
         }
     }
 }
@@ -70,60 +74,75 @@ impl fmt::Display for Unknown {
 pub type Known = Result<Interval, Unknown>;
 
 impl Interval {
-    /// From the half width of the interval that batch means give.
-    pub fn of_seconds(fraction: f64) -> Interval {
-        let error = t95(FREEDOM_OF_SECONDS).map_or(fraction, |factor| fraction / factor);
-        Interval { fraction, error, freedom: FREEDOM_OF_SECONDS, source: Source::Seconds }
+    /// From the half width as a fraction and the freedom that the seconds of a window give.
+    pub fn of_seconds(fraction: f64, freedom: f64) -> Interval {
+        let error = t95(freedom).map_or(fraction, |factor| fraction / factor);
+        Interval { error, freedom, further: None, source: Source::Seconds }
     }
 
-    /// Half width of the confidence interval of the figure itself, as a fraction of it: what two
-    /// figures are compared by.
-    pub fn of_mean(&self) -> f64 {
-        t95(self.freedom).map_or(self.fraction, |factor| factor * self.error)
+    /// Half width of the 95 % confidence interval of the figure as a fraction of it: the one that
+    /// is printed with it and by which two figures are compared, everywhere.
+    pub fn half_width(&self) -> f64 {
+        t95(self.freedom).map_or(f64::INFINITY, |factor| factor * self.error)
     }
 }
 
-/// Of a single test: from the seconds of its window.
-pub fn of_test(test: &Test) -> Known {
+/// Of a single test: from the seconds of its window. `value` is what the figure is computed from:
+/// a counter of the database has its own seconds, all else those of the ops.
+pub fn of_test(test: &Test, value: &KpmValue) -> Known {
     let test = test.measured().ok_or(Unknown::Published)?;
-    match test.ci_fraction {
-        Some(fraction) => Ok(Interval::of_seconds(fraction)),
-        None if test.window_s < SHORTEST_WINDOW_S => Err(Unknown::ShortWindows(1)),
-        None => Err(Unknown::Alike),
+    let unknown = || match test.window_s < SHORTEST_WINDOW_S {
+        true => Unknown::ShortWindow,
+        false if value.counter().is_some() => Unknown::Counter,
+        false => Unknown::Alike,
+    };
+    if let Some(name) = value.counter() {
+        let known = test.counter_intervals.get(name).ok_or_else(unknown)?;
+        return Ok(Interval::of_seconds(known.fraction, known.freedom));
     }
+    if *value == KpmValue::ServiceTime && test.open.is_some() {
+        return Err(Unknown::OpenLoop);
+    }
+    let fraction = test.ci_fraction.ok_or_else(unknown)?;
+    Ok(Interval::of_seconds(fraction, test.ci_freedom.ok_or(Unknown::Older)?))
 }
 
-/// Of repetitions and their values, which `test` stands for: from their spread if there are enough
-/// of them (starts or loads, if those were repeated), else from the seconds of that test.
-pub fn of(repeats: &[(f64, &Test)], test: &Test) -> Known {
-    repeated(repeats).map_or_else(
-        || {
-            of_test(test).map_err(|unknown| match unknown {
-                Unknown::ShortWindows(_) => Unknown::ShortWindows(repeats.len().max(1)),
-                other => other,
-            })
-        },
-        Ok,
-    )
+/// Of repetitions and their values, which `test` stands for: from their spread if there are two or
+/// more (starts or loads, if those were repeated), and never from the seconds of one of them, which
+/// do not show what differs between windows. Of a single one from its seconds.
+pub fn of(repeats: &[(f64, &Test)], test: &Test, value: &KpmValue) -> Known {
+    repeated(repeats, value).map_or_else(|| of_test(test, value), Ok)
 }
 
-fn repeated(repeats: &[(f64, &Test)]) -> Option<Interval> {
-    let found = spread::of(&windows(repeats))?;
-    let (error, freedom) = (MEDIAN_OVER_MEAN * found.error, found.groups as f64 - 1.0);
+/// Of the best of several figures: wider, by how many of them have an interval that touches its
+/// own, for chance favoured the one that is the best. `all` holds the best, too.
+pub fn of_best(best: (f64, Known), all: impl Iterator<Item = (f64, Known)>) -> Known {
+    let own = best.1?;
+    let is_near = |(value, known): (f64, Known)| {
+        let noise = known.map_or(f64::INFINITY, |other| own.half_width() + other.half_width());
+        value == best.0 || (value / best.0).ln().abs() <= noise
+    };
+    let near = all.map(is_near).filter(|is_near| *is_near).count();
+    let widening = widening_of_best(own.freedom, near).unwrap_or(1.0);
+    Ok(Interval { error: widening * own.error, ..own })
+}
+
+fn repeated(repeats: &[(f64, &Test)], value: &KpmValue) -> Option<Interval> {
+    let found = spread::of(&windows(repeats, value))?;
     Some(Interval {
-        fraction: found.next?,
-        error,
-        freedom,
+        error: found.error,
+        freedom: found.groups as f64 - 1.0,
+        further: found.next,
         source: Source::Repetitions(repeats.len()),
     })
 }
 
 /// The windows of measured repetitions.
-pub fn windows(repeats: &[(f64, &Test)]) -> Vec<Window> {
-    let window = |(value, test): &(f64, &Test)| {
+pub fn windows(repeats: &[(f64, &Test)], value: &KpmValue) -> Vec<Window> {
+    let window = |(figure, test): &(f64, &Test)| {
+        let within = of_test(test, value).ok().map(|interval| interval.error);
         let test = test.measured()?;
-        let within = test.ci_fraction.map(|fraction| Interval::of_seconds(fraction).error);
-        Some(Window { load: test.load, start: test.server_start, value: *value, within })
+        Some(Window { load: test.load, start: test.server_start, value: *figure, within })
     };
     repeats.iter().filter_map(window).collect()
 }
@@ -151,7 +170,7 @@ pub fn most_trusted<T>(mut items: Vec<T>, status: impl Fn(&T) -> Status) -> Vec<
 mod tests {
     use super::*;
     use crate::analysis::fixture::at;
-    use crate::model::TestResult;
+    use crate::model::{TestResult, WindowInterval};
 
     fn with(ci_fraction: Option<f64>, window_s: f64) -> Test {
         TestResult { ci_fraction, window_s, ..at(1, 100.0) }.into()
@@ -166,24 +185,52 @@ mod tests {
         // Mean 100, s = 2, t(0.975, 2) = 4.302653: 4.302653 * 2 * sqrt(1 + 0.4399) / 100, the error
         // of a median of 3.
         let test = with(Some(0.5), 10.0);
-        let found = of(&repeats(&[98.0, 100.0, 102.0], &test), &test).unwrap();
-        assert!((found.fraction - 0.103_26).abs() < 1e-5, "{found:?}");
+        let found = of(&repeats(&[98.0, 100.0, 102.0], &test), &test, &KpmValue::Ops).unwrap();
+        assert!((found.further.unwrap() - 0.103_26).abs() < 1e-5, "{found:?}");
         assert_eq!((found.source, found.freedom), (Source::Repetitions(3), 2.0));
-        assert!((found.error - 1.2533 * 0.02 / 3f64.sqrt()).abs() < 1e-9);
-        assert!((found.of_mean() - 4.302_653 * found.error).abs() < 1e-8);
+        assert!((found.error - 0.02 * 0.4399f64.sqrt()).abs() < 1e-6, "{found:?}");
+        assert!((found.half_width() - 4.302_653 * found.error).abs() < 1e-8);
     }
 
     #[test]
-    fn fewer_repetitions_leave_the_seconds_of_the_window_or_nothing() {
-        let long = with(Some(0.02), 10.0);
-        assert_eq!(of(&repeats(&[98.0, 100.0], &long), &long), Ok(Interval::of_seconds(0.02)));
-        assert!((Interval::of_seconds(0.02).of_mean() - 0.02).abs() < 1e-12);
+    fn two_repetitions_tell_little_but_never_the_seconds_of_one_of_them() {
+        let (long, ops) = (with(Some(0.02), 10.0), KpmValue::Ops);
+        let single = of(&repeats(&[100.0], &long), &long, &ops).unwrap();
+        assert_eq!(single, Interval::of_seconds(0.02, 4.0));
+        assert!((single.half_width() - 0.02).abs() < 1e-12);
+        // t(0.975, 1) = 12.7062, s = sqrt(2), mean 99; the worse of two is as far off as one.
+        let two = of(&repeats(&[98.0, 100.0], &long), &long, &ops).unwrap();
+        assert!((two.half_width() - 12.7062 * 2f64.sqrt() / 99.0).abs() < 1e-4, "{two:?}");
+        assert_eq!((two.further, two.freedom), (None, 1.0));
         let short = with(None, 2.0);
-        assert_eq!(of(&repeats(&[100.0], &short), &short), Err(Unknown::ShortWindows(1)));
-        let two = of(&repeats(&[98.0, 100.0], &short), &short).unwrap_err();
-        assert_eq!(two.to_string(), "no interval: two short windows");
-        let alike = with(None, 10.0);
-        assert_eq!(of_test(&alike), Err(Unknown::Alike));
+        assert_eq!(of(&repeats(&[100.0], &short), &short, &ops), Err(Unknown::ShortWindow));
+        assert_eq!(of_test(&with(None, 10.0), &ops), Err(Unknown::Alike));
+    }
+
+    #[test]
+    fn a_counter_and_an_older_version_do_not_get_the_interval_of_the_ops() {
+        let counter = KpmValue::Counter("blocks_written".into());
+        assert_eq!(of_test(&with(Some(0.02), 10.0), &counter), Err(Unknown::Counter));
+        let known = [("blocks_written".to_owned(), WindowInterval { fraction: 0.3, freedom: 3.0 })];
+        let own = TestResult { counter_intervals: known.into(), ..at(1, 100.0) };
+        assert_eq!(of_test(&own.into(), &counter), Ok(Interval::of_seconds(0.3, 3.0)));
+        let older = TestResult { ci_freedom: None, ..at(1, 100.0) };
+        assert_eq!(of_test(&older.into(), &KpmValue::Ops), Err(Unknown::Older));
+    }
+
+    #[test]
+    fn the_best_of_a_plateau_is_known_less_than_a_step_that_stands_out() {
+        let own = Interval::of_seconds(0.02, 4.0);
+        let known: Known = Ok(own);
+        let half = |values: &[f64]| {
+            let all = values.iter().map(|value| (*value, known));
+            of_best((100.0, known), all).unwrap().half_width()
+        };
+        assert_eq!(half(&[100.0, 50.0, 90.0, 96.0]), own.half_width());
+        let plateau = half(&[100.0, 99.0, 98.0, 97.5, 50.0]);
+        assert!((plateau / 0.02 - 3.495_406 / 2.776_445).abs() < 1e-5, "{plateau}");
+        let unknown = [(100.0, known), (60.0, Err(Unknown::Alike)), (99.0, known)];
+        assert!(of_best((100.0, known), unknown.into_iter()).unwrap().half_width() > 0.021);
     }
 
     #[test]
@@ -195,7 +242,7 @@ mod tests {
             &[("rows_per_s", 1.0)],
         );
         assert_eq!(
-            of(&repeats(&[98.0, 100.0, 102.0], &printed), &printed),
+            of(&repeats(&[98.0, 100.0, 102.0], &printed), &printed, &KpmValue::Rows),
             Err(Unknown::Published)
         );
     }

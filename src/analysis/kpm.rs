@@ -3,7 +3,8 @@
 
 use super::promise::is_overloaded;
 use super::scope::Scope;
-use crate::model::{Expr, Kpm, KpmValue, Tally, TestResult};
+use crate::model::{Expr, Kpm, KpmValue, SeriesPoint, Tally, TestResult, WindowInterval};
+use crate::stats::mean_interval::{batch_means, mean_interval};
 
 /// The value of `kpm` for a result, in the KPM's own unit; absent if its counter is unknown or
 /// nothing was done.
@@ -20,6 +21,10 @@ pub fn fill(result: &mut TestResult) {
     }
     result.kpm_value = evaluate(&result.kpm, result);
     result.second_value = result.second.as_ref().and_then(|second| evaluate(second, result));
+    let kpms = [Some(&result.kpm), result.second.as_ref()];
+    let names = kpms.into_iter().flatten().filter_map(|kpm| kpm.value.counter());
+    let known = names.filter_map(|name| Some((name.to_owned(), counter_interval(result, name)?)));
+    result.counter_intervals = known.collect();
 }
 
 /// Mean service time of an op in seconds: the jobs' busy time / ops; absent without ops.
@@ -68,6 +73,27 @@ pub fn counter_per_s(result: &TestResult, name: &str) -> Option<f64> {
     }
 }
 
+/// Seconds of a test that are taken together where a counter comes late, so that the slice that one
+/// second lacks is in the next: so many, if at least five such batches are left.
+const LATE_S: usize = 4;
+const FEWEST_BATCHES: usize = 5;
+
+/// The interval of a counter per second, from its own growth in the seconds of the window: how ops
+/// per second vary says nothing of what an op makes the database count. Absent if a second has no
+/// reading, with too few of them, and if it does not hold the figure of the whole test, of which
+/// the window then shows too little.
+fn counter_interval(result: &TestResult, name: &str) -> Option<WindowInterval> {
+    let value = counter_per_s(result, name).filter(|_| result.beside.is_none())?;
+    let inside = result.series.iter().filter(|point| point.in_window && point.interval_s > 0.5);
+    let rate = |point: &SeriesPoint| Some(point.metrics.get(name)? / point.interval_s);
+    let rates = inside.map(rate).collect::<Option<Vec<f64>>>()?;
+    let together = (rates.len() / FEWEST_BATCHES).clamp(1, LATE_S);
+    let interval = mean_interval(&batch_means(&rates, together))?;
+    let holds = (interval.mean - value).abs() <= interval.half_width;
+    let fraction = interval.fraction().filter(|_| holds)?;
+    Some(WindowInterval { fraction, freedom: interval.freedom })
+}
+
 /// The counter's difference over the window / seconds of the window.
 pub fn window_per_s(result: &TestResult, name: &str) -> Option<f64> {
     let count = result.window_counters.get(name)?;
@@ -97,8 +123,7 @@ pub fn keep_threads(result: &mut TestResult, definition: Option<&Expr>) {
 mod tests {
     use super::*;
     use crate::analysis::fixture;
-    use crate::model::Better;
-    use crate::model::Tally;
+    use crate::model::{Better, Counters, Tally};
 
     fn value(value: KpmValue, result: &TestResult) -> Option<f64> {
         evaluate(&fixture::kpm(value, "x", Better::Higher), result)
@@ -154,6 +179,30 @@ mod tests {
         result.total = Tally::default();
         assert_eq!(counter_per_s(&result, "logical_reads"), Some(30_000.0));
         assert_eq!(counter_per_s(&result, "physical_reads"), None);
+    }
+
+    #[test]
+    fn a_counter_has_the_interval_of_its_own_seconds() {
+        let mut result = fixture::result();
+        result.kpm = fixture::kpm(KpmValue::Counter("blocks".into()), "dbps", Better::Higher);
+        let known = |result: &mut TestResult, growth: &[f64]| {
+            result.counters = fixture::counters(&[("blocks", 12.0 * growth[0])]);
+            for (point, growth) in result.series.iter_mut().zip(growth.iter().cycle()) {
+                point.metrics = fixture::counters(&[("blocks", *growth)]);
+            }
+            fill(result);
+            result.counter_intervals.get("blocks").copied()
+        };
+        // Ten seconds of ops that hardly vary, and of blocks that do.
+        let steady = known(&mut result, &[100.0, 90.0, 110.0, 95.0, 105.0]).unwrap();
+        assert!(steady.fraction > 0.03 && steady.freedom < 4.0, "{steady:?}");
+        // Written in one second of ten; and a test that counted twice of what its window shows.
+        assert_eq!(known(&mut result, &[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 900.0]), None);
+        assert_eq!(known(&mut result, &[100.0, 50.0, 50.0, 51.0, 49.0, 50.0, 50.0]), None);
+        known(&mut result, &[100.0]).unwrap();
+        result.series[5].metrics = Counters::default();
+        fill(&mut result);
+        assert_eq!(result.counter_intervals.get("blocks"), None, "a second without a reading");
     }
 
     #[test]

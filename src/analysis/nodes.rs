@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use super::interval::{self, most_trusted};
 use super::ramp::{by_jobs, median};
 use crate::model::params::{NODES, assignments};
-use crate::model::{NodeFigures, Reason, ReasonCode, Sentence, Status, Test, TestResult};
+use crate::model::{
+    Better, KpmValue, NodeFigures, Reason, ReasonCode, Sentence, Status, Test, TestResult,
+};
 
 /// Share of the window in which a node may hold up those that write.
 const MOST_PAUSED: f64 = 0.05;
@@ -97,7 +99,7 @@ fn of_group(label: &str, on_nodes: &OnNodes<'_>) -> Vec<NodeScaling> {
     let line = |(nodes, tests): (&u32, &Vec<&Test>)| {
         let best = best(tests)?;
         let scaling = one.map(|one| best.ops_per_s / (f64::from(*nodes) * one.ops_per_s));
-        let width = |point: Point| Some(point.known.ok()?.of_mean());
+        let width = |point: Point| Some(point.known.ok()?.half_width());
         let widths =
             one.filter(|_| *nodes > 1).and_then(|one| Some(width(one)?.hypot(width(best)?)));
         Some(NodeScaling {
@@ -118,18 +120,19 @@ fn of_group(label: &str, on_nodes: &OnNodes<'_>) -> Vec<NodeScaling> {
 fn best(tests: &[&Test]) -> Option<Point> {
     let rate = |test: &Test| test.measured().map(|result| result.ops_per_s);
     let point = |repeats: Vec<(f64, &Test)>| {
-        let (ops_per_s, test) = median(&repeats);
+        let (ops_per_s, test) = median(&repeats, Better::Higher);
         Point {
             jobs: test.jobs().unwrap_or(0),
             ops_per_s,
             status: test.status(),
-            known: interval::of(&repeats, test),
+            known: interval::of(&repeats, test, &KpmValue::Ops),
         }
     };
     let points = by_jobs(tests, rate).into_iter().map(point).collect();
-    most_trusted(points, |point| point.status)
-        .into_iter()
-        .max_by(|a, b| a.ops_per_s.total_cmp(&b.ops_per_s))
+    let points = most_trusted(points, |point| point.status);
+    let best = points.iter().copied().max_by(|a, b| a.ops_per_s.total_cmp(&b.ops_per_s))?;
+    let all = points.iter().map(|point| (point.ops_per_s, point.known));
+    Some(Point { known: interval::of_best((best.ops_per_s, best.known), all), ..best })
 }
 
 /// At the fewest jobs per node that were measured on both.
@@ -140,7 +143,7 @@ fn tax(on_nodes: &OnNodes<'_>, nodes: u32) -> Option<(f64, Status)> {
         Some(
             by_jobs(on_nodes.get(&nodes)?, mean_us)
                 .iter()
-                .map(|repeats| median(repeats))
+                .map(|repeats| median(repeats, Better::Higher))
                 .collect::<Vec<_>>(),
         )
     };

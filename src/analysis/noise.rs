@@ -59,8 +59,9 @@ impl<'a> Noise<'a> {
         let ramps = ramp::groups(tests.iter(), |test| *test);
         let points = ramps.iter().flat_map(|ramp| ramp::by_jobs(ramp, Test::kpm_value));
         let spread = |repeats: Vec<(f64, &'a Test)>| {
-            let test = ramp::median(&repeats).1;
-            let found = spread::of(&interval::windows(&repeats))?;
+            let kpm = repeats[0].1.kpm();
+            let test = ramp::median(&repeats, kpm.better).1;
+            let found = spread::of(&interval::windows(&repeats, &kpm.value))?;
             (supports(test.status()) && found.next.is_some())
                 .then(|| ((test.hash(), test.jobs()), found))
         };
@@ -112,7 +113,8 @@ fn widened(known: Interval, missing: f64, freedom: f64) -> Interval {
     let error = known.error.hypot(missing);
     let both = error.powi(4) / (known.error.powi(4) / known.freedom + missing.powi(4) / freedom);
     let more = t95(freedom).map_or(missing, |factor| factor * missing);
-    Interval { fraction: known.fraction.hypot(more), error, freedom: both, source: known.source }
+    let further = known.further.map(|further| further.hypot(more));
+    Interval { error, freedom: both, further, source: known.source }
 }
 
 #[cfg(test)]
@@ -135,10 +137,13 @@ mod tests {
         let (record, tests) = (run("noise"), calibration());
         let noise = Noise::of(&record, &tests);
         let single: Test = at(1, 100.0).into();
-        let known = Interval::of_seconds(0.02);
+        let known = Interval { further: Some(0.02), ..Interval::of_seconds(0.02, 4.0) };
         let allowed = noise.allowed(known, &[&single]);
         // Loads add 10 %, known from three of them: t(0.975, 2) = 4.302653.
-        assert!((allowed.fraction - 0.02f64.hypot(4.302_653 * 0.1)).abs() < 1e-6, "{allowed:?}");
+        assert!(
+            (allowed.further.unwrap() - 0.02f64.hypot(4.302_653 * 0.1)).abs() < 1e-6,
+            "{allowed:?}"
+        );
         assert!(
             (allowed.error - known.error.hypot(0.1)).abs() < 1e-12 && allowed.freedom < 2.1,
             "{allowed:?}"

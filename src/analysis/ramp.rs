@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use super::interval::{self, Known};
 use super::interval::{most_trusted, supports};
-use crate::model::{Better, Kpm, Ramp, Status, Test, Verdict};
+use crate::model::{Better, Kpm, KpmValue, Ramp, Status, Test, Verdict};
 use crate::stats::scaling;
 
 /// A step of an automatic ramp must bring this much more throughput than the best so far.
@@ -52,6 +52,8 @@ pub struct Figure<'a> {
     pub value: f64,
     pub unit: &'a str,
     pub better: Better,
+    /// What it is computed from.
+    pub computed: &'a KpmValue,
     /// How well it is known, from its repetitions or the seconds of its window.
     pub interval: Known,
     pub verdict: &'a Verdict,
@@ -69,7 +71,8 @@ impl<'a> Figure<'a> {
             value,
             unit: &kpm.unit,
             better: kpm.better,
-            interval: interval::of_test(test),
+            computed: &kpm.value,
+            interval: interval::of_test(test, &kpm.value),
             verdict: test.verdict(),
             test,
         }
@@ -77,7 +80,7 @@ impl<'a> Figure<'a> {
 
     /// Half width of its 95 % interval as a fraction of it, if it was measured.
     pub fn half_width(&self) -> Option<f64> {
-        self.interval.ok().map(|interval| interval.fraction)
+        self.interval.ok().map(|interval| interval.half_width())
     }
 
     /// The verdict on it.
@@ -114,12 +117,13 @@ fn stand_in<'a>(point: &[&'a Test]) -> Repeated<'a> {
     let by_value = by_jobs(point, Test::kpm_value);
     match by_value.first() {
         Some(repeats) if point.len() > 1 => {
-            let test = median(repeats).1;
-            Repeated { test, times: point.len(), known: interval::of(repeats, test) }
+            let test = median(repeats, point[0].kpm().better).1;
+            let known = interval::of(repeats, test, &test.kpm().value);
+            Repeated { test, times: point.len(), known }
         }
         _ => {
             let test = point[point.len() - 1];
-            Repeated { test, times: point.len(), known: interval::of_test(test) }
+            Repeated { test, times: point.len(), known: interval::of_test(test, &test.kpm().value) }
         }
     }
 }
@@ -147,9 +151,12 @@ pub fn passed_over<'a>(tests: &[&'a Test]) -> Option<Figure<'a>> {
 }
 
 fn best(figures: Vec<Figure<'_>>) -> Option<Figure<'_>> {
-    figures
-        .into_iter()
-        .reduce(|best, next| if next.better.beats(next.value, best.value) { next } else { best })
+    let best = figures
+        .iter()
+        .copied()
+        .reduce(|best, next| if next.better.beats(next.value, best.value) { next } else { best })?;
+    let known = figures.iter().map(|figure| (figure.value, figure.interval));
+    Some(Figure { interval: interval::of_best((best.value, best.interval), known), ..best })
 }
 
 /// The throughput curve: one figure per number of jobs, ascending; of repeated tests the one with
@@ -213,7 +220,12 @@ fn rate(test: &Test) -> Option<Figure<'_>> {
 fn ops(test: &Test) -> Option<Figure<'_>> {
     match test.measured() {
         Some(result) => {
-            (result.ops_per_s > 0.0).then(|| Figure::of(result.ops_per_s, test.kpm(), test))
+            let figure = || Figure {
+                computed: &KpmValue::Ops,
+                interval: interval::of_test(test, &KpmValue::Ops),
+                ..Figure::of(result.ops_per_s, test.kpm(), test)
+            };
+            (result.ops_per_s > 0.0).then(figure)
         }
         None => {
             rate(test).filter(|figure| figure.jobs.is_some() && figure.better == Better::Higher)
@@ -227,8 +239,9 @@ fn representatives<'a>(
     metric: fn(&'a Test) -> Option<Figure<'a>>,
 ) -> Vec<Figure<'a>> {
     let representative = |repeats: &Vec<(f64, &'a Test)>| {
-        let figure = metric(median(repeats).1)?;
-        Some(Figure { interval: interval::of(repeats, figure.test), ..figure })
+        let better = metric(repeats[0].1)?.better;
+        let figure = metric(median(repeats, better).1)?;
+        Some(Figure { interval: interval::of(repeats, figure.test, figure.computed), ..figure })
     };
     by_jobs(tests, |test| Some(metric(test)?.value)).iter().filter_map(representative).collect()
 }
@@ -249,9 +262,13 @@ pub fn by_jobs<'a>(
     repeats.map(|repeats| most_trusted(repeats.to_vec(), |(_, test)| test.status())).collect()
 }
 
-/// Of repetitions in ascending order the median one (the lower of two).
-pub fn median<'a>(repeats: &[(f64, &'a Test)]) -> (f64, &'a Test) {
-    repeats[(repeats.len() - 1) / 2]
+/// Of repetitions in ascending order the median one (of two in the middle the worse, so that a
+/// figure and its reciprocal are those of the same test).
+pub fn median<'a>(repeats: &[(f64, &'a Test)], better: Better) -> (f64, &'a Test) {
+    match better {
+        Better::Higher => repeats[(repeats.len() - 1) / 2],
+        Better::Lower => repeats[repeats.len() / 2],
+    }
 }
 
 #[cfg(test)]

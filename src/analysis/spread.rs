@@ -51,8 +51,8 @@ impl Level {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spread {
     pub parts: [Option<f64>; 4],
-    /// Groups of the largest level that was repeated, and the standard error of their mean as a
-    /// fraction of it.
+    /// Groups of the largest level that was repeated, and the standard error of the median, which
+    /// is the figure of repetitions, as a fraction of it.
     pub groups: usize,
     pub error: f64,
     /// Half width, around the median, which is the figure of repetitions, of the range in which an
@@ -91,7 +91,8 @@ pub fn of(windows: &[Window]) -> Option<Spread> {
         || Some(t95(groups - 1.0)? * (spread * (1.0 + of_median(top.len())) + beside).sqrt());
     let is_enough = top.len() >= FEWEST_GROUPS;
     let next = if is_enough { next() } else { None };
-    Some(Spread { parts, groups: top.len(), error: (spread / groups).sqrt(), next })
+    let error = (spread * of_median(top.len())).sqrt();
+    Some(Spread { parts, groups: top.len(), error, next })
 }
 
 /// Squared error of the median of n normal values in units of their variance: pi / 2 of that of the
@@ -212,7 +213,7 @@ mod tests {
             (Some(0.01), None, None, 3)
         );
         assert!((found.next.unwrap() - 4.302_653 * 0.02 * 1.439_9f64.sqrt()).abs() < 1e-5);
-        assert!((found.error - 0.02 / 3f64.sqrt()).abs() < 1e-12);
+        assert!((found.error - 0.02 * 0.4399f64.sqrt()).abs() < 1e-6);
         assert_eq!(found.largest(), Some(Level::Windows));
     }
 

@@ -47,6 +47,16 @@ pub enum KpmValue {
     CounterBlocks(String),
 }
 
+impl KpmValue {
+    /// The counter of the database that it is computed from.
+    pub fn counter(&self) -> Option<&str> {
+        match self {
+            KpmValue::Counter(name) | KpmValue::CounterBlocks(name) => Some(name),
+            KpmValue::Units | KpmValue::Ops | KpmValue::Rows | KpmValue::ServiceTime => None,
+        }
+    }
+}
+
 /// A key performance metric: `value * scale`, printed with `unit`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -225,6 +225,15 @@ pub struct Beside {
     pub covers_window: bool,
 }
 
+/// The 95 % confidence interval of a mean over the seconds of a window.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct WindowInterval {
+    /// Half width as a fraction of the mean.
+    pub fraction: f64,
+    /// Degrees of freedom of its standard error, which is the half width / t(0.975, freedom).
+    pub freedom: f64,
+}
+
 /// One measured test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TestResult {
@@ -270,10 +279,18 @@ pub struct TestResult {
     pub units_per_s: f64,
     pub ops_per_s: f64,
     pub rows_per_s: f64,
-    /// Half width of the 95 % confidence interval of `ops_per_s` as a fraction of it (batch means,
-    /// or a confidence sequence if there is a `precision`); absent with too few seconds, or seconds
-    /// that resemble one another too much.
+    /// Half width of the 95 % confidence interval of `ops_per_s` as a fraction of it, from the
+    /// seconds of the window, or by a confidence sequence if there is a `precision`; absent with
+    /// too few seconds.
     pub ci_fraction: Option<f64>,
+    /// Degrees of freedom of its standard error, which is the half width / t(0.975, freedom);
+    /// absent of results of versions whose intervals were too narrow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ci_freedom: Option<f64>,
+    /// The intervals of those counters of the database, per second, in which the workload states a
+    /// KPM or a second metric; without those that the seconds do not tell.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub counter_intervals: BTreeMap<String, WindowInterval>,
     /// How narrow it had to be for the window to end; absent of fixed windows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub precision: Option<Precision>,
@@ -426,6 +443,8 @@ impl TestResult {
             ops_per_s: 0.0,
             rows_per_s: 0.0,
             ci_fraction: None,
+            ci_freedom: None,
+            counter_intervals: BTreeMap::new(),
             precision: None,
             latency: LatencySummary::default(),
             open: None,

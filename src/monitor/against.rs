@@ -153,7 +153,9 @@ fn best_of(rate: &Definition, tests: &[&TestResult]) -> Option<Best> {
     let reached = tests.iter().filter_map(|test| Some((reached(test)?, *test)));
     let better = |a: &(Status, f64), b: &(Status, f64)| b.0.cmp(&a.0).then(a.1.total_cmp(&b.1));
     let ((status, best), test) = reached.max_by(|a, b| better(&a.0, &b.0))?;
-    let (workload, jobs, half_width) = (label(test), test.jobs, test.ci_fraction);
+    // The rate is a counter: how the ops varied says nothing of it.
+    let half_width = test.counter_intervals.get(rate.counter).map(|known| known.fraction);
+    let (workload, jobs) = (label(test), test.jobs);
     Some(Best { id: rate.id, rate: best, workload, jobs, status, half_width })
 }
 

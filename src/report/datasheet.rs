@@ -338,7 +338,7 @@ const INTERVAL: usize = 7;
 
 fn interval(table: &mut Table, figure: &ramp::Figure<'_>) -> Cell {
     let percent =
-        figure.interval.map(|known| 100.0 * known.fraction).map_err(|why| why.text().into());
+        figure.interval.map(|known| 100.0 * known.half_width()).map_err(|why| why.text().into());
     table.figure(percent, Digits::Significant(2), figure.status())
 }
 

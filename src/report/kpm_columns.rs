@@ -116,7 +116,7 @@ pub fn durability(line: &Line<'_>) -> Option<Durability> {
 }
 
 fn interval(line: &Line<'_>) -> Result<f64, Sentence> {
-    line.known.map(|interval| 100.0 * interval.fraction).map_err(|why| why.text().into())
+    line.known.map(|interval| 100.0 * interval.half_width()).map_err(|why| why.text().into())
 }
 
 /// Processes that really worked on an op; with what was asked for where they were fewer or more.

@@ -66,6 +66,10 @@ fn said(language: Language, result: &TestResult, lasting: &Lasting) -> String {
         (LastingState::Sustained, ..) => {
             "Sustained: the database did what {total} s of work had left in {pay} s, less than a hundredth of that."
         }
+        (LastingState::Accounted, Some(_), _) if result.kpm.value.counter().is_some() => {
+            "Burst: {kpm} {unit}. Pay-back: {pay} s in which the database did what {total} s of work had left. Sustained: \
+             {lasts} {unit}, with what it did in the pay-back, over both times."
+        }
         (LastingState::Accounted, Some(_), _) => {
             "Burst: {kpm} {unit}. Pay-back: {pay} s in which the database did what {total} s of work had left. Sustained: \
              {lasts} {unit} at least, as if nothing else were done in the time of the pay-back."

@@ -10,9 +10,9 @@ use super::format::json;
 use super::kpm::KpmReport;
 use super::{Document, Input, Report, open_loop};
 use crate::analysis::limiter::{Limiter, experiment, limiters};
-use crate::analysis::{derive, unsteady};
+use crate::analysis::{derive, interval, unsteady};
 use crate::model::{
-    self, Better, Counters, DeviceSync, Disclosure, Drive, Durability, Kpm, Lasting,
+    self, Better, Counters, DeviceSync, Disclosure, Drive, Durability, Kpm, KpmValue, Lasting,
     LatencySummary, LoadResult, OpsPerSample, OwnLoop, PartFigures, Precision, Profile, Provenance,
     Published, RunKind, RunRecord, RunStatus, Sentence, SeriesPoint, ServerLog, Status, Verdict,
     Waits,
@@ -132,6 +132,14 @@ struct Test<'a> {
     throughput: Option<f64>,
     per_job: Option<f64>,
     ci_fraction: Option<f64>,
+    /// Standard error as a fraction, and its degrees of freedom.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ci_error: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ci_freedom: Option<f64>,
+    /// Of the figure of the KPM; for a counter that of its own seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kpm_ci_fraction: Option<f64>,
     precision: Option<Precision>,
     ops_per_s: f64,
     kpm: Metric<'a>,
@@ -228,6 +236,8 @@ impl<'a> Test<'a> {
             metrics.insert(figure.id, figure.value.ok());
         }
         let (result, printed) = (test.measured(), test.published());
+        let of_ops = interval::of_test(test, &KpmValue::Ops).ok();
+        let of_kpm = interval::of_test(test, &test.kpm().value).ok();
         let open = result.and_then(|result| result.open.as_ref());
         let window = result.map(|result| result.window.clone()).unwrap_or_default();
         let elapsed_s =
@@ -257,6 +267,9 @@ impl<'a> Test<'a> {
             throughput,
             per_job: throughput.and_then(|total| Some(total / f64::from(test.jobs()?))),
             ci_fraction: result.and_then(|result| result.ci_fraction),
+            ci_error: of_ops.map(|interval| interval.error),
+            ci_freedom: of_ops.map(|interval| interval.freedom),
+            kpm_ci_fraction: of_kpm.map(|interval| interval.half_width()),
             precision: result.and_then(|result| result.precision),
             ops_per_s: ops_per_s(test).unwrap_or_default(),
             kpm: Metric::of(test.kpm(), test.kpm_value()),

@@ -46,8 +46,9 @@ fn columns() -> Vec<Column> {
 /// The measured tests of a ramp that were repeated, one for each number of jobs, with how often.
 fn spreads<'a>(tests: &[&'a Test]) -> Vec<(&'a Test, usize, Spread)> {
     let spread = |repeats: Vec<(f64, &'a Test)>| {
-        let windows = interval::windows(&repeats);
-        Some((ramp::median(&repeats).1, windows.len(), spread::of(&windows)?))
+        let kpm = repeats[0].1.kpm();
+        let windows = interval::windows(&repeats, &kpm.value);
+        Some((ramp::median(&repeats, kpm.better).1, windows.len(), spread::of(&windows)?))
     };
     ramp::by_jobs(tests, Test::kpm_value).into_iter().filter_map(spread).collect()
 }

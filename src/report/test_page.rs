@@ -11,8 +11,8 @@ use super::{lasting, machines, nodes};
 use crate::analysis::claims::{self, Checked, Outcome};
 use crate::analysis::{derive, interval};
 use crate::model::{
-    Claim, Drive, Kpm, LatencySummary, Moment, RunRecord, Sentence, Status, Test, TestResult,
-    params,
+    Claim, Drive, Kpm, KpmValue, LatencySummary, Moment, RunRecord, Sentence, Status, Test,
+    TestResult, params,
 };
 
 /// `report test`.
@@ -189,7 +189,8 @@ fn figures(language: Language, run: &RunRecord, test: &Test) -> Table {
             test.second_value().ok_or_else(|| "the counter of the KPM is not known here".into());
         add(language.phrase("Second metric"), value, unit);
     }
-    let interval = interval::of_test(test).ok().map(|interval| 100.0 * interval.fraction);
+    let percent = |interval: interval::Interval| 100.0 * interval.half_width();
+    let interval = interval::of_test(test, &KpmValue::Ops).ok().map(percent);
     add(
         language.phrase("Confidence interval of the rate, 95 %, +-"),
         interval.ok_or_else(|| no_interval(test).into()),
@@ -333,7 +334,7 @@ fn parts(language: Language, run: &RunRecord, test: &Test) -> Vec<Block> {
         run,
         test,
         times: 1,
-        known: interval::of_test(test),
+        known: interval::of_test(test, &test.kpm().value),
         derived: derive(test),
         language,
     };

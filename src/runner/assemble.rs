@@ -12,7 +12,7 @@ use crate::model::{
     OpenLoop, OpsPerSample, PartFigures, PartPlan, Precision, SeriesPoint, Snapshot, Tally,
     TestResult, TestSpec,
 };
-use crate::stats::batch_means::mean_interval;
+use crate::stats::mean_interval::{Interval, mean_interval};
 use crate::stats::sequence::known_mean;
 use crate::stats::summary::Quantiles;
 use crate::stats::{LatencyHistogram, WeightedTimes};
@@ -73,6 +73,7 @@ pub fn assemble(spec: &TestSpec<'_>, mut raw: Raw) -> Result<TestResult, String>
     let mut series = series(&raw, &units_per_op, open_s, close_s);
     raw.sessions.spread(&mut series);
     let precision = selection.window.precision();
+    let interval = interval(&series, &raw.points, precision);
     let background = selection.background.as_deref();
     let beside = background.map(|background| beside(background, &raw)).transpose()?;
     Ok(TestResult {
@@ -84,7 +85,8 @@ pub fn assemble(spec: &TestSpec<'_>, mut raw: Raw) -> Result<TestResult, String>
         units_per_s: per_s(&|job| job.units),
         ops_per_s: per_s(&|job| job.tally.ops as f64),
         rows_per_s: per_s(&|job| job.tally.rows as f64),
-        ci_fraction: ci_fraction(&series, &raw.points, precision),
+        ci_fraction: interval.and_then(|interval| interval.fraction()),
+        ci_freedom: interval.map(|interval| interval.freedom),
         precision,
         latency: latency_of(raw.jobs.iter().map(|(_, log)| log), &window),
         open: spec.offer.map(|offer| open_loop(offer, &raw.jobs)),
@@ -255,20 +257,20 @@ fn us(ns: f64) -> f64 {
     ns / 1000.0
 }
 
-/// Half width of the 95 % confidence interval of the ops per second, from the seconds inside the
+/// The 95 % confidence interval of the ops per second, from the seconds inside the
 /// window; where the window ended when it was narrow enough, from the points by which that was
 /// decided.
-fn ci_fraction(
+fn interval(
     series: &[SeriesPoint],
     points: &[f64],
     precision: Option<Precision>,
-) -> Option<f64> {
+) -> Option<Interval> {
     if let Some(precision) = precision {
-        return known_mean(points, precision.fraction())?.fraction();
+        return known_mean(points, precision.fraction());
     }
     let inside = series.iter().filter(|point| point.in_window && point.interval_s > 0.5);
     let ops_per_s: Vec<f64> = inside.map(|point| point.ops / point.interval_s).collect();
-    mean_interval(&ops_per_s)?.fraction()
+    mean_interval(&ops_per_s)
 }
 
 fn part_figures(

@@ -137,7 +137,7 @@ fn entries(store: &Store, workload: &str, jobs: u32) -> Answer<Vec<Entry>> {
             run: run.clone(),
             test: found.test.clone(),
             times: found.times,
-            fraction: found.known.ok().map(|interval| interval.of_mean()),
+            fraction: found.known.ok().map(|interval| interval.half_width()),
         };
         entries.extend(ramp::repeated(&of_run).into_iter().map(entry));
     }

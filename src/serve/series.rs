@@ -292,8 +292,8 @@ fn run_name(language: Language, run: &RunRecord) -> String {
 fn method(language: Language) -> String {
     language.phrase(
         "Changes are found by E-divisive means with Student's t test over windows of 50 figures, as Hunter and Apache Otava do \
-         it; one is told if its p is below 0.001. Its place is chosen by the figures, so that chance makes more of them than p \
-         says. Beside a change stands what differs between the disclosures of the accepted runs before and after it, as far as \
+         it; one is told if chance alone makes one as clear in fewer than 5 % of such series: for all places together, and with \
+         what neighbouring figures have in common. Beside a change stands what differs between the disclosures of the accepted runs before and after it, as far as \
          it touches the workload: it may be the cause, and need not be.",
     )
 }

@@ -11,7 +11,7 @@
 //! phi that is corrected for its bias and at the upper end of its error. A significant trend widens
 //! the interval by what it moved.
 
-use super::batch_means::Interval;
+use super::mean_interval::Interval;
 
 /// Points in a second.
 pub const POINTS_PER_S: usize = 4;
@@ -19,6 +19,9 @@ pub const POINTS_PER_S: usize = 4;
 const FEWEST: usize = 20;
 /// Ops of a series that is looked at: fewer can be equal by chance.
 const FEWEST_OPS: f64 = 5.0;
+/// Degrees of freedom by which comparisons take the standard error from an interval: those of five
+/// seconds, so that the error is never too small, for the interval is wider than Student's.
+const FREEDOM: f64 = 4.0;
 /// 1 - the level of all intervals together.
 const ALPHA: f64 = 0.05;
 /// Variance of the mixture over the effect in units of that of a point: narrowest at some twenty
@@ -122,11 +125,11 @@ impl Sequence {
         }
         let spread = self.squares - self.sum * self.sum / n;
         if spread <= f64::EPSILON * mean * mean * n {
-            return Some(Interval { mean, half_width: 0.0 });
+            return Some(Interval { mean, half_width: 0.0, freedom: FREEDOM });
         }
         let worth = n * self.independent_share(spread, Z_CORRELATION);
         let half_width = self.half_width(spread, worth)? + self.drift(spread, worth);
-        Some(Interval { mean, half_width })
+        Some(Interval { mean, half_width, freedom: FREEDOM })
     }
 
     /// Of points with this spread that are worth so many independent ones.
@@ -325,7 +328,7 @@ mod tests {
         assert_eq!(known_mean(&[0.2; 24], 0.5), None);
         assert_eq!(
             known_mean(&[1000.0; 20], 0.0001),
-            Some(Interval { mean: 1000.0, half_width: 0.0 })
+            Some(Interval { mean: 1000.0, half_width: 0.0, freedom: FREEDOM })
         );
         let steps: Vec<f64> = (0..24).map(|at| if at < 12 { 900.0 } else { 1100.0 }).collect();
         assert_eq!(known_mean(&steps, 0.5), None);

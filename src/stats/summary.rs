@@ -1,6 +1,6 @@
 //! Summaries: quantiles of a latency histogram, and mean, median and spread of a few figures.
 
-use statrs::distribution::{ContinuousCDF, StudentsT};
+use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
 use super::{LatencyHistogram, WeightedTimes};
 
@@ -132,6 +132,25 @@ pub fn t95(freedom: f64) -> Option<f64> {
     Some(StudentsT::new(0.0, 1.0, freedom).ok()?.inverse_cdf(0.975))
 }
 
+/// The factor of a one-sided interval in which `tail` lies beyond it: the quantile 1 - tail of t.
+fn t_beyond(freedom: f64, tail: f64) -> Option<f64> {
+    if freedom >= MANY {
+        let z = Normal::standard().inverse_cdf(1.0 - tail);
+        return Some(z + (z.powi(3) + z) / (4.0 * freedom));
+    }
+    Some(StudentsT::new(0.0, 1.0, freedom).ok()?.inverse_cdf(1.0 - tail))
+}
+
+/// The factor by which the interval of the best of so many equal figures is that of a single one.
+/// The best is the one that chance favoured most: each of them may lie above its true value, so
+/// that each gets an equal part of the 5 % (Bonferroni). Of one or two the 2.5 % of either side do.
+pub fn widening_of_best(freedom: f64, figures: usize) -> Option<f64> {
+    if figures <= 2 {
+        return Some(1.0);
+    }
+    Some(t_beyond(freedom, 0.05 / figures as f64)? / t95(freedom)?)
+}
+
 /// Two-sided p value of the statistic `t` with `freedom` degrees of freedom (> 0): how likely a
 /// value so far from 0 would be by chance.
 pub fn two_sided_p(t: f64, freedom: f64) -> Option<f64> {
@@ -228,6 +247,18 @@ mod tests {
         assert_eq!(median(&values[..3]), Some(4.0));
         assert!((variance(&values).unwrap() - 32.0 / 7.0).abs() < 1e-12);
         assert_eq!((mean(&[]), median(&[]), variance(&[1.0])), (None, None, None));
+    }
+
+    #[test]
+    fn the_best_of_more_figures_is_known_less() {
+        // z(1 - 0.05 / 4) = 2.241403, z(1 - 0.05 / 6) = 2.393980; t(1 - 0.0125, 4) = 3.495406.
+        assert_eq!([1, 2].map(|figures| widening_of_best(4.0, figures)), [Some(1.0); 2]);
+        for (freedom, figures, factor) in
+            [(1e9, 4, 2.241_403 / Z95), (1e9, 6, 2.393_980 / Z95), (4.0, 4, 3.495_406 / 2.776_445)]
+        {
+            let found = widening_of_best(freedom, figures).unwrap();
+            assert!((found - factor).abs() < 1e-5, "{freedom} {figures}: {found}");
+        }
     }
 
     #[test]

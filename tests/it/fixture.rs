@@ -214,6 +214,8 @@ pub fn test(
         ops_per_s,
         rows_per_s: ops_per_s,
         ci_fraction: Some(0.0123),
+        ci_freedom: Some(4.0),
+        counter_intervals: Default::default(),
         precision: None,
         latency: latency(1e6 * f64::from(jobs) / ops_per_s, tally.ops),
         open: None,

@@ -54,8 +54,8 @@ impl<'a> Point<'a> {
         match self.figure.interval {
             Ok(interval) => Some(Span {
                 value,
-                low: Some((value * (1.0 - interval.fraction)).max(0.0)),
-                high: Some(value * (1.0 + interval.fraction)),
+                low: Some((value * (1.0 - interval.half_width())).max(0.0)),
+                high: Some(value * (1.0 + interval.half_width())),
             }),
             Err(_) if self.figure.test.published().is_some() => {
                 Some(Span { value, low: None, high: None })

@@ -3,7 +3,7 @@
 use crate::analysis::interval::most_trusted;
 use crate::analysis::interval::{self, Known};
 use crate::analysis::{derive, published, ramp};
-use crate::model::{Better, PublishedKind, Status, Test};
+use crate::model::{Better, Kpm, KpmValue, PublishedKind, Status, Test};
 
 /// A metric of a workload.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,6 +46,17 @@ impl Metric {
     pub fn is_same(&self, other: &Metric) -> bool {
         let named = !(self.published && other.published) || self.name == other.name;
         named && self.unit == other.unit && self.better == other.better
+    }
+
+    /// What it is computed from in a measured test.
+    pub fn computed<'t>(&self, test: &'t Test) -> &'t KpmValue {
+        let is_second =
+            |second: &&Kpm| second.unit == self.unit && !Metric::kpm(test).is_same(self);
+        match test.second().filter(is_second) {
+            _ if self.name == SERVICE_TIME => &KpmValue::ServiceTime,
+            Some(second) => &second.value,
+            None => &test.kpm().value,
+        }
     }
 
     /// Its value in a test.
@@ -137,8 +148,8 @@ pub fn readings<'a>(tests: &[&'a Test], metric: &Metric, kind: PublishedKind) ->
     let own: Vec<&Test> =
         tests.iter().filter(|test| !test.is_statement() || test.states(kind)).copied().collect();
     let reading = |repeats: Vec<(f64, &'a Test)>| {
-        let (value, test) = ramp::median(&repeats);
-        let (known, jobs) = (interval::of(&repeats, test), test.jobs());
+        let (value, test) = ramp::median(&repeats, metric.better);
+        let (known, jobs) = (interval::of(&repeats, test, metric.computed(test)), test.jobs());
         let tests = repeats.into_iter().map(|(_, test)| test).collect();
         Reading { jobs, value, test, known, tests, passed_over: None }
     };
@@ -153,12 +164,15 @@ pub fn best<'a>(readings: Vec<Reading<'a>>, better: Better) -> Option<Reading<'a
         .filter(|one| status(one) < Status::Invalid)
         .map(|one| (one.value, one.jobs))
         .collect();
-    let candidates = most_trusted(readings, status).into_iter();
+    let candidates = most_trusted(readings, status);
+    let all: Vec<(f64, Known)> = candidates.iter().map(|one| (one.value, one.known)).collect();
     let best = candidates
+        .into_iter()
         .reduce(|best, next| if better.beats(next.value, best.value) { next } else { best })?;
     let passed_over = sound
         .into_iter()
         .find(|(value, _)| better.beats(*value, best.value))
         .and_then(|(_, jobs)| jobs);
-    Some(Reading { passed_over, ..best })
+    let known = interval::of_best((best.value, best.known), all.into_iter());
+    Some(Reading { passed_over, known, ..best })
 }

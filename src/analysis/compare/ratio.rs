@@ -1,6 +1,7 @@
 //! The ratio of two figures, how well it is known, and which of many ratios differ not only by
 //! chance.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::{Serialize, Serializer};
@@ -103,7 +104,7 @@ impl Serialize for Ratio {
 }
 
 fn span(ratio: f64, base: &Interval, other: &Interval) -> Span {
-    let factor = base.of_mean().hypot(other.of_mean()).exp();
+    let factor = base.half_width().hypot(other.half_width()).exp();
     Span { low: ratio / factor, high: ratio * factor, p: p_value(ratio, base, other) }
 }
 
@@ -117,7 +118,8 @@ fn p_value(ratio: f64, base: &Interval, other: &Interval) -> f64 {
 }
 
 /// Marks the rows whose difference stands among all of them: Holm's step-down at a family-wise
-/// level of 5 %, over the figures that could be judged.
+/// level of 5 %, over the figures that could be judged. Rows of one workload at the same numbers of
+/// jobs are one figure: speed and throughput of a run that has one job only are the same tests.
 pub fn mark_standing(rows: &mut [Row]) {
     let judged = |row: &&mut Row| row.status < Status::Invalid;
     let mut judged: Vec<(f64, &mut Row)> = rows
@@ -126,12 +128,26 @@ pub fn mark_standing(rows: &mut [Row]) {
         .filter_map(|row| Some((row.ratio.span.ok()?.p, row)))
         .collect();
     judged.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let count = judged.len();
-    let steps = judged.into_iter().enumerate();
-    let rejected = steps.take_while(|(step, (p, _))| *p <= FAMILY_LEVEL / (count - step) as f64);
-    rejected.for_each(|(_, (_, row))| {
-        row.stands = matches!(row.change(), Change::Better | Change::Worse)
-    });
+    let count = distinct(judged.iter().map(|(_, row)| point(row)));
+    let mut rejected = Vec::new();
+    for (p, row) in judged {
+        if p > FAMILY_LEVEL / (count - distinct(rejected.iter().cloned()).min(count - 1)) as f64 {
+            return;
+        }
+        rejected.push(point(row));
+        row.stands = matches!(row.change(), Change::Better | Change::Worse);
+    }
+}
+
+/// What a row's tests are: the workload with its parameters, and the jobs of both sides.
+type Point = (String, Option<u32>, Option<u32>);
+
+fn point(row: &Row) -> Point {
+    (row.subject.label(), row.base_jobs, row.other_jobs)
+}
+
+fn distinct(points: impl Iterator<Item = Point>) -> usize {
+    points.collect::<BTreeSet<Point>>().len()
 }
 
 #[cfg(test)]
@@ -141,7 +157,7 @@ mod tests {
     use crate::analysis::interval;
 
     fn of_seconds(fraction: f64) -> interval::Known {
-        Ok(Interval::of_seconds(fraction))
+        Ok(Interval::of_seconds(fraction, 4.0))
     }
 
     fn ratio_of(base: (f64, interval::Known), other: (f64, interval::Known)) -> Ratio {
@@ -151,7 +167,7 @@ mod tests {
     fn spread(values: &[f64]) -> (f64, interval::Known) {
         let test = at(1, 1.0).into();
         let repeats: Vec<_> = values.iter().map(|value| (*value, &test)).collect();
-        (values[values.len() / 2], interval::of(&repeats, &test))
+        (values[values.len() / 2], interval::of(&repeats, &test, &test.kpm().value))
     }
 
     #[test]
@@ -185,13 +201,13 @@ mod tests {
 
     #[test]
     fn without_an_interval_of_both_nothing_is_decided_however_far_they_are_apart() {
-        let short = Err(Unknown::ShortWindows(1));
+        let short = Err(Unknown::ShortWindow);
         for (base, other) in [(short, of_seconds(0.01)), (of_seconds(0.01), short), (short, short)]
         {
             let ratio = ratio_of((100.0, base), (974.0, other));
             assert_eq!(
                 (ratio.span, ratio.change(Better::Higher)),
-                (Err(Unknown::ShortWindows(1)), Change::Undecided)
+                (Err(Unknown::ShortWindow), Change::Undecided)
             );
         }
     }

@@ -6,7 +6,7 @@ use super::{Comparison, EqualJobs, GroupMean, Kind, NotCompared, Ratio, Row, Sid
 use crate::analysis::interval::{FEWEST, supports};
 use crate::analysis::noise::Noise;
 use crate::analysis::{errata, interval, unsteady};
-use crate::model::{Better, PublishedKind, Reason, RunRecord, Sentence, Status, Test};
+use crate::model::{Better, KpmValue, PublishedKind, Reason, RunRecord, Sentence, Status, Test};
 
 /// What every row needs beside its figures.
 pub struct Context<'a> {
@@ -187,7 +187,7 @@ fn at_service_time(reading: Reading<'_>) -> Option<Reading<'_>> {
         reading.tests.iter().filter_map(|test| Some((service_ms(test)?, *test))).collect();
     Some(Reading {
         value: service_ms(reading.test)?,
-        known: interval::of(&times, reading.test),
+        known: interval::of(&times, reading.test, &KpmValue::ServiceTime),
         ..reading
     })
 }

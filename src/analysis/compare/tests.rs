@@ -279,16 +279,16 @@ fn what_takes_longer_is_said_in_words() {
     let found = compared(&timed([1.0, 1.001, 0.999]), &timed([1.26, 1.261, 1.259]));
     // Half widths of the medians 1.2533 * t(0.975, 2) * 0.001 / sqrt(3) = 0.003113 and 0.003113 /
     // 1.26; exp(hypot) = 1.003983.
-    let text = "W0: throughput worse, takes 1.26 times as long (x1.26 to x1.27), at 2 jobs";
+    let text = "W0: throughput worse, takes 1.26 times as long (x1.26 to x1.26), at 2 jobs";
     assert_eq!(found.findings[0].text.to_string(), text);
     assert!((found.kpms[0].ratio.span.unwrap().high - 1.26 * 1.003_983).abs() < 1e-5);
 }
 
 #[test]
 fn of_many_figures_only_those_stand_that_chance_does_not_make_of_so_many() {
-    // s = 0.1 %, n = 3: half widths of 0.248 %, the ratio's 0.351 %; 0.6 % apart is beyond it. The
-    // standard error with that of a median is 1.2533 * 0.1 % * sqrt(2 / 3) = 0.1023 %, t = 5.85
-    // with 4 degrees of freedom: p = 0.0043, which is below
+    // s = 0.1 %, n = 3: the standard error of a median is 0.1 % * sqrt(0.4399) = 0.0663 %, the
+    // half width 0.285 %, the ratio's 0.404 %; 0.6 % apart is beyond it. t = 0.598 / 0.0938 = 6.38
+    // with 4 degrees of freedom: p = 0.0031, which is below
     // 0.05 alone and above 0.05 / 39 among forty. 40 % apart is far below.
     let calm = [100.0, 99.9, 100.1];
     let moved = [100.6, 100.7, 100.5];

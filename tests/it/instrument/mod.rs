@@ -9,6 +9,7 @@
 //! - faults and limits: servers that crash, freeze or vanish, machines that run out of something.
 
 mod faults;
+mod intervals;
 mod limits;
 mod statements;
 mod time;
