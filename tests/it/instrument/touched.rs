@@ -231,7 +231,7 @@ fn both_sides_of_a_block_update_the_same_rows_and_the_same_command_draws_the_sam
     let touched = sides.each_ref().map(|side| updates_by_row(&side.url));
     // Whoever did fewer ops has updated what the other one has begun with.
     let [few, many] = match touched {
-        [a, b] if a.values().sum::<u64>() <= b.values().sum() => [a, b],
+        [a, b] if a.values().sum::<u64>() <= b.values().sum::<u64>() => [a, b],
         [a, b] => [b, a],
     };
     assert!(few.len() > 5, "{few:?}");
