@@ -156,17 +156,17 @@ fn facts(engine: &dyn Engine, spool: &Spool, test: &SpooledTest) -> Facts {
 /// The log of a test whose jobs had one slice each in the window.
 fn raw(test: &SpooledTest, facts: Facts) -> Raw {
     let jobs = test.window.iter().map(|(job, done)| {
-        let mut slices: Vec<SliceLog> = Vec::new();
+        let mut log = JobLog::default();
         let warm = test.warm.iter().filter(|(of, _)| of == job).map(|(_, done)| (done, false));
         for (done, counts) in warm.chain([(done, true)]) {
-            let start_s = slices.last().map_or(0.0, |last| last.end_s);
-            slices.push(slice(done, start_s, counts));
+            let start_s = log.span_s.map_or(0.0, |(_, end_s)| end_s);
+            log.add(&slice(done, start_s, counts));
         }
         let mut times = Times { longest_ns: (done.longest_us * 1e3) as u64, ..Times::default() };
         if let Some(timed) = test.times.get(job) {
             times.service.add(timed, done.ops);
         }
-        (done.part as usize - 1, JobLog { slices, times, ..JobLog::default() })
+        (done.part as usize - 1, JobLog { times, ..log })
     });
     let snapshot = |moment, t_s, counters: &Counters| Snapshot {
         moment,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::log::{JobLog, Second, SliceLog};
+use super::log::{Counted, JobLog, Second, Timeline};
 use super::nodes;
 use super::samples::Samples;
 use super::sessions::SessionLog;
@@ -31,6 +31,8 @@ pub struct Raw {
     pub edges_s: (f64, f64),
     /// What ops took in each second since the gate.
     pub seconds: Vec<Second>,
+    /// What all jobs did since the gate.
+    pub timeline: Timeline,
     /// Ops of all jobs per point of the window.
     pub points: Vec<f64>,
     /// Begin, window open, window close, end.
@@ -124,11 +126,10 @@ fn beside(background: &Background, raw: &Raw) -> Result<Beside, String> {
     let (open_s, close_s) = raw.edges_s;
     // Without a warm-up threads start a moment after the gate opened.
     let moment_s = UNCOVERED * (close_s - open_s);
-    let is_there = |log: &JobLog| match (log.slices.first(), log.slices.last()) {
-        (Some(first), Some(last)) => {
-            first.start_s <= open_s + moment_s && last.end_s + moment_s >= close_s
-        }
-        _ => false,
+    let is_there = |log: &JobLog| {
+        log.span_s.is_some_and(|(start_s, end_s)| {
+            start_s <= open_s + moment_s && end_s + moment_s >= close_s
+        })
     };
     Ok(Beside {
         part: PartFigures {
@@ -161,7 +162,7 @@ fn merged<'a>(tallies: impl Iterator<Item = &'a Tally>) -> Tally {
 }
 
 fn total_tally(jobs: &[(usize, JobLog)]) -> Tally {
-    let mut total = merged(jobs.iter().flat_map(|(_, log)| &log.slices).map(|slice| &slice.tally));
+    let mut total = merged(jobs.iter().map(|(_, log)| &log.total));
     for (_, log) in jobs {
         total.merge(&Tally { errors: log.pending_errors.clone(), ..Tally::default() });
     }
@@ -172,12 +173,8 @@ fn total_tally(jobs: &[(usize, JobLog)]) -> Tally {
 /// the last's end.
 fn job_figures(jobs: &[(usize, JobLog)], units_per_op: &[f64]) -> Vec<JobFigures> {
     let figures = |(index, (part, log)): (usize, &(usize, JobLog))| {
-        let slices: Vec<&SliceLog> = log.slices.iter().filter(|slice| slice.counts).collect();
-        let tally = merged(slices.iter().map(|slice| &slice.tally));
-        let elapsed_s = match (slices.first(), slices.last()) {
-            (Some(first), Some(last)) => last.end_s - first.start_s,
-            _ => 0.0,
-        };
+        let counted = log.counted.clone().unwrap_or_default();
+        let (tally, elapsed_s) = (counted.tally, counted.end_s - counted.start_s);
         let units = tally.ops as f64 * units_per_op[*part];
         JobFigures { job: index as u32 + 1, part: *part, tally, units, elapsed_s }
     };
@@ -186,8 +183,8 @@ fn job_figures(jobs: &[(usize, JobLog)], units_per_op: &[f64]) -> Vec<JobFigures
 
 /// The most ops to a timed one in any slice that counts.
 fn longest_stride(jobs: &[(usize, JobLog)]) -> u32 {
-    let slices = jobs.iter().flat_map(|(_, log)| &log.slices).filter(|slice| slice.counts);
-    slices.map(|slice| slice.stride).max().unwrap_or(1)
+    let counted = jobs.iter().filter_map(|(_, log)| log.counted.as_ref());
+    counted.map(|counted| counted.longest_stride).max().unwrap_or(1)
 }
 
 fn rate(count: f64, job: &JobFigures) -> f64 {
@@ -241,16 +238,15 @@ fn summary(quantiles: &Quantiles) -> LatencySummary {
 fn open_loop(offer: Offer, jobs: &[(usize, JobLog)]) -> OpenLoop {
     let mut response = LatencyHistogram::new();
     jobs.iter().for_each(|(_, log)| response.merge(&log.times.response));
-    let due = jobs.iter().map(|(_, log)| due_in_window(&log.slices)).sum();
+    let due = jobs.iter().filter_map(|(_, log)| log.counted.as_ref()).map(due_in_window).sum();
     OpenLoop { offer, due, response: of_all(&response) }
 }
 
 /// Ops of a job that were done in its slices that count, failed ones included, and those that
 /// waited at the end.
-fn due_in_window(slices: &[SliceLog]) -> f64 {
-    let inside: Vec<&SliceLog> = slices.iter().filter(|slice| slice.counts).collect();
-    let done: u64 = inside.iter().map(|slice| slice.tally.ops + slice.tally.error_count()).sum();
-    done as f64 + inside.last().and_then(|last| last.behind).unwrap_or(0.0)
+fn due_in_window(counted: &Counted) -> f64 {
+    let done = counted.tally.ops + counted.tally.error_count();
+    done as f64 + counted.behind.unwrap_or(0.0)
 }
 
 fn us(ns: f64) -> f64 {
@@ -335,9 +331,7 @@ fn series(raw: &Raw, units_per_op: &[f64], open_s: f64, close_s: f64) -> Vec<Ser
             ..SeriesPoint::default()
         })
         .collect();
-    for (part, log) in &raw.jobs {
-        log.slices.iter().for_each(|slice| spread(slice, units_per_op[*part], &mut points));
-    }
+    spread(&raw.timeline, units_per_op, &mut points);
     let count = points.len();
     for (at, point) in points.iter_mut().enumerate() {
         let middle_s = point.t_s - point.interval_s / 2.0;
@@ -358,19 +352,34 @@ fn longest_us(seconds: &[Second], point: &SeriesPoint, is_last: bool) -> Option<
     seconds[from.min(to)..to].iter().filter_map(|second| second.max_us).reduce(f64::max)
 }
 
-fn spread(slice: &SliceLog, units_per_op: f64, points: &mut [SeriesPoint]) {
-    let length_s = (slice.end_s - slice.start_s).max(1e-9);
-    let errors = slice.tally.error_count();
-    for point in points {
-        let from_s = point.t_s - point.interval_s;
-        let overlap_s = slice.end_s.min(point.t_s) - slice.start_s.max(from_s);
-        if overlap_s > 0.0 {
-            let ops = slice.tally.ops as f64 * overlap_s / length_s;
-            point.ops += ops;
-            point.units += ops * units_per_op;
+/// Gives the points of a series, which follow one another, the ops and units of the parts and the
+/// failed ops: of what was done between two moments of the timeline as much as the point covers of
+/// them, failed ops by the middle. Both lists are gone through once.
+fn spread(timeline: &Timeline, units_per_op: &[f64], points: &mut [SeriesPoint]) {
+    let mut first = 0;
+    for at in 0..timeline.len() {
+        let (start_s, end_s) = timeline.span_s(at);
+        let length_s = (end_s - start_s).max(1e-9);
+        while points.get(first).is_some_and(|point| point.t_s <= start_s) {
+            first += 1;
         }
-        if slice.end_s > from_s && slice.end_s <= point.t_s {
-            point.errors += errors;
+        let ops_of = |ops: &Vec<f64>| ops.get(at).copied().unwrap_or(0.0);
+        let ops: f64 = timeline.ops.iter().map(ops_of).sum();
+        let units: f64 =
+            timeline.ops.iter().zip(units_per_op).map(|(ops, units)| ops_of(ops) * units).sum();
+        let errors = timeline.errors.get(at).copied().unwrap_or(0);
+        let middle_s = (start_s + end_s) / 2.0;
+        for point in points.iter_mut().skip(first) {
+            let from_s = point.t_s - point.interval_s;
+            if from_s >= end_s {
+                break;
+            }
+            let share = (end_s.min(point.t_s) - start_s.max(from_s)).max(0.0) / length_s;
+            point.ops += ops * share;
+            point.units += units * share;
+            if middle_s > from_s && middle_s <= point.t_s {
+                point.errors += errors;
+            }
         }
     }
 }
@@ -395,15 +404,21 @@ fn with_own_facts(mut facts: Facts, parts: &[PartPlan]) -> Facts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runner::log::Times;
+    use crate::runner::log::{SliceLog, Times};
 
     fn slice(start_s: f64, end_s: f64, ops: u64, counts: bool) -> SliceLog {
         let tally = Tally { ops, rows: 2 * ops, busy_s: end_s - start_s, ..Tally::default() };
         SliceLog { start_s, end_s, tally, stride: 1, counts, behind: None }
     }
 
+    fn log_of(slices: &[SliceLog]) -> JobLog {
+        let mut log = JobLog::default();
+        slices.iter().for_each(|slice| log.add(slice));
+        log
+    }
+
     fn job(slices: Vec<SliceLog>) -> (usize, JobLog) {
-        (0, JobLog { slices, ..JobLog::default() })
+        (0, log_of(&slices))
     }
 
     #[test]
@@ -499,7 +514,11 @@ mod tests {
     #[test]
     fn the_series_spreads_a_slice_over_the_seconds_it_covers() {
         let raw = Raw {
-            jobs: vec![job(vec![slice(0.5, 2.5, 200, true)])],
+            timeline: {
+                let mut timeline = Timeline::default();
+                timeline.add(0, (0.5, 2.5), 200.0, 7);
+                timeline
+            },
             background: Vec::new(),
             edges_s: (1.0, 3.0),
             seconds: Vec::new(),
@@ -519,6 +538,8 @@ mod tests {
         let points = series(&raw, &[1.0], 1.0, 3.0);
         let ops: Vec<f64> = points.iter().map(|point| point.ops).collect();
         assert_eq!(ops, [50.0, 100.0, 50.0]);
+        let errors: Vec<u64> = points.iter().map(|point| point.errors).collect();
+        assert_eq!(errors, [0, 0, 7]);
         assert_eq!(
             points.iter().map(|point| point.in_window).collect::<Vec<_>>(),
             [false, true, true]
@@ -540,7 +561,7 @@ mod tests {
         (0..samples).for_each(|_| latency.record_ns(ns));
         let mut times = Times::default();
         times.service.add(&latency, ops);
-        JobLog { slices: vec![slice(0.0, 1.0, ops, true)], times, ..JobLog::default() }
+        JobLog { times, ..log_of(&[slice(0.0, 1.0, ops, true)]) }
     }
 
     #[test]

@@ -5,13 +5,12 @@ use std::time::{Duration, Instant};
 
 use super::assemble::Raw;
 use super::gate::Gate;
-use super::log::{JobLog, Points, Second, SecondsLog, Times, points_of};
+use super::log::{JobLog, Periods, Points, SecondsLog};
 use super::schedule::Schedule;
 use super::share::{Share, ShareLog};
 use super::test::Crew;
 use crate::engine::EngineError;
 use crate::model::{TestResult, TestSpec, WorkerFigures};
-use crate::stats::summary::Quantiles;
 
 /// How often the workers are looked at.
 const LOOK: Duration = Duration::from_millis(100);
@@ -159,14 +158,10 @@ impl Liaison<'_> {
 /// count from the common start.
 pub(super) fn merge(logs: Vec<ShareLog>, raw: &mut Raw, spec: &TestSpec<'_>) -> Vec<WorkerFigures> {
     let figures = logs.iter().map(figures).collect();
-    let (mut jobs, mut beside, mut seconds) = (Vec::new(), Vec::new(), Vec::<Times>::new());
+    let (mut jobs, mut beside, mut periods) = (Vec::new(), Vec::new(), Periods::default());
     for log in logs {
-        for (at, times) in log.seconds.iter().enumerate() {
-            if seconds.len() <= at {
-                seconds.push(Times::default());
-            }
-            seconds[at].merge(times);
-        }
+        periods.merge(log.seconds);
+        raw.timeline.merge(&log.timeline, log.late_s);
         jobs.extend(shifted(log.jobs, log.late_s));
         beside.extend(shifted(log.beside, log.late_s));
     }
@@ -174,19 +169,14 @@ pub(super) fn merge(logs: Vec<ShareLog>, raw: &mut Raw, spec: &TestSpec<'_>) -> 
     let of_crew =
         |at: usize, jobs| crews.get(at).map(|crew| in_order(jobs, crew)).unwrap_or_default();
     (raw.jobs, raw.background) = (of_crew(0, jobs), of_crew(1, beside));
-    raw.seconds = seconds.iter().map(Second::from).collect();
-    raw.points = points_of(raw.jobs.iter().map(|(_, job)| job), raw.edges_s.0, raw.edges_s.1);
+    raw.seconds = periods.seconds();
+    raw.points = raw.timeline.points(raw.edges_s.0, raw.edges_s.1);
     figures
 }
 
 /// The same with slices that are so much later.
 fn shifted(jobs: Vec<(u32, JobLog)>, by_s: f64) -> impl Iterator<Item = (u32, JobLog)> {
-    jobs.into_iter().map(move |(job, mut log)| {
-        log.slices.iter_mut().for_each(|slice| {
-            (slice.start_s, slice.end_s) = (slice.start_s + by_s, slice.end_s + by_s)
-        });
-        (job, log)
-    })
+    jobs.into_iter().map(move |(job, log)| (job, log.later_by(by_s)))
 }
 
 /// Jobs in the order of their numbers, each with the index of its part.
@@ -199,15 +189,8 @@ fn in_order(mut jobs: Vec<(u32, JobLog)>, crew: &Crew<'_>) -> Vec<(usize, JobLog
 fn figures(log: &ShareLog) -> WorkerFigures {
     let mut service = crate::stats::WeightedTimes::default();
     log.jobs.iter().for_each(|(_, job)| service.merge(&job.times.service));
-    let slices = || log.jobs.iter().flat_map(|(_, job)| &job.slices);
-    let mut ops_by_second = vec![0.0; log.seconds.len()];
-    for slice in slices() {
-        let length_s = (slice.end_s - slice.start_s).max(1e-9);
-        for (at, ops) in ops_by_second.iter_mut().enumerate() {
-            let overlap_s = slice.end_s.min(at as f64 + 1.0) - slice.start_s.max(at as f64);
-            *ops += slice.tally.ops as f64 * overlap_s.max(0.0) / length_s;
-        }
-    }
+    let counted = log.jobs.iter().filter_map(|(_, job)| job.counted.as_ref());
+    let seconds = log.seconds.seconds();
     WorkerFigures {
         name: log.name.clone(),
         jobs: log.jobs.len() as u32,
@@ -215,14 +198,10 @@ fn figures(log: &ShareLog) -> WorkerFigures {
         round_trip_s: log.round_trip_s,
         late_s: log.late_s,
         driver: log.driver,
-        ops: slices().filter(|slice| slice.counts).map(|slice| slice.tally.ops).sum(),
+        ops: counted.map(|counted| counted.tally.ops).sum(),
         buckets: service.buckets(),
-        ops_by_second,
-        p99_us_by_second: log
-            .seconds
-            .iter()
-            .map(|times| Quantiles::weighted(&times.service).p99_ns.map(|ns| ns / 1e3))
-            .collect(),
+        ops_by_second: log.timeline.by_second(seconds.len()),
+        p99_us_by_second: seconds.iter().map(|second| second.p99_us).collect(),
     }
 }
 

@@ -21,9 +21,12 @@ const LOOK_BACK_S: f64 = 4.0;
 const LAST_POINTS: usize = 60 * POINTS_PER_S;
 /// A slice that ends so little before a point does ends with it.
 const EDGE_S: f64 = 1e-3;
+/// Histograms that are kept for somebody else: of each second of an hour; of a longer test those of
+/// two seconds are put together, of four, and so on.
+const MOST_KEPT: usize = 3600;
 
 /// One slice of one job; seconds count from the opening of the gate.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct SliceLog {
     pub start_s: f64,
     pub end_s: f64,
@@ -36,10 +39,18 @@ pub struct SliceLog {
     pub behind: Option<f64>,
 }
 
-/// Everything one job did.
+/// Everything one job did: sums, so that it takes no more memory after a day than after a second.
+/// What all jobs did over time is in the [`Timeline`].
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct JobLog {
-    pub slices: Vec<SliceLog>,
+    /// Number of slices.
+    pub slices: usize,
+    /// Of all slices.
+    pub total: Tally,
+    /// When the first slice began and the last one ended.
+    pub span_s: Option<(f64, f64)>,
+    /// The slices that count; none if there are none.
+    pub counted: Option<Counted>,
     /// Of the slices that count.
     pub times: Times,
     /// The session's own counters over the loop.
@@ -55,8 +66,198 @@ pub struct JobLog {
     pub failure: Option<EngineError>,
 }
 
+/// The slices of a job that belong to the window, together.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Counted {
+    pub tally: Tally,
+    /// When the first one began and the last one ended.
+    pub start_s: f64,
+    pub end_s: f64,
+    /// The most ops to a timed one in any of them.
+    pub longest_stride: u32,
+    /// Of an open loop: ops that were due at the end of the last one and not started.
+    pub behind: Option<f64>,
+}
+
+impl JobLog {
+    /// Adds a slice, which follows those before it.
+    pub fn add(&mut self, slice: &SliceLog) {
+        self.slices += 1;
+        self.total.merge(&slice.tally);
+        let start_s = self.span_s.map_or(slice.start_s, |(start_s, _)| start_s);
+        self.span_s = Some((start_s, slice.end_s));
+        if slice.counts {
+            let first = Counted { start_s: slice.start_s, ..Counted::default() };
+            let counted = self.counted.get_or_insert(first);
+            counted.tally.merge(&slice.tally);
+            counted.end_s = slice.end_s;
+            counted.longest_stride = counted.longest_stride.max(slice.stride);
+            counted.behind = slice.behind;
+        }
+    }
+
+    /// The same that took place so much later.
+    pub fn later_by(mut self, by_s: f64) -> JobLog {
+        self.span_s = self.span_s.map(|(start_s, end_s)| (start_s + by_s, end_s + by_s));
+        if let Some(counted) = &mut self.counted {
+            (counted.start_s, counted.end_s) = (counted.start_s + by_s, counted.end_s + by_s);
+        }
+        self
+    }
+}
+
+/// Ops of each part and failed ops over time, of all jobs together, in points (see
+/// [`POINTS_PER_S`]) since the gate: as long as the test, however many jobs it has.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Timeline {
+    /// Ops per point, by part.
+    pub ops: Vec<Vec<f64>>,
+    /// Failed ops per point.
+    pub errors: Vec<u64>,
+    /// End of the last slice: the last point ends then.
+    pub end_s: f64,
+}
+
+impl Timeline {
+    /// Adds the ops of a job of part `part` from one moment to another, spread evenly over that
+    /// time, and its failed ops to the point in which its last half second began.
+    pub fn add(&mut self, part: usize, (start_s, end_s): (f64, f64), ops: f64, errors: u64) {
+        if self.ops.len() <= part {
+            self.ops.resize_with(part + 1, Vec::new);
+        }
+        spread(&mut self.ops[part], start_s, end_s, ops);
+        if errors > 0 {
+            let at = (middle_s(start_s, end_s) * POINTS_PER_S as f64) as usize;
+            if self.errors.len() <= at {
+                self.errors.resize(at + 1, 0);
+            }
+            self.errors[at] += errors;
+        }
+        self.end_s = self.end_s.max(end_s);
+    }
+
+    /// Adds those of others, which took place so much later.
+    pub fn merge(&mut self, other: &Timeline, by_s: f64) {
+        for (part, ops) in other.ops.iter().enumerate() {
+            for (at, ops) in ops.iter().enumerate() {
+                let (from_s, to_s) = other.span_s(at);
+                self.add(part, (from_s + by_s, to_s + by_s), *ops, 0);
+            }
+        }
+        for (at, errors) in other.errors.iter().enumerate() {
+            let (from_s, to_s) = other.span_s(at);
+            let middle_s = (from_s + to_s) / 2.0 + by_s;
+            self.add(0, (middle_s, middle_s), 0.0, *errors);
+        }
+    }
+
+    /// Begin and end of a point.
+    pub fn span_s(&self, at: usize) -> (f64, f64) {
+        let [from_s, to_s] = [at, at + 1].map(|at| at as f64 / POINTS_PER_S as f64);
+        (from_s, if self.end_s > from_s { to_s.min(self.end_s) } else { to_s })
+    }
+
+    /// Number of points.
+    pub fn len(&self) -> usize {
+        self.ops.iter().map(Vec::len).max().unwrap_or(0).max(self.errors.len())
+    }
+
+    /// True if nobody did anything.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Ops of all parts in a point.
+    fn all(&self, at: usize) -> f64 {
+        self.ops.iter().filter_map(|ops| ops.get(at)).sum()
+    }
+
+    /// Ops of all parts per point from `open_s` to `close_s`.
+    pub fn points(&self, open_s: f64, close_s: f64) -> Vec<f64> {
+        let [from, to] =
+            [open_s, close_s].map(|at_s| ((at_s + EDGE_S) * POINTS_PER_S as f64) as usize);
+        (from..to.min(self.len())).map(|at| self.all(at)).collect()
+    }
+
+    /// Ops of all parts in each of the first `seconds` seconds.
+    pub fn by_second(&self, seconds: usize) -> Vec<f64> {
+        let second = |second: usize| {
+            (second * POINTS_PER_S..(second + 1) * POINTS_PER_S).map(|at| self.all(at)).sum()
+        };
+        (0..seconds).map(second).collect()
+    }
+}
+
+/// The moment that stands for a slice: its last half second began then.
+fn middle_s(start_s: f64, end_s: f64) -> f64 {
+    (end_s - ((end_s - start_s) / 2.0).min(0.5)).max(0.0)
+}
+
+/// Times of ops in periods of some seconds that follow one another.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Periods {
+    /// Length of each.
+    seconds_each: usize,
+    /// Seconds that were added.
+    seconds: usize,
+    times: Vec<Times>,
+}
+
+impl Default for Periods {
+    fn default() -> Self {
+        Periods { seconds_each: 1, seconds: 0, times: Vec::new() }
+    }
+}
+
+impl Periods {
+    /// Adds the second after the last one.
+    fn push(&mut self, times: &Times) {
+        let at = self.seconds / self.seconds_each;
+        self.at(at).merge(times);
+        self.seconds += 1;
+        if self.times.len() > MOST_KEPT {
+            self.double();
+        }
+    }
+
+    fn at(&mut self, at: usize) -> &mut Times {
+        if self.times.len() <= at {
+            self.times.resize_with(at + 1, Times::default);
+        }
+        &mut self.times[at]
+    }
+
+    /// Puts each two periods together.
+    fn double(&mut self) {
+        for (at, times) in std::mem::take(&mut self.times).iter().enumerate() {
+            self.at(at / 2).merge(times);
+        }
+        self.seconds_each *= 2;
+    }
+
+    /// Adds those of others at the same time.
+    pub fn merge(&mut self, mut other: Periods) {
+        while self.seconds_each < other.seconds_each {
+            self.double();
+        }
+        while other.seconds_each < self.seconds_each {
+            other.double();
+        }
+        for (at, times) in other.times.iter().enumerate() {
+            self.at(at).merge(times);
+        }
+        self.seconds = self.seconds.max(other.seconds);
+    }
+
+    /// What ops took in each second: that of its period.
+    pub fn seconds(&self) -> Vec<Second> {
+        let periods: Vec<Second> = self.times.iter().map(Second::from).collect();
+        (0..self.seconds).filter_map(|at| periods.get(at / self.seconds_each).cloned()).collect()
+    }
+}
+
 /// Times of ops.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Times {
     /// Each with the ops of its slice that it stands for.
     pub service: WeightedTimes,
@@ -119,18 +320,13 @@ pub struct Points {
     pub ops: Vec<f64>,
 }
 
-/// Ops of all jobs per point from `open_s` to `close_s`, by their slices.
-pub fn points_of<'a>(
-    jobs: impl Iterator<Item = &'a JobLog>,
-    open_s: f64,
-    close_s: f64,
-) -> Vec<f64> {
-    let mut points = Vec::new();
-    for slice in jobs.flat_map(|job| &job.slices) {
-        spread(&mut points, slice.start_s, slice.end_s, slice.tally.ops as f64);
-    }
-    let [from, to] = [open_s, close_s].map(|at_s| ((at_s + EDGE_S) * POINTS_PER_S as f64) as usize);
-    points.get(from..to.min(points.len())).unwrap_or_default().to_vec()
+/// A job among those of a log.
+#[derive(Debug, Clone, Copy)]
+pub struct Who {
+    /// Its number there, from 1.
+    pub job: u32,
+    /// Index of the part that it runs.
+    pub part: usize,
 }
 
 /// Shared by the jobs of a test: what they did together, by seconds since the gate.
@@ -142,11 +338,13 @@ struct Shared {
     /// Those that are over, from the first on.
     over: Vec<Second>,
     /// All that those are made of, if somebody merges them.
-    kept: Option<Vec<Times>>,
+    kept: Option<Periods>,
     /// The seconds after those.
     seconds: VecDeque<Times>,
-    /// Ops per point, see [`POINTS_PER_S`].
+    /// Ops per point, see [`POINTS_PER_S`], as they are told while the test runs.
     points: Vec<f64>,
+    /// Of slices of ours.
+    timeline: Timeline,
     /// End of each job's last slice.
     ends_s: Vec<f64>,
 }
@@ -159,6 +357,7 @@ impl SecondsLog {
             kept: None,
             seconds: VecDeque::new(),
             points: Vec::new(),
+            timeline: Timeline::default(),
             ends_s: vec![0.0; jobs as usize],
         }))
     }
@@ -166,25 +365,27 @@ impl SecondsLog {
     /// An empty log that keeps the histogram of every second.
     pub fn keeping(jobs: u32) -> Self {
         let log = SecondsLog::new(jobs);
-        log.lock().kept = Some(Vec::new());
+        log.lock().kept = Some(Periods::default());
         log
     }
 
-    /// The histograms of each second; nothing unless they are kept.
-    pub fn into_times(self) -> Vec<Times> {
+    /// The histograms of its time, nothing unless they are kept; and what was done when.
+    pub fn into_times(self) -> (Periods, Timeline) {
         let mut shared = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
         shared.end(0);
-        shared.kept.unwrap_or_default()
+        (shared.kept.unwrap_or_default(), shared.timeline)
     }
 
-    /// Adds a slice of `job` (from 1) that just ended: its times to the second in which its last
-    /// half second began, its ops to the points, spread evenly over its time.
-    pub fn add(&self, job: u32, (start_s, end_s): (f64, f64), report: &SliceReport<'_>) {
-        let second = (end_s - ((end_s - start_s) / 2.0).min(0.5)).max(0.0) as usize;
+    /// Adds a slice that just ended: its times to the second in which its last half second began,
+    /// its ops to the points, spread evenly over its time.
+    pub fn add(&self, who: Who, slice: &SliceLog, report: &SliceReport<'_>) {
+        let (start_s, end_s) = (slice.start_s, slice.end_s);
+        let (ops, errors) = (slice.tally.ops as f64, slice.tally.error_count());
         let mut shared = self.lock();
-        shared.add_times(second, report);
-        spread(&mut shared.points, start_s, end_s, report.tally.ops as f64);
-        if let Some(job_end_s) = shared.ends_s.get_mut(job as usize - 1) {
+        shared.add_times(middle_s(start_s, end_s) as usize, report);
+        spread(&mut shared.points, start_s, end_s, ops);
+        shared.timeline.add(who.part, (start_s, end_s), ops, errors);
+        if let Some(job_end_s) = shared.ends_s.get_mut(who.job as usize - 1) {
             *job_end_s = end_s;
         }
     }
@@ -232,11 +433,11 @@ impl SecondsLog {
         Now { ops_per_s: last, p50_us: second.p50_us, p99_us: second.p99_us }
     }
 
-    /// What ops took in each second.
-    pub fn into_seconds(self) -> Vec<Second> {
+    /// What ops took in each second; and what was done when.
+    pub fn into_seconds(self) -> (Vec<Second>, Timeline) {
         let mut shared = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
         shared.end(0);
-        shared.over
+        (shared.over, shared.timeline)
     }
 
     fn lock(&self) -> MutexGuard<'_, Shared> {
@@ -261,7 +462,7 @@ impl Shared {
         let ended: Vec<Times> = self.seconds.drain(..ended).collect();
         self.over.extend(ended.iter().map(Second::from));
         if let Some(kept) = &mut self.kept {
-            kept.extend(ended);
+            ended.iter().for_each(|times| kept.push(times));
         }
     }
 }
@@ -287,11 +488,9 @@ mod tests {
         let log = SecondsLog::new(2);
         let add = |job, start_s, end_s, ops| {
             let tally = Tally { ops, ..Tally::default() };
-            log.add(
-                job,
-                (start_s, end_s),
-                &SliceReport::new(tally, end_s - start_s, &LatencyHistogram::new()),
-            );
+            let none = LatencyHistogram::new();
+            let report = SliceReport::new(tally, end_s - start_s, &none);
+            log.add(Who { job, part: 0 }, &slice(start_s, end_s, ops), &report);
         };
         add(1, 0.0, 1.0, 40);
         assert_eq!(log.points(0.0, 9.0).len(), 0);
@@ -320,19 +519,49 @@ mod tests {
         assert_eq!(log.points(0.25, 9.0), [22.0, 33.0]);
     }
 
+    fn slice(start_s: f64, end_s: f64, ops: u64) -> SliceLog {
+        let tally = Tally { ops, ..Tally::default() };
+        SliceLog { start_s, end_s, tally, stride: 1, counts: true, behind: None }
+    }
+
     #[test]
-    fn points_of_slices_are_those_between_the_edges() {
-        let slice = |start_s, end_s, ops| SliceLog {
-            start_s,
-            end_s,
-            tally: Tally { ops, ..Tally::default() },
-            stride: 1,
-            counts: true,
-            behind: None,
-        };
-        let job = |slices| JobLog { slices, ..JobLog::default() };
-        let jobs =
-            [job(vec![slice(0.0, 0.5, 20), slice(0.5, 1.0, 40)]), job(vec![slice(0.25, 1.25, 4)])];
-        assert_eq!(points_of(jobs.iter(), 0.25, 1.0), [11.0, 21.0, 21.0]);
+    fn points_of_a_timeline_are_those_between_the_edges() {
+        let mut timeline = Timeline::default();
+        timeline.add(0, (0.0, 0.5), 20.0, 0);
+        timeline.add(0, (0.5, 1.0), 40.0, 3);
+        timeline.add(1, (0.25, 1.25), 4.0, 0);
+        assert_eq!(timeline.points(0.25, 1.0), [11.0, 21.0, 21.0]);
+        assert_eq!((timeline.by_second(2), &timeline.errors), (vec![63.0, 1.0], &vec![0, 0, 0, 3]));
+        let mut later = Timeline::default();
+        later.merge(&timeline, 1.0);
+        assert_eq!(later.points(1.25, 2.0), [11.0, 21.0, 21.0]);
+        assert_eq!((later.errors.iter().sum::<u64>(), later.end_s), (3, 2.25));
+    }
+
+    #[test]
+    fn the_last_point_ends_with_the_last_slice() {
+        let mut timeline = Timeline::default();
+        timeline.add(0, (0.0, 0.26), 26.0, 0);
+        assert_eq!((timeline.span_s(0), timeline.span_s(1)), ((0.0, 0.25), (0.25, 0.26)));
+    }
+
+    #[test]
+    fn a_day_of_a_job_is_a_sum_and_kept_periods_are_bounded() {
+        let (mut job, mut periods) = (JobLog::default(), Periods::default());
+        let mut times = Times::default();
+        times.service.add(&LatencyHistogram::from_buckets(&[(5_000, 2)]), 10);
+        for second in 0..86_400_u32 {
+            let start_s = f64::from(second);
+            job.add(&SliceLog { counts: second > 9, ..slice(start_s, start_s + 1.0, 10) });
+            periods.push(&times);
+        }
+        let counted = job.counted.as_ref().unwrap();
+        assert_eq!((counted.start_s, counted.end_s, counted.tally.ops), (10.0, 86_400.0, 863_900));
+        assert_eq!((job.slices, job.total.ops), (86_400, 864_000));
+        assert!(serde_json::to_string(&job).unwrap().len() < 1_000, "{job:?}");
+        assert_eq!((periods.seconds_each, periods.times.len()), (32, 2_700));
+        assert_eq!(periods.seconds().len(), 86_400);
+        let ops: f64 = periods.times.iter().map(|times| times.service.ops()).sum();
+        assert_eq!(ops, 864_000.0);
     }
 }

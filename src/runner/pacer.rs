@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::gate::Gate;
-use super::log::{JobLog, SecondsLog, SliceLog};
+use super::log::{JobLog, SecondsLog, SliceLog, Who};
 use super::schedule::{Learned, Schedule, stride, stride_of_first};
 use crate::engine::{AfterError, EngineError, ErrorClass, Pacer, Slice, SliceReport, Timetable};
 use crate::model::{Counters, Drive};
@@ -14,8 +14,7 @@ const HOPELESS: u32 = 100;
 
 /// Paces one job of a test.
 pub struct JobPacer<'a> {
-    /// From 1.
-    job: u32,
+    who: Who,
     gate: &'a Gate,
     seconds: &'a SecondsLog,
     schedule: &'a Schedule,
@@ -35,14 +34,14 @@ pub struct JobPacer<'a> {
 impl<'a> JobPacer<'a> {
     /// A pacer at a closed gate; the ops follow one another, or start when they are `due`.
     pub fn new(
-        job: u32,
+        who: Who,
         gate: &'a Gate,
         seconds: &'a SecondsLog,
         schedule: &'a Schedule,
         (drive, due): (Drive, Option<DueTimes>),
     ) -> Self {
         JobPacer {
-            job,
+            who,
             gate,
             seconds,
             schedule,
@@ -76,23 +75,19 @@ impl<'a> JobPacer<'a> {
         }
     }
 
-    fn ops_done(&self) -> u64 {
-        self.log.slices.iter().map(|slice| slice.tally.ops).sum()
-    }
-
     /// Ops still to do for fixed work; none left ends the job.
     fn ops_left(&self) -> Option<u64> {
         match self.schedule.window().ops_per_job() {
             None => Some(u64::MAX),
-            Some(total) => total.checked_sub(self.ops_done()).filter(|left| *left > 0),
+            Some(total) => total.checked_sub(self.log.total.ops).filter(|left| *left > 0),
         }
     }
 
     /// Tells the gate once the window's slices are complete: past its close with at least one slice
     /// inside.
     fn note_satisfied(&mut self) {
-        let complete = self.started_s + 1e-3 >= self.schedule.close_s()
-            && self.log.slices.iter().any(|s| s.counts);
+        let complete =
+            self.started_s + 1e-3 >= self.schedule.close_s() && self.log.counted.is_some();
         if complete && !self.satisfied {
             self.satisfied = true;
             self.gate.satisfied();
@@ -116,7 +111,7 @@ impl Pacer for JobPacer<'_> {
         if self.gate.is_stopped() || self.errors_in_a_row >= HOPELESS {
             return None;
         }
-        let slice = self.log.slices.len();
+        let slice = self.log.slices;
         let max_ops = self.ops_left()?.min(self.schedule.most_ops(slice));
         let seconds = self.schedule.slice_s(self.started_s, slice);
         Some(Slice { seconds, max_ops, stride: self.stride })
@@ -139,23 +134,17 @@ impl Pacer for JobPacer<'_> {
         if counts {
             self.log.times.add(report);
         }
-        self.seconds.add(self.job, (start_s, end_s), report);
         let learned =
-            Learned { ops: tally.ops, elapsed_s: report.elapsed_s, times: report.latency };
-        let next_stride = if self.schedule.is_early(self.log.slices.len()) {
+            Learned { ops: report.tally.ops, elapsed_s: report.elapsed_s, times: report.latency };
+        let next_stride = if self.schedule.is_early(self.log.slices) {
             stride_of_first(&learned, self.drive)
         } else {
             stride(&learned, self.drive)
         };
         let behind = report.open.map(|open| open.behind);
-        self.log.slices.push(SliceLog {
-            start_s,
-            end_s,
-            tally,
-            stride: self.stride,
-            counts,
-            behind,
-        });
+        let slice = SliceLog { start_s, end_s, tally, stride: self.stride, counts, behind };
+        self.seconds.add(self.who, &slice, report);
+        self.log.add(&slice);
         self.stride = if behind.is_some() { 1 } else { next_stride };
         self.started_s = end_s;
     }

@@ -4,6 +4,7 @@
 //! Samples follow an absolute schedule: one that comes late is a sample like any other, and those
 //! that were due meanwhile are not made up for.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
@@ -19,6 +20,10 @@ use crate::model::{
 
 /// Of more jobs samples are taken in proportion more seldom: each has more sessions in it.
 const MANY_JOBS: f64 = 128.0;
+/// Readings of threads that are kept, of 56 bytes: a period of them is doubled beyond that.
+const MOST_READINGS: usize = 1 << 18;
+/// Seconds of which a thread's first and last readings are kept.
+const PERIOD_S: f64 = 1.0;
 /// Least share of the sessions' time that the kernel's account of processors must cover.
 const COUNTED: f64 = 0.5;
 
@@ -54,6 +59,7 @@ pub struct SessionLog {
     period_s: f64,
     events: Vec<Event>,
     samples: Vec<Sample>,
+    readings: Readings,
     cost: SamplerCost,
     missing: Vec<String>,
     io_missing: Option<String>,
@@ -69,9 +75,85 @@ struct Sample {
     at: Vec<(usize, u32)>,
     /// Of the device; empty where they are not known.
     io: IoCounts,
-    /// Of the threads of sessions of jobs, and when that was read.
-    times: Vec<ThreadTime>,
+    /// When the times of threads were read.
     times_s: f64,
+}
+
+/// A reading of a thread's times.
+#[derive(Debug, Clone, Copy)]
+struct ThreadReading {
+    /// When the sample was taken, and when the thread was read, in s since the gate.
+    t_s: f64,
+    at_s: f64,
+    time: ThreadTime,
+}
+
+/// Readings of threads: of each thread the first and the last one of every period. What took place
+/// in a time is known from the first and the last of them in it; those between tell nothing. Of so
+/// many threads, or so long, that they are too many, periods are doubled.
+#[derive(Debug)]
+struct Readings {
+    period_s: f64,
+    /// In the order of their periods; of a thread the first before the last.
+    kept: Vec<ThreadReading>,
+    /// Where the readings of a thread in the period under way are: first and last.
+    open: HashMap<u32, (usize, Option<usize>)>,
+}
+
+impl Default for Readings {
+    fn default() -> Self {
+        Readings { period_s: PERIOD_S, kept: Vec::new(), open: HashMap::new() }
+    }
+}
+
+impl Readings {
+    fn add(&mut self, reading: ThreadReading) {
+        self.keep(reading);
+        if self.kept.len() > MOST_READINGS {
+            self.period_s *= 2.0;
+            self.open.clear();
+            for reading in std::mem::take(&mut self.kept) {
+                self.keep(reading);
+            }
+        }
+    }
+
+    fn keep(&mut self, reading: ThreadReading) {
+        let period = self.period(&reading);
+        if self.kept.last().is_some_and(|last| self.period(last) < period) {
+            self.open.clear();
+        }
+        let next = self.kept.len();
+        let (_, last) = match self.open.entry(reading.time.thread) {
+            Entry::Vacant(unseen) => {
+                unseen.insert((next, None));
+                return self.kept.push(reading);
+            }
+            Entry::Occupied(seen) => seen.into_mut(),
+        };
+        match *last {
+            Some(at) => self.kept[at] = reading,
+            None => {
+                *last = Some(next);
+                self.kept.push(reading);
+            }
+        }
+    }
+
+    fn period(&self, reading: &ThreadReading) -> u64 {
+        (reading.t_s / self.period_s) as u64
+    }
+
+    /// Those of samples after `from_s`, up to `to_s`.
+    fn between(&self, from_s: f64, to_s: f64) -> impl Iterator<Item = &ThreadReading> {
+        let first = (from_s.max(0.0) / self.period_s) as u64;
+        let start = self.kept.partition_point(|reading| self.period(reading) < first);
+        let last = (to_s / self.period_s) as u64;
+        self.kept[start..]
+            .iter()
+            .take_while(move |reading| self.period(reading) <= last)
+            .filter(move |reading| reading.t_s > from_s && reading.t_s <= to_s)
+    }
 }
 
 /// Samples from the opening of `gate` until `ended` is closed; `jobs` gives the numbers of the
@@ -105,8 +187,12 @@ pub fn sample(
                     log.io_missing = Some(why);
                     IoCounts::new()
                 });
-                let (times, times_s) = (source.times(), opened_at.elapsed().as_secs_f64());
-                log.samples.push(Sample { io, times, times_s, ..sample });
+                let (times, at_s) = (source.times(), opened_at.elapsed().as_secs_f64());
+                let t_s = sample.t_s;
+                for time in times {
+                    log.readings.add(ThreadReading { t_s, at_s, time });
+                }
+                log.samples.push(Sample { io, times_s: at_s, ..sample });
             }
             Err(why) => {
                 log.missing.push(why);
@@ -187,13 +273,29 @@ impl SessionLog {
             missing: self.missing.clone(),
             io: io_times(&inside),
             io_missing: self.io_missing.clone(),
-            processors: counted(&inside, sessions, close_s - open_s),
+            processors: self.counted(&inside, sessions, (open_s, close_s)),
         };
         Some(shared(waits))
     }
 
     fn between(&self, from_s: f64, to_s: f64) -> impl Iterator<Item = &Sample> {
-        self.samples.iter().filter(move |sample| sample.t_s > from_s && sample.t_s <= to_s)
+        let start = self.samples.partition_point(|sample| sample.t_s <= from_s);
+        self.samples[start..].iter().take_while(move |sample| sample.t_s <= to_s)
+    }
+
+    /// What the kernel counted of the sessions that were seen; none if that is less than half of
+    /// their time.
+    fn counted(
+        &self,
+        samples: &[&Sample],
+        sessions: u64,
+        (open_s, close_s): (f64, f64),
+    ) -> Option<ProcessorTime> {
+        let readings = self.readings.between(open_s, close_s);
+        let readings = readings.map(|one| (one.at_s, std::slice::from_ref(&one.time)));
+        let span_s = span_s(samples).min(close_s - open_s);
+        let seen_s = sessions as f64 / samples.len().max(1) as f64 * span_s;
+        ProcessorTime::between(readings).filter(|processors| processors.of_s >= COUNTED * seen_s)
     }
 
     fn counts(&self, samples: &[&Sample]) -> Vec<EventCount> {
@@ -220,14 +322,6 @@ impl SessionLog {
             }
         }
     }
-}
-
-/// What the kernel counted of the sessions that were seen; none if that is less than half of their
-/// time.
-fn counted(samples: &[&Sample], sessions: u64, window_s: f64) -> Option<ProcessorTime> {
-    let readings = samples.iter().map(|sample| (sample.times_s, sample.times.as_slice()));
-    let seen_s = sessions as f64 / samples.len().max(1) as f64 * window_s.min(span_s(samples));
-    ProcessorTime::between(readings).filter(|processors| processors.of_s >= COUNTED * seen_s)
 }
 
 fn span_s(samples: &[&Sample]) -> f64 {
@@ -380,6 +474,50 @@ mod tests {
             found.iter().zip(expected).all(|(a, b)| a.0 == b.0 && (a.1 - b.1).abs() < 1e-9),
             "{found:?}"
         );
+    }
+
+    #[test]
+    fn a_day_of_a_thousand_threads_is_kept_in_little_memory_and_its_whole_is_known() {
+        let mut readings = Readings::default();
+        let reading = |t_s: f64, thread: u32| {
+            let (ns, ticks) = ((t_s * 5e8) as u64, (t_s * 50.0) as u64);
+            let (on_ns, queued_ns, user_ticks, kernel_ticks) = (ns, 0, ticks, 0);
+            let time = ThreadTime { thread, on_ns, queued_ns, user_ticks, kernel_ticks };
+            ThreadReading { t_s, at_s: t_s, time }
+        };
+        // 64 threads at a look, in turn.
+        let looks: Vec<f64> = (0..86_400 / 4).map(|look| f64::from(look) * 4.0).collect();
+        for (at, t_s) in looks.iter().enumerate() {
+            let threads = (0..64).map(|one| ((at * 64 + one) % 1_000) as u32);
+            threads.for_each(|thread| readings.add(reading(*t_s, thread)));
+        }
+        assert!(readings.kept.len() <= MOST_READINGS, "{}", readings.kept.len());
+        assert!(readings.period_s > PERIOD_S);
+        let between = |from_s, to_s| {
+            let kept = readings.between(from_s, to_s);
+            let kept = kept.map(|one| (one.at_s, std::slice::from_ref(&one.time)));
+            ProcessorTime::between(kept).unwrap()
+        };
+        let all = between(-1.0, 1e6);
+        assert!((all.user_s / all.of_s - 0.5).abs() < 0.001, "{all:?}");
+        assert!(all.of_s > 0.99 * 1_000.0 * 86_000.0, "{all:?}");
+        let hour = between(7_200.0, 10_800.0);
+        assert!((hour.user_s / hour.of_s - 0.5).abs() < 0.001, "{hour:?}");
+    }
+
+    #[test]
+    fn the_first_and_the_last_reading_of_a_second_are_kept() {
+        let mut readings = Readings::default();
+        for (t_s, thread) in [(0.1, 1), (0.2, 2), (0.5, 1), (0.9, 1), (1.1, 1), (1.2, 2), (1.3, 1)]
+        {
+            let time = ThreadTime { thread, ..ThreadTime::default() };
+            readings.add(ThreadReading { t_s, at_s: t_s, time });
+        }
+        let kept = |from_s, to_s| -> Vec<(f64, u32)> {
+            readings.between(from_s, to_s).map(|one| (one.t_s, one.time.thread)).collect()
+        };
+        assert_eq!(kept(0.0, 1.0), [(0.1, 1), (0.2, 2), (0.9, 1)]);
+        assert_eq!(kept(1.0, 9.0), [(1.1, 1), (1.2, 2), (1.3, 1)]);
     }
 
     #[test]

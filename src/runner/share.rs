@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use super::gate::Gate;
-use super::log::{JobLog, SecondsLog, Times};
+use super::log::{JobLog, Periods, SecondsLog, Timeline, Who};
 use super::own::Meter;
 use super::pacer::JobPacer;
 use super::schedule::Schedule;
@@ -152,8 +152,13 @@ impl ShareCrew {
         }
     }
 
+    /// Index of the part that a job (from 1) runs.
+    fn part_of(&self, job: u32) -> usize {
+        (job as usize - 1) % self.parts.len()
+    }
+
     fn part(&self, job: u32) -> &SharePart {
-        &self.parts[(job as usize - 1) % self.parts.len()]
+        &self.parts[self.part_of(job)]
     }
 
     fn order<'a>(&'a self, share: &'a Share, job: u32, facts: &'a Facts) -> JobOrder<'a> {
@@ -188,7 +193,9 @@ pub struct ShareLog {
     pub jobs: Vec<(u32, JobLog)>,
     pub beside: Vec<(u32, JobLog)>,
     /// Of each second since its gate opened.
-    pub seconds: Vec<Times>,
+    pub seconds: Periods,
+    /// What its jobs did since then.
+    pub timeline: Timeline,
 }
 
 /// What a share's jobs are told while they loop.
@@ -238,7 +245,8 @@ pub fn run_share(
                 let thread = threads::start(scope, move || {
                     let _ended = ended;
                     let due = job.due.map(|due| due.times(job.number, crew.of_jobs));
-                    let pacer = JobPacer::new(at, gate, log, schedule, (crew.drive, due));
+                    let who = Who { job: at, part: crew.part_of(job.number) };
+                    let pacer = JobPacer::new(who, gate, log, schedule, (crew.drive, due));
                     run_job(database, (share, crew, job.number), pacer, gate)
                 });
                 (job.number, thread)
@@ -255,8 +263,9 @@ pub fn run_share(
     let late_s =
         late_s.ok_or_else(|| EngineError::new(ErrorClass::Cancelled, "the test was called off"))?;
     let beside = jobs.split_off(share.own.jobs.len());
-    let seconds = logs.into_iter().next().map(SecondsLog::into_times).unwrap_or_default();
-    Ok(ShareLog { late_s, driver, jobs, beside, seconds, ..ShareLog::default() })
+    let (seconds, timeline) =
+        logs.into_iter().next().map(SecondsLog::into_times).unwrap_or_default();
+    Ok(ShareLog { late_s, driver, jobs, beside, seconds, timeline, ..ShareLog::default() })
 }
 
 fn run_job(

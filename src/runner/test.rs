@@ -12,7 +12,7 @@ use super::assemble::{Raw, assemble, test_facts};
 use super::coordinator::{Coordinator, Ended, Progress, ReadProbes};
 use super::crew::{self, Workers};
 use super::gate::Gate;
-use super::log::{JobLog, SecondsLog};
+use super::log::{JobLog, SecondsLog, Who};
 use super::pacer::JobPacer;
 use super::schedule::Schedule;
 use super::sessions::{SessionLog, SessionSource, sample};
@@ -190,8 +190,9 @@ fn measure(
                 let thread = threads::start(scope, move || {
                     let _ended = ended;
                     let due = if crew.is_background { None } else { due_times(spec, job, seed) };
+                    let who = Who { job, part: crew.part(job) };
                     let pacer =
-                        JobPacer::new(job, gate, log, schedule, (crew.selection.drive, due));
+                        JobPacer::new(who, gate, log, schedule, (crew.selection.drive, due));
                     run_job((context, seed), (crew, job, node), facts, pacer, gate)
                 });
                 (crew.part(job), thread)
@@ -211,12 +212,16 @@ fn measure(
     }
     let (snapshots, samples) = coordinator.into_readings();
     let edges_s = (schedule.open_s(), schedule.close_s());
+    let points = seconds.points(schedule.open_s(), schedule.close_s());
+    let (seconds, timeline) =
+        logs.into_iter().next().map(SecondsLog::into_seconds).unwrap_or_default();
     let raw = Raw {
         background: jobs.split_off(spec.jobs as usize),
         jobs,
         edges_s,
-        points: seconds.points(schedule.open_s(), schedule.close_s()),
-        seconds: logs.into_iter().next().map(SecondsLog::into_seconds).unwrap_or_default(),
+        points,
+        seconds,
+        timeline,
         snapshots,
         samples,
         sessions,

@@ -17,6 +17,7 @@ use dbdyno::model::{
 use dbdyno::runner::SecondsLog;
 use dbdyno::runner::assemble::{Raw, assemble};
 use dbdyno::runner::gate::Gate;
+use dbdyno::runner::log::Who;
 use dbdyno::runner::pacer::JobPacer;
 use dbdyno::runner::samples::Samples;
 use dbdyno::runner::schedule::Schedule;
@@ -113,7 +114,7 @@ fn simulated(window: Window, drive: Drive, mut doers: Vec<Doer>) -> (TestResult,
         .iter()
         .zip(1..)
         .map(|(clock, job)| {
-            JobPacer::new(job, &gate, &seconds, &schedule, (drive, None))
+            JobPacer::new(Who { job, part: 0 }, &gate, &seconds, &schedule, (drive, None))
                 .by_clock(|| clock.get() as f64 * S)
         })
         .collect();
@@ -151,10 +152,12 @@ fn simulated(window: Window, drive: Drive, mut doers: Vec<Doer>) -> (TestResult,
     (0..=total_s as u32).for_each(|t| samples.push(f64::from(t), &Counters::default()));
     let snapshot =
         |moment, t_s| Snapshot { moment, t_s, counters: Counters::default(), cost_ms: 0.0 };
+    let (seconds, timeline) = seconds.into_seconds();
     let raw = Raw {
         jobs: logs,
         edges_s: (schedule.open_s(), close_s),
-        seconds: seconds.into_seconds(),
+        seconds,
+        timeline,
         snapshots: vec![
             snapshot(Moment::WindowOpen, schedule.open_s()),
             snapshot(Moment::WindowClose, close_s),
@@ -365,6 +368,15 @@ fn fixed_work_is_as_fast_as_a_window() {
             );
         }
     }
+}
+
+#[test]
+fn a_day_is_told_second_by_second() {
+    let day = Window::time(0.0, 86_400.0);
+    let doers = vec![Doer::of(constant(1_000_000_000)), Doer::of(constant(500_000_000))];
+    let (result, truth) = simulated(day, Drive::Client, doers);
+    assert_eq!((result.window.ops, truth.ops, result.series.len()), (259_200, 259_200, 86_400));
+    assert!(result.series.iter().all(|point| (point.ops - 3.0).abs() < 1e-6));
 }
 
 #[test]
