@@ -64,6 +64,7 @@ pub(crate) fn result() -> TestResult {
         open: None,
         beside: None,
         latency_stride: 1,
+        instrument_us_per_op: None,
         node_figures: Vec::new(),
         job_figures: vec![job(1), job(2)],
         parts: vec![],

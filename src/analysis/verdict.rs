@@ -66,6 +66,7 @@ pub fn judge(
         clock_step(result, ctx),
         instruments(result),
         cache_lock(result),
+        timing_cost(result),
     ]
     .into_iter()
     .flatten()
@@ -262,9 +263,35 @@ fn cache_lock(result: &TestResult) -> Option<Reason> {
     Some(Reason::new(Status::Conditional, ReasonCode::Instruments, sentence))
 }
 
+/// From this share of the service time on our own clock reads show in the figures.
+const TIMING_SHOWS: f64 = 0.05;
+
+/// Our own clock reads and bookkeeping.
+fn timing_cost(result: &TestResult) -> Option<Reason> {
+    let share = result.instrument_us_per_op? / result.latency.mean_us?;
+    let sentence =
+        Sentence::new("our own clock reads and bookkeeping take {share%} of the service time")
+            .with("share", share);
+    (share >= TIMING_SHOWS)
+        .then(|| Reason::new(Status::Conditional, ReasonCode::TimingCost, sentence))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn clock_reads_of_our_own_show_from_a_twentieth_of_the_service_time_on() {
+        let mut result = calm();
+        result.latency.mean_us = Some(200.0);
+        let judged = |result: &TestResult| verdict(result, &CTX).0;
+        assert_eq!(judged(&result), Status::Valid);
+        result.instrument_us_per_op = Some(9.9);
+        assert_eq!(judged(&result), Status::Valid);
+        result.instrument_us_per_op = Some(10.0);
+        assert_eq!(judged(&result), Status::Conditional);
+        assert_eq!(timing_cost(&result).unwrap().code, ReasonCode::TimingCost);
+    }
     use crate::analysis::fixture;
     use crate::model::{Expr, Moment, Snapshot};
 

@@ -110,6 +110,7 @@ pub fn plan(request: &Request) -> Plan {
         tables: Vec::new(),
         selections: Vec::new(),
         left_out: Vec::new(),
+        calibration: None,
     }
 }
 

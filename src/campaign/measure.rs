@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use super::aside::Aside;
 use super::debt::Debtor;
 use super::evict::Evictor;
+use super::instrument::SampleCost;
 use super::numbers::{Number, Numbers};
 use super::probing::Probing;
 use super::schedule::{self, Answers, Leg, Turn};
@@ -65,6 +66,8 @@ pub struct Measuring<'a> {
     pub unconfirmed: Option<Reason>,
     /// To a server elsewhere; see [`JudgeContext`].
     pub round_trip_s: Option<f64>,
+    /// What timing an op costs.
+    pub sample_cost: SampleCost,
     pub events: &'a Sink<'a>,
     /// Load machines that run the jobs; none = we do.
     pub workers: Option<&'a Mutex<dyn Workers>>,
@@ -383,6 +386,7 @@ impl Measuring<'_> {
         (result.server_start, result.load) = (self.leg.server_start, self.leg.load);
         analysis::fill(&mut result);
         analysis::keep_threads(&mut result, selection.workload.threads.as_ref());
+        result.instrument_us_per_op = self.sample_cost.per_op_us(selection, &result);
         let context = JudgeContext {
             engine: &self.plan.engine,
             in_process: self.in_process,

@@ -14,6 +14,7 @@ mod duet;
 mod evict;
 mod explain;
 pub mod failover;
+mod instrument;
 pub mod measure;
 mod nodes;
 mod numbers;
@@ -85,6 +86,7 @@ pub(crate) mod fixture {
             tables: Vec::new(),
             selections: repeats.iter().map(selection).collect(),
             left_out: Vec::new(),
+            calibration: None,
         }
     }
 }

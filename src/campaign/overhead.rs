@@ -98,7 +98,7 @@ impl Pacer for Tail {
     fn session_counters(&mut self, _: Counters) {}
 }
 
-fn open_null() -> std::result::Result<Box<dyn Database>, EngineError> {
+pub(super) fn open_null() -> std::result::Result<Box<dyn Database>, EngineError> {
     let target = Target::Embedded { engine: Null.name().into(), data_dir: std::env::temp_dir() };
     let to = ConnectTo { target, file: None, url: None, password: None, settings: BTreeMap::new() };
     Null.open(&to, Access::Provision)
@@ -223,5 +223,6 @@ pub(super) fn plan(request: &plan::Request) -> Result<Plan> {
         tables: Vec::new(),
         selections: vec![Selection { ramp, window, looping, ..selection }],
         left_out: Vec::new(),
+        calibration: None,
     })
 }

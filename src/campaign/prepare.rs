@@ -4,6 +4,7 @@
 use super::aside::Aside;
 use super::debt::Debtor;
 use super::evict::{self, Evictor};
+use super::instrument::SampleCost;
 use super::measure::Measuring;
 use super::platform::Platform;
 use super::probing::Probing;
@@ -70,6 +71,7 @@ pub(super) fn prepared<'p, T>(
         is_duet: campaign.request.duet,
         unconfirmed: unconfirmed(campaign, platform),
         round_trip_s: probing.round_trip_s(),
+        sample_cost: SampleCost::of_our_loop(),
         events: campaign.events,
         workers: campaign.workers,
     };
@@ -82,6 +84,13 @@ pub(super) fn prepared<'p, T>(
     let site = make_site(campaign.catalog, platform, &definition, &label)?;
     let lock = Lock::take(&site)?;
     spare(&site, campaign.plan, campaign.events)?;
+    let sample_cost = match &campaign.plan.calibration {
+        Some(routine) if campaign.plan.calls_routines() => {
+            measuring.sample_cost.with_routine(measuring.database, routine)
+        }
+        _ => measuring.sample_cost,
+    };
+    let measuring = Measuring { sample_cost, ..measuring };
     let loaded =
         load_with(&site, &lock, &data_request(campaign.plan), campaign.interrupt, campaign.events)?;
     let block_bytes = probing.block_bytes();

@@ -361,8 +361,10 @@ pub fn spare(site: &Site<'_>, plan: &Plan, events: &Sink<'_>) -> Result<()> {
         .iter()
         .flat_map(Selection::with_background)
         .flat_map(|selection| &selection.parts);
-    let used: Vec<String> =
-        parts.flat_map(|part| part.setup_sql().into_iter().chain(part.teardown_sql())).collect();
+    let of_parts = parts.flat_map(|part| part.setup_sql().into_iter().chain(part.teardown_sql()));
+    let calibration = plan.calibration.iter().filter(|_| plan.calls_routines());
+    let of_routine = calibration.flat_map(|routine| routine.create.iter().chain(&routine.drop));
+    let used: Vec<String> = of_parts.chain(of_routine.cloned()).collect();
     let spared = dataset::spared(site, &used)?;
     if !spared.is_empty() {
         events(Event::Note(&format!("left alone, not made by dbdyno: {}", spared.join(", "))));

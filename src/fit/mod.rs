@@ -64,6 +64,7 @@ mod tests {
             tables,
             selections,
             left_out,
+            calibration: None,
         }
     }
 }

@@ -324,9 +324,19 @@ pub struct Plan {
     pub selections: Vec<Selection>,
     /// Workloads left out with the reason: (id, reason).
     pub left_out: Vec<(String, String)>,
+    /// A routine that loops around nothing, of an engine that has routines: what timing an op costs
+    /// there is measured with it.
+    pub calibration: Option<Routine>,
 }
 
 impl Plan {
+    /// True if ops of it loop within routines.
+    pub fn calls_routines(&self) -> bool {
+        let parts = self.selections.iter().flat_map(|selection| &selection.parts);
+        let mut codes = parts.map(|part| &part.code);
+        codes.any(|code| matches!(code, JobCode::Routine(routine) if !routine.per_op))
+    }
+
     /// True if statements of it travel by this transport.
     pub fn travels_by(&self, transport: Transport) -> bool {
         self.selections.iter().any(|selection| selection.wire.transport == transport)

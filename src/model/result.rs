@@ -303,6 +303,10 @@ pub struct TestResult {
     pub beside: Option<Beside>,
     /// At least every n-th op was timed, in each slice of the window (1 = all).
     pub latency_stride: u32,
+    /// What our own clock reads and bookkeeping took per op, in us, as measured before the tests;
+    /// absent where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instrument_us_per_op: Option<f64>,
     pub job_figures: Vec<JobFigures>,
     /// Of a cluster: each node.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -450,6 +454,7 @@ impl TestResult {
             open: None,
             beside: None,
             latency_stride: 1,
+            instrument_us_per_op: None,
             job_figures: Vec::new(),
             node_figures: Vec::new(),
             parts: Vec::new(),

@@ -78,6 +78,8 @@ reason_codes! {
     Threads = "threads",
     ClockStep = "clock-step",
     Instruments = "instruments",
+    /// Of our own clock reads.
+    TimingCost = "timing-cost",
     Interrupted = "interrupted",
     Failed = "failed",
     /// A load machine of several is gone.

@@ -264,6 +264,43 @@ impl Compiler<'_> {
     }
 }
 
+/// The harness of an engine around nothing; none if it has no routines of many ops.
+///
+/// # Errors
+/// The harness lacks a block.
+pub(super) fn bare_routine(
+    engine: &str,
+    capabilities: &Capabilities,
+    harness: &Harness<'_>,
+) -> Result<Option<Routine>> {
+    if !capabilities.drives.contains(&Drive::Database) || !harness.contains_key("function") {
+        return Ok(None);
+    }
+    let name = format!("{}w_calibration", capabilities.prefix);
+    let mut values = Values::from([
+        ("routine".to_string(), name.clone()),
+        ("body".to_string(), String::new()),
+        ("declare".to_string(), String::new()),
+    ]);
+    let harness = HarnessBlocks { blocks: harness, engine, kind: "function" };
+    if let Some(shared) = harness.blocks.get("loop") {
+        let sql = substitute(shared, &values, &[])?;
+        values.insert("loop".into(), statement(&sql).into());
+    }
+    let call = harness.of_kind("call")?;
+    let text = substitute(call, &values, &[])?;
+    let bound = bind(statement(&text), capabilities.placeholder);
+    let create = substitute(harness.get("function")?, &values, &[])?;
+    let drop = substitute(harness.of_kind("drop")?, &values, &[])?;
+    Ok(Some(Routine {
+        call: BoundStatement { name: call.name.clone(), sql: bound.sql, binds: bound.binds },
+        create: vec![statement(&create).into()],
+        drop: vec![statement(&drop).into()],
+        per_op: false,
+        name,
+    }))
+}
+
 struct HarnessBlocks<'a> {
     blocks: &'a Harness<'a>,
     engine: &'a str,

@@ -192,6 +192,8 @@ fn empty_plan(catalog: &Catalog, request: &Request) -> Result<Plan> {
     let (engine, seed, jobs_given) = (request.engine.clone(), request.seed, request.jobs.is_some());
     let redo_disturbed = request.redo_disturbed;
     let note = note(request, &suites);
+    let harness = catalog.harness(&request.engine);
+    let calibration = compile::bare_routine(&request.engine, &request.capabilities, &harness)?;
     Ok(Plan {
         engine,
         suite,
@@ -203,6 +205,7 @@ fn empty_plan(catalog: &Catalog, request: &Request) -> Result<Plan> {
         tables,
         selections,
         left_out,
+        calibration,
     })
 }
 

@@ -167,6 +167,8 @@ struct Test<'a> {
     /// What our own process took to run it.
     #[serde(skip_serializing_if = "Option::is_none")]
     driver: Option<model::DriverFigures>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instrument_us_per_op: Option<f64>,
     /// Of a test whose jobs ran on several load machines.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     workers: Vec<Worker<'a>>,
@@ -287,6 +289,7 @@ impl<'a> Test<'a> {
             counters: result.map(|result| result.counters.clone()).unwrap_or_default(),
             node_figures: result.map_or(&[], |result| &result.node_figures),
             driver: result.and_then(|result| result.driver),
+            instrument_us_per_op: result.and_then(|result| result.instrument_us_per_op),
             workers: result
                 .map(|result| result.workers.iter().map(Worker::of).collect())
                 .unwrap_or_default(),

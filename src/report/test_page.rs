@@ -207,6 +207,9 @@ fn figures(language: Language, run: &RunRecord, test: &Test) -> Table {
     for (name, us) in own_tail(run, test) {
         add(language.say("Our own loop {which}", &[("which", name)]), Ok(us), "us");
     }
+    if let Some(us) = test.measured().and_then(|result| result.instrument_us_per_op) {
+        add(language.phrase("Our own clock reads and bookkeeping per op"), Ok(us), "us");
+    }
     let response =
         test.measured().and_then(|result| result.open.as_ref()).map(|open| &open.response);
     for (name, us) in response.map(percentiles).into_iter().flatten() {

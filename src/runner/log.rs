@@ -139,12 +139,12 @@ impl Timeline {
     /// Adds those of others, which took place so much later.
     pub fn merge(&mut self, other: &Timeline, by_s: f64) {
         for (part, ops) in other.ops.iter().enumerate() {
-            for (at, ops) in ops.iter().enumerate() {
+            for (at, ops) in ops.iter().enumerate().filter(|(_, ops)| **ops > 0.0) {
                 let (from_s, to_s) = other.span_s(at);
                 self.add(part, (from_s + by_s, to_s + by_s), *ops, 0);
             }
         }
-        for (at, errors) in other.errors.iter().enumerate() {
+        for (at, errors) in other.errors.iter().enumerate().filter(|(_, errors)| **errors > 0) {
             let (from_s, to_s) = other.span_s(at);
             let middle_s = (from_s + to_s) / 2.0 + by_s;
             self.add(0, (middle_s, middle_s), 0.0, *errors);

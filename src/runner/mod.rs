@@ -1,7 +1,7 @@
 //! The runner: one test at a time, from setup to figures. It prints nothing and judges nothing.
 //!
 //! A test is a gate, job threads that pull slices, and a coordinator that takes snapshots and cuts
-//! the window while the jobs run on. What the jobs did is kept as a log of slices ([`log`]);
+//! the window while the jobs run on. What the jobs did in their slices is summed up in a log ([`log`]);
 //! [`assemble`] turns the log into figures.
 
 pub mod assemble;

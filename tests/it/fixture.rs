@@ -221,6 +221,7 @@ pub fn test(
         open: None,
         beside: None,
         latency_stride: 16,
+        instrument_us_per_op: None,
         node_figures: Vec::new(),
         job_figures: vec![JobFigures {
             job: 1,

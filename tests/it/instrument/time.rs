@@ -393,6 +393,11 @@ fn fixed_work_on_databases_times_a_few_ops_as_windows_do() {
         let latency = &test.latency;
         assert_eq!(test.window.ops, PUBLISHED, "{target}");
         assert_eq!(latency.buckets.iter().map(|bucket| bucket.1).sum::<u64>(), PUBLISHED);
+        let cost_us = test.instrument_us_per_op.unwrap();
+        assert!(
+            cost_us > 0.0 && cost_us < 0.05 * latency.mean_us.unwrap(),
+            "{target}: {cost_us} us of {latency:?}"
+        );
         let per_s = if test.drive == Drive::Database { 1_250.0 } else { 10_000.0 };
         // A slice learns from the one before; on a busy machine they differ by some factor.
         assert!(
