@@ -214,3 +214,49 @@ fn a_mariadb_database_that_others_have_prepared_is_not_used() {
     let run = format!("run {url} {TINY} {SHORT}");
     Desk::new().run(&run).fails(3, &["table dbdyno.small has the trigger t"]);
 }
+
+/// What makes a table or a routine on these engines marks it, or `clean` would not know it.
+#[test]
+fn the_catalogue_marks_all_that_it_makes() {
+    let makes = |text: &str| {
+        let of = |kind: &str| {
+            text.contains(&format!("create {kind} "))
+                || text.contains(&format!("create or replace {kind} "))
+        };
+        // Partitions belong to their table.
+        let text_without_parts = text.lines().filter(|line| !line.contains(" partition of "));
+        let has_table = text_without_parts.clone().any(|line| {
+            ["create table ", "create unlogged table ", "create or replace table "]
+                .iter()
+                .any(|words| line.contains(words))
+        });
+        has_table || of("function") || of("procedure")
+    };
+    let mut made = 0;
+    for name in ["postgres", "mariadb", "mysql"] {
+        let pattern =
+            ["catalog/workloads", "catalog/harness", "catalog/datasets/dbdyno", "catalog/failover"];
+        for path in pattern.iter().flat_map(|dir| files_of(Path::new(dir), &format!("{name}.sql")))
+        {
+            let text = std::fs::read_to_string(&path).unwrap();
+            for block in dbdyno::sql::parse_blocks(name, &text).unwrap() {
+                if makes(&block.text) {
+                    made += 1;
+                    let mark = block.text.contains("made by dbdyno");
+                    assert!(mark, "{}: block {} marks nothing", path.display(), block.name);
+                }
+            }
+        }
+    }
+    assert!(made > 35, "{made}");
+}
+
+/// The files of this name below a directory.
+fn files_of(dir: &Path, name: &str) -> Vec<std::path::PathBuf> {
+    let entries = std::fs::read_dir(dir).unwrap().flatten().map(|entry| entry.path());
+    let found = |path: std::path::PathBuf| match path.is_dir() {
+        true => files_of(&path, name),
+        false => Some(path).filter(|path| path.ends_with(name)).into_iter().collect(),
+    };
+    entries.flat_map(found).collect()
+}
