@@ -149,9 +149,10 @@ impl Existing {
         format!("mariadb://{name}@127.0.0.1:{}", self.options.port.unwrap())
     }
 
-    /// The URL by which its administrator gets to the one that tests share, without a password.
+    /// The URL by which its administrator gets to it, without a password.
     pub fn admin_url(&self) -> String {
-        self._lease.as_ref().map(|lease| lease.url.clone()).unwrap()
+        let own = self.server.as_ref().map(PrivateServer::url);
+        own.or_else(|| self._lease.as_ref().map(|lease| lease.url.clone())).unwrap()
     }
 
     pub fn databases(&mut self) -> Vec<String> {

@@ -16,7 +16,6 @@ use procfs::process::all_processes;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::cli_existing::SECRET;
 use crate::servers::{Existing, Server};
 use crate::support::{
     Desk, PRIVATE, column, directory, ended, mistakes, signal, start_options, try_session_of, until,
@@ -207,13 +206,8 @@ fn a_backend_that_crashes_costs_its_test_and_the_next_one_runs() {
 fn a_mariadb_that_is_killed_and_started_anew_costs_one_test() {
     let desk = Desk::new();
     let mut server = Existing::start(&[("innodb_flush_log_at_trx_commit", "1")]);
-    server.create_user("runner", "all");
-    let line = format!("run {} {TWO_TESTS}", server.url("runner"));
-    let mut run = desk.command(&line);
-    run.env("MYSQL_PWD", SECRET)
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::piped());
-    let run = run.spawn().unwrap();
+    let line = format!("run {} {TWO_TESTS}", server.admin_url());
+    let run = desk.spawn(&line);
     until_jobs_work("mariadb", server.admin.as_mut());
     server.kill();
     server.start_again();
