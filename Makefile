@@ -57,3 +57,9 @@ witness:
 .PHONY: instrument
 instrument: deps
 	cargo test --test it -- instrument::
+
+# What dbdyno is made of: licences, sources, duplicates, and the published advisories (needs the
+# network and cargo-deny: cargo install cargo-deny). tests/it/supply_chain.rs holds the first three.
+.PHONY: deny
+deny:
+	cargo deny check

@@ -3,7 +3,7 @@
 
 /// Features of engines behind a client of a server: what these share is compiled with any of them
 /// (`cfg(has_client)`).
-const CLIENTS: [&str; 3] = ["MARIADB", "POSTGRES", "ORACLE"];
+const CLIENTS: [&str; 3] = ["MARIADB", "POSTGRES", "ORACLE_BETA"];
 
 fn main() {
     println!("cargo:rerun-if-changed=catalog");

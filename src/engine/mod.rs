@@ -31,7 +31,7 @@ pub mod library;
 #[cfg(feature = "mariadb")]
 pub mod mariadb;
 pub mod null;
-#[cfg(feature = "oracle")]
+#[cfg(feature = "oracle-beta")]
 pub mod oracle;
 #[cfg(feature = "postgres")]
 pub mod postgres;
@@ -57,7 +57,7 @@ pub const ENGINES: &[&dyn Engine] = &[
     &mariadb::MariaDb,
     #[cfg(feature = "mariadb")]
     &mariadb::MySql,
-    #[cfg(feature = "oracle")]
+    #[cfg(feature = "oracle-beta")]
     &oracle::Oracle,
     &null::Null,
 ];
@@ -65,7 +65,7 @@ pub const ENGINES: &[&dyn Engine] = &[
 /// Engines that this build leaves out: name and scheme of their URLs, which is also the name of the
 /// feature in `Cargo.toml`.
 pub const LEFT_OUT: &[&str] = &[
-    #[cfg(not(feature = "oracle"))]
+    #[cfg(not(feature = "oracle-beta"))]
     "oracle",
 ];
 

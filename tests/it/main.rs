@@ -73,6 +73,7 @@ mod store;
 mod studies;
 mod suites;
 mod summaries;
+mod supply_chain;
 mod support;
 mod tls;
 mod ttc;
