@@ -58,6 +58,9 @@ pub fn stranger_above(path: &Path) -> io::Result<Option<Stranger>> {
 
 fn looked_at(at: &Path, is_above: bool) -> io::Result<Option<Stranger>> {
     let metadata = fs::symlink_metadata(at)?;
+    if is_above && !metadata.is_dir() && !metadata.is_symlink() {
+        return Ok(None); // a file leads nowhere: who works below it is told so
+    }
     let (mode, is_sticky) = (metadata.mode(), is_above && metadata.mode() & STICKY != 0);
     let why = if !is_trusted(metadata.uid()) {
         Some(format!("belongs to user {}", known_user(metadata.uid())))
