@@ -5,7 +5,8 @@
 //! protocol) that are measured in the same block are to do the same work, and draw the same keys if
 //! the cache holds all that they read anyway. Both sides of a campaign number their tests by
 //! themselves and in the same way, so that those of a block draw the same keys, each on its own
-//! database. See docs/decisions/0026.
+//! database. See
+//! docs/decisions/0026-keys-of-tests-and-jobs.md.
 
 use std::collections::BTreeMap;
 

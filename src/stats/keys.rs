@@ -8,7 +8,8 @@
 //!
 //! All streams are parts of one circle of 2^31 - 2 states. Where the streams of a test begin is a
 //! hash of its seed; from there on those of its jobs follow at a fixed distance, the golden section
-//! of the circle, so that no two lie close together. See docs/decisions/0026.
+//! of the circle, so that no two lie close together. See
+//! docs/decisions/0026-keys-of-tests-and-jobs.md.
 
 /// 2^31 - 1, a Mersenne prime.
 pub const MODULUS: u64 = 2_147_483_647;
