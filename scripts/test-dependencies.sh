@@ -31,7 +31,10 @@ fetch_axe() {
     command -v npm >/dev/null 2>&1 || install "npm" npm
     mkdir -p "$cache"
     unpacked=$(mktemp -d "$cache/axe-core.part-XXXXXX")
-    (cd "$unpacked" && npm pack --loglevel=error axe-core@4.14.1 && tar -xzf axe-core-4.14.1.tgz)
+    (cd "$unpacked" && npm pack --ignore-scripts --loglevel=error axe-core@4.14.1)
+    "$(dirname "$0")/check-sha256.sh" "$unpacked/axe-core-4.14.1.tgz" \
+        e6b0ce02b84d892e2e33e403485e7f3d6c29e2be6df65daf44d89ba564139745
+    tar -xzf "$unpacked/axe-core-4.14.1.tgz" -C "$unpacked"
     mkdir -p "$cache/axe-core"
     # Written whole or not at all: tests may fetch it side by side.
     mv "$unpacked/package/axe.min.js" "$cache/axe-core/axe.min.js"
