@@ -549,7 +549,7 @@ mod tests {
     /// A platform whose trials at a rate keep the promise with the chance that a normal
     /// distribution of the logarithm of the highest rate gives.
     fn noisy_answer(limit_per_s: f64, noise: f64, number: u32) -> Answer<'static> {
-        let mut keys = KeyStream::for_job(29, number);
+        let mut keys = KeyStream::numbered(29, number);
         let mut normal = || (0..12).map(|_| keys.step() as f64 / MODULUS as f64).sum::<f64>() - 6.0;
         let looping = Loop::Highest(promise(), Arrivals::Poisson);
         let mut done: Vec<Trial> = Vec::new();
