@@ -7,7 +7,8 @@ pub use group::{distinction, groups, label, same, same_but_drive};
 
 use std::collections::BTreeMap;
 
-use super::interval::{self, Known};
+use super::compare::{Change, Ratio};
+use super::interval::{self, Known, Unknown};
 use super::interval::{most_trusted, supports};
 use crate::model::{Better, Kpm, KpmValue, Ramp, Status, Test, Verdict};
 use crate::stats::scaling;
@@ -175,6 +176,8 @@ pub struct Scalability {
     pub jobs: Option<u32>,
     /// The worse verdict of the two figures.
     pub status: Status,
+    /// The factor with its interval.
+    pub ratio: Ratio,
     /// Universal Scalability Law, fitted to ops per second of valid tests; absent with fewer than
     /// four numbers of jobs.
     pub law: Option<scaling::Fit>,
@@ -192,8 +195,23 @@ pub fn scalability(tests: &[&Test]) -> Option<Scalability> {
         factor,
         jobs: best.jobs,
         status,
+        ratio: Ratio::of((single.value, single.interval), (best.value, best.interval)),
         law: scaling::fit(&points),
     })
+}
+
+impl Scalability {
+    /// Whether more jobs than one do more, beyond the noise; of publications as printed. None if a
+    /// measured figure has no interval.
+    pub fn gains(&self) -> Option<bool> {
+        match (self.ratio.change(Better::Higher), self.ratio.span) {
+            _ if self.jobs == Some(1) => Some(false),
+            (Change::Better, _) => Some(true),
+            (Change::Same | Change::Worse, _) => Some(false),
+            (Change::Undecided, Err(Unknown::Published)) => Some(self.factor > 1.0),
+            (Change::Undecided, _) => None,
+        }
+    }
 }
 
 /// What a law is fitted to: jobs and value of the valid figures.
@@ -334,6 +352,25 @@ mod tests {
         assert_eq!((best.value, best.jobs), (180.0, Some(2)));
         let grown = scalability(&tests).unwrap();
         assert_eq!((grown.factor, grown.jobs, grown.law), (1.8, Some(2), None));
+    }
+
+    #[test]
+    fn a_ramp_gains_only_beyond_the_noise_of_its_figures() {
+        let gains = |rates: [f64; 4], freedom: Option<f64>| {
+            let step = |(at_step, rate): (usize, f64)| TestResult {
+                ci_fraction: Some(0.03),
+                ci_freedom: freedom,
+                ..at(1 << at_step, rate)
+            };
+            let tests: Vec<Test> =
+                rates.into_iter().enumerate().map(step).map(Test::from).collect();
+            let grown = scalability(&tests.iter().collect::<Vec<_>>()).unwrap();
+            (grown.factor, grown.gains())
+        };
+        assert_eq!(gains([100.0, 100.4, 99.8, 100.6], Some(4.0)), (1.006, Some(false)));
+        assert_eq!(gains([100.0, 170.0, 180.0, 160.0], Some(4.0)), (1.8, Some(true)));
+        assert_eq!(gains([100.0, 90.0, 80.0, 70.0], Some(4.0)), (1.0, Some(false)));
+        assert_eq!(gains([100.0, 170.0, 180.0, 160.0], None), (1.8, None), "without intervals");
     }
 
     #[test]

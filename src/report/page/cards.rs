@@ -10,7 +10,7 @@ use super::timeline::split;
 use crate::analysis::cpu;
 use crate::analysis::interval::supports;
 use crate::analysis::limiter::{Limiter, limiters};
-use crate::analysis::ramp::{self, Figure};
+use crate::analysis::ramp::{self, Figure, Scalability};
 use crate::model::{Better, Status, Test, Verdict};
 
 /// Digits of a figure in a card or a cell.
@@ -47,13 +47,13 @@ impl<'a> Entry<'a> {
         time.or(self.best).or(self.speed)
     }
 
-    /// Best throughput / that of one job, where the verdict accepts both.
-    pub fn gain(&self) -> Option<f64> {
+    /// Best throughput against that of one job, where the verdict accepts both.
+    pub fn gain(&self) -> Option<Scalability> {
         let tests = self.tests();
         if tests.iter().all(|test| test.jobs() == tests[0].jobs()) {
             return None;
         }
-        ramp::scalability(tests).filter(|found| supports(found.status)).map(|found| found.factor)
+        ramp::scalability(tests).filter(|found| supports(found.status))
     }
 }
 
@@ -184,8 +184,9 @@ fn pair(language: Language, entry: &Entry<'_>, main: &Figure<'_>) -> Vec<Said> {
             one.map(|speed| language.say("one job {figure}", &[("figure", &strong(&speed))])),
         );
     }
-    let gain = entry.gain().filter(|gain| *gain != 1.0);
-    parts.extend(gain.map(|gain| Said::strong(&times_shown(language, gain))));
+    // A gain within the noise is none.
+    let gain = entry.gain().filter(|gain| gain.gains() == Some(true));
+    parts.extend(gain.map(|gain| Said::strong(&times_shown(language, gain.factor))));
     let half = main
         .half_width()
         .filter(|_| supports(main.status()))

@@ -9,6 +9,7 @@ use super::super::{Input, Language, RunTests, datasheet, summary};
 use super::cards::{self, Entry, compact, headline, mark};
 use crate::analysis::interval::supports;
 use crate::analysis::limiter::limiters;
+use crate::analysis::ramp::Scalability;
 use crate::catalog::Form;
 use crate::model::{Drive, Reason, RunKind, Status, Test, params};
 
@@ -123,25 +124,34 @@ fn figures(input: &Input, groups: &[(&str, String, Vec<Entry<'_>>)]) -> String {
 }
 
 fn gains(language: Language, entries: &[&Entry<'_>]) -> String {
-    let known: Vec<f64> = entries.iter().filter_map(|entry| entry.gain()).collect();
-    let most = known.iter().copied().fold(0.0, f64::max);
-    let gained = known.iter().filter(|gain| **gain > 1.0).count();
-    if known.is_empty() {
-        return String::new();
-    }
-    if gained == 0 {
-        return language.phrase("No accepted ramp is best at more jobs than one.");
-    }
+    let all: Vec<Scalability> = entries.iter().filter_map(|entry| entry.gain()).collect();
+    let open = all.iter().filter(|gain| gain.gains().is_none()).count();
+    let gained: Vec<f64> =
+        all.iter().filter(|gain| gain.gains() == Some(true)).map(|gain| gain.factor).collect();
+    let most = gained.iter().copied().fold(0.0, f64::max);
     let values = [
-        ("gained", gained.to_string()),
-        ("count", known.len().to_string()),
+        ("gained", gained.len().to_string()),
+        ("count", all.len().to_string()),
         ("most", Said::strong(&cards::times_shown(language, most))),
+        ("open", open.to_string()),
     ];
     let values = values.each_ref().map(|(name, value)| (*name, value.as_str()));
-    language.say(
-        "{gained} of {count} accepted ramps are best at more jobs than one, at most {most}.",
-        &values,
-    )
+    let told = match (open == all.len(), gained.is_empty()) {
+        (true, _) => None,
+        (_, true) => {
+            Some("No accepted ramp is known to do more with more jobs than one, beyond the noise.")
+        }
+        _ => Some(
+            "{gained} of {count} accepted ramps do more with more jobs than one, beyond the noise, \
+             at most {most}.",
+        ),
+    };
+    let untold = (open > 0).then_some(
+        "For {open} of {count} accepted ramps it is not known whether more jobs do more: a figure \
+         has no interval.",
+    );
+    let sentences = told.into_iter().chain(untold);
+    sentences.map(|text| language.say(text, &values)).collect::<Vec<_>>().join(" ")
 }
 
 /// What most of the valid best throughputs were limited by.

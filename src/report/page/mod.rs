@@ -170,9 +170,27 @@ mod tests {
     use super::*;
     use crate::analysis::compare::fixture::run;
     use crate::analysis::fixture::at;
+    use crate::model::{Test, TestResult};
 
     fn titles(document: &Document) -> Vec<&str> {
         document.sections.iter().map(|section| section.title.as_str()).collect()
+    }
+
+    #[test]
+    fn a_ramp_that_is_flat_within_its_noise_gains_nothing() {
+        let head = |rates: [f64; 4]| {
+            let step = |(at_step, rate): (usize, f64)| {
+                Test::from(TestResult { ci_fraction: Some(0.03), ..at(1 << at_step, rate) })
+            };
+            let tests = rates.into_iter().enumerate().map(step).collect();
+            let input = Input { runs: vec![RunTests { run: run("a"), tests }], ..Input::default() };
+            format!("{:?}", document(&input, &LIMITS))
+        };
+        let flat = head([100.0, 100.4, 99.8, 100.6]);
+        let nothing = "No accepted ramp is known to do more with more jobs than one";
+        assert!(flat.contains(nothing) && !flat.contains("accepted ramps do more"), "{flat}");
+        let steep = head([100.0, 170.0, 180.0, 160.0]);
+        assert!(steep.contains("1 of 1 accepted ramps do more with more jobs"), "{steep}");
     }
 
     #[test]

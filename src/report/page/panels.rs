@@ -100,14 +100,22 @@ fn bar(test: &Test) -> Option<CpuBar> {
 /// What the row says beside its drawings.
 fn texts(language: Language, chosen: &Entry<'_>, entries: &[Entry<'_>]) -> Vec<String> {
     let label = chosen.row.label.as_str();
-    let gain = match chosen.gain().zip(chosen.best) {
-        Some((gain, best)) => {
+    let gain = match chosen.gain() {
+        Some(gain) => {
             let values = [
                 ("label", label),
-                ("gain", &*times_shown(language, gain)),
-                ("jobs", &language.jobs(best.jobs)),
+                ("gain", &*times_shown(language, gain.factor)),
+                ("jobs", &language.jobs(gain.jobs)),
             ];
-            language.say("{label}: {gain} one job, best at {jobs}.", &values)
+            let text = match gain.gains() {
+                Some(true) => "{label}: {gain} one job, best at {jobs}.",
+                Some(false) => "{label}: no more than one job does, beyond the noise.",
+                None => {
+                    "{label}: {gain} one job at {jobs}; without an interval it is not known \
+                     whether that is noise."
+                }
+            };
+            language.say(text, &values)
         }
         None => language.say("{label}: no accepted gain.", &[("label", label)]),
     };

@@ -223,7 +223,10 @@ pub(in crate::report) fn gains(input: &Input, most: usize) -> Option<(Picture, u
                     format!("{} {}", compact(language, best.value), best.unit),
                     jobs,
                 ],
-                tone: if supports(found.status) { Tone::Better } else { Tone::Plain },
+                tone: match supports(found.status) && found.gains() == Some(true) {
+                    true => Tone::Better,
+                    false => Tone::Plain,
+                },
                 mark: if best.verdict.is_disturbed() {
                     mark(best.verdict)
                 } else {

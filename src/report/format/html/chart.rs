@@ -132,7 +132,11 @@ impl Plot {
             Some("%") if points().all(|point| point.y <= 100.5) => {
                 vec![0.0, 25.0, 50.0, 75.0, 100.0]
             }
-            _ => ticks(&chart.y, points().map(|point| point.high.unwrap_or(point.y))),
+            // Not the lower ends: one near 0 would take most of a logarithmic axis.
+            _ => {
+                let shown = |point: &Point| [point.y, point.high.unwrap_or(point.y)];
+                ticks(&chart.y, points().flat_map(shown))
+            }
         };
         let right = if is_named { NAMED_PCT } else { RIGHT_PCT };
         let is_log = |axis: &Axis| axis.scale != Scale::Linear;
@@ -293,6 +297,15 @@ mod tests {
             series: vec![series],
             ..Chart::default()
         }
+    }
+
+    #[test]
+    fn a_logarithmic_axis_begins_below_its_lowest_point_not_below_the_upper_end_of_its_interval() {
+        let mut chart = chart();
+        chart.y.scale = Scale::Log10;
+        chart.series[0].points[0] = Point { x: 1.0, y: 0.9, high: Some(1.1), ..Point::default() };
+        let plot = Plot::of(&chart, &[&chart.series[0]], false);
+        assert_eq!(plot.y_ticks, [0.1, 1.0, 10.0]);
     }
 
     #[test]
