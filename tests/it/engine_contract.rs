@@ -53,6 +53,15 @@ struct Subject {
     lasting_patience: &'static str,
     /// Lists our schema, if a server has schemas.
     schema: Option<&'static str>,
+    /// Where the tables stand, as names begin: no schema is searched for them.
+    prefix: &'static str,
+}
+
+impl Subject {
+    /// The table of these tests.
+    fn table(&self) -> String {
+        format!("{}t", self.prefix)
+    }
 }
 
 /// An engine without SQL, servers and sessions that could be lost.
@@ -73,6 +82,7 @@ const PLAIN: Subject = Subject {
     patience: "",
     lasting_patience: "",
     schema: None,
+    prefix: "",
 };
 
 const MARIADB: Subject = Subject {
@@ -100,6 +110,7 @@ const MARIADB: Subject = Subject {
     patience: "set session innodb_lock_wait_timeout = 60",
     lasting_patience: "set global innodb_lock_wait_timeout = 60",
     schema: Some("select schema_name from information_schema.schemata where schema_name = 'dbdyno'"),
+    prefix: "",
 };
 
 const SUBJECTS: &[Subject] = &[
@@ -127,6 +138,7 @@ const SUBJECTS: &[Subject] = &[
         patience: "",
         lasting_patience: "",
         schema: None,
+        prefix: "",
     },
     Subject {
         engine: "duckdb",
@@ -146,14 +158,13 @@ const SUBJECTS: &[Subject] = &[
         engine: "postgres",
         org: None,
         settings: &[("lock_timeout", "20ms"), ("deadlock_timeout", "5ms")],
-        // Our user is named like our schema, which is therefore searched first.
-        create: &["create table t (id bigint not null primary key, key25 int, key125 int, key320 int, region int,
+        create: &["create table dbdyno.t (id bigint not null primary key, key25 int, key125 int, key320 int, region int,
                    booked_on date, amount numeric(12,2), quantity int, status int, code text, filler text)"],
-        count: "select count(*) as count, sum(id) as sum from t",
+        count: "select count(*) as count, sum(id) as sum from dbdyno.t",
         echo: "select $1::bigint, $2::bigint",
-        lookup: "select * from t where id = $1",
+        lookup: "select * from dbdyno.t where id = $1",
         nonsense: "selct 1",
-        update: Some("update t set status = status + 1 where id = $1"),
+        update: Some("update dbdyno.t set status = status + 1 where id = $1"),
         held: ErrorClass::Busy,
         endless: Some("select pg_sleep(10000 + $1)"),
         lookups: Some("select idx_scan from pg_stat_user_tables where relname = 't'"),
@@ -164,6 +175,7 @@ const SUBJECTS: &[Subject] = &[
         patience: "set lock_timeout = 0",
         lasting_patience: "do $$ begin execute format('alter database %I set lock_timeout = 0', current_database()); end $$",
         schema: Some("select nspname from pg_namespace where nspname = 'dbdyno'"),
+        prefix: "dbdyno.",
     },
     MARIADB,
     Subject {
@@ -233,9 +245,19 @@ fn create(subject: &Subject, database: &dyn Database) {
     }
 }
 
-fn load(database: &dyn Database, progress: &mut dyn FnMut(u64) -> bool) -> Result<(), EngineError> {
+fn load(
+    subject: &Subject,
+    database: &dyn Database,
+    progress: &mut dyn FnMut(u64) -> bool,
+) -> Result<(), EngineError> {
     database.load_rows(
-        &RowLoad { table: "t", rows: ROWS, ids: 1..16_001, note: None, in_database: None },
+        &RowLoad {
+            table: &subject.table(),
+            rows: ROWS,
+            ids: 1..16_001,
+            note: None,
+            in_database: None,
+        },
         progress,
     )
 }
@@ -334,7 +356,7 @@ fn a_session_answers_with_binds_and_names_its_version() {
 #[test]
 fn loaded_rows_are_all_there() {
     on_every_engine(|subject, database| {
-        load(database, &mut |_| true).unwrap();
+        load(subject, database, &mut |_| true).unwrap();
         let rows = database.session().unwrap().query(subject.count, &[]).unwrap();
         assert_eq!(
             (rows.get(0, "count"), rows.get(0, "sum")),
@@ -349,7 +371,7 @@ fn loaded_rows_are_all_there() {
 fn a_cancelled_load_leaves_nothing() {
     on_every_engine(|subject, database| {
         assert_eq!(
-            load(database, &mut |_| false).unwrap_err().class,
+            load(subject, database, &mut |_| false).unwrap_err().class,
             ErrorClass::Cancelled,
             "{}",
             subject.engine
@@ -363,7 +385,7 @@ fn a_cancelled_load_leaves_nothing() {
 #[test]
 fn slices_have_exactly_their_ops_and_fetch_their_rows() {
     on_every_engine(|subject, database| {
-        load(database, &mut |_| true).unwrap();
+        load(subject, database, &mut |_| true).unwrap();
         let mut script = Script::new(&[100, 250]);
         run(database, &client(subject.lookup, Commit::None), 1, &mut script).unwrap();
         let ops: Vec<_> =
@@ -389,7 +411,7 @@ fn a_wrong_statement_is_told_before_the_gate() {
 #[test]
 fn two_jobs_run_and_load_side_by_side() {
     on_every_engine(|subject, database| {
-        load(database, &mut |_| true).unwrap();
+        load(subject, database, &mut |_| true).unwrap();
         let code = client(subject.lookup, Commit::Block);
         std::thread::scope(|scope| {
             for job in 1..=2 {
@@ -422,23 +444,26 @@ fn sessions_that_load_an_empty_table_side_by_side_do_not_hinder_each_other() {
         }
         for _ in 0..10 {
             let mut session = database.session().unwrap();
-            let noted =
-                ["drop table if exists noted", "create table noted (ids int)", "drop table t"];
-            noted
-                .iter()
-                .chain(subject.create)
-                .for_each(|sql| assert!(session.execute(sql).is_ok()));
+            let (table, noted) = (subject.table(), format!("{}noted", subject.prefix));
+            let anew = [
+                format!("drop table if exists {noted}"),
+                format!("create table {noted} (ids int)"),
+                format!("drop table {table}"),
+            ];
+            for sql in anew.iter().map(String::as_str).chain(subject.create.iter().copied()) {
+                session.execute(sql).unwrap();
+            }
+            let note = format!("insert into {noted} values (1)");
             let start = std::sync::Barrier::new(4);
             std::thread::scope(|scope| {
                 for session in 0..4 {
-                    let start = &start;
+                    let (start, table, note) = (&start, &table, Some(note.as_str()));
                     scope.spawn(move || {
                         let ids = session * 4000 + 1..(session + 1) * 4000 + 1;
-                        let note = Some("insert into noted values (1)");
                         start.wait();
                         database
                             .load_rows(
-                                &RowLoad { table: "t", rows: ROWS, ids, note, in_database: None },
+                                &RowLoad { table, rows: ROWS, ids, note, in_database: None },
                                 &mut |_| true,
                             )
                             .unwrap();
@@ -454,7 +479,7 @@ fn sessions_that_load_an_empty_table_side_by_side_do_not_hinder_each_other() {
 #[test]
 fn jobs_load_batches_that_never_collide() {
     on_every_engine(|subject, database| {
-        let code = JobCode::Bulk { table: "t".into(), batch: 100 };
+        let code = JobCode::Bulk { table: subject.table(), batch: 100 };
         for job in 1..=2 {
             let mut script = Script::new(&[4, 6]);
             run(database, &code, job, &mut script).unwrap();
@@ -472,7 +497,7 @@ fn jobs_load_batches_that_never_collide() {
 fn the_servers_own_count_of_lookups_is_ours() {
     on_every_engine(|subject, database| {
         let Some(lookups) = subject.lookups else { return };
-        load(database, &mut |_| true).unwrap();
+        load(subject, database, &mut |_| true).unwrap();
         let counted = || -> i64 {
             database
                 .session()
@@ -497,10 +522,10 @@ fn the_servers_own_count_of_lookups_is_ours() {
 fn a_lock_that_is_held_too_long_is_an_error_to_retry() {
     on_every_engine(|subject, database| {
         let Some(update) = subject.update else { return };
-        load(database, &mut |_| true).unwrap();
+        load(subject, database, &mut |_| true).unwrap();
         let mut holder = database.session().unwrap();
         holder.execute("begin").unwrap();
-        holder.execute("update t set status = 5").unwrap();
+        holder.execute(&format!("update {} set status = 5", subject.table())).unwrap();
         let mut script = Script::new(&[10]);
         let error = run(database, &client(update, Commit::Block), 1, &mut script).unwrap_err();
         assert_eq!(
@@ -531,8 +556,9 @@ fn of_two_sessions_that_wait_for_each_other_one_is_the_victim() {
         if subject.lookups.is_none() {
             return; // without row locks nobody can wait for each other
         }
-        load(database, &mut |_| true).unwrap();
-        let update = |id: u32| format!("update t set status = 1 where id = {id}");
+        load(subject, database, &mut |_| true).unwrap();
+        let table = subject.table();
+        let update = |id: u32| format!("update {table} set status = 1 where id = {id}");
         let mut sessions = [database.session().unwrap(), database.session().unwrap()];
         for (session, own) in sessions.iter_mut().zip([1, 2]) {
             session.execute("begin").unwrap();
@@ -584,7 +610,7 @@ impl Pacer for Acting<'_> {
 fn a_lost_session_ends_the_job_and_what_it_did_is_kept() {
     on_every_engine(|subject, database| {
         let Some(sever) = subject.sever else { return };
-        load(database, &mut |_| true).unwrap();
+        load(subject, database, &mut |_| true).unwrap();
         let mut acting = Acting(Script::new(&[50, 50]), &|| {
             drop(database.session().unwrap().query(sever, &[]).unwrap())
         });
