@@ -276,13 +276,13 @@ impl MariaDatabase {
             told.rows.first().and_then(|row| row.get(at)?.as_deref()).unwrap_or_default()
         };
         let given = self.roads.given.as_ref();
-        let with = |host: Host| Config { hosts: vec![host], ..given.config.clone() };
+        let with = |hosts: Vec<Host>| Config { hosts, ..given.config.clone() };
         if transport == Transport::Socket {
             let socket =
                 Some(PathBuf::from(column(2))).filter(|path| self.is_local && path.exists());
             let socket = socket
                 .ok_or_else(|| no_road("the server's Unix socket cannot be seen from here"))?;
-            return Ok(Road { config: with(Host::Socket(socket)), ..given.clone() });
+            return Ok(Road { config: with(vec![Host::Socket(socket)]), ..given.clone() });
         }
         if column(1) != "0" {
             return Err(no_road("the server listens on no TCP port"));

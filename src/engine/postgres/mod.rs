@@ -254,12 +254,12 @@ impl PgDatabase {
             told.rows.first().and_then(|row| row.get(at)?.as_deref()).unwrap_or_default()
         };
         let given = self.roads.given.as_ref();
-        let with = |host: Host| Config { hosts: vec![host], ..given.config.clone() };
+        let with = |hosts: Vec<Host>| Config { hosts, ..given.config.clone() };
         if transport == Transport::Socket {
             let socket = url::socket_in(column(2), column(0)).filter(|_| self.is_local);
             let socket = socket
                 .ok_or_else(|| no_road("the server's Unix socket cannot be seen from here"))?;
-            return Ok(Road { config: with(Host::Socket(socket)), ..given.clone() });
+            return Ok(Road { config: with(vec![Host::Socket(socket)]), ..given.clone() });
         }
         if column(1).is_empty() {
             return Err(no_road("the server listens on no TCP port"));

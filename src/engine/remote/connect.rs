@@ -44,10 +44,12 @@ impl Host {
 }
 
 impl Host {
-    /// As in a URL: what a node of a cluster is called by that has no other name.
+    /// As in a URL, an IPv6 address in brackets: what a node of a cluster is called by that has no
+    /// other name.
     pub(in crate::engine) fn address(&self) -> String {
         match self {
             Host::Socket(path) => path.display().to_string(),
+            Host::Tcp { name, port } if name.contains(':') => format!("[{name}]:{port}"),
             Host::Tcp { name, port } => format!("{name}:{port}"),
         }
     }
@@ -116,6 +118,13 @@ pub(in crate::engine) fn lost(message: impl Into<String>) -> EngineError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_address_of_ipv6_stands_in_brackets() {
+        let address = |name: &str| Host::Tcp { name: name.into(), port: 5432 }.address();
+        assert_eq!(address("::1"), "[::1]:5432");
+        assert_eq!([address("127.0.0.1"), address("db")], ["127.0.0.1:5432", "db:5432"]);
+    }
 
     #[test]
     fn the_first_host_that_answers_decides() {

@@ -11,8 +11,9 @@ use super::{Host, Passwords, Tls, TlsMode};
 use crate::engine::{EngineError, ErrorClass};
 use crate::model::Transport;
 
-/// The address of a server on this host.
-const LOOPBACK: &str = "127.0.0.1";
+/// The addresses of a server on this host, in the order in which they are tried: it may listen on
+/// one of them only.
+const LOOPBACKS: [&str; 2] = ["127.0.0.1", "::1"];
 /// Bytes of a password of our own.
 const PASSWORD_BYTES: usize = 16;
 /// Name of the account of ours that reaches a private server over TCP, where the usual one has no
@@ -126,10 +127,13 @@ fn tls_by(given: &Tls, transport: Transport) -> Tls {
     Tls { mode, ..given.clone() }
 }
 
-/// A port of this host.
-pub(in crate::engine) fn on_loopback(port: &str) -> Result<Host, EngineError> {
+/// A port of this host, by each of its loopback addresses.
+///
+/// # Errors
+/// If it is no port.
+pub(in crate::engine) fn on_loopback(port: &str) -> Result<Vec<Host>, EngineError> {
     let port = port.parse().map_err(|_| no_road("the server does not tell its TCP port"))?;
-    Ok(Host::Tcp { name: LOOPBACK.into(), port })
+    Ok(LOOPBACKS.map(|name| Host::Tcp { name: name.into(), port }).to_vec())
 }
 
 /// There is no road by a transport.
@@ -167,6 +171,9 @@ pub(in crate::engine) fn no_account(error: &EngineError) -> EngineError {
 
 #[cfg(test)]
 mod tests {
+    use std::net::TcpListener;
+
+    use super::super::{Patience, first_that_answers};
     use super::*;
 
     #[test]
@@ -197,6 +204,21 @@ mod tests {
         assert_eq!(mode(TlsMode::Prefer, Transport::Tls), TlsMode::Require);
         assert_eq!(mode(TlsMode::VerifyCa, Transport::Tls), TlsMode::VerifyCa);
         assert_eq!(mode(TlsMode::Prefer, Transport::Given), TlsMode::Prefer);
+    }
+
+    #[test]
+    fn a_server_that_listens_on_one_loopback_address_only_is_reached() {
+        let reached = |address: &str| {
+            // A machine without IPv6 has nothing to try there.
+            let Ok(listener) = TcpListener::bind((address, 0)) else { return true };
+            let port = listener.local_addr().unwrap().port().to_string();
+            let connect = |host: &Host| host.connect(&Patience::default());
+            first_that_answers(&on_loopback(&port).unwrap(), connect)
+                .is_ok_and(|(_, is_local)| is_local)
+        };
+        assert!(reached("127.0.0.1"));
+        assert!(reached("::1"));
+        assert!(on_loopback("none").is_err());
     }
 
     #[test]
