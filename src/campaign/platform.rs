@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::{Event, HostUrls, Request, Sink};
 use crate::engine::{self, Access, ConnectTo, Database, Engine};
 use crate::error::{Error, Result};
-use crate::fit::Limits;
+use crate::fit::{Limits, SessionCaches};
 use crate::host;
 use crate::model::{How, Plan, Sentence, Target, Transport};
 use crate::runner::Interrupt;
@@ -232,7 +232,17 @@ impl Platform {
             in_process: self.engine.capabilities().in_process,
             threads: host::threads_left(),
             has_private_server: self.server.is_some(),
+            session_caches: self.session_caches(),
         }
+    }
+
+    fn session_caches(&self) -> Option<SessionCaches> {
+        let setting = self.engine.capabilities().session_cache_setting?;
+        let cache_mb: f64 = self.to.settings.get(setting)?.parse().ok()?;
+        Some(SessionCaches {
+            most_bytes: (cache_mb * 1_048_576.0) as u64,
+            memory_bytes: host::memory_bytes(),
+        })
     }
 
     /// True if the database is there after we have closed it, or died.

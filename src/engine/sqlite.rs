@@ -53,6 +53,7 @@ impl Engine for Sqlite {
             lacking_orgs: LACKING_ORGS,
             file_endings: &["-wal", "-shm", "-journal"],
             block_setting: Some("page_size"),
+            session_cache_setting: Some("cache_mb"),
             key_settings: &["journal_mode", "synchronous", "cache_size", "page_size", "mmap_size"],
             ..Capabilities::LEAST
         }

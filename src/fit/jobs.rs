@@ -6,7 +6,11 @@ use std::collections::BTreeMap;
 use crate::engine::SessionsLeft;
 use crate::error::{Error, Result};
 use crate::host::{self, ThreadsLeft};
-use crate::model::{Plan, Selection};
+use crate::model::rows::table_rows;
+use crate::model::{Plan, Selection, TableRef};
+
+use super::cache::MOST_INDEXED_ROW_BYTES;
+use super::profile::SHARE_OF_MEMORY;
 
 /// Sessions of ours beside those of the jobs while a test runs: for setup and teardown, for the
 /// database's counters, one that looks at the others, one that keeps other dbdynos out, and one to
@@ -83,6 +87,17 @@ pub struct Limits {
     pub threads: Option<ThreadsLeft>,
     /// The server is a private one: what its sessions take of threads is ours, too.
     pub has_private_server: bool,
+    /// Caches that sessions have of their own; none if all share one.
+    pub session_caches: Option<SessionCaches>,
+}
+
+/// Caches of which each session has one, and the memory for all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SessionCaches {
+    /// Most bytes that one of them holds.
+    pub most_bytes: u64,
+    /// Memory of this machine, in bytes.
+    pub memory_bytes: u64,
 }
 
 /// Jobs that fit at once, and what limits them.
@@ -100,7 +115,12 @@ struct Limit {
 /// Of usage, if numbers of jobs that the user gave do not fit; of the target, if nothing does.
 pub fn check_jobs(plan: &Plan, limits: Limits, label: &str) -> Result<Option<(Plan, String)>> {
     let most = most_jobs(plan);
-    let limits = [limits.by_sessions(), limits.by_files(most), limits.by_threads()];
+    let limits = [
+        limits.by_sessions(),
+        limits.by_files(most),
+        limits.by_threads(),
+        limits.by_caches(&plan.tables, plan.size_gb),
+    ];
     let Some(limit) = limits
         .into_iter()
         .flatten()
@@ -141,6 +161,22 @@ impl Limits {
         let sessions = left.free / if self.has_private_server { 2 } else { 1 };
         let jobs = u32::try_from(sessions).unwrap_or(u32::MAX).saturating_sub(OWN_SESSIONS);
         Some(Limit { jobs, because: left.limit.clone() })
+    }
+
+    /// A cache holds no more than the tables at this nominal size with their indexes, and our
+    /// sessions beside the jobs may fill theirs, too.
+    fn by_caches(&self, tables: &[TableRef], size_gb: f64) -> Option<Limit> {
+        let caches = self.session_caches?;
+        let rows: u64 = tables.iter().map(|table| table_rows(&table.kind, size_gb)).sum();
+        let cache_bytes =
+            (caches.most_bytes as f64).min(rows as f64 * MOST_INDEXED_ROW_BYTES).max(1.0);
+        let sessions = caches.memory_bytes as f64 * SHARE_OF_MEMORY / cache_bytes;
+        let because = format!(
+            "{:.0} MB of cache for each, {:.0} MB of memory",
+            cache_bytes / 1e6,
+            caches.memory_bytes as f64 / 1e6
+        );
+        Some(Limit { jobs: (sessions as u32).saturating_sub(OWN_SESSIONS), because })
     }
 }
 
@@ -294,6 +330,7 @@ mod tests {
             in_process: false,
             threads: None,
             has_private_server: false,
+            session_caches: None,
         };
         let (_, line) = check_jobs(&wide(), left(6), "here").unwrap().unwrap();
         assert_eq!(
@@ -323,11 +360,32 @@ mod tests {
             in_process: true,
             threads: Some(ThreadsLeft { free, limit: "threads = 9".into() }),
             has_private_server,
+            session_caches: None,
         };
         let (_, line) = check_jobs(&wide(), limits(12, true), "here").unwrap().unwrap();
         assert!(line.starts_with("there is room for 1 job (threads = 9, 5 for our"), "{line}");
         assert_eq!(check_jobs(&wide(), limits(37, false), "here"), Ok(None));
         assert!(check_jobs(&wide(), limits(4, false), "here").is_err());
+    }
+
+    #[test]
+    fn caches_of_the_sessions_must_fit_the_memory_as_far_as_the_tables_fill_them() {
+        let limits = Limits {
+            sessions: None,
+            in_process: true,
+            threads: None,
+            has_private_server: false,
+            session_caches: Some(SessionCaches {
+                most_bytes: 100_000_000,
+                memory_bytes: 1_000_000_000,
+            }),
+        };
+        // 1 GB is a million rows of at most 400 bytes: 0.9 of the memory holds nine caches.
+        let with_tables = |size_gb| Plan { tables: vec![TableRef::new("big")], size_gb, ..wide() };
+        let (_, line) = check_jobs(&with_tables(1.0), limits.clone(), "here").unwrap().unwrap();
+        let because = "100 MB of cache for each, 1000 MB of memory";
+        assert!(line.starts_with(&format!("there is room for 4 jobs ({because}")), "{line}");
+        assert_eq!(check_jobs(&with_tables(0.01), limits, "here"), Ok(None), "4 MB of tables");
     }
 
     #[test]

@@ -13,8 +13,8 @@ mod profile;
 pub use cache::cache_warning;
 pub use disk::{check_load, check_space, data_bytes, is_used_up};
 pub use jobs::{
-    Limits, check_jobs, files_of_server, list_jobs, load_sessions, most_jobs, raised_sessions,
-    sessions_of_plan,
+    Limits, SessionCaches, check_jobs, files_of_server, list_jobs, load_sessions, most_jobs,
+    raised_sessions, sessions_of_plan,
 };
 pub use profile::{Needs, check_profile, lacks_memory, of_profile};
 

@@ -11,7 +11,7 @@ use super::data_bytes;
 
 /// Part of the memory that a database server may take; the rest is for the operating system,
 /// sessions and us.
-const SHARE_OF_MEMORY: f64 = 0.9;
+pub(super) const SHARE_OF_MEMORY: f64 = 0.9;
 /// A profile's megabytes.
 const MIB: f64 = 1_048_576.0;
 

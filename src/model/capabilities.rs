@@ -78,6 +78,9 @@ pub struct Capabilities {
     pub protocols: &'static [Protocol],
     /// The disclosed setting that holds the size of a block in bytes, for rates in bytes.
     pub block_setting: Option<&'static str>,
+    /// The setting that holds the size of the cache in MB (2^20 bytes) that each session has of its
+    /// own; none if all sessions share one.
+    pub session_cache_setting: Option<&'static str>,
     /// Disclosed settings that decide what a commit, a cached block or a sort costs, for pages that
     /// have no room for all.
     pub key_settings: &'static [&'static str],
@@ -113,6 +116,7 @@ impl Capabilities {
         transports: &[Transport::Process],
         protocols: &[],
         block_setting: None,
+        session_cache_setting: None,
         key_settings: &[],
     };
     /// A server: private ones can be created, existing ones are named by URL, their routines are
