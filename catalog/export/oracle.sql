@@ -108,6 +108,11 @@ create or replace procedure {{prefix}}w_part_{{part}}(
   p_test in number, p_job in number, p_jobs in number, p_warmup_us in number, p_window_us in number)
 authid current_user
 as
+  -- where job 1 of the first, the second, ... test begins to draw keys; the jobs follow one another at a fixed distance
+  type t_states is varray({{tests}}) of number;
+  v_states t_states := t_states(
+    {{states}});
+  v_state number := v_states(mod(p_test - 1, {{tests}}) + 1);
   v_stride number := 1;
   v_ops number;
   v_elapsed_us number;
@@ -122,8 +127,9 @@ as
     v_longest_us number;
     v_samples varchar2(32767);
   begin
-    {{routine}}(p_job, p_jobs, p_slice_us, 1000000000000, v_stride, 42 + 7919 * p_job, v_ops, v_rows, v_commits, v_sink, v_seed,
+    {{routine}}(p_job, p_jobs, p_slice_us, 1000000000000, v_stride, v_state, v_ops, v_rows, v_commits, v_sink, v_seed,
       v_elapsed_us, v_longest_us, v_samples);
+    v_state := v_seed;
     insert into {{prefix}}state_results
     values (p_test, p_kind, p_job, {{part}}, v_ops, v_rows, v_commits, v_elapsed_us, v_stride, v_longest_us, v_samples, null);
     commit;
@@ -131,6 +137,9 @@ as
 begin
   execute immediate 'alter session set result_cache_mode = manual';
 {{session}}
+  for v_before in 2 .. p_job loop
+    v_state := mod(v_state * {{job_factor}}, 2147483647);
+  end loop;
   run('warm', p_warmup_us);
   if v_elapsed_us <= 100 * v_ops then
     v_stride := 100;

@@ -23,7 +23,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 CLIENT=${CLIENT:-"{{client}}"}
 SPOOL=${SPOOL:-$here/results.spool}
 workload=${1:-} jobs=${2:-1} seconds=${3:-10} warmup=${4:-1}
-job=1 stride=1 start=0 end=0
+job=1 stride=1 start=0 end=0 seed=0 warm_seed=0
 window_us=$(awk -v s="$seconds" 'BEGIN { printf "%d", s * 1e6 }')
 warmup_us=$(awk -v s="$warmup" 'BEGIN { printf "%d", s * 1e6 }')
 if [ -z "$workload" ] || [ ! -d "$here/workloads/$workload" ]; then
@@ -46,7 +46,19 @@ sql() { $CLIENT; }
 # A script with this run's values.
 fill() {
     sed -e "s/__JOBS__/$jobs/g" -e "s/__JOB__/$job/g" -e "s/__WINDOW_US__/$window_us/g" -e "s/__WARMUP_US__/$warmup_us/g" \
-        -e "s/__END__/$end/g" -e "s/__STRIDE__/$stride/g" -e "s/__SEED__/$((job * 7919 + 42))/g" -e "s/__START__/$start/g" "$1"
+        -e "s/__END__/$end/g" -e "s/__STRIDE__/$stride/g" -e "s/__SEED__/$seed/g" -e "s/__WARM_SEED__/$warm_seed/g" -e "s/__START__/$start/g" "$1"
+}
+
+# The state of the key generator that stream $1 of this test begins with. Each test draws keys of its own, which no cache holds
+# from the test before: as many as the spool has of the workload, so many lines of "states" are passed over. The streams follow
+# one another at a fixed distance.
+state_of() {
+    tests=$(grep -c -x -F "test $workload" "$SPOOL" 2>/dev/null || true)
+    state=$(awk -v tests="${tests:-0}" '{ state[NR] = $1 } END { print state[tests % NR + 1] }' states) stream=1
+    while [ "$stream" -lt "$1" ]; do
+        state=$((state * {{job_factor}} % 2147483647)) stream=$((stream + 1))
+    done
+    echo "$state"
 }
 
 # The last line that a session prints, as words: ops rows commits sink seed elapsed_us longest_us samples in us ... Nothing of a session
@@ -64,12 +76,15 @@ warm_lines() {
         >>"$scratch/warm.$job"
 }
 
-# The warm-up says how long an op takes: ops of 100 us or more are timed one by one, of shorter ones every hundredth.
+# The warm-up says how long an op takes: ops of 100 us or more are timed one by one, of shorter ones every hundredth. The window
+# goes on with the keys where the warm-up ends; the short call before it has a stream beyond those of the jobs.
 in_a_loop() {
+    seed=$(state_of "$job") warm_seed=$(state_of $((jobs + job)))
     result "$1.probe.sql" >"$scratch/probe.$job" || return 1
     warm_lines <"$scratch/probe.$job"
     stride=$(awk '{ print ($6 > 100 * $1 ? 1 : 100) }' "$scratch/probe.$job")
     echo "$stride" >"$scratch/stride.$job"
+    seed=$(awk '{ print $5 }' "$scratch/probe.$job")
     result "$1.job.sql"
 }
 

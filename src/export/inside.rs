@@ -7,12 +7,15 @@ use crate::dataset::{Checksum, Table};
 use crate::error::Result;
 use crate::model::{JobCode, PartPlan, Selection};
 use crate::sql::{Values, fill};
+use crate::stats::keys::KeyStream;
 
 use super::load::Tables;
-use super::{Export, Script};
+use super::{Export, SEEDED_TESTS, Script};
 
 /// What stands for the number of jobs until the client fills it in.
 const JOBS: &str = "&jobs";
+/// So that no line is too long for the client.
+const STATES_PER_LINE: usize = 10;
 
 /// The scripts of every workload; the heads of their results name the pack by what they have in
 /// common.
@@ -34,7 +37,7 @@ fn workload(tables: &Tables<'_>, selection: &Selection, name: &str, pack: &str) 
     for (at, part) in selection.parts.iter().enumerate() {
         setup += &statements(export, &part.setup_sql())?;
         teardown += &statements(export, &part.teardown_sql())?;
-        parts += &procedure(export, part, at + 1)?;
+        parts += &procedure(export, part, at + 1, name)?;
     }
     let warm =
         selection.tables.iter().filter(|table| selection.workload.warm.contains(&table.kind));
@@ -56,12 +59,18 @@ fn workload(tables: &Tables<'_>, selection: &Selection, name: &str, pack: &str) 
     Ok(export.head()? + &export.template("run", &values)?)
 }
 
-/// The procedure that one job of a part is; nothing for a part without a routine.
-fn procedure(export: &Export<'_>, part: &PartPlan, number: usize) -> Result<String> {
+/// The procedure that one job of a part of the workload `name` is; nothing for a part without a
+/// routine.
+fn procedure(export: &Export<'_>, part: &PartPlan, number: usize, name: &str) -> Result<String> {
     let JobCode::Routine(routine) = &part.code else { return Ok(String::new()) };
     let run = |sql: &String| format!("  execute immediate '{}';", sql.replace('\'', "''"));
+    let states: Vec<String> = export.first_states(name).map(|state| state.to_string()).collect();
+    let states: Vec<String> = states.chunks(STATES_PER_LINE).map(|line| line.join(", ")).collect();
     let values = [
         ("prefix", export.engine.capabilities().prefix.to_string()),
+        ("tests", SEEDED_TESTS.to_string()),
+        ("states", states.join(",\n    ")),
+        ("job_factor", KeyStream::job_factor().to_string()),
         ("part", number.to_string()),
         ("routine", routine.name.clone()),
         ("session", part.session.iter().map(run).collect::<Vec<_>>().join("\n")),

@@ -12,11 +12,15 @@ use crate::engine::Engine;
 use crate::error::{Error, Result, quote};
 use crate::model::{Drive, KpmValue, Plan, Selection};
 use crate::sql::{Block, Values, fill, statement, substitute};
+use crate::stats::keys::{self, KeyStream};
 
 mod inside;
 mod load;
 mod spool;
 mod workload;
+
+/// Tests of a workload that draw keys of their own; the next one begins with those of the first.
+const SEEDED_TESTS: u32 = 100;
 
 /// A file to write.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,8 +94,9 @@ pub fn scripts(export: &Export<'_>) -> Result<Vec<Script>> {
     }
     scripts.extend(export.questions()?);
     let words = |name: &str| export.block(name).map_or(String::new(), |block| block.text.clone());
-    let values = ["client", "named"].map(|name| (name.to_string(), words(name)));
-    let run = fill(export.text("run.sh")?, &values.into());
+    let mut values: Values = ["client", "named"].map(|name| (name.to_string(), words(name))).into();
+    values.insert("job_factor".into(), KeyStream::job_factor().to_string());
+    let run = fill(export.text("run.sh")?, &values);
     scripts.push(Script { executable: true, ..Script::new("run.sh", run) });
     scripts.push(Script::new("spool.head", export.pack_head(&scripts)));
     scripts.push(Script::new("README.md", readme(export, &tables, &exported)?));
@@ -155,6 +160,17 @@ impl Export<'_> {
     /// What every script begins with.
     fn head(&self) -> Result<String> {
         self.template("head", &Values::new())
+    }
+
+    /// The states of the key generator from which job 1 of the first, the second, ... test of a
+    /// workload draws: a number per test, so that the scripts need no hash. See
+    /// docs/decisions/0026-keys-of-tests-and-jobs.md.
+    fn first_states(&self, name: &str) -> impl Iterator<Item = u64> {
+        let first = move |test: u32| {
+            let draw = keys::draw_of(&format!("{name} {test}"));
+            KeyStream::for_job(keys::test_seed(self.plan.seed, draw), 1).state()
+        };
+        (1..=SEEDED_TESTS).map(first)
     }
 
     /// A statement as the client takes it from a script; nothing for one that says that there is

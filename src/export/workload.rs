@@ -36,6 +36,8 @@ pub(super) fn scripts(
     for table in warm {
         setup += &tables.warm(table)?;
     }
+    let states = export.first_states(name).map(|state| format!("{state}\n"));
+    scripts.push(Script::new(path("states"), states.collect::<String>()));
     scripts.push(Script::new(path("setup.sql"), setup));
     scripts.push(Script::new(path("teardown.sql"), teardown));
     scripts.push(Script::new(path("spool.head"), export.test_head(selection, name)));
@@ -65,7 +67,6 @@ fn jobs(export: &Export<'_>, part: &PartPlan) -> Result<Vec<(&'static str, Strin
         values.insert("warm_call".into(), warm.to_string());
         export.template(template, &values)
     };
-    let timed = |slice_us: &str| call(&routine.call, slice_us, "__SEED__");
     let probe = with(
         [(
             "probe_call",
@@ -74,7 +75,9 @@ fn jobs(export: &Export<'_>, part: &PartPlan) -> Result<Vec<(&'static str, Strin
         "probe",
         "",
     )?;
-    let job = with([("call", timed("__WINDOW_US__"))], "job", &timed(WARM_CALL_US))?;
+    let timed = call(&routine.call, "__WINDOW_US__", "__SEED__");
+    let warm_call = call(&routine.call, WARM_CALL_US, "__WARM_SEED__");
+    let job = with([("call", timed)], "job", &warm_call)?;
     Ok(vec![("probe", probe), ("job", job)])
 }
 

@@ -9,6 +9,7 @@ use std::time::Instant;
 use dbdyno::catalog::Catalog;
 use dbdyno::model::rows::table_rows;
 use dbdyno::server::{self, PrivateServer};
+use dbdyno::stats::keys::{self, KeyStream};
 
 use crate::support::{Desk, assert_run_schema, finished_group, start_options};
 
@@ -320,6 +321,58 @@ fn a_job_of_mariadb_that_fails_ends_the_run_with_an_error() {
         a_failing_job_is_no_figure("mariadb", &mariadb_client(&desk), workload, script, &desk);
         server.stop_and_remove().unwrap();
     }
+}
+
+/// A client that answers every question with 0 and every call of a routine with a result that ends
+/// at state 777, and that writes down what it was asked.
+const CLIENT_THAT_TELLS: &str = "#!/bin/sh
+text=$(cat)
+case $text in
+    *'from dbdyno.w_'*)
+        printf '%s\\n' \"$text\" >\"$1/asked.$$\"
+        echo '1000 1000 0 0 777 20000 30 20'
+        ;;
+    *) echo 0 ;;
+esac
+";
+
+/// The states that the calls of two tests of two jobs begin with: of each script the warming call's
+/// before the timed one's.
+fn states_of_calls(dir: &Path) -> Vec<Vec<u64>> {
+    let asked = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    let asked = asked.filter(|path| path.to_string_lossy().contains("asked."));
+    let states = |path: PathBuf| {
+        let text = std::fs::read_to_string(path).unwrap();
+        let calls = text.lines().filter(|line| line.contains("from dbdyno.w_"));
+        let state =
+            |line: &str| line.trim_end_matches(");").rsplit(", ").next().unwrap().parse::<u64>();
+        calls.map(|line| state(line).unwrap()).collect()
+    };
+    asked.map(states).collect()
+}
+
+#[test]
+fn every_test_and_job_of_the_scripts_draws_its_own_keys_and_the_window_goes_on_with_them() {
+    let desk = Desk::new();
+    let dir = export(&desk, "postgres", &["SRV-QUERY1"]);
+    let client = desk.path("client.sh");
+    std::fs::write(&client, CLIENT_THAT_TELLS).unwrap();
+    let client = format!("sh {} {}", client.display(), dir.display());
+    for _ in 0..2 {
+        run(&client, &dir, "SRV-QUERY1 2 0.1 0.1");
+    }
+    let mut asked = states_of_calls(&dir);
+    asked.sort();
+    let seed_of = |test: u32| keys::test_seed(42, keys::draw_of(&format!("SRV-QUERY1 {test}")));
+    let state = |test, stream| KeyStream::for_job(seed_of(test), stream).state();
+    let mut expected = Vec::new();
+    for test in [1, 2] {
+        // The jobs' streams for their warm-ups; streams beyond those, and what a warm-up ended with.
+        expected.extend([1, 2].map(|job| vec![state(test, job)]));
+        expected.extend([3, 4].map(|beyond| vec![state(test, beyond), 777]));
+    }
+    expected.sort();
+    assert_eq!(asked, expected);
 }
 
 #[test]
