@@ -114,6 +114,11 @@ impl EngineError {
         self.advice = Some(advice.into());
         self
     }
+    /// True if it tells of the session, not of the statement: asked in another way the statement
+    /// would fail as well.
+    pub fn is_of_session(&self) -> bool {
+        matches!(self.class, ErrorClass::Lost | ErrorClass::Cancelled)
+    }
     /// As an error for the user, at `place`.
     pub fn at(self, place: impl Into<String>) -> Error {
         let kind = match self.class {

@@ -355,6 +355,14 @@ pub trait Session: Send {
     /// # Errors
     /// As `execute`.
     fn query(&mut self, sql: &str, binds: &[i64]) -> Result<Rows, EngineError>;
+    /// As [`Session::query`] without binds, for a query that is asked again and again, as probes
+    /// ask: where to plan it costs the server more than to answer it, the session keeps it ready.
+    ///
+    /// # Errors
+    /// As `execute`.
+    fn query_again(&mut self, sql: &str) -> Result<Rows, EngineError> {
+        self.query(sql, &[])
+    }
 }
 
 /// A small query result as text; NULL is `None`.

@@ -142,7 +142,7 @@ impl Sessions {
     /// adds nothing.
     pub fn counts(&mut self) -> Counters {
         let mut counts = Counters::default();
-        let rows = self.counts.as_ref().and_then(|sql| self.session.query(sql, &[]).ok());
+        let rows = self.counts.as_ref().and_then(|sql| self.session.query_again(sql).ok());
         rows.iter().for_each(|rows| take(rows, &mut counts));
         self.own_counts.all(counts)
     }
@@ -172,7 +172,7 @@ impl Sessions {
     pub fn look(&mut self, jobs: Option<&[u32]>) -> Result<Vec<Seen>, String> {
         let before: HashMap<u32, String> =
             self.threads.iter().filter_map(|thread| Some((*thread, self.call(*thread)?))).collect();
-        let rows = self.session.query(&self.sql, &[]).map_err(|error| error.to_string())?;
+        let rows = self.session.query_again(&self.sql).map_err(|error| error.to_string())?;
         let jobs: Option<HashSet<u32>> = jobs.map(|jobs| jobs.iter().copied().collect());
         let wanted =
             |row: &Row| jobs.as_ref().is_none_or(|jobs| row.id.is_none_or(|id| jobs.contains(&id)));

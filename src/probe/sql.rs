@@ -91,12 +91,12 @@ impl Probe for SqlProbe {
     fn read(&mut self, counters: &mut Counters) -> Result<(), String> {
         let mut result = Ok(());
         for query in &self.queries {
-            match self.session.query(&query.sql, &[]) {
+            match self.session.query_again(&query.sql) {
                 Ok(rows) => take(&rows, counters),
                 Err(error) => result = result.and(Err(format!("{}: {error}", query.name))),
             }
         }
-        if let Some(Ok(rows)) = self.own.as_ref().map(|sql| self.session.query(sql, &[])) {
+        if let Some(Ok(rows)) = self.own.as_ref().map(|sql| self.session.query_again(sql)) {
             let mut own = Counters::default();
             take(&rows, &mut own);
             counters.subtract(&self.own_counts.all(own));
@@ -110,7 +110,7 @@ impl Probe for SqlProbe {
         while began.elapsed() < LONGEST_LAG {
             let mut times = Counters::default();
             // A server that cannot be asked has failed the reading that follows, which tells it.
-            let Ok(rows) = self.session.query(sql, &[]) else { return };
+            let Ok(rows) = self.session.query_again(sql) else { return };
             take(&rows, &mut times);
             let (Some(now_s), Some(counted_s)) = (times.get("now_s"), times.get("counted_s"))
             else {

@@ -1,5 +1,7 @@
 //! The control session: any statement, results as text; and the process of its server.
 
+use std::collections::HashMap;
+use std::fmt::Write;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -28,6 +30,9 @@ pub(super) struct MariaSession {
     id: u32,
     /// Reads the session's own counters, if they are asked for.
     counts: Option<String>,
+    /// Names of the queries that are asked again and again, which the session keeps prepared, by
+    /// their texts; none for one that the server does not prepare.
+    repeated: HashMap<String, Option<String>>,
     _running: Entered<u32>,
     _job: Option<Entered<u32>>,
 }
@@ -40,6 +45,7 @@ impl MariaSession {
             wire: connection.wire,
             product: connection.product,
             counts: None,
+            repeated: HashMap::new(),
             id,
             _running: running,
             _job: None,
@@ -57,6 +63,36 @@ impl MariaSession {
         let rows = self.counts.clone().and_then(|sql| self.query(&sql, &[]).ok());
         rows.map(|rows| rows.counters()).unwrap_or_default()
     }
+
+    /// The name under which `sql` is prepared now; none if the server does not prepare it. By
+    /// statements, whose answers are texts as those of the query itself.
+    fn name_of(&mut self, sql: &str) -> Result<Option<String>, EngineError> {
+        if let Some(known) = self.repeated.get(sql) {
+            return Ok(known.clone());
+        }
+        // As long as the session lives no name is used for another text.
+        let name = format!("dbdyno_again_{}", self.repeated.len());
+        let prepared = self
+            .execute(&text_of(sql))
+            .and_then(|_| self.execute(&format!("prepare {name} from @dbdyno_again")));
+        let kept = match prepared {
+            Ok(_) => Some(name),
+            Err(error) if error.is_of_session() => return Err(error),
+            Err(_) => None,
+        };
+        self.repeated.insert(sql.to_owned(), kept.clone());
+        Ok(kept)
+    }
+}
+
+/// What puts a text into the variable from which it is prepared, whatever the session takes for an
+/// escape in a literal.
+fn text_of(sql: &str) -> String {
+    let mut hex = String::with_capacity(2 * sql.len());
+    for byte in sql.bytes() {
+        let _ = write!(hex, "{byte:02x}"); // a String takes all
+    }
+    format!("set @dbdyno_again = convert(0x{hex} using utf8mb4)")
 }
 
 impl Session for MariaSession {
@@ -74,6 +110,18 @@ impl Session for MariaSession {
             }
         };
         reply::run(&mut self.wire, text).map(|(rows, _)| rows)
+    }
+
+    fn query_again(&mut self, sql: &str) -> Result<Rows, EngineError> {
+        let Some(name) = self.name_of(sql)? else { return self.query(sql, &[]) };
+        match self.query(&format!("execute {name}"), &[]) {
+            Err(error) if !error.is_of_session() => {
+                // Asked as it stands it may still be answered, or says by its own text what it lacks.
+                self.repeated.insert(sql.to_owned(), None);
+                self.query(sql, &[])
+            }
+            answer => answer,
+        }
     }
 }
 
@@ -111,6 +159,7 @@ mod tests {
 
     #[test]
     fn values_stand_in_the_text() {
+        assert_eq!(text_of("a'\\"), "set @dbdyno_again = convert(0x61275c using utf8mb4)");
         assert_eq!(with_values("select '\\', ?, ?", &[-7, 8]).unwrap(), "select '\\', (-7), 8");
     }
 }

@@ -7,7 +7,7 @@
 //!
 //! `url` where to connect, `password` the password file, `connect` opens and cancels, `wire` frames
 //! messages, `reply` reads their bodies, `session` runs control statements and finds the server's
-//! processes, `owner` proves whose a schema is, `job` the client drive, `routine` the database
+//! processes, `again` keeps those ready that are asked again and again, `owner` proves whose a schema is, `job` the client drive, `routine` the database
 //! drive, `copy` loads, `keeper` keeps results.
 
 use std::path::PathBuf;
@@ -27,6 +27,7 @@ use crate::engine::{
 };
 use crate::model::{Capabilities, JobCode, Placeholder, Protocol, Target, Transport};
 
+mod again;
 mod connect;
 mod copy;
 mod error;

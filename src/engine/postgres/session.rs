@@ -7,6 +7,7 @@ use postgres_protocol::IsNull;
 use postgres_protocol::message::frontend;
 use procfs::process::{Process, all_processes};
 
+use super::again::{self, Repeated, State};
 use super::connect::{CancelKey, Connection};
 use super::error;
 use super::reply::{affected_rows, column_names, texts};
@@ -22,6 +23,7 @@ pub(super) struct PgSession {
     pub wire: Wire,
     /// Process id of its backend; 0 if the server gave none.
     id: u32,
+    repeated: Repeated,
     _running: Entered<CancelKey>,
     _job: Option<Entered<u32>>,
 }
@@ -33,6 +35,7 @@ impl PgSession {
         PgSession {
             wire: connection.wire,
             id,
+            repeated: Repeated::default(),
             _running: running.enter(connection.cancel_key),
             _job: None,
         }
@@ -87,7 +90,16 @@ impl PgSession {
 
     /// Reads the whole answer: rows as text, and rows affected.
     fn receive(&mut self, sql: &str) -> Result<(Rows, u64), EngineError> {
-        let (mut rows, mut affected) = (Rows::default(), 0_u64);
+        self.receive_rows(sql, Vec::new())
+    }
+
+    /// As `receive`; of these columns, unless the server describes others.
+    fn receive_rows(
+        &mut self,
+        sql: &str,
+        columns: Vec<String>,
+    ) -> Result<(Rows, u64), EngineError> {
+        let (mut rows, mut affected) = (Rows { columns, rows: Vec::new() }, 0_u64);
         self.wire.until_ready(sql, |tag, body| {
             let malformed = || error::unexpected(tag, "a statement");
             match tag {
@@ -105,6 +117,26 @@ impl PgSession {
         })?;
         Ok((rows, affected))
     }
+
+    /// Prepares `sql` and asks it for the first time. What the server does not accept so is asked
+    /// as any other query, now and from now on.
+    fn ask_first(&mut self, sql: &str) -> Result<Rows, EngineError> {
+        let name = self.repeated.name();
+        let encoded = again::first(&name, sql, &mut self.wire.output);
+        self.finish_encoding(encoded, sql)?;
+        self.wire.flush()?;
+        match self.receive(sql) {
+            Ok((rows, _)) => {
+                let kept = self.repeated.keep(sql, name, rows.columns.clone());
+                self.finish_encoding(kept, sql).map(|()| rows)
+            }
+            Err(error) if error.is_of_session() => Err(error),
+            Err(_) => {
+                self.repeated.refuse(sql);
+                self.query(sql, &[])
+            }
+        }
+    }
 }
 
 impl Session for PgSession {
@@ -120,6 +152,27 @@ impl Session for PgSession {
             self.send_extended(sql, binds)?;
         }
         self.receive(sql).map(|(rows, _)| rows)
+    }
+
+    fn query_again(&mut self, sql: &str) -> Result<Rows, EngineError> {
+        let columns = match self.repeated.find(sql) {
+            None => return self.ask_first(sql),
+            Some(State::Refused) => return self.query(sql, &[]),
+            Some(State::Ready(ready)) => {
+                self.wire.send(&ready.messages)?;
+                ready.columns.clone()
+            }
+        };
+        match self.receive_rows(sql, columns) {
+            Ok((rows, _)) => Ok(rows),
+            Err(error) if error.is_of_session() => Err(error),
+            // What it was prepared for may be no longer so, as the columns of a table.
+            Err(_) => {
+                let closed = self.repeated.forget(sql, &mut self.wire.output);
+                self.finish_encoding(closed, sql)?;
+                self.query(sql, &[])
+            }
+        }
     }
 }
 

@@ -32,16 +32,13 @@ impl<S: Session> Looking<S> {
     ) -> Result<Looking<S>, EngineError> {
         Ok(Looking { session: open()?, open: Box::new(open), not_before: None })
     }
-}
 
-impl<S: Session> Session for Looking<S> {
-    /// Who knows what of it was done before the connection broke: it is not done again.
-    fn execute(&mut self, sql: &str) -> Result<u64, EngineError> {
-        self.session.execute(sql)
-    }
-
-    fn query(&mut self, sql: &str, binds: &[i64]) -> Result<Rows, EngineError> {
-        let mut answer = self.session.query(sql, binds);
+    /// The answer of the session, or of one that is opened anew.
+    fn ask(
+        &mut self,
+        mut asked: impl FnMut(&mut S) -> Result<Rows, EngineError>,
+    ) -> Result<Rows, EngineError> {
+        let mut answer = asked(&mut self.session);
         for _ in 0..TRIES {
             let began = Instant::now();
             let is_refused = self.not_before.is_some_and(|moment| began < moment);
@@ -51,7 +48,7 @@ impl<S: Session> Session for Looking<S> {
             match (self.open)() {
                 Ok(session) => {
                     (self.session, self.not_before) = (session, None);
-                    answer = self.session.query(sql, binds);
+                    answer = asked(&mut self.session);
                 }
                 Err(_) => {
                     let now = Instant::now();
@@ -60,6 +57,21 @@ impl<S: Session> Session for Looking<S> {
             }
         }
         answer
+    }
+}
+
+impl<S: Session> Session for Looking<S> {
+    /// Who knows what of it was done before the connection broke: it is not done again.
+    fn execute(&mut self, sql: &str) -> Result<u64, EngineError> {
+        self.session.execute(sql)
+    }
+
+    fn query(&mut self, sql: &str, binds: &[i64]) -> Result<Rows, EngineError> {
+        self.ask(|session| session.query(sql, binds))
+    }
+
+    fn query_again(&mut self, sql: &str) -> Result<Rows, EngineError> {
+        self.ask(|session| session.query_again(sql))
     }
 }
 
