@@ -2,10 +2,10 @@
 //! them out of the system's.
 
 use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use crate::engine::rows_of;
-use crate::error::Result;
+use crate::error::{Error, Result, quote};
 
 use super::{Site, Table};
 
@@ -43,7 +43,7 @@ pub fn warm(site: &Site<'_>, table: &Table) -> Result<()> {
 /// storage path; none if the database is not on this host, or does not tell.
 ///
 /// # Errors
-/// The engine's.
+/// The engine's; a name that leads out of the storage path.
 pub fn files(site: &Site<'_>, table: &Table) -> Result<Vec<PathBuf>> {
     files_of(site, table, "files")
 }
@@ -63,13 +63,28 @@ fn files_of(site: &Site<'_>, table: &Table, block: &str) -> Result<Vec<PathBuf>>
     let Some(storage) = site.db.storage_path() else { return Ok(Vec::new()) };
     let mut session = site.session()?;
     let rows = site.query(session.as_mut(), block, &table.values(&site.recipe))?;
-    let relative = rows.rows.iter().filter_map(|row| row.first()?.as_deref());
-    Ok(relative.flat_map(|relative| named_as(&join(&storage, relative))).collect())
+    let mut files = Vec::new();
+    for name in rows.rows.iter().filter_map(|row| row.first()?.as_deref()) {
+        let path = within(&storage, name).ok_or_else(|| {
+            let what = format!("the database names {} as a file of its own", quote(name));
+            Error::target(storage.display().to_string(), what)
+                .advise("look into who can change what this server says")
+        })?;
+        files.extend(named_as(&path));
+    }
+    Ok(files)
 }
 
-/// An empty path means the storage path itself.
-fn join(storage: &Path, relative: &str) -> PathBuf {
-    if relative.is_empty() { storage.to_path_buf() } else { storage.join(relative) }
+/// The path of a file within the storage path, which an empty name means itself. None if the name
+/// leads out of it: what a server says must not choose among the other files of this host.
+fn within(storage: &Path, name: &str) -> Option<PathBuf> {
+    if name.is_empty() {
+        return Some(storage.to_path_buf());
+    }
+    let path = storage.join(name);
+    let below = path.strip_prefix(storage).ok()?;
+    let is_below = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
+    below.components().all(is_below).then_some(path)
 }
 
 /// The file of this path, and those beside it whose names go on from its name; of numbered ones the
@@ -94,6 +109,20 @@ fn named_as(path: &Path) -> Vec<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_that_leads_out_of_the_storage_path_is_none_of_a_file() {
+        let within = |name| within(Path::new("/data"), name);
+        let expected = |path: &str| Some(PathBuf::from(path));
+        assert_eq!(within("base/5/16384"), expected("/data/base/5/16384"));
+        assert_eq!(within("./#rocksdb/1.sst"), expected("/data/./#rocksdb/1.sst"));
+        assert_eq!(within("/data/#rocksdb/1.sst"), expected("/data/#rocksdb/1.sst"));
+        assert_eq!(within(""), expected("/data"));
+        for name in ["../etc/shadow", "base/../../etc/shadow", "/etc/shadow", "..", "/data/../etc"]
+        {
+            assert_eq!(within(name), None, "{name}");
+        }
+    }
 
     #[test]
     fn segments_partitions_and_logs_belong_to_a_table_and_other_tables_do_not() {
