@@ -7,13 +7,14 @@ use oxhttp::model::{Body, Request, Response, StatusCode};
 use super::commands::serve::{may_listen, token};
 use crate::error::Result;
 use crate::monitor::open_metrics;
-use crate::serve::http::{self, Limits, PLAIN, response};
+use crate::serve::http::{self, PLAIN, response};
 use crate::serve::{Token, opened};
 
 const OPTION: &str = "--metrics";
 /// Where the metrics are.
 const PATH: &str = "/metrics";
-const LIMITS: Limits = Limits { clients: 8, patience_s: 30 };
+/// At once: a monitoring system needs one.
+const MOST_CLIENTS: usize = 64;
 
 /// Serves what `text` gives at each request, from now on.
 ///
@@ -22,7 +23,8 @@ const LIMITS: Limits = Limits { clients: 8, patience_s: 30 };
 pub fn serve(address: SocketAddr, text: impl Fn() -> String + Send + Sync + 'static) -> Result<()> {
     let token = token(None)?;
     may_listen(OPTION, address, token.as_ref())?;
-    http::listen(OPTION, address, LIMITS, move |request| answer(request, token.as_ref(), &text))
+    let answer = move |request: &Request<Body>| answer(request, token.as_ref(), &text);
+    http::listen(OPTION, address, MOST_CLIENTS, answer)
 }
 
 fn answer(

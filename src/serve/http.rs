@@ -1,41 +1,81 @@
 //! HTTP on threads of its own, until the program ends: for the site, and for the metrics of a run.
 
-use std::net::SocketAddr;
-use std::time::Duration;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
 
-use oxhttp::Server;
 use oxhttp::model::header::{ALLOW, CONTENT_TYPE};
 use oxhttp::model::{Body, HeaderValue, Method, Request, Response, StatusCode};
 
+use super::slots::{Slot, Slots};
+use super::wire::{self, NoRequest, Until};
 use crate::error::{Error, Result};
 
-/// What a server grants its clients.
-#[derive(Debug, Clone, Copy)]
-pub struct Limits {
-    /// At once; more wait.
-    pub clients: usize,
-    /// A client that says or takes nothing for so long is gone.
-    pub patience_s: u64,
-}
+/// The head of a request is there after so long, however slowly it comes, or it is refused.
+const HEAD_TIME: Duration = Duration::from_secs(10);
+/// An answer is taken within so long: a page of some megabytes over a slow line.
+const ANSWER_TIME: Duration = Duration::from_secs(60);
+/// After a connection that cannot be taken, as when there are no file descriptors left.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// A function that answers a request.
+trait Answer: Fn(&Request<Body>) -> Response<Body> + Send + Sync + 'static {}
+impl<F: Fn(&Request<Body>) -> Response<Body> + Send + Sync + 'static> Answer for F {}
 
 pub const PLAIN: &str = "text/plain; charset=utf-8";
 
-/// Answers every request at an address, from now on; `option` is what the user gave the address by.
+/// Answers every request at an address, from now on, for so many clients at once; `option` is what
+/// the user gave the address by. If more come, those that have waited longest without a complete
+/// request make place.
 ///
 /// # Errors
 /// Nobody can listen at this address.
 pub fn listen(
     option: &str,
     address: SocketAddr,
-    limits: Limits,
+    clients: usize,
     answer: impl Fn(&Request<Body>) -> Response<Body> + Send + Sync + 'static,
 ) -> Result<()> {
-    let server = Server::new(move |request| head_only(request, answer(request))).bind(address);
-    let server = server.with_global_timeout(Duration::from_secs(limits.patience_s));
-    server.with_max_concurrent_connections(limits.clients).spawn().map(drop).map_err(|error| {
+    let listening = TcpListener::bind(address).and_then(|listener| {
+        let accept = move || accept(&listener, &Slots::new(clients), &Arc::new(answer));
+        thread::Builder::new().name("http".into()).spawn(accept)
+    });
+    listening.map(drop).map_err(|error| {
         Error::usage(option, format!("cannot listen at {address}: {error}"))
             .advise("choose another port")
     })
+}
+
+/// Takes connections for ever, each into a thread of its own.
+fn accept(listener: &TcpListener, slots: &Arc<Slots>, answer: &Arc<impl Answer>) {
+    for stream in listener.incoming() {
+        let second = stream.and_then(|stream| Ok((stream.try_clone()?, stream)));
+        let Ok((second, stream)) = second else {
+            thread::sleep(PAUSE);
+            continue;
+        };
+        let (slot, answer) = (slots.take(second), Arc::clone(answer));
+        let respond = move || converse(&stream, &slot, &*answer);
+        // A thread that does not start drops the connection and its place.
+        drop(thread::Builder::new().name("http client".into()).spawn(respond));
+    }
+}
+
+/// Reads one request and answers it.
+fn converse(stream: &TcpStream, slot: &Slot, answer: &impl Answer) {
+    let asked = wire::request(&mut Until { stream, deadline: Instant::now() + HEAD_TIME });
+    slot.has_request();
+    let answer = match asked {
+        Ok(request) => head_only(&request, answer(&request)),
+        Err(NoRequest::Refused(status)) => response(status, PLAIN, format!("{status}\n")),
+        Err(NoRequest::Gone) => return,
+    };
+    let mut client = Until { stream, deadline: Instant::now() + ANSWER_TIME };
+    // Who goes away before the end of the answer does not need it.
+    if wire::respond(&mut client, answer).is_ok() {
+        wire::farewell(stream);
+    }
 }
 
 /// The answer without its content, if only the head was asked for.

@@ -9,7 +9,9 @@ mod live;
 mod pages;
 mod query;
 mod series;
+mod slots;
 pub mod stored;
+mod wire;
 
 use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,11 +25,8 @@ use crate::report::Language;
 use crate::store::{Place, Store};
 pub use door::{Token, opened};
 
-/// Clients at once; more wait. Each has two file descriptors, of which a process often has a
-/// thousand.
+/// Clients at once. Each has two file descriptors, of which a process often has a thousand.
 const MOST_CLIENTS: usize = 256;
-/// A client that says or takes nothing for so long is gone, in s.
-const PATIENCE_S: u64 = 5;
 
 /// What the site shows.
 pub struct Site {
@@ -82,6 +81,5 @@ fn broken() -> Response<Body> {
 /// # Errors
 /// Nobody can listen there.
 pub fn listen(site: Site, address: SocketAddr) -> Result<()> {
-    let limits = http::Limits { clients: MOST_CLIENTS, patience_s: PATIENCE_S };
-    http::listen("--listen", address, limits, move |request| site.answer(request))
+    http::listen("--listen", address, MOST_CLIENTS, move |request| site.answer(request))
 }

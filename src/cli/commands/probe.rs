@@ -11,12 +11,13 @@ use crate::cli::context::Context;
 use crate::cli::out;
 use crate::error::{Error, Result};
 use crate::monitor::{host_metrics, open_metrics};
-use crate::serve::http::{self, Limits, PLAIN, response};
+use crate::serve::http::{self, PLAIN, response};
 use crate::serve::{Token, opened};
 
 /// Where the figures are.
 const PATH: &str = "/metrics";
-const LIMITS: Limits = Limits { clients: 8, patience_s: 30 };
+/// At once: a run needs one.
+const MOST_CLIENTS: usize = 64;
 
 /// Tells until Ctrl-C, which is its usual end.
 ///
@@ -28,7 +29,7 @@ pub fn probe(context: &Context, args: &ProbeArgs) -> Result<()> {
     let token = token(args.token_file.as_deref())?;
     may_listen(LISTEN, address, token.as_ref())?;
     let mut end = end()?;
-    http::listen(LISTEN, address, LIMITS, move |request| answer(request, token.as_ref()))?;
+    http::listen(LISTEN, address, MOST_CLIENTS, move |request| answer(request, token.as_ref()))?;
     out::print(&format!("http://{address}{PATH}"))?;
     end.read(&mut [0]).map(drop).map_err(|error| Error::target("signals", error.to_string()))
 }

@@ -7,6 +7,7 @@ mod host;
 mod passwords;
 mod rights;
 mod search_path;
+mod slow_clients;
 mod strangers;
 mod team;
 
