@@ -91,7 +91,7 @@ impl Lab {
     pub fn postgres_over_tls(directory: &Path) -> Result<Lab> {
         let port = tls::free_port()?;
         let (catalog, server, settings) = started("postgres", directory, Some(port), &[])?;
-        let (url, password) = tls::encrypt(&server, port)?;
+        let (url, password) = tls::encrypt(&server, port, directory)?;
         let target = Target::Existing { engine: "postgres".into(), url };
         Lab::open(catalog, target, directory, Some(server), settings, Some(password))
     }

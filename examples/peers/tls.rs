@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher, RandomState};
 use std::net::TcpListener;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use dbdyno::engine::{self, Access, ConnectTo, Database};
@@ -25,13 +25,17 @@ pub fn free_port() -> Result<u16> {
 }
 
 /// Gives the server a certificate and its superuser a password: the URL to reach it by, and the
-/// password.
-pub fn encrypt(server: &PrivateServer, port: u16) -> Result<(String, SecretString)> {
+/// password. A copy of the certificate, by which the server is verified, goes to `directory`.
+pub fn encrypt(
+    server: &PrivateServer,
+    port: u16,
+    directory: &Path,
+) -> Result<(String, SecretString)> {
     let database = opened(&server.url(), None)?;
     let mut session = database.session().map_err(|error| error.at("peers"))?;
     let mut query = |sql: &str| session.query(sql, &[]).map_err(|error| error.at("peers"));
     let data = query("show data_directory")?;
-    write_certificate(Path::new(data.scalar().unwrap_or_default()))
+    let certificate = write_certificate(Path::new(data.scalar().unwrap_or_default()), directory)
         .map_err(|error| failed("tls", error.to_string()))?;
     let password = format!("{:x}", RandomState::new().hash_one(port));
     for sql in [
@@ -41,7 +45,11 @@ pub fn encrypt(server: &PrivateServer, port: u16) -> Result<(String, SecretStrin
     ] {
         query(sql)?;
     }
-    let url = format!("postgres://dbdyno@127.0.0.1:{port}/postgres?sslmode=require");
+    // Both sides verify the server: a password goes to no other.
+    let url = format!(
+        "postgres://dbdyno@127.0.0.1:{port}/postgres?sslmode=verify-full&sslrootcert={}",
+        certificate.display()
+    );
     let password = SecretString::from(password);
     // The server takes a moment to read its settings.
     for _ in 0..LOOKS {
@@ -53,20 +61,22 @@ pub fn encrypt(server: &PrivateServer, port: u16) -> Result<(String, SecretStrin
     opened(&url, Some(password.clone())).map(|_| (url, password))
 }
 
-/// Under the names that the server looks for, for its user alone.
-fn write_certificate(data: &Path) -> std::io::Result<()> {
+/// Under the names that the server looks for, for its user alone; and the certificate where others
+/// may read it.
+fn write_certificate(data: &Path, directory: &Path) -> std::io::Result<PathBuf> {
     let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_string()])
         .map_err(std::io::Error::other)?;
-    let owner = std::fs::metadata(data)?;
+    let (owner, certificate) = (std::fs::metadata(data)?, made.cert.pem());
     for (name, text) in
-        [("server.crt", made.cert.pem()), ("server.key", made.signing_key.serialize_pem())]
+        [("server.crt", &certificate), ("server.key", &made.signing_key.serialize_pem())]
     {
         let path = data.join(name);
         std::fs::write(&path, text)?;
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
         chown(&path, Some(owner.uid()), Some(owner.gid()))?;
     }
-    Ok(())
+    let path = directory.join("server.crt");
+    std::fs::write(&path, certificate).map(|()| path)
 }
 
 fn opened(url: &str, password: Option<SecretString>) -> Result<Box<dyn Database>> {

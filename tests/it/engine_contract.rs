@@ -353,6 +353,77 @@ fn a_session_answers_with_binds_and_names_its_version() {
     });
 }
 
+/// Also when what it reads has other columns by now, and when the session was lost and opened anew.
+#[test]
+fn a_query_that_is_asked_again_is_answered_as_if_it_were_the_first_time() {
+    on_every_engine(|subject, database| {
+        let (mut session, engine) = (database.looking_session().unwrap(), subject.engine);
+        let mut alike = |sql: &str| {
+            for _ in 0..3 {
+                let again = session.query_again(sql).unwrap();
+                assert_eq!(again, session.query(sql, &[]).unwrap(), "{engine}: {sql}");
+            }
+        };
+        alike(subject.count);
+        load(database, &mut |_| true).unwrap();
+        alike(subject.count);
+        if let [create] = subject.create
+            && subject.lookup.contains('*')
+        {
+            let mut owner = database.session().unwrap();
+            let texts = "select 'it''s' as word, null as nothing, 1.50 as price, -7 as number";
+            alike(texts);
+            let made = create.replacen("create table t (", "create table again (more int, ", 1);
+            let first = create.replacen("create table t ", "create table again ", 1);
+            for table in [first, made] {
+                owner.execute(&table).unwrap();
+                alike("select * from again");
+                owner.execute("drop table again").unwrap();
+                for _ in 0..2 {
+                    let error = session_error(database, "select * from again");
+                    assert_eq!(error.message.lines().count(), 1, "{engine}: {error}");
+                }
+            }
+        }
+        alike(subject.count);
+        if let Some(sever) = subject.sever {
+            drop(database.session().unwrap().query(sever, &[]).unwrap());
+            alike(subject.count);
+        }
+    });
+}
+
+#[test]
+fn a_session_of_postgresql_plans_once_what_is_asked_again() {
+    let subject = SUBJECTS.iter().find(|subject| subject.engine == "postgres").unwrap();
+    let place = Place::new(subject, None);
+    let database = place.open(subject, Access::Provision).unwrap();
+    let mut session = database.session().unwrap();
+    let planned = "select coalesce(sum(generic_plans + custom_plans), 0), count(*) \
+                   from pg_prepared_statements where statement = 'select 7'";
+    let plans = |session: &mut dyn engine::Session| session.query(planned, &[]).unwrap().rows;
+    let numbers = |plans: &str, count: &str| [[Some(plans.to_owned()), Some(count.to_owned())]];
+    assert_eq!(plans(session.as_mut()), numbers("0", "0"));
+    for executions in 1..=3 {
+        session.query_again("select 7").unwrap();
+        // The server counts how often it took the plan that it keeps.
+        assert_eq!(plans(session.as_mut()), numbers(&executions.to_string(), "1"));
+    }
+    session.execute("discard all").unwrap(); // what it was ready for is gone
+    assert_eq!(session.query_again("select 7").unwrap().scalar(), Some("7"));
+    assert_eq!(session.query_again("select 7").unwrap().scalar(), Some("7"));
+    assert_eq!(plans(session.as_mut()), numbers("1", "1"));
+}
+
+/// What a query says that fails each time, in a session that goes on.
+fn session_error(database: &dyn Database, sql: &str) -> EngineError {
+    let mut session = database.session().unwrap();
+    let errors = [(); 2].map(|()| session.query_again(sql).unwrap_err());
+    assert_eq!((errors[0].class, &errors[0].message), (errors[1].class, &errors[1].message));
+    assert_eq!(errors[0].message, session.query(sql, &[]).unwrap_err().message);
+    errors.into_iter().next().unwrap()
+}
+
 #[test]
 fn loaded_rows_are_all_there() {
     on_every_engine(|subject, database| {
