@@ -365,7 +365,7 @@ fn a_query_that_is_asked_again_is_answered_as_if_it_were_the_first_time() {
             }
         };
         alike(subject.count);
-        load(database, &mut |_| true).unwrap();
+        load(subject, database, &mut |_| true).unwrap();
         alike(subject.count);
         if let [create] = subject.create
             && subject.lookup.contains('*')
