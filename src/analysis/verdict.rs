@@ -279,19 +279,6 @@ fn timing_cost(result: &TestResult) -> Option<Reason> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn clock_reads_of_our_own_show_from_a_twentieth_of_the_service_time_on() {
-        let mut result = calm();
-        result.latency.mean_us = Some(200.0);
-        let judged = |result: &TestResult| verdict(result, &CTX).0;
-        assert_eq!(judged(&result), Status::Valid);
-        result.instrument_us_per_op = Some(9.9);
-        assert_eq!(judged(&result), Status::Valid);
-        result.instrument_us_per_op = Some(10.0);
-        assert_eq!(judged(&result), Status::Conditional);
-        assert_eq!(timing_cost(&result).unwrap().code, ReasonCode::TimingCost);
-    }
     use crate::analysis::fixture;
     use crate::model::{Expr, Moment, Snapshot};
 
@@ -531,5 +518,18 @@ mod tests {
             (verdict.status, codes),
             (Status::Invalid, vec!["crosscheck", "errors", "unchecked"])
         );
+    }
+
+    #[test]
+    fn clock_reads_of_our_own_show_from_a_twentieth_of_the_service_time_on() {
+        let mut result = calm();
+        result.latency.mean_us = Some(200.0);
+        let judged = |result: &TestResult| verdict(result, &CTX).0;
+        assert_eq!(judged(&result), Status::Valid);
+        result.instrument_us_per_op = Some(9.9);
+        assert_eq!(judged(&result), Status::Valid);
+        result.instrument_us_per_op = Some(10.0);
+        assert_eq!(judged(&result), Status::Conditional);
+        assert_eq!(timing_cost(&result).unwrap().code, ReasonCode::TimingCost);
     }
 }

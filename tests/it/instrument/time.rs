@@ -375,14 +375,18 @@ fn a_day_is_told_second_by_second() {
     let day = Window::time(0.0, 86_400.0);
     let doers = vec![Doer::of(constant(1_000_000_000)), Doer::of(constant(500_000_000))];
     let (result, truth) = simulated(day, Drive::Client, doers);
-    assert_eq!((result.window.ops, truth.ops, result.series.len()), (259_200, 259_200, 86_400));
-    assert!(result.series.iter().all(|point| (point.ops - 3.0).abs() < 1e-6));
+    assert_eq!((result.window.ops, truth.ops), (259_200, 259_200));
+    let inside: Vec<f64> =
+        result.series.iter().filter(|point| point.in_window).map(|point| point.ops).collect();
+    assert_eq!(inside.len(), 86_400);
+    assert!(inside.iter().all(|ops| (ops - 3.0).abs() < 1e-6));
 }
 
 #[test]
 fn fixed_work_on_databases_times_a_few_ops_as_windows_do() {
     let servers = ["postgres", "mariadb"].map(|engine| Lease::new(engine, None, &[]));
     let targets = servers.iter().map(|lease| lease.url.as_str()).chain(["sqlite"]);
+    let mut stated = 0;
     for target in targets {
         let desk = Desk::new();
         desk.run(&format!(
@@ -393,11 +397,12 @@ fn fixed_work_on_databases_times_a_few_ops_as_windows_do() {
         let latency = &test.latency;
         assert_eq!(test.window.ops, PUBLISHED, "{target}");
         assert_eq!(latency.buckets.iter().map(|bucket| bucket.1).sum::<u64>(), PUBLISHED);
-        let cost_us = test.instrument_us_per_op.unwrap();
-        assert!(
-            cost_us > 0.0 && cost_us < 0.05 * latency.mean_us.unwrap(),
-            "{target}: {cost_us} us of {latency:?}"
-        );
+        // Absent where the machine was too busy to measure it.
+        if let Some(cost_us) = test.instrument_us_per_op {
+            stated += 1;
+            let mean_us = latency.mean_us.unwrap();
+            assert!(cost_us > 0.0 && cost_us < 0.05 * mean_us, "{target}: {cost_us} of {mean_us}");
+        }
         let per_s = if test.drive == Drive::Database { 1_250.0 } else { 10_000.0 };
         // A slice learns from the one before; on a busy machine they differ by some factor.
         assert!(
@@ -407,6 +412,7 @@ fn fixed_work_on_databases_times_a_few_ops_as_windows_do() {
             test.window_s
         );
     }
+    assert!(stated > 0, "what timing an op costs is not known of any engine");
 }
 
 fn last_test(results: &Path) -> TestResult {
