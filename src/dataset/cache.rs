@@ -115,8 +115,8 @@ mod tests {
         let within = |name| within(Path::new("/data"), name);
         let expected = |path: &str| Some(PathBuf::from(path));
         assert_eq!(within("base/5/16384"), expected("/data/base/5/16384"));
-        assert_eq!(within("./#rocksdb/1.sst"), expected("/data/./#rocksdb/1.sst"));
-        assert_eq!(within("/data/#rocksdb/1.sst"), expected("/data/#rocksdb/1.sst"));
+        assert_eq!(within("./#engine/1.sst"), expected("/data/./#engine/1.sst"));
+        assert_eq!(within("/data/#engine/1.sst"), expected("/data/#engine/1.sst"));
         assert_eq!(within(""), expected("/data"));
         for name in ["../etc/shadow", "base/../../etc/shadow", "/etc/shadow", "..", "/data/../etc"]
         {
