@@ -80,11 +80,11 @@ pub(super) fn request(from: &mut impl Read) -> Result<Request<Body>, NoRequest> 
             },
         };
         head.extend_from_slice(&buffer[..count]);
+        if head.len() > LONGEST_HEAD_BYTES {
+            return Err(MALFORMED);
+        }
         if let Some(request) = parsed(&head)? {
             return Ok(request);
-        }
-        if head.len() > LONGEST_HEAD_BYTES {
-            return Err(NoRequest::Refused(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE));
         }
     }
 }
@@ -96,9 +96,6 @@ fn parsed(head: &[u8]) -> Result<Option<Request<Body>>, NoRequest> {
     match parsed.parse(head) {
         Ok(status) if status.is_partial() => return Ok(None),
         Ok(_) => {}
-        Err(httparse::Error::TooManyHeaders) => {
-            return Err(NoRequest::Refused(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE));
-        }
         Err(_) => return Err(MALFORMED),
     }
     built(&parsed).map(Some).ok_or(MALFORMED)
@@ -185,8 +182,10 @@ mod tests {
         assert_eq!(asked("GET / HTTP/1.1\r\nHost: a\r\n"), Err(NoRequest::Gone));
         let long = format!("GET / HTTP/1.1\r\nx: {}", "x".repeat(2 * LONGEST_HEAD_BYTES));
         let many = format!("GET / HTTP/1.1\r\n{}\r\n", "x: y\r\n".repeat(MOST_HEADERS + 1));
-        let too_large = NoRequest::Refused(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE);
-        assert_eq!((asked(&long), asked(&many)), (Err(too_large), Err(too_large)));
+        let whole = format!("GET /{} HTTP/1.1\r\nHost: a\r\n\r\n", "a".repeat(LONGEST_HEAD_BYTES));
+        for large in [long, many, whole] {
+            assert_eq!(asked(&large), Err(MALFORMED));
+        }
     }
 
     #[test]
