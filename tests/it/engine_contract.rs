@@ -373,14 +373,15 @@ fn a_query_that_is_asked_again_is_answered_as_if_it_were_the_first_time() {
             let mut owner = database.session().unwrap();
             let texts = "select 'it''s' as word, null as nothing, 1.50 as price, -7 as number";
             alike(texts);
-            let made = create.replacen("create table t (", "create table again (more int, ", 1);
-            let first = create.replacen("create table t ", "create table again ", 1);
-            for table in [first, made] {
-                owner.execute(&table).unwrap();
-                alike("select * from again");
-                owner.execute("drop table again").unwrap();
+            let (old, name) = (subject.table(), format!("{}again", subject.prefix));
+            let columns = create.strip_prefix(&format!("create table {old} (")).unwrap();
+            let query = format!("select * from {name}");
+            for more in ["", "more int, "] {
+                owner.execute(&format!("create table {name} ({more}{columns}")).unwrap();
+                alike(&query);
+                owner.execute(&format!("drop table {name}")).unwrap();
                 for _ in 0..2 {
-                    let error = session_error(database, "select * from again");
+                    let error = session_error(database, &query);
                     assert_eq!(error.message.lines().count(), 1, "{engine}: {error}");
                 }
             }
