@@ -56,7 +56,7 @@ pub struct LatencySummary {
     pub p999_us: Option<f64>,
     pub max_us: Option<f64>,
     /// Sparse histogram: (highest equivalent value in ns, ops), mergeable. Each sample counts for
-    /// the ops that it stands for; the counts add up to all ops. (Up to version 0.9 a sample
+    /// the ops that it stands for; the counts add up to all ops. (In older results a sample
     /// counted once, where jobs were sampled alike.)
     #[serde(default)]
     pub buckets: Vec<(u64, u64)>,

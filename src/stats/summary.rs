@@ -129,7 +129,14 @@ pub fn t95(freedom: f64) -> Option<f64> {
     if freedom >= MANY {
         return Some(Z95 + (Z95.powi(3) + Z95) / (4.0 * freedom));
     }
-    Some(StudentsT::new(0.0, 1.0, freedom).ok()?.inverse_cdf(0.975))
+    Some(student(freedom)?.inverse_cdf(0.975))
+}
+
+/// Student's distribution; absent for so few degrees of freedom as no measurement has, of which the
+/// library's search panics.
+fn student(freedom: f64) -> Option<StudentsT> {
+    const LEAST_FREEDOM: f64 = 0.01;
+    StudentsT::new(0.0, 1.0, freedom).ok().filter(|_| freedom >= LEAST_FREEDOM)
 }
 
 /// The factor of a one-sided interval in which `tail` lies beyond it: the quantile 1 - tail of t.
@@ -138,7 +145,7 @@ fn t_beyond(freedom: f64, tail: f64) -> Option<f64> {
         let z = Normal::standard().inverse_cdf(1.0 - tail);
         return Some(z + (z.powi(3) + z) / (4.0 * freedom));
     }
-    Some(StudentsT::new(0.0, 1.0, freedom).ok()?.inverse_cdf(1.0 - tail))
+    Some(student(freedom)?.inverse_cdf(1.0 - tail))
 }
 
 /// The factor by which the interval of the best of so many equal figures is that of a single one.
@@ -154,13 +161,21 @@ pub fn widening_of_best(freedom: f64, figures: usize) -> Option<f64> {
 /// Two-sided p value of the statistic `t` with `freedom` degrees of freedom (> 0): how likely a
 /// value so far from 0 would be by chance.
 pub fn two_sided_p(t: f64, freedom: f64) -> Option<f64> {
-    let distribution = StudentsT::new(0.0, 1.0, freedom).ok()?;
+    let distribution = student(freedom)?;
     Some(if t.is_infinite() { 0.0 } else { 2.0 * distribution.sf(t.abs()) })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_no_number_of_degrees_of_freedom_has_no_interval() {
+        for freedom in [f64::NAN, -1.0, 0.0, 5e-324, 1e-9] {
+            assert_eq!((t95(freedom), two_sided_p(1.0, freedom)), (None, None), "{freedom}");
+        }
+        assert!(t95(0.01).is_some() && t95(f64::INFINITY).is_some());
+    }
 
     #[test]
     fn the_interval_of_a_median_is_that_of_the_tables() {
