@@ -98,13 +98,19 @@ pub fn of_test(test: &Test, value: &KpmValue) -> Known {
     };
     if let Some(name) = value.counter() {
         let known = test.counter_intervals.get(name).ok_or_else(unknown)?;
-        return Ok(Interval::of_seconds(known.fraction, known.freedom));
+        return of_stored(known.fraction, known.freedom);
     }
     if *value == KpmValue::ServiceTime && test.open.is_some() {
         return Err(Unknown::OpenLoop);
     }
     let fraction = test.ci_fraction.ok_or_else(unknown)?;
-    Ok(Interval::of_seconds(fraction, test.ci_freedom.ok_or(Unknown::Older)?))
+    of_stored(fraction, test.ci_freedom.ok_or(Unknown::Older)?)
+}
+
+/// The interval of seconds as a result states it; none where its numbers allow for none.
+fn of_stored(fraction: f64, freedom: f64) -> Known {
+    let interval = Interval::of_seconds(fraction, freedom);
+    if interval.half_width().is_finite() { Ok(interval) } else { Err(Unknown::Alike) }
 }
 
 /// Of repetitions and their values, which `test` stands for: from their spread if there are two or

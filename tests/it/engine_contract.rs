@@ -364,7 +364,9 @@ fn a_query_that_is_asked_again_is_answered_as_if_it_were_the_first_time() {
                 assert_eq!(again, session.query(sql, &[]).unwrap(), "{engine}: {sql}");
             }
         };
-        alike(subject.count);
+        if !subject.create.is_empty() {
+            alike(subject.count);
+        }
         load(subject, database, &mut |_| true).unwrap();
         alike(subject.count);
         if let [create] = subject.create

@@ -61,7 +61,7 @@ const KINDS: [Kind; 2] = [
         routine: [
             "create function dbdyno.f(p_max bigint, p_seed bigint, out ops bigint, out rows bigint, \
              out commits bigint, out sink float8, out seed bigint, out elapsed_us float8, out samples_us float8[]) \
-             language sql as 'select p_max, p_max * 2, 0::bigint, 1::float8, p_seed % 2147483646 + 1, 1e6::float8, \
+             language sql as 'select p_max, p_max * 2, 0::bigint, 1::float8, p_seed % 2147483646 + 1, 10::float8, \
              array[5.5, 7]::float8[]'",
             "select * from dbdyno.f($1, $2)",
         ],
@@ -89,7 +89,7 @@ const KINDS: [Kind; 2] = [
         scans: None,
         routine: [
             "create procedure dbdyno.f(p_max bigint, p_seed bigint) select p_max as ops, p_max * 2 as `rows`, 0 as commits, \
-             1e0 as sink, p_seed % 2147483646 + 1 as seed, 1e6 as elapsed_us, '5.5 7 ' as samples_us",
+             1e0 as sink, p_seed % 2147483646 + 1 as seed, 1e1 as elapsed_us, '5.5 7 ' as samples_us",
             "call dbdyno.f(?, ?)",
         ],
         database: "",
@@ -310,7 +310,8 @@ fn check_routine(kind: &Kind, database: &dyn Database) {
     let mut pacer = TestPacer::new(2, |_| ());
     run(database, &JobCode::Routine(routine), &mut pacer).unwrap();
     assert_eq!((pacer.tally.ops, pacer.tally.rows, pacer.samples), (200, 400, 4));
-    assert_eq!(pacer.tally.busy_s, 2.0);
+    // No slice takes longer than its call: times of more would be nobody's.
+    assert_eq!(pacer.tally.busy_s, 2e-5);
 }
 
 #[test]
@@ -420,7 +421,7 @@ fn a_directory_that_the_servers_user_cannot_enter_is_named() {
         std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o700)).unwrap();
         let error = refused(&kind, dir.path(), None);
         assert!(
-            error.to_string().contains("cannot enter") && error.advice.contains("/var/tmp"),
+            error.to_string().contains("cannot enter") && error.advice.contains("--data-dir"),
             "{error}"
         );
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);

@@ -126,7 +126,7 @@ fn an_interrupted_self_test_leaves_nothing_behind() {
                 .is_empty()
     });
     signal(child.id(), Signal::INT);
-    ended(child, "selftest").fails(130, &["selftest: interrupted"]);
+    ended(child, "selftest").fails(130, &["interrupted"]);
     assert_eq!(schemas("postgres", &lease.url), Vec::<String>::new());
     assert!(!file.exists());
 }

@@ -301,7 +301,10 @@ fn update_corpus(engine: &str) {
 
 fn a_client_survives(engine: &'static str) {
     let (dir, intact) = (directory(), corpus(engine));
-    assert!(told(engine, dir.path(), intact.clone()), "{engine}: the dialogue is not understood");
+    assert!(
+        told(engine, dir.path(), intact.clone()),
+        "{engine}: the dialogue is not understood; if sessions begin otherwise now, record it anew"
+    );
     let place = (0..intact.len(), 0.0..1.0f64);
     let tried = runner(engine).run(&(place, edits()), |((connection, at), edits)| {
         // The server hangs up after the damaged piece: a client that was promised more would wait
