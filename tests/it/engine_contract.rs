@@ -373,7 +373,7 @@ fn a_query_that_is_asked_again_is_answered_as_if_it_were_the_first_time() {
             && subject.lookup.contains('*')
         {
             let mut owner = database.session().unwrap();
-            let texts = "select 'it''s' as word, null as nothing, 1.50 as price, -7 as number";
+            let texts = "select 'it''s' as word, null as missing, 1.50 as price, -7 as number";
             alike(texts);
             let (old, name) = (subject.table(), format!("{}again", subject.prefix));
             let columns = create.strip_prefix(&format!("create table {old} (")).unwrap();
