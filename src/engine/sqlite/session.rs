@@ -36,13 +36,16 @@ impl SqliteSession {
 
     fn read_all(&self, sql: &str, binds: &[i64]) -> rusqlite::Result<Rows> {
         let mut statement = prepare(&self.connection, sql)?;
-        let columns: Vec<_> = statement.column_names().map(String::from).collect();
         let mut found = statement.query(rusqlite::params_from_iter(binds))?;
         let mut rows = Vec::new();
         while let Some(row) = found.next()? {
-            let values = (0..columns.len()).map(|column| row.get_ref(column).map(as_text));
+            let columns = row.as_ref().column_count();
+            let values = (0..columns).map(|column| row.get_ref(column).map(as_text));
             rows.push(values.collect::<Result<_, _>>()?);
         }
+        drop(found);
+        // Only the first step notices that another session has changed the table.
+        let columns = statement.column_names().map(String::from).collect();
         Ok(Rows { columns, rows })
     }
 }
