@@ -44,10 +44,13 @@ impl<'a> Mode<'a> {
             lease.url
         ))
         .ok();
-        let (plain, mut oracle) = (
+        let (mut plain, mut oracle) = (
             try_session_of(ENGINE, &lease.url).unwrap(),
             try_session_of(ENGINE, &lease.url).unwrap(),
         );
+        for session in [&mut plain, &mut oracle] {
+            session.execute("use dbdyno").unwrap();
+        }
         oracle.execute("set sql_mode = oracle").unwrap();
         Mode { desk, catalog, _lease: lease, plain, oracle }
     }
