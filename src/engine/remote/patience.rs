@@ -174,7 +174,7 @@ mod tests {
         wait.began = Instant::now().checked_sub(SILENCE);
         wait.look(&|| Ok(())).unwrap();
         wait.look(&|| panic!("it has answered")).unwrap();
-        wait.began = Instant::now().checked_sub(2 * SILENCE);
+        wait.began = Instant::now().checked_sub(3 * SILENCE); // long after it was asked last
         assert_eq!(wait.look(&|| Err("no")).unwrap_err().to_string(), "no");
         let mut limited = Wait::new(&patience, Some(SILENCE));
         limited.began = Instant::now().checked_sub(SILENCE);
