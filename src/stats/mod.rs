@@ -6,6 +6,7 @@ pub mod histogram;
 pub mod keys;
 mod least_squares;
 pub mod mean_interval;
+pub mod moderated;
 pub mod paired;
 pub mod scaling;
 pub mod sequence;

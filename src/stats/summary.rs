@@ -140,7 +140,7 @@ fn student(freedom: f64) -> Option<StudentsT> {
 }
 
 /// The factor of a one-sided interval in which `tail` lies beyond it: the quantile 1 - tail of t.
-fn t_beyond(freedom: f64, tail: f64) -> Option<f64> {
+pub fn t_beyond(freedom: f64, tail: f64) -> Option<f64> {
     if freedom >= MANY {
         let z = Normal::standard().inverse_cdf(1.0 - tail);
         return Some(z + (z.powi(3) + z) / (4.0 * freedom));
