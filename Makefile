@@ -19,7 +19,7 @@ run:
 test: deps
 	cargo test --lib --bins
 	cargo build --example peers
-	RUST_TEST_THREADS=$(THREADS) cargo test --test it
+	./scripts/with-skips.sh env RUST_TEST_THREADS=$(THREADS) cargo test --test it
 
 # A part of it for in between: installs nothing, starts no server.
 test-fast:

@@ -2,7 +2,7 @@
 # A MySQL server for our tests, which Debian's stable releases do not have: the one of Debian's sid, with the libraries that it needs
 # beside it, into the cache directory of dbdyno, only if it is not there. Nothing is installed: apt resolves and checks the packages in
 # a root of its own, dpkg-deb unpacks them, and the server runs by that root's own loader. Without a network, or elsewhere than on
-# Debian, nothing happens: the tests print "not run: no MySQL server".
+# Debian, nothing happens: the tests print that they are skipped for want of a MySQL server.
 set -eu
 
 cache=${XDG_CACHE_HOME:-$([ "$(id -u)" = 0 ] && echo /var/cache || echo "$HOME/.cache")}/dbdyno

@@ -109,6 +109,7 @@ install_program() {
 
 "$(dirname "$0")/mysql-server.sh"
 command -v openssl >/dev/null 2>&1 || install openssl openssl
+{ command -v man && command -v groff; } >/dev/null 2>&1 || install "a viewer of manual pages" man-db groff
 for program in prometheus prometheus-node-exporter; do
     command -v "$program" >/dev/null 2>&1 || install_program "$program"
 done

@@ -10,7 +10,7 @@ use rustix::io::retry_on_intr;
 use serde_json::{Value, json};
 
 use crate::leftovers::Directory;
-use crate::support::PATIENCE;
+use crate::support::{PATIENCE, until};
 
 /// The flags a root user and a sandboxed machine need; nothing is asked of any network.
 const FLAGS: &str = "--headless --no-sandbox --disable-gpu --disable-dev-shm-usage --no-first-run --disable-background-networking \
@@ -151,6 +151,18 @@ impl Browser {
         let scheme = json!([{"name": "prefers-color-scheme", "value": view.scheme}]);
         self.call("Emulation.setEmulatedMedia", json!({"features": scheme}));
         self.loads(|browser| drop(browser.call("Page.navigate", json!({"url": url}))));
+        if view.is_mobile {
+            self.is_laid_out_for(view.width);
+        }
+    }
+
+    /// Waits until the page is laid out for a screen of this width. The renderer learns of the
+    /// screen beside the page: on a busy machine a page may be loaded before, and is laid out as
+    /// one for desktops, 980 wide. Not the width of what the page holds, which may be wider.
+    fn is_laid_out_for(&mut self, width: u32) {
+        until("the page is laid out for its screen", || {
+            self.count("document.documentElement.clientWidth") == i64::from(width)
+        });
     }
 
     /// Waits until the page is loaded that an act leads to.

@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use dbdyno::model::TableRef;
 use dbdyno::{fit, host};
 
+use crate::skipped::skipped;
 use crate::support::{Desk, PRIVATE, TINY, ended};
 
 /// Fails before anything is measured or made.
@@ -362,8 +363,8 @@ fn too_little_disk_is_noticed_before_loading() {
     for target in ["sqlite", "postgres", "mariadb"] {
         let desk = Desk::new();
         if host::free_bytes(&desk.path("")).is_some_and(|free| free >= needed) {
-            eprintln!("skipped: {} GB are free here", needed / 1_000_000_000);
-            return;
+            let why = format!("{} GB are free here", needed / 1_000_000_000);
+            return skipped("HAVE_A_SMALL_DISK", why);
         }
         let line =
             format!("run {target} --quiet --size 2000 --workload STO-READ --jobs 1 --duration 1s");
@@ -508,8 +509,7 @@ fn a_profile_that_the_machine_is_too_small_for_is_refused_before_anything_is_cre
     assert_eq!(fits(0), "yes");
     // It wants 309 GB of memory and 1.4 TB of disk: few machines have one, very few both.
     if fits(6) == "yes" {
-        eprintln!("skipped: the largest profile fits this machine");
-        return;
+        return skipped("BE_SMALL", "the largest profile fits this machine");
     }
     assert!(fits(6).starts_with("needs "), "{}", fits(6));
     let words = ["--profile XL: needs ", "the largest that fits is "];

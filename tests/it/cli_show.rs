@@ -5,6 +5,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 use crate::servers::Server;
+use crate::skipped::skipped;
 use crate::support::{Desk, TINY, column, ended, finished};
 
 #[test]
@@ -162,8 +163,7 @@ fn the_plan_of_a_suite_is_what_a_run_of_it_does() {
 #[test]
 fn the_sql_that_is_shown_runs_in_psql() {
     if Command::new("psql").arg("--version").output().is_err() {
-        eprintln!("skipped: no psql here");
-        return;
+        return skipped("PSQL", "there is no psql here");
     }
     let (desk, server) = (Desk::new(), Server::shared());
     server.admin("postgres").execute("create database shown").unwrap();
@@ -241,8 +241,7 @@ fn completions_and_manual_come_from_the_declarations() {
     let mut man = Command::new("man");
     man.env("MANWIDTH", "80").env("LC_ALL", "C.UTF-8").args(["--warnings", "-l"]).arg(&file);
     if Command::new("man").arg("--version").output().is_err() || which("groff").is_none() {
-        eprintln!("skipped: no viewer of manual pages here");
-        return;
+        return skipped("MAN", "there is no viewer of manual pages here (man, groff)");
     }
     let shown = finished(man, "man -l").ok();
     assert!(shown.stdout.contains("--workload") && shown.stderr.is_empty(), "{}", shown.stderr);

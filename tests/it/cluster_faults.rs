@@ -14,6 +14,7 @@ use crate::clusters::{
     try_cluster,
 };
 use crate::remote::Helper;
+use crate::skipped::skipped;
 use crate::support::{
     Desk, column, directory, ended, free_port, processes, session, signal, until,
 };
@@ -32,11 +33,8 @@ fn fact(run: &Value, section: &str, name: &str) -> String {
 fn with_links(desk: &Desk, target: &str) -> Option<Value> {
     let line = format!("run {target} --link-delay 5ms {BASE} --workload LGWR-LAT --jobs 1");
     let done = desk.run(&line);
-    if done.code == Some(3)
-        && done.stderr.contains("--link-delay")
-        && std::env::var_os("DBDYNO_TEST_MUST_LINK").is_none()
-    {
-        eprintln!("skipped: {}", done.stderr);
+    if done.code == Some(3) && done.stderr.contains("--link-delay") {
+        skipped("LINK", done.stderr);
         return None;
     }
     Some(done.ok().json())
@@ -165,7 +163,7 @@ fn a_node_of_galera_that_is_cut_off_frozen_or_killed_is_named_and_the_run_ends()
         &[("innodb_flush_log_at_trx_commit", "0")],
     ) {
         Err(error) if error.to_string().contains("--link-delay") => {
-            return eprintln!("skipped: {error}");
+            return skipped("LINK", error);
         }
         cluster => cluster.unwrap(),
     };

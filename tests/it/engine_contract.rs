@@ -20,13 +20,16 @@ use crate::support::{directory, servers, settings, until_or_abort};
 
 const ROWS: RowFunction = RowFunction { table_rows: 16_000, seed: 7 };
 
+/// Name and value.
+type Setting = (&'static str, &'static str);
+
 /// An engine under test with the statements that say the same in its own dialect.
 struct Subject {
     engine: &'static str,
     /// Organisation of the table `t` that not every server has.
     org: Option<&'static str>,
     /// Settings of an embedded engine, or of the sessions on a server.
-    settings: &'static [(&'static str, &'static str)],
+    settings: &'static [Setting],
     /// Creates the table `t`, if tables must be created.
     create: &'static [&'static str],
     /// Rows and sum of ids of `t`, as columns `count` and `sum`.
@@ -47,10 +50,8 @@ struct Subject {
     lookups: Option<&'static str>,
     /// Ends all other sessions; none if a session cannot be lost.
     sever: Option<&'static str>,
-    /// Lets this session wait for locks longer than the settings say.
-    patience: &'static str,
-    /// The same for sessions that are opened later; empty where they wait long.
-    lasting_patience: &'static str,
+    /// Further settings with which a session soon gives up a lock that another one holds.
+    impatience: &'static [Setting],
     /// Lists our schema, if a server has schemas.
     schema: Option<&'static str>,
     /// Where the tables stand, as names begin: no schema is searched for them.
@@ -79,8 +80,7 @@ const PLAIN: Subject = Subject {
     endless: None,
     lookups: None,
     sever: None,
-    patience: "",
-    lasting_patience: "",
+    impatience: &[],
     schema: None,
     prefix: "",
 };
@@ -88,7 +88,7 @@ const PLAIN: Subject = Subject {
 const MARIADB: Subject = Subject {
     engine: "mariadb",
     org: None,
-    settings: &[("innodb_lock_wait_timeout", "1")],
+    settings: &[],
     // Our sessions are in our own database.
     create: &["create table t (id bigint not null primary key, key25 int, key125 int, key320 int, region int,
                booked_on date, amount numeric(12,2), quantity int, status int, code text, filler text)"],
@@ -107,8 +107,7 @@ const MARIADB: Subject = Subject {
         "begin not atomic for s in (select id from information_schema.processlist
                  where user = 'dbdyno' and id <> connection_id()) do kill s.id; end for; end",
     ),
-    patience: "set session innodb_lock_wait_timeout = 60",
-    lasting_patience: "set global innodb_lock_wait_timeout = 60",
+    impatience: &[("innodb_lock_wait_timeout", "1")],
     schema: Some("select schema_name from information_schema.schemata where schema_name = 'dbdyno'"),
     prefix: "",
 };
@@ -119,7 +118,7 @@ const SUBJECTS: &[Subject] = &[
     Subject {
         engine: "sqlite",
         org: None,
-        settings: &[("busy_timeout", "20"), ("journal_mode", "wal")],
+        settings: &[("journal_mode", "wal")],
         create: &["create table t (id integer not null primary key, key25 integer, key125 integer, key320 integer,
                    region integer, booked_on text, amount integer, quantity integer, status integer, code text,
                    filler text)"],
@@ -135,8 +134,7 @@ const SUBJECTS: &[Subject] = &[
         ),
         lookups: None,
         sever: None,
-        patience: "",
-        lasting_patience: "",
+        impatience: &[("busy_timeout", "20")],
         schema: None,
         prefix: "",
     },
@@ -157,7 +155,7 @@ const SUBJECTS: &[Subject] = &[
     Subject {
         engine: "postgres",
         org: None,
-        settings: &[("lock_timeout", "20ms"), ("deadlock_timeout", "5ms")],
+        settings: &[("deadlock_timeout", "5ms")],
         create: &["create table dbdyno.t (id bigint not null primary key, key25 int, key125 int, key320 int, region int,
                    booked_on date, amount numeric(12,2), quantity int, status int, code text, filler text)"],
         count: "select count(*) as count, sum(id) as sum from dbdyno.t",
@@ -172,19 +170,17 @@ const SUBJECTS: &[Subject] = &[
             "select pg_terminate_backend(pid) from pg_stat_activity
                      where datname = current_database() and application_name like 'dbdyno-%' and pid <> pg_backend_pid()",
         ),
-        patience: "set lock_timeout = 0",
-        lasting_patience: "do $$ begin execute format('alter database %I set lock_timeout = 0', current_database()); end $$",
+        impatience: &[("lock_timeout", "20ms")],
         schema: Some("select nspname from pg_namespace where nspname = 'dbdyno'"),
         prefix: "dbdyno.",
     },
     MARIADB,
     Subject {
         org: Some("lsm"),
-        settings: &[("rocksdb_deadlock_detect", "on"), ("rocksdb_lock_wait_timeout", "1")],
+        settings: &[("rocksdb_deadlock_detect", "on"), ("rocksdb_lock_wait_timeout", "60")],
         create: &["create table t (id bigint not null primary key, key25 int, key125 int, key320 int, region int,
                    booked_on date, amount numeric(12,2), quantity int, status int, code text, filler text) engine = rocksdb"],
-        patience: "set session rocksdb_lock_wait_timeout = 60",
-        lasting_patience: "set global rocksdb_lock_wait_timeout = 60",
+        impatience: &[("rocksdb_lock_wait_timeout", "1")],
         ..MARIADB
     },
 ];
@@ -199,14 +195,20 @@ fn find(engine: &str) -> &'static dyn Engine {
 struct Place {
     lease: Option<Lease>,
     directory: Directory,
+    settings: Vec<Setting>,
 }
 
 impl Place {
     fn new(subject: &Subject, server_bin: Option<PathBuf>) -> Self {
-        let directory = directory();
+        Place::with(subject, server_bin, &[])
+    }
+
+    /// One with these settings beside those of the subject.
+    fn with(subject: &Subject, server_bin: Option<PathBuf>, more: &[Setting]) -> Self {
+        let (directory, settings) = (directory(), [subject.settings, more].concat());
         let private = find(subject.engine).capabilities().private_server;
-        let lease = private.then(|| Lease::new(subject.engine, server_bin, subject.settings));
-        Place { lease, directory }
+        let lease = private.then(|| Lease::new(subject.engine, server_bin, &settings));
+        Place { lease, directory, settings }
     }
 
     fn open(&self, subject: &Subject, access: Access) -> Result<Box<dyn Database>, EngineError> {
@@ -217,7 +219,7 @@ impl Place {
         let url = self.lease.as_ref().map(|lease| lease.url.clone());
         let file = url.is_none().then(|| self.directory.path().join("db").join("contract.db"));
         let connect =
-            ConnectTo { target, file, url, password: None, settings: settings(subject.settings) };
+            ConnectTo { target, file, url, password: None, settings: settings(&self.settings) };
         find(subject.engine).open(&connect, access)
     }
 }
@@ -225,12 +227,20 @@ impl Place {
 /// Runs `check` on every engine and every version of its server that the tests have, each with an
 /// empty database.
 fn on_every_engine(check: impl Fn(&Subject, &dyn Database)) {
+    on_every_engine_with(|_| &[], check);
+}
+
+/// The same with further settings.
+fn on_every_engine_with(
+    more: impl Fn(&Subject) -> &'static [Setting],
+    check: impl Fn(&Subject, &dyn Database),
+) {
     for subject in SUBJECTS {
         for server_bin in servers(subject.engine) {
             if subject.org.is_some() && server_bin.is_some() {
                 continue; // only the distribution's server has its plugins
             }
-            let place = Place::new(subject, server_bin);
+            let place = Place::with(subject, server_bin, more(subject));
             let database = place.open(subject, Access::Provision).unwrap();
             create(subject, &*database);
             check(subject, &*database);
@@ -512,10 +522,6 @@ fn sessions_that_load_an_empty_table_side_by_side_do_not_hinder_each_other() {
         if !capabilities.parallel_load || subject.create.is_empty() {
             return;
         }
-        // On a crowded machine a session may wait long for another to enlarge the table.
-        if !subject.lasting_patience.is_empty() {
-            database.session().unwrap().execute(subject.lasting_patience).unwrap();
-        }
         for _ in 0..10 {
             let mut session = database.session().unwrap();
             let (table, noted) = (subject.table(), format!("{}noted", subject.prefix));
@@ -594,7 +600,8 @@ fn the_servers_own_count_of_lookups_is_ours() {
 
 #[test]
 fn a_lock_that_is_held_too_long_is_an_error_to_retry() {
-    on_every_engine(|subject, database| {
+    let impatience = |subject: &Subject| subject.impatience;
+    on_every_engine_with(impatience, |subject, database| {
         let Some(update) = subject.update else { return };
         load(subject, database, &mut |_| true).unwrap();
         let mut holder = database.session().unwrap();
@@ -636,7 +643,6 @@ fn of_two_sessions_that_wait_for_each_other_one_is_the_victim() {
         let mut sessions = [database.session().unwrap(), database.session().unwrap()];
         for (session, own) in sessions.iter_mut().zip([1, 2]) {
             session.execute("begin").unwrap();
-            session.execute(subject.patience).unwrap();
             session.execute(&update(own)).unwrap();
         }
         let [first, second] = &mut sessions;

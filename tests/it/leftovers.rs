@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use procfs::process::{Process, all_processes};
 use rustix::process::{Pid, Signal};
 
-use crate::support::{PATIENCE, ended, is_alive, signal, until};
+use crate::support::{PATIENCE, ended, is_alive, pause_after, signal, until};
 
 /// The test that is also the processes of this module, each named by a variable of its environment.
 const SELF: &str = "leftovers::what_a_test_leaves_ends_with_it_however_it_ends";
@@ -110,11 +110,17 @@ fn clean_up_after_the_tests(root: &Path) {
 /// Ends the processes that live in a directory and do not end by themselves in time; their command
 /// lines.
 fn end_all(dir: &Path, grace: Duration) -> Vec<String> {
-    let deadline = Instant::now() + grace;
-    while Instant::now() < deadline && !inhabitants(dir).is_empty() {
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    let left: Vec<String> = inhabitants(dir).iter().map(line).collect();
+    let began = Instant::now();
+    let left: Vec<String> = loop {
+        let living = inhabitants(dir);
+        if living.is_empty() {
+            return Vec::new();
+        }
+        if began.elapsed() >= grace {
+            break living.iter().map(line).collect();
+        }
+        std::thread::sleep(pause_after(began.elapsed()));
+    };
     let hard_from = Instant::now() + HARD_AFTER;
     until("what lives in the directory has ended", || {
         let living = inhabitants(dir);

@@ -66,6 +66,7 @@ mod sessions;
 mod shared_results;
 mod sizes;
 mod skeleton;
+mod skipped;
 mod small_disk;
 mod stalls;
 mod storage;

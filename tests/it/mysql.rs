@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::cli_existing::SECRET;
 use crate::leftovers::Directory;
 use crate::mariadb::with_password;
+use crate::skipped::skipped;
 use crate::support::{Desk, column, directory, free_port, try_session_of, until};
 
 /// A server of the caller's own: TCP, encrypted or not, and a socket for its superuser.
@@ -175,8 +176,7 @@ fn clean_removes_what_is_ours(desk: &Desk, server: &MySql) {
 #[test]
 fn a_live_server_keeps_the_contract() {
     let Some(server) = MySql::start() else {
-        println!("not run: no MySQL server (scripts/mysql-server.sh fetches one)");
-        return;
+        return skipped("MYSQL", "there is no MySQL server (scripts/mysql-server.sh fetches one)");
     };
     let desk = Desk::new();
     server.execute(&format!("create user ann@'%' identified by '{SECRET}'"));

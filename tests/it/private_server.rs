@@ -15,6 +15,7 @@ use dbdyno::model::{
 use dbdyno::server::{self, PrivateServer, StartOptions};
 use secrecy::SecretString;
 
+use crate::skipped::skipped;
 use crate::support::{directory, free_port, is_alive, start_options};
 
 const ROWS: RowFunction = RowFunction { table_rows: 8000, seed: 42 };
@@ -414,7 +415,7 @@ fn a_port_in_use_is_said_before_anything_starts() {
 #[test]
 fn a_directory_that_the_servers_user_cannot_enter_is_named() {
     if !rustix::process::geteuid().is_root() {
-        return; // only root switches users
+        return skipped("BE_ROOT", "only root switches users");
     }
     for kind in KINDS {
         let dir = directory();
@@ -473,7 +474,7 @@ fn kept(kind: &Kind, data_dir: &Path) -> PathBuf {
 #[test]
 fn the_servers_user_can_write_nothing_that_we_trust() {
     if !rustix::process::geteuid().is_root() {
-        return; // only root switches users
+        return skipped("BE_ROOT", "only root switches users");
     }
     for kind in KINDS {
         let dir = directory();

@@ -7,6 +7,7 @@ use dbdyno::{plan, sql};
 
 use crate::every_workload::request;
 use crate::servers::{Existing, Server};
+use crate::skipped::skipped;
 use crate::support::{Desk, column, finished, mistakes, until};
 use serde_json::Value;
 
@@ -133,7 +134,8 @@ fn what_the_database_lacks_comes_from_the_device_also_in_a_machine_with_more_mem
     for target in TARGETS {
         let tests = with_small_caches(&format!("{target} {NOT_CACHED} {LARGER}"), &[]);
         if !tests.iter().any(device_is_known) {
-            eprintln!("skipped {target}: what the device reads for it is not known here");
+            let why = format!("what the device reads for {target} is not known here");
+            skipped("KNOW_THE_DEVICE", why);
             continue;
         }
         // A file system in memory has no device: then the verdict says so.

@@ -14,6 +14,7 @@ use rusqlite::Connection;
 use tempfile::TempDir;
 
 use crate::fixture;
+use crate::skipped::skipped;
 use crate::support::{Desk, Done, finished};
 
 /// A store with the fixture run in a directory of its own.
@@ -191,7 +192,7 @@ fn a_value_changed_by_hand_is_named() {
 #[test]
 fn a_full_disk_is_told_apart() {
     if !Path::new("/dev/full").exists() {
-        return;
+        return skipped("DEV_FULL", "there is no /dev/full here");
     }
     let (_dir, store, id) = filled();
     let error = store.export(&[id], &mut fs::File::create("/dev/full").unwrap()).unwrap_err();

@@ -193,11 +193,19 @@ pub const DISTURBED: [&str; 3] = ["steal", "foreign-load", "platform-unsteady"];
 /// Waits until something is so.
 #[track_caller]
 pub fn until(what: &str, mut so: impl FnMut() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
+    let began = Instant::now();
     while !so() {
-        assert!(Instant::now() < deadline, "waited in vain until {what}");
-        std::thread::sleep(Duration::from_millis(10));
+        let waited = began.elapsed();
+        assert!(waited < PATIENCE, "waited in vain until {what}");
+        std::thread::sleep(pause_after(waited));
     }
+}
+
+/// Time between two looks at what is waited for already so long: at most a twentieth of that is
+/// waited in vain, and whoever waits for long, on a busy machine, does not keep it busy by looking:
+/// many looks open a session or read what is told of every process.
+pub fn pause_after(waited: Duration) -> Duration {
+    (waited / 20).clamp(Duration::from_millis(10), Duration::from_millis(200))
 }
 
 /// As [`until`], beside threads that end only when it is so: a panic would wait for them for ever.

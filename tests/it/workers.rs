@@ -11,6 +11,7 @@ use dbdyno::store::Store;
 use rustix::process::Signal;
 
 use crate::servers::Lease;
+use crate::skipped::skipped;
 use crate::support::{Desk, column, ended, finished, session, signal, until};
 
 /// Seconds by which one clock is ahead.
@@ -281,8 +282,7 @@ fn the_container_of_the_examples_builds_where_there_is_a_builder() {
         info.is_ok_and(|status| status.success())
     };
     let Some(builder) = ["docker", "podman", "buildah"].into_iter().find(answers) else {
-        eprintln!("not run: neither docker nor podman nor buildah answers here");
-        return;
+        return skipped("BUILD", "neither docker nor podman nor buildah answers here");
     };
     let desk = Desk::new();
     // By another process: while this one has it open, no test can start it.
@@ -303,8 +303,7 @@ fn the_container_of_the_examples_builds_where_there_is_a_builder() {
     let no_network =
         ["dial tcp", "no such host", "timeout", "connection refused", "toomanyrequests"];
     if no_network.iter().any(|words| said.contains(words)) {
-        eprintln!("not run: no registry can be reached");
-        return;
+        return skipped("BUILD", "no registry of images can be reached");
     }
     assert!(built.status.success(), "{said}");
 }
