@@ -9,6 +9,11 @@
 -- The longest burst is told, from the end of the one before: a stall seldom meets a timed op, and the bookkeeping takes time, too.
 -- The array of samples grows by array_append onto itself, which PL/pgSQL does in place.
 --
+-- A call that an error ends returns nothing. A procedure therefore tells every p_tell_us what it has committed by then, as a
+-- message of the level info, which goes to the client at once and to no log; samples are those since the message before. Nothing
+-- is told while the transaction has a number: a rollback would undo what it wrote. A function has one transaction, which an
+-- error undoes, and tells nothing (docs/decisions/0033-errors-within-a-slice.md).
+--
 -- What a body may use: p_job, p_jobs, v_seed (state of the key generator, already advanced for this op), v_rows,
 -- v_commits, v_sink, and its own declarations.
 
@@ -30,6 +35,7 @@ declare
   v_samples int := 0;
   v_samples_us float8[] := array[]::float8[];
   v_longest interval := '0';
+  v_tell_at_us float8 := p_tell_us;
   {{declare}}
 begin
   v_begin := clock_timestamp();
@@ -52,6 +58,12 @@ begin
       v_samples := v_samples + 1;
       v_samples_us := array_append(v_samples_us, date_part('epoch', v_now - v_before) * 1e6);
     end if;
+    if v_elapsed_us >= v_tell_at_us and pg_current_xact_id_if_assigned() is null then
+      raise info 'dbdyno: ops=% rows=% commits=% seed=% elapsed_us=% longest_burst_us=% samples_us=%', v_ops, v_rows, v_commits,
+        v_seed, v_elapsed_us, date_part('epoch', v_longest) * 1e6, v_samples_us;
+      v_samples_us := array[]::float8[];
+      v_tell_at_us := v_elapsed_us + p_tell_us;
+    end if;
     v_timed := p_stride = 1 or not v_timed;
     v_burst := case
       when v_elapsed_us >= p_slice_us or v_elapsed_us < 0 then 0
@@ -72,16 +84,16 @@ end
 
 -- name: function
 create or replace function {{routine}}(p_job bigint, p_jobs bigint, p_slice_us bigint, p_max_ops bigint, p_stride bigint,
-  p_seed bigint, out ops bigint, out rows bigint, out commits bigint, out sink float8, out seed bigint,
+  p_seed bigint, p_tell_us bigint default null, out ops bigint, out rows bigint, out commits bigint, out sink float8, out seed bigint,
   out elapsed_us float8, out longest_burst_us float8, out samples_us float8[])
 language plpgsql volatile parallel unsafe as $harness$
 {{loop}}
 $harness$;
-comment on function {{routine}}(bigint, bigint, bigint, bigint, bigint, bigint) is 'made by dbdyno'
+comment on function {{routine}}(bigint, bigint, bigint, bigint, bigint, bigint, bigint) is 'made by dbdyno'
 
 -- name: procedure
 create or replace procedure {{routine}}(p_job bigint, p_jobs bigint, p_slice_us bigint, p_max_ops bigint, p_stride bigint,
-  p_seed bigint, inout ops bigint, inout rows bigint, inout commits bigint, inout sink float8, inout seed bigint,
+  p_seed bigint, p_tell_us bigint, inout ops bigint, inout rows bigint, inout commits bigint, inout sink float8, inout seed bigint,
   inout elapsed_us float8, inout longest_burst_us float8, inout samples_us float8[])
 language plpgsql as $harness$
 {{loop}}
@@ -93,10 +105,10 @@ select ops, rows, commits, sink, seed, elapsed_us, longest_burst_us, samples_us
 from {{routine}}(:job, :jobs, :slice_us, :max_ops, :stride, :seed)
 
 -- name: call-procedure
-call {{routine}}(:job, :jobs, :slice_us, :max_ops, :stride, :seed, null, null, null, null, null, null, null, null)
+call {{routine}}(:job, :jobs, :slice_us, :max_ops, :stride, :seed, :tell_us, null, null, null, null, null, null, null, null)
 
 -- name: drop-function
-drop function if exists {{routine}}(bigint, bigint, bigint, bigint, bigint, bigint)
+drop function if exists {{routine}}(bigint, bigint, bigint, bigint, bigint, bigint, bigint)
 
 -- name: drop-procedure
 drop procedure if exists {{routine}}

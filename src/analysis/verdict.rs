@@ -82,16 +82,19 @@ fn errors(result: &TestResult) -> Option<Reason> {
     let fraction = failed as f64 / (result.total.ops + failed) as f64;
     let classes: Vec<_> =
         result.total.errors.iter().map(|(class, count)| format!("{count} {class}")).collect();
-    // A routine that an error ended cannot tell what it did before: what it committed is missing in
-    // our figures.
-    let sentence = match result.drive {
-        Drive::Database => {
-            "{share%} of all ops failed ({classes}, each with the slice it was in: rates are lower bounds)"
+    let lost = result.total.uncounted_s;
+    let sentence = Sentence::new(match lost > 0.0 {
+        true => {
+            "{share%} of all ops failed ({classes}); what else the jobs did in {lost} of their {busy} s is not counted, \
+             since the calls that it was done in failed: rates are lower bounds"
         }
-        Drive::Client => "{share%} of all ops failed ({classes})",
-    };
-    let sentence =
-        Sentence::new(sentence).with("share", fraction).with("classes", classes.join(", "));
+        false => "{share%} of all ops failed ({classes})",
+    });
+    let sentence = sentence
+        .with("share", fraction)
+        .with("classes", classes.join(", "))
+        .with("lost", lost)
+        .with("busy", result.total.busy_s);
     let status = if fraction > ERRORS_INVALID { Status::Invalid } else { Status::Conditional };
     (failed > 0).then(|| Reason::new(status, ReasonCode::Errors, sentence))
 }

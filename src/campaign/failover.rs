@@ -103,6 +103,7 @@ pub fn plan(request: &Request) -> Plan {
         engine: request.target.engine().into(),
         suite: "failover".into(),
         seed: request.plan.seed,
+        key_seed: request.plan.key_seed.unwrap_or(request.plan.seed),
         size_gb: 0.0,
         jobs_given: true,
         redo_disturbed: 0,

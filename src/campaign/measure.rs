@@ -316,7 +316,7 @@ impl Measuring<'_> {
             database: self.database,
             facts: (self.facts)(selection),
             rows: self.rows,
-            seed: self.plan.seed,
+            seed: self.plan.key_seed,
             interrupt: self.interrupt,
             debtor: self.debtor,
             aside: &self.aside,

@@ -79,6 +79,7 @@ pub(crate) mod fixture {
             engine: "null".into(),
             suite: "custom".into(),
             seed,
+            key_seed: seed,
             size_gb: 1.0,
             jobs_given: false,
             redo_disturbed: 0,

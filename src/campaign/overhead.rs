@@ -216,6 +216,7 @@ pub(super) fn plan(request: &plan::Request) -> Result<Plan> {
         engine: request.engine.clone(),
         suite: "custom".into(),
         seed: request.seed,
+        key_seed: request.key_seed.unwrap_or(request.seed),
         size_gb: request.size_gb.unwrap_or(plan::DEFAULT_SIZE_GB),
         jobs_given: true,
         redo_disturbed: 0,

@@ -435,12 +435,14 @@ fn described(plan: &Plan, request: &Request) -> serde_json::Value {
     let fresh = request.fresh.name().map(|name| ("fresh", name.into()));
     let margin = request.margin.map(|margin| ("margin", margin.into()));
     let duet = request.duet.then(|| ("duet", true.into()));
+    let key_seed = Some(("key_seed", plan.key_seed.into()));
     if let Some(all) = described.as_object_mut() {
         all.extend(
             fresh
                 .into_iter()
                 .chain(margin)
                 .chain(duet)
+                .chain(key_seed)
                 .map(|(name, value): (_, serde_json::Value)| (name.to_string(), value)),
         );
     }

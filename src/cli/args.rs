@@ -528,6 +528,11 @@ pub struct RunArgs {
     /// else 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub repeat: Option<u32>,
+    /// Seed of the keys that jobs draw, for a run that is to draw those of an earlier one again
+    /// (its key_seed). Each run draws others by default: what an earlier one has read may still be
+    /// cached
+    #[arg(long, value_name = "N")]
+    pub key_seed: Option<u32>,
     /// With --repeat: start the private server anew for each block, or load the data anew as well.
     /// Tells the parts of the spread; a block then runs every test two or three times
     #[arg(long, value_enum, value_name = "WHAT")]

@@ -1,6 +1,7 @@
 //! From the arguments to what a campaign is asked to do.
 
 use std::collections::BTreeMap;
+use std::hash::BuildHasher;
 use std::time::Duration;
 
 use super::args::{ArrivalsArg, DriveArg, FreshArg, RunArgs, TargetArgs};
@@ -124,6 +125,7 @@ pub fn of_run(catalog: &Catalog, args: &RunArgs) -> Result<Request> {
         promise: args.slo,
         beside: args.beside.clone().map(|workload| (workload, args.beside_jobs.unwrap_or(1))),
         repeat: args.repeat,
+        key_seed: Some(args.key_seed.unwrap_or_else(key_seed_of_its_own).into()),
         redo_disturbed: args.redo_disturbed.unwrap_or(0),
         time_scale: time_scale(args)?,
         ..request.plan
@@ -142,6 +144,13 @@ pub fn of_run(catalog: &Catalog, args: &RunArgs) -> Result<Request> {
     let request = Request { plan, repositories, ..request };
     request.check_repositories(catalog)?;
     Ok(Request { fresh, is_sampled, explain, host_metrics, name, labels, ..request })
+}
+
+/// A seed that no other run has, of as many bits as the states of the key generator.
+fn key_seed_of_its_own() -> u32 {
+    // The keys of the standard library's hash come from the system's random numbers.
+    let random = std::hash::RandomState::new().hash_one(std::process::id());
+    u32::try_from(random >> 33).unwrap_or_default()
 }
 
 /// The numbers of nodes to measure on. A private cluster has as many nodes as the largest; one

@@ -6,7 +6,7 @@ use super::stalls::Stalls;
 use super::{AfterError, EngineError, ErrorClass, JobOrder, Pacer, Slice, SliceReport};
 use crate::model::{BoundStatement, Counters, Tally};
 use crate::stats::LatencyHistogram;
-use crate::stats::keys::KeyStream;
+use crate::stats::keys::{KeyStream, test_seed};
 
 /// A slice has at most so many samples of one value; see `catalog/harness/`.
 const MOST_SAMPLES: usize = 1 << 20;
@@ -55,6 +55,20 @@ impl SliceResult {
     }
 }
 
+/// The bind by which a routine is told how often, in us, it is to tell what it has committed. Where
+/// a harness has none, an error costs the count of all that its call did.
+const TELL_US: &str = "tell_us";
+/// A routine tells at least so often, in s: an error costs no more than that.
+const TELL_S: f64 = 0.05;
+/// A message takes some 10 us of the server's time: it is not to be more than a hundredth.
+const LEAST_TELL_S: f64 = 0.001;
+/// Calls of routines that do not tell are no shorter than this, in s: a call is a round trip, which
+/// is not to be more than a hundredth.
+const LEAST_CALL_S: f64 = 0.02;
+/// An error costs the count of half of what is at stake. A 32nd of the time between two errors is:
+/// a 64th of the ops are then not counted.
+const OF_THE_TIME_BETWEEN: f64 = 32.0;
+
 /// A session that runs a routine: a closure that calls one slice, which gets the values of the
 /// harness' binds in their order, or what can tell its session's own counters, too.
 pub(super) trait Routines {
@@ -63,6 +77,11 @@ pub(super) trait Routines {
     /// # Errors
     /// The engine's error with its class.
     fn call(&mut self, values: &[i64]) -> Result<SliceResult, EngineError>;
+    /// What a call that failed had told before: done and committed. Nothing where routines do not
+    /// tell.
+    fn told(&mut self) -> SliceResult {
+        SliceResult::default()
+    }
     /// The session's own cumulative counters; empty if none are kept, or asked for.
     fn counters(&mut self) -> Counters {
         Counters::default()
@@ -104,14 +123,20 @@ fn slices(
 ) -> Result<(), EngineError> {
     let mut keys = KeyStream::for_job(order.seed, order.job);
     let (mut latency, mut stalls) = (LatencyHistogram::new(), Stalls::default());
+    let tells = harness_call.binds.iter().any(|name| name == TELL_US);
+    let mut errors = ErrorsSeen::new();
     while let Some(slice) = pacer.next_slice() {
-        let values =
-            harness_call.binds.iter().map(|name| bind_value(name, order, &slice, keys.state()));
+        let slice = if tells { slice } else { errors.shortened(slice) };
+        let values = harness_call.binds.iter().map(|name| match name.as_str() {
+            TELL_US => Ok(errors.tell_us()),
+            name => bind_value(name, order, &slice, keys.state()),
+        });
         let values = values.collect::<Result<Vec<_>, _>>()?;
         let called_at = Instant::now();
-        match session.call(&values) {
+        let returned = session.call(&values);
+        let call_s = called_at.elapsed().as_secs_f64();
+        match returned {
             Ok(result) => {
-                let call_s = called_at.elapsed().as_secs_f64();
                 let (result, clock_step_s) = believed(result, call_s);
                 if clock_step_s > 0.0 {
                     pacer.clock_stepped(clock_step_s);
@@ -122,20 +147,65 @@ fn slices(
                     slice.stride.saturating_sub(1).into(),
                     (result.longest_burst_us * 1000.0) as u64,
                 );
-                report(&result, &mut latency, &mut stalls, pacer);
+                report(&result, 0.0, &mut latency, &mut stalls, pacer);
             }
-            Err(error)
-                if error.class != ErrorClass::Lost
-                    && pacer.op_failed(&error) == AfterError::GoOn =>
-            {
-                // What the slice did is rolled back; the next one must not meet the same keys in
-                // the same order.
-                keys.step();
+            Err(error) => {
+                // What was told before is done; of what followed nobody knows how much was.
+                let told = believed(session.told(), call_s).0;
+                let uncounted_s = (call_s - told.elapsed_us / 1e6).max(0.0);
+                if told.ops > 0 {
+                    pacer.went_on();
+                }
+                let after = pacer.op_failed(&error);
+                let told = SliceResult { elapsed_us: call_s * 1e6, ..told };
+                report(&told, uncounted_s, &mut latency, &mut stalls, pacer);
+                if error.class == ErrorClass::Lost || after == AfterError::Stop {
+                    return Err(error);
+                }
+                // The next call must not meet the keys of this one again, in the same order.
+                let number = errors.one_more();
+                keys = KeyStream::for_job(test_seed(order.seed, number), order.job);
             }
-            Err(error) => return Err(error),
         }
     }
     Ok(())
+}
+
+/// The errors that a job has met, and what the next one may cost.
+struct ErrorsSeen {
+    number: u64,
+    last_at: Instant,
+    /// Time between the last two, in s; for ever before the first.
+    between_s: f64,
+}
+
+impl ErrorsSeen {
+    fn new() -> Self {
+        ErrorsSeen { number: 0, last_at: Instant::now(), between_s: f64::INFINITY }
+    }
+
+    /// Counts an error; its number.
+    fn one_more(&mut self) -> u64 {
+        self.between_s = self.last_at.elapsed().as_secs_f64();
+        self.last_at = Instant::now();
+        self.number += 1;
+        self.number
+    }
+
+    /// Seconds of a job's time that an error may cost now.
+    fn stake_s(&self) -> f64 {
+        self.between_s.max(self.last_at.elapsed().as_secs_f64()) / OF_THE_TIME_BETWEEN
+    }
+
+    /// How often a routine is to tell.
+    fn tell_us(&self) -> i64 {
+        (self.stake_s().clamp(LEAST_TELL_S, TELL_S) * 1e6) as i64
+    }
+
+    /// A slice of a routine that does not tell: short after errors.
+    fn shortened(&self, slice: Slice) -> Slice {
+        Slice { seconds: slice.seconds.min(self.stake_s().max(LEAST_CALL_S)), ..slice }
+    }
 }
 
 /// What a slice returned, as far as its times can be true, and by how many seconds the server's
@@ -158,6 +228,7 @@ fn believed(result: SliceResult, call_s: f64) -> (SliceResult, f64) {
 
 fn report(
     result: &SliceResult,
+    uncounted_s: f64,
     latency: &mut LatencyHistogram,
     stalls: &mut Stalls,
     pacer: &mut dyn Pacer,
@@ -168,7 +239,7 @@ fn report(
     }
     let elapsed_s = result.elapsed_us / 1e6;
     let (ops, rows, commits) = (result.ops, result.rows, result.commits);
-    let tally = Tally { ops, rows, commits, busy_s: elapsed_s, ..Tally::default() };
+    let tally = Tally { ops, rows, commits, busy_s: elapsed_s, uncounted_s, ..Tally::default() };
     let longest_ns = stalls.take(ops, elapsed_s);
     pacer.slice_done(&SliceReport { longest_ns, ..SliceReport::new(tally, elapsed_s, latency) });
 }
@@ -224,21 +295,26 @@ mod tests {
     }
 
     /// Gives what is listed, one entry for each call.
-    struct Listed(std::vec::IntoIter<Result<SliceResult, EngineError>>, Vec<i64>);
+    struct Listed(std::vec::IntoIter<Result<SliceResult, EngineError>>, Vec<i64>, SliceResult);
 
     impl Routines for Listed {
         fn call(&mut self, values: &[i64]) -> Result<SliceResult, EngineError> {
             self.1.extend(values);
             self.0.next().unwrap()
         }
+        fn told(&mut self) -> SliceResult {
+            std::mem::take(&mut self.2)
+        }
     }
 
     /// Notes what it is told, for as many slices as there are left.
-    #[derive(Default)]
+    #[derive(Debug, Default)]
     struct Notes {
         left: usize,
         elapsed_s: Vec<f64>,
+        uncounted_s: Vec<f64>,
         ops: u64,
+        rows: u64,
         samples: u64,
         failed: u64,
         steps_s: Vec<f64>,
@@ -254,7 +330,9 @@ mod tests {
         }
         fn slice_done(&mut self, report: &SliceReport<'_>) {
             self.elapsed_s.push(report.elapsed_s);
+            self.uncounted_s.push(report.tally.uncounted_s);
             self.ops += report.tally.ops;
+            self.rows += report.tally.rows;
             self.samples += report.latency.len();
         }
         fn op_failed(&mut self, _: &EngineError) -> AfterError {
@@ -268,7 +346,11 @@ mod tests {
     }
 
     /// What a job tells whose calls return this, and the values of its binds.
-    fn told(returned: Vec<Result<SliceResult, EngineError>>) -> (Notes, Vec<i64>) {
+    fn told(
+        returned: Vec<Result<SliceResult, EngineError>>,
+        binds: &[&str],
+        before_error: SliceResult,
+    ) -> (Notes, Vec<i64>) {
         let mut notes = Notes { left: returned.len(), ..Notes::default() };
         let code = crate::model::JobCode::Bulk { table: String::new(), batch: 1 };
         let (facts, table_rows) = (crate::model::Facts::new(), 1);
@@ -283,9 +365,9 @@ mod tests {
             wire: crate::model::Wire::default(),
             node: None,
         };
-        let call =
-            BoundStatement { name: "W".into(), sql: String::new(), binds: vec!["seed".into()] };
-        let mut session = Listed(returned.into_iter(), Vec::new());
+        let binds = binds.iter().map(|name| name.to_string()).collect();
+        let call = BoundStatement { name: "W".into(), sql: String::new(), binds };
+        let mut session = Listed(returned.into_iter(), Vec::new(), before_error);
         slices(&order, &call, &mut notes, &mut session).unwrap();
         (notes, session.1)
     }
@@ -300,10 +382,51 @@ mod tests {
                 ..SliceResult::default()
             })
         };
-        let (notes, _) = told(vec![slice(-3e6), slice(3e6), slice(0.0)]);
+        let (notes, _) =
+            told(vec![slice(-3e6), slice(3e6), slice(0.0)], &["seed"], SliceResult::default());
         assert_eq!((notes.ops, notes.samples), (21, 1), "the ops were done, by whatever clock");
         assert!(notes.elapsed_s.iter().all(|s| (0.0..1.0).contains(s)), "{:?}", notes.elapsed_s);
         assert_eq!(notes.steps_s[0], 3.0);
         assert!(notes.steps_s.len() == 2 && (2.0..=3.0).contains(&notes.steps_s[1]));
+    }
+
+    fn conflict() -> Result<SliceResult, EngineError> {
+        Err(EngineError::new(ErrorClass::Serialization, "could not serialize access"))
+    }
+
+    #[test]
+    fn what_a_call_told_before_its_error_is_done_and_the_rest_is_uncounted() {
+        let before = SliceResult {
+            ops: 40,
+            rows: 80,
+            samples_us: vec![2.0, 3.0],
+            seed: 7,
+            ..SliceResult::default()
+        };
+        let done = || Ok(SliceResult { ops: 5, seed: 9, ..SliceResult::default() });
+        let (notes, values) = told(vec![conflict(), done(), conflict()], &["seed"], before);
+        assert_eq!((notes.ops, notes.rows, notes.samples, notes.failed), (45, 80, 2, 2));
+        assert_eq!(notes.uncounted_s.len(), 3, "every call is told of, with its time");
+        assert!(notes.uncounted_s[0] > 0.0 && notes.uncounted_s[2] > 0.0, "{notes:?}");
+        assert_eq!(notes.uncounted_s[1], 0.0);
+        assert!(
+            ![values[0], 7].contains(&values[1]),
+            "the keys of the call that failed: {values:?}"
+        );
+    }
+
+    #[test]
+    fn after_errors_routines_tell_more_often_or_are_called_for_less() {
+        let done = || Ok(SliceResult { ops: 5, seed: 9, ..SliceResult::default() });
+        let calls = || vec![done(), conflict(), done()];
+        let (_, tells) = told(calls(), &["slice_us", "tell_us"], SliceResult::default());
+        assert_eq!(
+            (&tells[..4], tells[4]),
+            (&[1_000_000, 50_000, 1_000_000, 50_000][..], 1_000_000)
+        );
+        assert!(tells[5] < 50_000, "{tells:?}");
+        let (_, silent) = told(calls(), &["slice_us"], SliceResult::default());
+        assert_eq!(silent[..2], [1_000_000; 2]);
+        assert!(silent[2] < 1_000_000, "{silent:?}");
     }
 }

@@ -57,6 +57,7 @@ mod tests {
             engine: "one".into(),
             suite,
             seed,
+            key_seed: seed,
             size_gb,
             jobs_given,
             redo_disturbed: 0,

@@ -274,7 +274,7 @@ pub struct TestSpec<'a> {
     pub mix: Vec<f64>,
     /// Number within the run, from 1.
     pub seq: u32,
-    /// With the run's seed it gives the seed of the test, from which its jobs draw keys and due
+    /// With the run's seed of keys it gives the seed of the test, from which its jobs draw keys and due
     /// times: equal only for tests that are to draw the same.
     pub draw: u64,
 }
@@ -308,8 +308,10 @@ pub struct Plan {
     pub engine: String,
     /// Suite name, or `custom`.
     pub suite: String,
-    /// Seed of the key generators.
+    /// Of the rows, and of the order of the tests.
     pub seed: u64,
+    /// Of the keys that jobs draw, and of the times at which ops of an open loop are due.
+    pub key_seed: u64,
     /// Nominal size in GB.
     pub size_gb: f64,
     /// The numbers of jobs are the user's own: what cannot be had of them is an error, not left

@@ -23,6 +23,10 @@ pub struct Tally {
     pub errors: BTreeMap<String, u64>,
     /// Seconds the jobs were looping, summed over jobs.
     pub busy_s: f64,
+    /// Those of them whose ops are not counted, since the call of a routine that they were done in
+    /// failed: undone, or done without word of it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub uncounted_s: f64,
 }
 
 impl Tally {
@@ -32,6 +36,7 @@ impl Tally {
         self.rows += other.rows;
         self.commits += other.commits;
         self.busy_s += other.busy_s;
+        self.uncounted_s += other.uncounted_s;
         for (class, count) in &other.errors {
             *self.errors.entry(class.clone()).or_insert(0) += count;
         }

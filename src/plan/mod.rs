@@ -73,6 +73,8 @@ pub struct Request {
     pub time_scale: f64,
     pub size_gb: Option<f64>,
     pub seed: u64,
+    /// Of the keys that jobs draw; as `seed` if none is given.
+    pub key_seed: Option<u64>,
     /// Processors of the target's host and nodes that the target names, for `cores` and `nodes` in
     /// a ramp.
     pub scale: Scale,
@@ -104,6 +106,7 @@ impl Request {
             time_scale: 1.0,
             size_gb: None,
             seed: DEFAULT_SEED.into(),
+            key_seed: None,
             scale: Scale { cores, nodes: 1 },
         }
     }
@@ -198,6 +201,7 @@ fn empty_plan(catalog: &Catalog, request: &Request) -> Result<Plan> {
         engine,
         suite,
         seed,
+        key_seed: request.key_seed.unwrap_or(seed),
         size_gb,
         jobs_given,
         redo_disturbed,

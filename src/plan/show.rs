@@ -22,6 +22,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("max_ops", "1000000"),
     ("stride", "10"),
     ("seed", "42"),
+    ("tell_us", "50000"),
 ];
 const EXAMPLE_KEY: &str = "7";
 

@@ -59,6 +59,7 @@ pub fn document(run: &RunRecord, stored: &[model::Test]) -> Value {
         version: &run.version,
         command: &run.command,
         seed: run.seed,
+        key_seed: run.plan.get("key_seed").and_then(Value::as_u64),
         size_gb: run.size_gb,
         data_set_id: run.data_set_id.as_deref(),
         disclosure: &run.disclosure,
@@ -87,6 +88,9 @@ struct Run<'a> {
     version: &'a str,
     command: &'a str,
     seed: Option<u64>,
+    /// Of a measured run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key_seed: Option<u64>,
     size_gb: Option<f64>,
     data_set_id: Option<&'a str>,
     disclosure: &'a Disclosure,
@@ -157,6 +161,8 @@ struct Test<'a> {
     beside: Option<BesideIt<'a>>,
     errors: u64,
     errors_by_class: BTreeMap<String, u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uncounted_s: Option<f64>,
     first_error: Option<&'a str>,
     metrics: BTreeMap<&'static str, Option<f64>>,
     unknown: BTreeMap<&'static str, String>,
@@ -282,6 +288,7 @@ impl<'a> Test<'a> {
             due: open.map(|open| open.due),
             beside: result.and_then(|result| result.beside.as_ref()).map(BesideIt::of),
             errors: window.error_count(),
+            uncounted_s: Some(window.uncounted_s).filter(|lost_s| *lost_s > 0.0),
             errors_by_class: window.errors,
             first_error: result.and_then(|result| result.first_error.as_deref()),
             metrics,

@@ -145,7 +145,11 @@ impl Pacer for JobPacer<'_> {
         let slice = SliceLog { start_s, end_s, tally, stride: self.stride, counts, behind };
         self.seconds.add(self.who, &slice, report);
         self.log.add(&slice);
-        self.stride = if behind.is_some() { 1 } else { next_stride };
+        self.stride = match (behind, report.tally.ops) {
+            (Some(_), _) => 1,
+            (None, 0) => self.stride, // nothing is learnt from no op
+            (None, _) => next_stride,
+        };
         self.started_s = end_s;
     }
 

@@ -265,6 +265,7 @@ fn tally(ops_per_s: f64, window_s: f64, jobs: u32) -> Tally {
         commits: ops,
         errors: BTreeMap::new(),
         busy_s: window_s * f64::from(jobs),
+        uncounted_s: 0.0,
     }
 }
 

@@ -44,6 +44,9 @@ pub struct CampaignArgs {
     /// Time dropped before the window of a trial
     #[arg(long, value_name = "TIME", default_value = "500ms", allow_hyphen_values = true)]
     pub warmup: Seconds,
+    /// Seed of the keys that jobs draw, on both sides the same [default: another one for each run]
+    #[arg(long, value_name = "N")]
+    pub key_seed: Option<u32>,
     /// No trial begins later, counted from the first
     #[arg(long, value_name = "TIME", default_value = "10m", allow_hyphen_values = true)]
     pub max_duration: Seconds,

@@ -36,7 +36,9 @@ pub fn campaign(context: &Context, args: &CampaignArgs) -> Result<()> {
     }
     let catalog = context.catalog()?;
     let started = store::now();
-    let requests = [side(&catalog, args, 0, &started)?, side(&catalog, args, 1, &started)?];
+    let mut requests = [side(&catalog, args, 0, &started)?, side(&catalog, args, 1, &started)?];
+    // Both sides draw the same keys.
+    requests[1].plan.key_seed = requests[0].plan.key_seed;
     two_databases(&requests)?;
     let mut store = context.store()?;
     let console = Console::new(context, true);
@@ -132,6 +134,7 @@ fn side(catalog: &Catalog, args: &CampaignArgs, at: usize, started: &str) -> Res
         duration: Some(args.duration),
         warmup: Some(args.warmup),
         repeat: Some(1),
+        key_seed: args.key_seed,
         naming: NameArgs {
             name: args.naming.name.as_ref().map(|name| format!("{name}-{}", SIDES[at])),
             label: args.naming.label.iter().cloned().chain(labels).collect(),

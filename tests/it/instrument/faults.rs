@@ -16,7 +16,7 @@ use procfs::process::all_processes;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::servers::{Existing, Server};
+use crate::servers::{Existing, Lease, Server};
 use crate::support::{
     Desk, PRIVATE, column, directory, ended, mistakes, signal, start_options, try_session_of, until,
 };
@@ -213,4 +213,90 @@ fn a_mariadb_that_is_killed_and_started_anew_costs_one_test() {
     server.start_again();
     ended(run, &line).ok();
     assert_one_test_is_lost(&desk);
+}
+
+/// A workload of which one op in a thousand fails as a conflict does: after its update, which is then
+/// undone.
+const CONFLICT: &str = r#"
+id = "OWN"
+order = 90
+title = "Our own"
+about = "Workloads of our own."
+
+[[workload]]
+id = "OWN-CONFLICT"
+title = "updates of which some fail"
+about = "Updates a row of a random key."
+revision = 1
+tables = ["small"]
+warm = ["small"]
+commits = true
+kpm = { value = "ops", unit = "tps", better = "higher" }
+undrivable = { client = "the routine fails by itself" }
+answer = { rows = 1 }
+"#;
+const CONFLICT_POSTGRES: &str = "-- name: OWN-CONFLICT.declare\nv_count bigint;\n\n\
+     -- name: OWN-CONFLICT.body\n\
+     update {{small}} set status = status + 1 where id = 1 + (v_seed * {{small_rows}} >> 31);\n\
+     get diagnostics v_count = row_count;\n\
+     if v_seed % 1000 = 7 then\n\
+     raise exception 'made up' using errcode = 'serialization_failure';\n\
+     end if;\n\
+     commit;\n\
+     v_rows := v_rows + v_count;\n\
+     v_commits := v_commits + 1;\n";
+const CONFLICT_MARIADB: &str = "-- name: OWN-CONFLICT.body\n\
+     start transaction;\n\
+     update {{small}} set status = status + 1 where id = 1 + (v_seed * {{small_rows}} >> 31);\n\
+     set v_rows = v_rows + row_count();\n\
+     if v_seed % 1000 = 7 then\n\
+     signal sqlstate '40001' set mysql_errno = 1213, message_text = 'made up';\n\
+     end if;\n\
+     commit;\n\
+     set v_commits = v_commits + 1;\n";
+const CONFLICT_ORACLE: &str = "-- name: OWN-CONFLICT.body\nnull; -- not run here\n";
+
+/// What a run of so many ops in each of two jobs counts, and how many updates the table has.
+fn counted_and_done(engine: &str, ops: u32) -> (Value, u64) {
+    let (desk, lease) = (Desk::new(), Lease::new(engine, None, &[]));
+    let group = desk.path("cat/workloads/own");
+    std::fs::create_dir_all(&group).unwrap();
+    std::fs::write(group.join("group.toml"), CONFLICT).unwrap();
+    std::fs::write(group.join("postgres.sql"), CONFLICT_POSTGRES).unwrap();
+    std::fs::write(group.join("mariadb.sql"), CONFLICT_MARIADB).unwrap();
+    std::fs::write(group.join("oracle.sql"), CONFLICT_ORACLE).unwrap();
+    let line = format!(
+        "--catalog {} run {} --size 0.01 --profile XS --workload OWN-CONFLICT --jobs 2 --warmup 0 \
+         --ops {ops} --no-sampler --quiet --format json",
+        desk.path("cat").display(),
+        lease.url
+    );
+    let run = desk.run(&line).ok().json();
+    let mut session = try_session_of(engine, &lease.url).unwrap();
+    let prefix = dbdyno::engine::find(engine).unwrap().capabilities().prefix;
+    let sql = format!("select cast(sum(status) as char(20)) as n from {prefix}small");
+    let done = column(session.as_mut(), &sql)[0].trim().parse().unwrap();
+    (run["tests"][0].clone(), done)
+}
+
+#[test]
+fn an_error_does_not_void_what_was_committed_before_it() {
+    // A single error has nothing before it in one of MariaDB's calls, which are of one op.
+    let assert_counted = |engine: &str, ops_of_job: u32, least_errors: u64| {
+        let (test, done) = counted_and_done(engine, ops_of_job);
+        let [ops, errors] = ["ops", "errors"].map(|name| test[name].as_u64().unwrap());
+        assert!(errors >= least_errors, "{engine}: {test:#}");
+        // One update more of each look at the answer.
+        assert!(ops <= done, "{engine}: {ops} counted, {done} done: {test:#}");
+        assert!(ops as f64 > 0.85 * done as f64, "{engine}: {ops} counted, {done} done: {test:#}");
+        assert_eq!(ops, 2 * u64::from(ops_of_job), "{engine}: all of the work was done: {test:#}");
+        if errors == 0 {
+            return;
+        }
+        let text = test["verdict"].to_string();
+        assert!(text.contains("serialization") || text.contains("deadlock"), "{engine}: {text}");
+        assert_eq!(text.contains("is not counted"), engine == "postgres", "{engine}: {text}");
+    };
+    assert_counted("postgres", 15_000, 10);
+    assert_counted("mariadb", 500, 0);
 }

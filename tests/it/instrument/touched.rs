@@ -324,17 +324,17 @@ fn mariadb_reads_the_rows_of_independent_draws() {
 }
 
 #[test]
-fn both_sides_of_a_block_update_the_same_rows_and_the_same_command_draws_the_same_again() {
+fn both_sides_of_a_block_update_the_same_rows_and_a_seed_of_keys_gives_them_again() {
     let (desk, sides) = (Desk::new(), [(); 2].map(|()| Lease::new("postgres", None, &[])));
-    let campaign = |name: &str| {
+    let campaign = |name: &str, more: &str| {
         desk.run(&format!(
             "campaign {} {} --size 0.01 --workload TP-LIGHT:update_pct=100 --jobs 1 --warmup 0 \
-             --duration 100ms --max-duration 0 --quiet --name {name}",
+             --duration 100ms --max-duration 0 --quiet --name {name} {more}",
             sides[0].url, sides[1].url
         ))
         .ok();
     };
-    campaign("one");
+    campaign("one", "");
     let touched = sides.each_ref().map(|side| updates_by_row(&side.url));
     // Whoever did fewer ops has updated what the other one has begun with.
     let [few, many] = match touched {
@@ -344,9 +344,33 @@ fn both_sides_of_a_block_update_the_same_rows_and_the_same_command_draws_the_sam
     assert!(few.len() > 5, "{few:?}");
     let beyond = few.iter().filter(|(row, updates)| *updates > many.get(*row).unwrap_or(&0));
     assert_eq!(beyond.count(), 0, "{few:?} {many:?}");
-    campaign("two");
-    let seeds = ["one-A", "one-B", "two-A"].map(|run| key_seeds(&desk, run));
-    assert!(!seeds[0].is_empty() && seeds.iter().all(|other| *other == seeds[0]), "{seeds:?}");
+    let first = desk.run("runs show one-A --format json").ok().json();
+    campaign("two", &format!("--key-seed {}", first["key_seed"]));
+    campaign("three", "");
+    let seeds = ["one-A", "one-B", "two-A", "three-A", "three-B"].map(|run| key_seeds(&desk, run));
+    assert!(!seeds[0].is_empty() && seeds[..3].iter().all(|other| *other == seeds[0]), "{seeds:?}");
+    assert!(seeds[3] != seeds[0] && seeds[4] == seeds[3], "{seeds:?}");
+}
+
+/// A run that reads what an earlier one has read measures its cache.
+#[test]
+fn two_runs_on_one_database_draw_different_keys_unless_they_are_told_otherwise() {
+    let kept = Kept::new("sqlite", false);
+    let drawn = |more: &str| {
+        let run = kept
+            .run(&[("TP-LIGHT:update_pct=100", "client")], &format!("--ops 100 --jobs 1 {more}"));
+        let sql = "select id from big where status > 0 order by id";
+        let ids = crate::support::column(kept.session().as_mut(), sql);
+        kept.take("big", "id");
+        (run["key_seed"].as_u64().unwrap(), ids)
+    };
+    let [(seed, one), (_, two)] = [drawn(""), drawn("")];
+    let (_, again) = drawn(&format!("--key-seed {seed}"));
+    // Of 100,000 rows; the look at the answer before the test updates a row that is always the same.
+    assert!(one.len() > 90, "{one:?}");
+    let shared = |other: &[String]| one.iter().filter(|id| other.contains(id)).count();
+    assert!(shared(&two) < 10, "{one:?} {two:?}");
+    assert_eq!(one, again);
 }
 
 /// How often each row of the big table was updated, of those that were.
