@@ -18,7 +18,7 @@ run:
 # Installs what the tests need (only what is missing), then runs all of them.
 test: deps
 	cargo test --lib --bins
-	cargo build --example peers
+	cargo build --workspace --test it --bin peers
 	./scripts/with-skips.sh env RUST_TEST_THREADS=$(THREADS) cargo test --test it
 
 # A part of it for in between: installs nothing, starts no server.
@@ -27,8 +27,8 @@ test-fast:
 	cargo test --test it -- $(FAST:%=%::) $(SLOW:%=--skip %)
 
 check:
-	cargo fmt --check
-	cargo clippy --all-targets -- -D warnings
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
 	cargo clippy --no-default-features --features sqlite -- -D warnings
 
 deps:
@@ -44,14 +44,14 @@ oracle:
 # make peers ARGS="client --jobs 2", make peers ARGS="rows25 commit --jobs 2"; all options: make peers ARGS=--help
 peers:
 	./scripts/test-dependencies.sh --peers
-	cargo run --release --example peers -- $(ARGS)
+	cargo run --release --package dbdyno-tools --bin peers -- $(ARGS)
 
 # Counts and times beside those of programs and counters of others, as tables; it fails if a count differs without a reason.
 # Takes about ten minutes; a part of it: make witness ARGS="postgres --workload LGWR --turns 0"; all options: --help
 .PHONY: witness
 witness:
 	./scripts/test-dependencies.sh --peers
-	cargo run --release --example witness -- $(ARGS)
+	cargo run --release --package dbdyno-tools --bin witness -- $(ARGS)
 
 # The independent checks of the instrument alone (part of `make test`).
 .PHONY: instrument

@@ -26,3 +26,6 @@ pub mod sql;
 pub mod stats;
 pub mod store;
 pub mod workers;
+
+/// Version of dbdyno.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -2,7 +2,7 @@
 //! "busy".
 
 use super::derive::not_known;
-use crate::model::{Counters, Sentence, TestResult};
+use crate::model::{Named, Sentence, TestResult};
 
 /// Processors of the database's host: those whose time was counted over the window.
 pub fn processors(result: &TestResult) -> Option<f64> {
@@ -20,7 +20,7 @@ pub fn is_elsewhere(result: &TestResult) -> bool {
 ///
 /// # Errors
 /// Why it cannot be had, for a footnote.
-pub fn share_pct(counters: &Counters, name: &str) -> Result<f64, Sentence> {
+pub fn share_pct(counters: &impl Named, name: &str) -> Result<f64, Sentence> {
     let known = |name: &str| counters.get(name).ok_or_else(|| not_known(name));
     let (part_s, total_s) = (known(name)?, known("os_cpu_total_s")?);
     if total_s > 0.0 { Ok(100.0 * part_s / total_s) } else { Err("nothing to divide by".into()) }
@@ -30,7 +30,7 @@ pub fn share_pct(counters: &Counters, name: &str) -> Result<f64, Sentence> {
 ///
 /// # Errors
 /// Why it cannot be had, for a footnote.
-pub fn busy_pct(counters: &Counters) -> Result<f64, Sentence> {
+pub fn busy_pct(counters: &impl Named) -> Result<f64, Sentence> {
     // Systems without virtual machines below them have no steal figure, some none of waiting.
     let or_none = |name| share_pct(counters, name).unwrap_or(0.0);
     Ok(100.0
@@ -71,7 +71,7 @@ pub fn foreign(result: &TestResult) -> Option<Foreign> {
 ///
 /// # Errors
 /// Why it cannot be had, for a footnote.
-pub fn foreign_pct(counters: &Counters) -> Result<f64, Sentence> {
+pub fn foreign_pct(counters: &impl Named) -> Result<f64, Sentence> {
     // Two accounts of the same time differ by a tick here and there.
     share_pct(counters, "os_cpu_foreign_s").map(|percent| percent.max(0.0))
 }

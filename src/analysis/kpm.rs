@@ -3,7 +3,7 @@
 
 use super::promise::is_overloaded;
 use super::scope::Scope;
-use crate::model::{Expr, Kpm, KpmValue, SeriesPoint, Tally, TestResult, WindowInterval};
+use crate::model::{Expr, Kpm, KpmValue, Named, SeriesPoint, Tally, TestResult, WindowInterval};
 use crate::stats::mean_interval::{batch_means, mean_interval};
 
 /// The value of `kpm` for a result, in the KPM's own unit; absent if its counter is unknown or
@@ -123,7 +123,7 @@ pub fn keep_threads(result: &mut TestResult, definition: Option<&Expr>) {
 mod tests {
     use super::*;
     use crate::analysis::fixture;
-    use crate::model::{Better, Counters, Tally};
+    use crate::model::{Better, Tally};
 
     fn value(value: KpmValue, result: &TestResult) -> Option<f64> {
         evaluate(&fixture::kpm(value, "x", Better::Higher), result)
@@ -188,7 +188,7 @@ mod tests {
         let known = |result: &mut TestResult, growth: &[f64]| {
             result.counters = fixture::counters(&[("blocks", 12.0 * growth[0])]);
             for (point, growth) in result.series.iter_mut().zip(growth.iter().cycle()) {
-                point.metrics = fixture::counters(&[("blocks", *growth)]);
+                point.metrics = fixture::counters(&[("blocks", *growth)]).into();
             }
             fill(result);
             result.counter_intervals.get("blocks").copied()
@@ -200,7 +200,7 @@ mod tests {
         assert_eq!(known(&mut result, &[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 900.0]), None);
         assert_eq!(known(&mut result, &[100.0, 50.0, 50.0, 51.0, 49.0, 50.0, 50.0]), None);
         known(&mut result, &[100.0]).unwrap();
-        result.series[5].metrics = Counters::default();
+        result.series[5].metrics = Default::default();
         fill(&mut result);
         assert_eq!(result.counter_intervals.get("blocks"), None, "a second without a reading");
     }

@@ -2,7 +2,7 @@
 //! watch.
 
 use super::derive::not_known;
-use crate::model::{Counters, Reason, ReasonCode, Sentence, SeriesPoint, Status, TestResult};
+use crate::model::{Named, Reason, ReasonCode, Sentence, SeriesPoint, Status, TestResult};
 use crate::stats::summary::mean;
 
 /// Below this fraction of its speed at the run's begin a processor is slow. The clock of an
@@ -20,7 +20,7 @@ const FEWEST: usize = 2;
 ///
 /// # Errors
 /// Why it cannot be had, for a footnote.
-pub fn speed(counters: &Counters) -> Result<f64, Sentence> {
+pub fn speed(counters: &impl Named) -> Result<f64, Sentence> {
     per_look(counters, "watch_speed")
 }
 
@@ -28,7 +28,7 @@ pub fn speed(counters: &Counters) -> Result<f64, Sentence> {
 ///
 /// # Errors
 /// Why it cannot be had, for a footnote.
-pub fn work_s(counters: &Counters) -> Result<f64, Sentence> {
+pub fn work_s(counters: &impl Named) -> Result<f64, Sentence> {
     per_look(counters, "watch_work_s")
 }
 
@@ -46,7 +46,7 @@ pub(super) fn between(base: &TestResult, other: &TestResult) -> Option<Sentence>
     (!(SLOW..=1.0 / SLOW).contains(&times)).then(|| Sentence::new(sentence).with("times", times))
 }
 
-fn per_look(counters: &Counters, name: &str) -> Result<f64, Sentence> {
+fn per_look(counters: &impl Named, name: &str) -> Result<f64, Sentence> {
     mean_of(counters, name, "watch_paced")
 }
 
@@ -54,11 +54,11 @@ fn per_look(counters: &Counters, name: &str) -> Result<f64, Sentence> {
 ///
 /// # Errors
 /// Why it cannot be had, for a footnote.
-pub fn memory_speed(counters: &Counters) -> Result<f64, Sentence> {
+pub fn memory_speed(counters: &impl Named) -> Result<f64, Sentence> {
     mean_of(counters, "watch_walk_speed", "watch_walked")
 }
 
-fn mean_of(counters: &Counters, name: &str, looks: &str) -> Result<f64, Sentence> {
+fn mean_of(counters: &impl Named, name: &str, looks: &str) -> Result<f64, Sentence> {
     let (sum, looks) =
         counters.get(name).zip(counters.get(looks)).ok_or_else(|| not_known(name))?;
     if looks > 0.0 {
@@ -75,10 +75,10 @@ pub fn is_slow(point: &SeriesPoint) -> Option<bool> {
 
 /// Of the window's seconds; of a window that has no whole second, of all of it.
 fn speeds(result: &TestResult) -> Vec<f64> {
-    let known = |counters: &Counters| speed(counters).ok();
     let inside = result.series.iter().filter(|point| point.in_window);
-    let seconds: Vec<f64> = inside.filter_map(|point| known(&point.metrics)).collect();
-    if seconds.is_empty() { known(&result.window_counters).into_iter().collect() } else { seconds }
+    let seconds: Vec<f64> = inside.filter_map(|point| speed(&point.metrics).ok()).collect();
+    let of_all = || speed(&result.window_counters).into_iter().collect();
+    if seconds.is_empty() { of_all() } else { seconds }
 }
 
 /// The reason, if the processors were slow in too many seconds of the window.
@@ -108,7 +108,8 @@ mod tests {
         let inside = result.series.iter_mut().filter(|point| point.in_window);
         for (point, speed) in inside.zip(speeds) {
             let looks = f64::from(speed > 0.0);
-            point.metrics = counters(&[("watch_paced", looks), ("watch_speed", speed * looks)]);
+            point.metrics =
+                counters(&[("watch_paced", looks), ("watch_speed", speed * looks)]).into();
         }
         judge(&result).map(|reason| reason.text)
     }

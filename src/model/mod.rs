@@ -11,6 +11,7 @@ mod durability;
 pub mod expr;
 mod failover;
 pub mod kpm;
+mod named_values;
 pub mod params;
 pub mod plan;
 mod processor_time;
@@ -37,6 +38,7 @@ pub use durability::{Durability, Lasting, LastingState};
 pub use expr::{Expr, Facts};
 pub use failover::{Failover, FailoverTimes, How, LedgerCounts, Promotion, Survivor};
 pub use kpm::{Better, Kpm, KpmValue};
+pub use named_values::{Named, NamedValues, Names, SharedNames};
 pub use plan::{
     Background, BoundStatement, Branch, Commit, Drive, JobCode, PartPlan, Plan, Routine, Selection,
     TableRef, TestSpec,

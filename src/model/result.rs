@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::named_values::read_series;
 use super::{
-    Counters, Drive, DriverFigures, Durability, Explained, Failover, Kpm, Lasting, Offer,
-    Precision, Profile, ServerLog, TestSpec, Verdict, Waits,
+    Counters, Drive, DriverFigures, Durability, Explained, Failover, Kpm, Lasting, NamedValues,
+    Offer, Precision, Profile, ServerLog, TestSpec, Verdict, Waits,
 };
 
 /// What jobs counted while looping.
@@ -166,11 +167,11 @@ pub struct SeriesPoint {
     /// True if the point lies inside the measured window.
     pub in_window: bool,
     /// Counter differences over the interval (OS and database).
-    pub metrics: Counters,
+    pub metrics: NamedValues,
     /// Sessions of jobs that were at work or waited, by class of event: the mean of the interval's
     /// samples.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub sessions: BTreeMap<String, f64>,
+    #[serde(default, skip_serializing_if = "NamedValues::is_empty")]
+    pub sessions: NamedValues,
 }
 
 /// When a snapshot of all probes was taken.
@@ -317,6 +318,7 @@ pub struct TestResult {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub node_figures: Vec<NodeFigures>,
     pub parts: Vec<PartFigures>,
+    #[serde(deserialize_with = "read_series")]
     pub series: Vec<SeriesPoint>,
     pub snapshots: Vec<Snapshot>,
     /// Counter differences from `Begin` to `End` (whole test): basis of per-op figures, contract

@@ -164,8 +164,8 @@ fn point(look: &Look, began_s: f64) -> SeriesPoint {
         ops: commits,
         units: commits,
         in_window: true,
-        metrics: kept(&look.grown),
-        sessions,
+        metrics: kept(&look.grown).into(),
+        sessions: sessions.into_iter().collect(),
         ..SeriesPoint::default()
     }
 }
@@ -201,9 +201,9 @@ pub fn looks(tests: &[Test]) -> Vec<Look> {
 }
 
 fn look(point: &SeriesPoint, began_s: f64, peaks: &mut Peaks) -> Look {
-    let sessions: f64 = point.sessions.values().sum();
-    let wait = |(class, mean): (&String, &f64)| Wait {
-        class: class.clone(),
+    let sessions: f64 = point.sessions.iter().map(|(_, mean)| mean).sum();
+    let wait = |(class, mean): (&str, f64)| Wait {
+        class: class.to_owned(),
         event: String::new(),
         share: mean / sessions,
     };
@@ -212,7 +212,7 @@ fn look(point: &SeriesPoint, began_s: f64, peaks: &mut Peaks) -> Look {
     Look {
         t_s: began_s + point.t_s,
         interval_s: point.interval_s,
-        rates: peaks.rates(&point.metrics, point.interval_s),
+        rates: peaks.rates(&Counters::from(&point.metrics), point.interval_s),
         sessions: Some(sessions),
         waits,
         ..Look::default()

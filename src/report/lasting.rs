@@ -4,7 +4,7 @@ use super::Language;
 use super::columns::{Line, RATE};
 use super::document::{Axis, Block, Cell, Chart, Column, Digits, Point, Scale, Series, Table};
 use crate::analysis::lasting::{Debt, debts};
-use crate::model::{Lasting, LastingState, Moment, Test, TestResult};
+use crate::model::{Lasting, LastingState, Moment, Named, Test, TestResult};
 
 /// What is known of whether a KPM lasts.
 pub fn of(test: &Test) -> Option<Lasting> {
@@ -173,7 +173,8 @@ mod tests {
             let grown = if second == 3 { -3e6 } else { 1e6 };
             let checkpoints = f64::from(u8::from(second == 3));
             point.metrics =
-                fixture::counters(&[("debt_log_bytes", grown), ("checkpoints", checkpoints)]);
+                fixture::counters(&[("debt_log_bytes", grown), ("checkpoints", checkpoints)])
+                    .into();
         }
         let at = |moment, log_bytes| Snapshot {
             moment,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::Language;
 use super::document::{Axis, Chart, Point, Role, Scale, Series};
 use crate::analysis::{cpu, unsteady};
-use crate::model::{SeriesPoint, Test};
+use crate::model::{Named, SeriesPoint, Test};
 use crate::stats::LatencyHistogram;
 use crate::stats::summary::enough_samples;
 
@@ -199,16 +199,20 @@ pub fn tracks(language: Language, subject: &str, test: &Test) -> Vec<Chart> {
 
 /// How many sessions of jobs were at each class of event, second by second; none without samples.
 pub fn session_classes(language: Language, subject: &str, test: &Test) -> Option<Chart> {
-    let classes: BTreeSet<&String> =
-        test.series().iter().flat_map(|point| point.sessions.keys()).collect();
+    let classes: BTreeSet<&str> = test
+        .series()
+        .iter()
+        .flat_map(|point| point.sessions.iter())
+        .map(|(class, _)| class)
+        .collect();
     let sampled = || test.series().iter().filter(|point| !point.sessions.is_empty());
     let series = classes.into_iter().enumerate().map(|(number, class)| Series {
-        name: class.clone(),
+        name: class.to_owned(),
         platform: number,
         points: sampled()
             .map(|point| Point {
                 x: point.t_s,
-                y: point.sessions.get(class).copied().unwrap_or(0.0),
+                y: point.sessions.get(class).unwrap_or(0.0),
                 ..Point::default()
             })
             .collect(),

@@ -1,7 +1,7 @@
 //! The counters of every second of a test: numbers only, so that an hour of them takes little
 //! memory.
 
-use crate::model::Counters;
+use crate::model::{Counters, NamedValues, Names};
 
 /// Readings in the order of time.
 #[derive(Debug, Default)]
@@ -23,27 +23,30 @@ impl Samples {
     pub fn push(&mut self, t_s: f64, counters: &Counters) {
         let mut values: Vec<f64> =
             self.names.iter().map(|name| counters.get(name).unwrap_or(f64::NAN)).collect();
-        let is_new = |name: &String| !self.names.contains(name) && !Counters::is_of_node(name);
-        for (name, value) in counters.0.iter().filter(|(name, _)| is_new(name)).collect::<Vec<_>>()
-        {
-            self.names.push(name.clone());
-            values.push(*value);
+        // Mostly all are known, and that is seen at once.
+        let known = values.iter().filter(|value| !value.is_nan()).count();
+        if known < counters.0.len() {
+            let is_new = |name: &String| !self.names.contains(name) && !Counters::is_of_node(name);
+            let new: Vec<_> = counters.0.iter().filter(|(name, _)| is_new(name)).collect();
+            for (name, value) in new {
+                self.names.push(name.clone());
+                values.push(*value);
+            }
         }
         self.readings.push(Reading { t_s, values: values.into() });
     }
 
     /// Each interval between two readings: from, to, and by how much the counters grew that both
     /// have.
-    pub fn intervals(&self) -> impl Iterator<Item = (f64, f64, Counters)> + '_ {
-        self.readings.windows(2).map(|pair| {
-            let [before, after] = [&pair[0], &pair[1]].map(|reading| self.counters(reading));
-            (pair[0].t_s, pair[1].t_s, after.since(&before))
+    pub fn intervals(&self) -> impl Iterator<Item = (f64, f64, NamedValues)> + '_ {
+        let mut order: Vec<usize> = (0..self.names.len()).collect();
+        order.sort_by_key(|at| &self.names[*at]);
+        let names: Names = order.iter().map(|at| self.names[*at].clone()).collect();
+        self.readings.windows(2).map(move |pair| {
+            let of = |reading: &Reading, at| reading.values.get(at).copied().unwrap_or(f64::NAN);
+            let growth = order.iter().map(|at| of(&pair[1], *at) - of(&pair[0], *at)).collect();
+            (pair[0].t_s, pair[1].t_s, NamedValues::new(&names, growth))
         })
-    }
-
-    fn counters(&self, reading: &Reading) -> Counters {
-        let known = self.names.iter().zip(&reading.values).filter(|(_, value)| !value.is_nan());
-        Counters(known.map(|(name, value)| (name.clone(), *value)).collect())
     }
 }
 
@@ -67,7 +70,7 @@ mod tests {
         read.iter().for_each(|(t_s, counters)| samples.push(*t_s, counters));
         let by_hand: Vec<_> = read
             .windows(2)
-            .map(|pair| (pair[0].0, pair[1].0, pair[1].1.since(&pair[0].1)))
+            .map(|pair| (pair[0].0, pair[1].0, pair[1].1.since(&pair[0].1).into()))
             .collect();
         assert_eq!(samples.intervals().collect::<Vec<_>>(), by_hand);
     }

@@ -15,7 +15,7 @@ use super::gate::Gate;
 use crate::engine::JobSessions;
 use crate::model::{
     Activity, Event, EventCount, IoCount, IoKind, IoTimes, ProcessorTime, SamplerCost, Seen,
-    SeriesPoint, ThreadTime, Waits,
+    SeriesPoint, SharedNames, ThreadTime, Waits,
 };
 
 /// Of more jobs samples are taken in proportion more seldom: each has more sessions in it.
@@ -310,16 +310,19 @@ impl SessionLog {
 
     /// Gives each point of a series the mean number of sessions of jobs at each class.
     pub fn spread(&self, points: &mut [SeriesPoint]) {
+        let mut names = SharedNames::default();
         for point in points {
             let from_s = point.t_s - point.interval_s;
             let Some(waits) = self.waits(from_s, point.t_s).filter(|waits| waits.samples > 0)
             else {
                 continue;
             };
+            let mut sessions: BTreeMap<String, f64> = BTreeMap::new();
             for count in waits.of_jobs() {
-                *point.sessions.entry(count.event.class.clone()).or_insert(0.0) +=
+                *sessions.entry(count.event.class.clone()).or_insert(0.0) +=
                     waits.weight(count) / waits.samples as f64;
             }
+            point.sessions = names.share(sessions.into_iter().collect());
         }
     }
 }
@@ -468,8 +471,7 @@ mod tests {
             (log(), vec![SeriesPoint { t_s: 1e6, interval_s: 1e6, ..SeriesPoint::default() }]);
         log.spread(&mut points);
         let expected = [("IO", 4.0 / 3.0), ("LWLock", 1.0 / 3.0)];
-        let found: Vec<_> =
-            points[0].sessions.iter().map(|(class, mean)| (class.as_str(), *mean)).collect();
+        let found: Vec<_> = points[0].sessions.iter().collect();
         assert!(
             found.iter().zip(expected).all(|(a, b)| a.0 == b.0 && (a.1 - b.1).abs() < 1e-9),
             "{found:?}"

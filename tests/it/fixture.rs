@@ -320,7 +320,8 @@ fn series(ops_per_s: f64, is_sampled: bool) -> Vec<SeriesPoint> {
             ("os_cpu_user_s", 1.9),
             ("watch_paced", 1.0),
             ("watch_speed", if second == 7 { 0.62 } else { 0.98 }),
-        ]),
+        ])
+        .into(),
         sessions: classes
             .iter()
             .filter(|_| is_sampled)

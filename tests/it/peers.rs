@@ -1,5 +1,6 @@
-//! `make peers`: interrupted, it leaves no server and no file.
+//! `make peers`: interrupted, it leaves no server and no file; and it compiles no dependency anew.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -8,10 +9,10 @@ use rustix::process::{Pid, Signal};
 
 use crate::support::{PRIVATE, column, directory, ended, processes, try_session, until};
 
-/// The program, which `make test` has built before.
-fn peers() -> PathBuf {
-    let mut build = Command::new(env!("CARGO"));
-    build.args(["build", "--quiet", "--example", "peers"]).current_dir(env!("CARGO_MANIFEST_DIR"));
+/// Cargo on this workspace.
+fn cargo(args: &[&str]) -> Command {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(args).current_dir(env!("CARGO_MANIFEST_DIR"));
     // What cargo tells of the package whose tests run: build scripts of others would run again for
     // it, and once more after us.
     for (name, _) in std::env::vars_os() {
@@ -19,12 +20,45 @@ fn peers() -> PathBuf {
             .iter()
             .any(|of| name.to_string_lossy().starts_with(of))
         {
-            build.env_remove(name);
+            cargo.env_remove(name);
         }
     }
+    cargo
+}
+
+/// The program, which `make test` has built before: with these tests, whose dependencies have more
+/// features.
+fn peers() -> PathBuf {
+    let mut build = cargo(&["build", "--quiet", "--workspace", "--test", "it", "--bin", "peers"]);
     // However long it takes: beside others a compiler may need more than any command of ours.
     assert!(build.status().unwrap().success(), "cargo build");
-    std::env::current_exe().unwrap().ancestors().nth(2).unwrap().join("examples/peers")
+    std::env::current_exe().unwrap().ancestors().nth(2).unwrap().join("peers")
+}
+
+/// Packages that a build of this one compiles, each with its features.
+fn compiled(package: &str) -> BTreeMap<String, BTreeSet<String>> {
+    let tree = ["tree", "--offline", "--locked", "--edges", "normal,build", "--prefix", "none"];
+    let mut tree = cargo(&tree);
+    let output = tree.args(["--format", "{p}|{f}", "--package", package]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let mut packages: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for line in String::from_utf8(output.stdout).unwrap().lines() {
+        let line = line.trim_end_matches(" (*)");
+        let (package, features) = line.split_once('|').unwrap();
+        packages.entry(package.to_owned()).or_default().insert(features.to_owned());
+    }
+    packages
+}
+
+#[test]
+fn the_tools_compile_no_dependency_that_the_program_has_with_other_features() {
+    let (program, tools) = (compiled("dbdyno"), compiled("dbdyno-tools"));
+    assert!(program.len() > 100 && tools.len() > program.len(), "{}", tools.len());
+    let other: Vec<_> = program
+        .iter()
+        .filter(|(package, features)| tools.get(*package) != Some(features))
+        .collect();
+    assert!(other.is_empty(), "{other:#?}");
 }
 
 #[test]

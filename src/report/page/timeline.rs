@@ -5,7 +5,7 @@ use super::super::picture::{CpuSplit, Picture, Second, Timeline, TimelineTest, T
 use super::super::{Input, Language, RunTests};
 use super::cards::mark;
 use crate::analysis::cpu;
-use crate::model::{Counters, Reason, ReasonCode, SeriesPoint, Status, Test, TestResult, params};
+use crate::model::{Named, Reason, ReasonCode, SeriesPoint, Status, Test, TestResult, params};
 
 /// The line of a run; none if no test of it has seconds, or there are more than `most` of them.
 pub(super) fn of(input: &Input, data: &RunTests, most: usize) -> Option<Picture> {
@@ -101,7 +101,7 @@ fn seconds(from_s: f64, result: &TestResult) -> Vec<Second> {
 }
 
 /// CPU time by who had it; none where it was not counted.
-pub(super) fn split(counters: &Counters) -> Option<CpuSplit> {
+pub(super) fn split(counters: &impl Named) -> Option<CpuSplit> {
     let busy = cpu::busy_pct(counters).ok()?;
     let foreign = cpu::foreign_pct(counters).ok().map(|percent| percent.min(busy));
     let share = |name| cpu::share_pct(counters, name).ok();

@@ -323,7 +323,7 @@ fn of_counter(noise: Noise, seconds: usize, random: &mut Random) -> TestResult {
         interval_s: 1.0,
         in_window: true,
         ops: 100.0,
-        metrics: Counters([("blocks".to_owned(), counted[at + 1] - counted[at])].into()),
+        metrics: Counters([("blocks".to_owned(), counted[at + 1] - counted[at])].into()).into(),
         ..SeriesPoint::default()
     };
     let count: f64 = rates[1..].iter().sum();

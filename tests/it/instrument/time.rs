@@ -171,7 +171,7 @@ fn simulated(window: Window, drive: Drive, mut doers: Vec<Doer>) -> (TestResult,
     (assemble(&TestSpec::closed(&selection, jobs, 1), raw).unwrap(), truth)
 }
 
-fn selection(window: Window, drive: Drive) -> Selection {
+pub(super) fn selection(window: Window, drive: Drive) -> Selection {
     let kpm =
         Kpm { value: KpmValue::Ops, unit: "ops/s".into(), better: Better::Higher, scale: 1.0 };
     let part = PartPlan {

@@ -2,38 +2,38 @@
 //! log as pg_waldump reads it, performance_schema, table statistics and the binary log of MariaDB.
 //! Counts only, never times; `make witness` does more.
 
-#[path = "../../../examples/witness/agreement.rs"]
+#[path = "../../../tools/witness/agreement.rs"]
 #[allow(dead_code)] // `make witness` needs more of these modules
 mod agreement;
-#[path = "../../../examples/witness/cases.rs"]
+#[path = "../../../tools/witness/cases.rs"]
 mod cases;
-#[path = "../../../examples/witness/counts.rs"]
+#[path = "../../../tools/witness/counts.rs"]
 mod counts;
-#[path = "../../../examples/peers/drive.rs"]
+#[path = "../../../tools/peers/drive.rs"]
 #[allow(dead_code)]
 mod drive;
-#[path = "../../../examples/peers/interrupt.rs"]
+#[path = "../../../tools/peers/interrupt.rs"]
 #[allow(dead_code)]
 mod interrupt;
-#[path = "../../../examples/peers/lab.rs"]
+#[path = "../../../tools/peers/lab.rs"]
 #[allow(dead_code)]
 mod lab;
-#[path = "../../../examples/peers/machine.rs"]
+#[path = "../../../tools/peers/machine.rs"]
 #[allow(dead_code)]
 mod machine;
-#[path = "../../../examples/witness/mariadb.rs"]
+#[path = "../../../tools/witness/mariadb.rs"]
 #[allow(dead_code)]
 mod mariadb;
-#[path = "../../../examples/peers/pairs.rs"]
+#[path = "../../../tools/peers/pairs.rs"]
 #[allow(dead_code)]
 mod pairs;
-#[path = "../../../examples/witness/postgres.rs"]
+#[path = "../../../tools/witness/postgres.rs"]
 #[allow(dead_code)]
 mod postgres;
-#[path = "../../../examples/witness/strace.rs"]
+#[path = "../../../tools/witness/strace.rs"]
 #[allow(dead_code)]
 mod strace;
-#[path = "../../../examples/peers/tls.rs"]
+#[path = "../../../tools/peers/tls.rs"]
 #[allow(dead_code)]
 mod tls;
 
@@ -41,6 +41,8 @@ use dbdyno::error::Error;
 
 use crate::support::directory;
 
+/// Workloads laid over the catalogue: it has all that are needed here.
+const MORE_WORKLOADS: Option<&str> = None;
 /// Few ops: that all are counted shows with a hundred as with ten thousand.
 const EXTENT: counts::Extent = counts::Extent { scale: 0.1, is_traced: false };
 const SIZE_GB: f64 = 0.01;

@@ -109,6 +109,6 @@ pub fn footer(taken_percent: f64, versions: &[String], outcomes: &[Outcome]) -> 
          Machine: {}; {}; dbdyno {}.",
         machine::describe(),
         versions.join("; "),
-        env!("CARGO_PKG_VERSION"),
+        dbdyno::VERSION,
     )
 }

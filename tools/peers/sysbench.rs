@@ -13,7 +13,7 @@ use crate::{drive, failed};
 const DATABASE_TARGET: f64 = 1.5;
 const CLIENT_TARGET: f64 = 1.0;
 const LOAD_TARGET: f64 = 2.0;
-/// Sysbench's statement in our drives (`examples/peers/catalog`), and ours.
+/// Sysbench's statement in our drives (`tools/peers/catalog`), and ours.
 const SAME_STATEMENT: &str = "SYSBENCH-POINT";
 const WHOLE_ROW: &str = "SRV-QUERY1";
 /// Rows of sysbench's table for look-ups: as many as ours has.

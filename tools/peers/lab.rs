@@ -13,14 +13,12 @@ use dbdyno::server::{self, PrivateServer, StartOptions};
 use secrecy::SecretString;
 
 use super::interrupt::interrupt;
-use super::{failed, tls};
+use super::{MORE_WORKLOADS, failed, tls};
 
 /// Size profile of the databases, and nominal size of the data set of the lookups: it fits into the
 /// cache.
 pub const PROFILE: &str = "XS";
 pub const LOOKUP_GB: f64 = 0.25;
-/// Workloads with the peers' statements.
-const PEERS_CATALOG: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/peers/catalog");
 /// Seed of rows and keys.
 pub const SEED: u64 = 1;
 
@@ -224,7 +222,9 @@ fn started(
     more: &[(&str, &str)],
 ) -> Result<(Catalog, PrivateServer, BTreeMap<String, String>)> {
     let mut catalog = Catalog::embedded()?;
-    catalog.lay_over(Path::new(PEERS_CATALOG))?;
+    if let Some(more) = MORE_WORKLOADS {
+        catalog.lay_over(Path::new(more))?;
+    }
     let mut settings = settings(&catalog, engine)?;
     // The other way round of saying the same would win.
     settings.retain(|name, _| !more.iter().any(|(given, _)| *name == format!("skip_{given}")));

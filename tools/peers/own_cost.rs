@@ -51,7 +51,8 @@ pub fn compare(
             };
             let comparison = Comparison {
                 name: format!(
-                    "lookup in the {name} drive with all probes against without, jobs {jobs}"
+                    "{} lookup in the {name} drive with all probes against without, jobs {jobs}",
+                    lab.engine.name()
                 ),
                 unit: "ops/s",
                 target: Some(TARGET),

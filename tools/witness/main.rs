@@ -43,6 +43,8 @@ use agreement::Agreement;
 use cases::{CASES, Case};
 use counts::Extent;
 
+/// Workloads laid over the catalogue: it has all that are needed here.
+const MORE_WORKLOADS: Option<&str> = None;
 const ENGINES: [&str; 3] = ["postgres", "mariadb", "sqlite"];
 const COUNTS: [&str; 6] =
     ["statements", "rows", "rows gone through", "commits", "blocks", "blocks read"];
@@ -84,7 +86,7 @@ fn main() -> ExitCode {
     if !all.is_empty() {
         println!("\n{}", table::render(&all, &COUNTS));
         println!("{}", table::render(&all, &TIMES));
-        println!("Machine: {}; dbdyno {}.", machine::describe(), env!("CARGO_PKG_VERSION"));
+        println!("Machine: {}; dbdyno {}.", machine::describe(), dbdyno::VERSION);
     }
     let apart: Vec<&Agreement> = all.iter().filter(|one| !one.holds()).collect();
     for one in &apart {

@@ -36,6 +36,8 @@ mod ttc;
 use lab::Lab;
 use pairs::{Outcome, Precision, Rules};
 
+/// Workloads with the peers' statements, laid over the catalogue.
+const MORE_WORKLOADS: Option<&str> = Some(concat!(env!("CARGO_MANIFEST_DIR"), "/peers/catalog"));
 /// A load takes much longer than a lookup's half.
 const MOST_LOADS: usize = 3;
 
@@ -84,7 +86,8 @@ enum What {
     Client,
     /// PostgreSQL lookup in the client drive against pgbench, both over TCP and TLS
     Tls,
-    /// PostgreSQL lookup in both drives with all probes against without, by processor time
+    /// PostgreSQL and MariaDB lookup in both drives with all probes against without, by processor
+    /// time
     OwnCost,
     /// The lookup of every engine and drive: fixed work against a window
     FixedWork,
@@ -113,7 +116,7 @@ enum What {
 impl What {
     /// Needs the private PostgreSQL server.
     fn is_on_postgres(self) -> bool {
-        self == What::FixedWork
+        matches!(self, What::FixedWork | What::OwnCost)
             || !matches!(self, What::Sqlite | What::Duckdb | What::Tls) && !self.is_on_mariadb()
     }
     fn is_against_pgbench(self) -> bool {
@@ -122,7 +125,7 @@ impl What {
     }
     /// Needs the private MariaDB server.
     fn is_on_mariadb(self) -> bool {
-        self.is_against_sysbench() || matches!(self, What::Driver | What::FixedWork)
+        self.is_against_sysbench() || matches!(self, What::Driver | What::FixedWork | What::OwnCost)
     }
     fn is_against_sysbench(self) -> bool {
         matches!(self, What::Mariadb | What::MariadbLoad)
@@ -224,9 +227,7 @@ fn on_postgres(args: &Args, lab: &Lab, outcomes: &mut Vec<Outcome>) -> Result<()
     if args.wants(What::Client) {
         lookup::client(lab, &rules, &args.jobs, args.seconds, outcomes)?;
     }
-    if args.wants(What::OwnCost) {
-        own_cost::compare(lab, &rules, args.precision(), &args.jobs, args.seconds, outcomes)?;
-    }
+    own_cost(args, lab, outcomes)?;
     fixed_work(args, lab, outcomes)?;
     if args.wants(What::Monitor) {
         own_cost::monitor(lab, &rules, &args.jobs, args.seconds, outcomes)?;
@@ -246,6 +247,15 @@ fn on_postgres(args: &Args, lab: &Lab, outcomes: &mut Vec<Outcome>) -> Result<()
 }
 
 /// The engine's part of it, if it is wanted.
+fn own_cost(args: &Args, lab: &Lab, outcomes: &mut Vec<Outcome>) -> Result<()> {
+    if !args.wants(What::OwnCost) {
+        return Ok(());
+    }
+    let rules = args.rules(args.pairs, lab.server_pid());
+    own_cost::compare(lab, &rules, args.precision(), &args.jobs, args.seconds, outcomes)
+}
+
+/// The engine's part of it, if it is wanted.
 fn fixed_work(args: &Args, lab: &Lab, outcomes: &mut Vec<Outcome>) -> Result<()> {
     if !args.wants(What::FixedWork) {
         return Ok(());
@@ -262,6 +272,7 @@ fn on_mariadb(args: &Args, lab: &Lab, outcomes: &mut Vec<Outcome>) -> Result<()>
             args.seconds,
         )?);
     }
+    own_cost(args, lab, outcomes)?;
     fixed_work(args, lab, outcomes)?;
     if args.wants(What::Mariadb) {
         let rules = args.rules(args.pairs, lab.server_pid());
