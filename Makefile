@@ -53,6 +53,12 @@ witness:
 	./scripts/test-dependencies.sh --peers
 	cargo run --release --package dbdyno-tools --bin witness -- $(ARGS)
 
+# The 40 tests that take the most of a processor, with all that they start, each alone. As long as all tests take; some of
+# them: DBDYNO_TEST_SLOWEST="engine_contract private_server" make slowest
+.PHONY: slowest
+slowest: deps
+	cargo test --test it -- --exact slowest::tests_by_processor_time --include-ignored --nocapture
+
 # The independent checks of the instrument alone (part of `make test`).
 .PHONY: instrument
 instrument: deps

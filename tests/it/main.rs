@@ -67,6 +67,7 @@ mod shared_results;
 mod sizes;
 mod skeleton;
 mod skipped;
+mod slowest;
 mod small_disk;
 mod stalls;
 mod storage;
