@@ -227,8 +227,10 @@ impl Platform {
     /// What limits the jobs.
     pub fn limits(&self) -> Limits {
         let sessions = self.database.sessions_left().ok().flatten();
+        let statements = self.database.statements_left().ok().flatten();
         Limits {
             sessions,
+            statements,
             in_process: self.engine.capabilities().in_process,
             threads: host::threads_left(),
             has_private_server: self.server.is_some(),

@@ -392,6 +392,9 @@ impl Database for Cluster {
     fn sessions_left(&self) -> Result<Option<SessionsLeft>, EngineError> {
         self.head().database.sessions_left()
     }
+    fn statements_left(&self) -> Result<Option<SessionsLeft>, EngineError> {
+        self.head().database.statements_left()
+    }
     fn lacking_drive(&self) -> Option<(Drive, String)> {
         self.head().database.lacking_drive()
     }

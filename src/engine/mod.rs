@@ -223,6 +223,14 @@ pub trait Database: Send + Sync {
     fn sessions_left(&self) -> Result<Option<SessionsLeft>, EngineError> {
         Ok(None)
     }
+    /// How many more statements may be prepared, in all sessions together, if there is a limit and it
+    /// can be found out; told as the limit of sessions is.
+    ///
+    /// # Errors
+    /// As [`Database::sessions_left`].
+    fn statements_left(&self) -> Result<Option<SessionsLeft>, EngineError> {
+        Ok(None)
+    }
     /// A drive of the engine that this server or user cannot have, with the reason.
     fn lacking_drive(&self) -> Option<(Drive, String)> {
         None
@@ -334,7 +342,7 @@ impl Deal {
     }
 }
 
-/// Sessions that may be opened, and what limits them.
+/// Sessions that may be opened, or statements that may be prepared, and what limits them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionsLeft {
     /// Beside those that are open, the one that asks not counted.

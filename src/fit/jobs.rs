@@ -7,7 +7,7 @@ use crate::engine::SessionsLeft;
 use crate::error::{Error, Result};
 use crate::host::{self, ThreadsLeft};
 use crate::model::rows::table_rows;
-use crate::model::{Plan, Selection, TableRef};
+use crate::model::{JobCode, PartPlan, Plan, Protocol, Selection, TableRef};
 
 use super::cache::MOST_INDEXED_ROW_BYTES;
 use super::profile::SHARE_OF_MEMORY;
@@ -28,6 +28,8 @@ const USUAL_SESSIONS: u32 = 100;
 /// sort in.
 const FILES_OF_REMOTE: u64 = 1;
 const FILES_OF_IN_PROCESS: u64 = 3;
+/// Statements that our sessions beside those of jobs prepare: what probes ask again and again.
+const OWN_STATEMENTS: u32 = 64;
 /// Everything else that we have open: the results file, counters, files of tables that are put out
 /// of the cache.
 const OTHER_FILES: u64 = 128;
@@ -81,6 +83,8 @@ pub fn files_of_server(settings: &BTreeMap<String, String>, names: &[&str]) -> u
 pub struct Limits {
     /// Sessions that the server still takes; what cannot be found out limits nothing.
     pub sessions: Option<SessionsLeft>,
+    /// Statements that may still be prepared, in all sessions together; as sessions.
+    pub statements: Option<SessionsLeft>,
     /// The database runs in our process, so that its files are ours.
     pub in_process: bool,
     /// Threads that may still be started; none = as many as anybody likes, or nobody knows.
@@ -117,6 +121,7 @@ pub fn check_jobs(plan: &Plan, limits: Limits, label: &str) -> Result<Option<(Pl
     let most = most_jobs(plan);
     let limits = [
         limits.by_sessions(),
+        limits.by_statements(plan),
         limits.by_files(most),
         limits.by_threads(),
         limits.by_caches(&plan.tables, plan.size_gb),
@@ -152,6 +157,36 @@ impl Limits {
         let jobs = u32::try_from(sessions).unwrap_or(u32::MAX).saturating_sub(OWN_SESSIONS);
         Some(Limit { jobs, because: format!("open files of this process = {allowed}, ulimit -n") })
     }
+}
+
+impl Limits {
+    /// Each job prepares the statements of its part. Only selections that would need more than
+    /// there are limit the jobs.
+    fn by_statements(&self, plan: &Plan) -> Option<Limit> {
+        let left = self.statements.as_ref()?;
+        let free = left.free.saturating_sub(OWN_STATEMENTS);
+        let fitting = |selection: &Selection| {
+            let jobs = free.checked_div(prepared_by_a_job(selection))?;
+            (jobs < selection.ramp.most_jobs() + selection.background_jobs()).then_some(jobs)
+        };
+        let jobs = plan.selections.iter().filter_map(fitting).min()?;
+        let because = format!("{}, {OWN_STATEMENTS} statements for ourselves", left.limit);
+        Some(Limit { jobs, because })
+    }
+}
+
+/// The most statements that a job of the selection, or of what runs beside it, prepares.
+fn prepared_by_a_job(selection: &Selection) -> u32 {
+    let of_part = |part: &PartPlan| match &part.code {
+        JobCode::Client { branches, .. } => {
+            branches.iter().map(|branch| branch.statements.len()).sum::<usize>() as u32
+        }
+        JobCode::Routine(routine) => routine.per_op.into(),
+        JobCode::Bulk { .. } => 0,
+    };
+    let prepares = |selection: &&Selection| selection.wire.protocol != Protocol::Simple;
+    let all = selection.with_background().filter(prepares);
+    all.flat_map(|selection| selection.parts.iter().map(of_part)).max().unwrap_or(0)
 }
 
 impl Limits {
@@ -327,6 +362,7 @@ mod tests {
     fn numbers_of_the_users_own_are_refused_and_those_of_a_suite_are_left_out() {
         let left = |free| Limits {
             sessions: Some(SessionsLeft { free, limit: "most = 9".into() }),
+            statements: None,
             in_process: false,
             threads: None,
             has_private_server: false,
@@ -354,9 +390,44 @@ mod tests {
     }
 
     #[test]
+    fn statements_that_may_not_be_prepared_limit_the_jobs_that_prepare_them() {
+        let limits = |free| Limits {
+            sessions: None,
+            statements: Some(SessionsLeft { free, limit: "most = 99, 0 in use".into() }),
+            in_process: false,
+            threads: None,
+            has_private_server: false,
+            session_caches: None,
+        };
+        assert_eq!(check_jobs(&wide(), limits(0), "here"), Ok(None), "nothing is prepared");
+        let statement = || crate::model::BoundStatement {
+            name: "s".into(),
+            sql: "select 1".into(),
+            binds: Vec::new(),
+        };
+        let mut plan = wide();
+        let branch = crate::model::Branch {
+            upto: 1.0,
+            commit: crate::model::Commit::None,
+            times: 1,
+            statements: vec![statement(), statement(), statement()],
+        };
+        plan.selections[1].parts[0].code = JobCode::Client {
+            branches: vec![branch],
+            binds: Default::default(),
+            shared_read: false,
+        };
+        assert_eq!(check_jobs(&plan, limits(64 + 3 * 32), "here"), Ok(None));
+        let (fitted, line) = check_jobs(&plan, limits(64 + 3 * 32 - 1), "here").unwrap().unwrap();
+        assert!(line.contains("31 jobs (most = 99, 0 in use, 64 statements for our"), "{line}");
+        assert_eq!(most_jobs(&fitted), 31);
+    }
+
+    #[test]
     fn threads_that_may_not_be_started_limit_the_jobs() {
         let limits = |free, has_private_server| Limits {
             sessions: None,
+            statements: None,
             in_process: true,
             threads: Some(ThreadsLeft { free, limit: "threads = 9".into() }),
             has_private_server,
@@ -372,6 +443,7 @@ mod tests {
     fn caches_of_the_sessions_must_fit_the_memory_as_far_as_the_tables_fill_them() {
         let limits = Limits {
             sessions: None,
+            statements: None,
             in_process: true,
             threads: None,
             has_private_server: false,

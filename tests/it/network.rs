@@ -3,20 +3,24 @@
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
 
+use dbdyno::engine::{self, Access, ConnectTo};
+use dbdyno::model::Target;
 use dbdyno::server;
 use rustix::process::Signal;
 
 use crate::cli_existing::SECRET;
 use crate::remote::{Helper, with_password};
-use crate::servers::Server;
+use crate::servers::{Existing, Server};
 use crate::skipped::skipped;
 use crate::support::{
-    Desk, TINY, column, directory, finished, free_port, session, signal, start_options, until,
+    Desk, TINY, column, directory, finished, free_port, session, settings, signal, start_options,
+    until,
 };
 
 /// Passes bytes on between whoever connects to its address and a port of this machine.
@@ -211,4 +215,36 @@ fn a_standby_can_only_read_and_is_one_line() {
     desk.run(&format!("run {} {TINY} --quiet", server.url()))
         .fails(3, &["the server is a standby", "connect to its primary"]);
     assert_eq!(desk.runs().len(), 0);
+}
+
+/// What is known of a server at this port: its processes, and the directory of its files.
+fn known(engine: &str, url: &str, port: u16) -> (Vec<u32>, Option<PathBuf>) {
+    let target = Target::Existing { engine: engine.into(), url: url.into() };
+    let url = Some(url.replace("PORT", &port.to_string()));
+    let password = Some(SECRET.into());
+    let to = ConnectTo { target, file: None, url, password, settings: settings(&[]) };
+    let database = engine::find(engine).unwrap().open(&to, Access::Watch).unwrap();
+    (database.server_pids(), database.storage_path())
+}
+
+/// A container's port is published so: a process of this host passes bytes on to a server whose
+/// processes and files have other names here, or names that are somebody else's.
+#[test]
+fn a_server_behind_a_published_port_is_not_taken_for_one_of_this_host() {
+    let (postgres, mut mariadb) = (Server::shared(), Existing::shared());
+    let role = format!("create role published superuser login password '{SECRET}'");
+    postgres.admin("postgres").execute(&role).unwrap();
+    mariadb.create_user("published", "");
+    let mariadb_port = column(mariadb.admin.as_mut(), "select @@port")[0].parse().unwrap();
+    for (engine, url, port) in [
+        ("postgres", "postgres://published@127.0.0.1:PORT/postgres", postgres.port),
+        ("mariadb", "mariadb://published@127.0.0.1:PORT/", mariadb_port),
+    ] {
+        let (pids, directory) = known(engine, url, port);
+        assert!(!pids.is_empty() && directory.is_some(), "{engine}: {pids:?} {directory:?}");
+        let relay = Relay::start("127.0.0.1:0", port, None);
+        assert_eq!(known(engine, url, relay.at.port()), (Vec::new(), None), "{engine}");
+    }
+    mariadb.admin.execute("drop user published@'127.0.0.1'").unwrap();
+    postgres.admin("postgres").execute("drop role published").unwrap();
 }

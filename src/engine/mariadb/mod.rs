@@ -203,8 +203,8 @@ fn open_one(
         config.database = Some(provision::DATABASE.into());
     }
     let pid = if is_local { session::server_process(&mut session) } else { None };
-    let storage_path =
-        if is_local { directory(&mut session, &product.sql("directory", &[])?) } else { None };
+    let named = product.sql("directory", &[])?;
+    let storage_path = pid.and_then(|pid| directory(&mut session, &named, pid));
     let has_rocksdb = session.query(&product.sql("rocksdb", &[])?, &[])?.scalar() == Some("1");
     Ok(Box::new(MariaDatabase {
         product,
@@ -247,7 +247,7 @@ struct MariaDatabase {
     no_routines: Option<String>,
     /// MyRocks is there.
     has_rocksdb: bool,
-    /// The server's process, if it runs on this host.
+    /// The server's process, if it is proven to run on this host.
     pid: Option<u32>,
     storage_path: Option<PathBuf>,
     /// Numbers of our sessions.
@@ -390,6 +390,9 @@ impl Database for MariaDatabase {
     }
     fn sessions_left(&self) -> Result<Option<SessionsLeft>, EngineError> {
         sessions_left(&mut self.open_session()?, &self.product.sql("sessions", &[])?)
+    }
+    fn statements_left(&self) -> Result<Option<SessionsLeft>, EngineError> {
+        sessions_left(&mut self.open_session()?, &self.product.sql("statements", &[])?)
     }
     fn reach(&self, transport: Transport) -> Result<(), EngineError> {
         self.road(transport).map(drop)

@@ -42,6 +42,10 @@ select 0
 -- No storage engine of it wants anything.
 select 1 from dual where '{{database}}{{table}}' = ''
 
+-- name: statements
+select 'max_prepared_stmt_count', @@global.max_prepared_stmt_count, 0, '', variable_value
+from performance_schema.global_status where variable_name = 'Prepared_stmt_count'
+
 -- name: sessions
 -- As provision.sql has it; the status is in performance_schema, also where that is off.
 with connected as (

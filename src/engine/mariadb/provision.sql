@@ -80,6 +80,11 @@ union all
 select 'open_files_limit', @@global.open_files_limit, 128, 'files of tables and logs', used
 from connected where @@global.open_files_limit > 0
 
+-- name: statements
+-- Statements that may be prepared, in all sessions together, as sessions above.
+select 'max_prepared_stmt_count', @@global.max_prepared_stmt_count, 0, '', variable_value
+from information_schema.global_status where variable_name = 'PREPARED_STMT_COUNT'
+
 -- name: addresses
 -- TCP port, whether it listens on none, path of its Unix socket.
 select @@global.port, @@global.skip_networking, @@global.socket

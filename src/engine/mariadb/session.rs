@@ -14,7 +14,7 @@ use super::product::Product;
 use super::reply;
 use super::wire::Wire;
 use crate::engine::cancel::{Entered, Running};
-use crate::engine::remote::TextQuery;
+use crate::engine::remote::{Claimed, TextQuery};
 use crate::engine::{EngineError, Rows, Session};
 use crate::model::Counters;
 
@@ -138,8 +138,9 @@ fn with_values(sql: &str, binds: &[i64]) -> Result<String, EngineError> {
     Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
-/// The server's process, by the number in its own note, if it is here and looks like a server: it
-/// may run in another process namespace, and none is better than a wrong one.
+/// The server's process, by the number in its own note, if it is here, looks like a server and is
+/// proven to serve the connection: it may run in another process namespace, and none is better than
+/// a wrong one.
 pub(super) fn server_process(session: &mut MariaSession) -> Option<u32> {
     let path = session.query("select @@pid_file, @@datadir", &[]).ok()?;
     let row = path.rows.first()?;
@@ -150,7 +151,9 @@ pub(super) fn server_process(session: &mut MariaSession) -> Option<u32> {
     // Not only the first: a server may be started by the loader of its libraries.
     let is_server =
         arguments.iter().any(|name| PROGRAMS.iter().any(|program| name.contains(program)));
-    u32::try_from(pid).ok().filter(|_| is_server)
+    let pid = u32::try_from(pid).ok().filter(|_| is_server)?;
+    let claimed = Claimed { listens: pid, serves: pid };
+    claimed.is_at_the_end_of(session.wire.stream()).then_some(pid)
 }
 
 #[cfg(test)]

@@ -44,6 +44,11 @@ impl Wire {
         Ok(Wire { channel: self.channel.encrypt(tls, host)?, ..self })
     }
 
+    /// The stream below.
+    pub(super) fn stream(&self) -> &Stream {
+        self.channel.stream()
+    }
+
     /// The greeting is over: packets of any length may come.
     pub(super) fn greeted(&mut self) {
         self.longest = SPLIT_BYTES;

@@ -162,10 +162,11 @@ fn open(
     if is_ours && access == Access::Provision {
         provision::drop_tcp_account(&mut session)?;
     }
-    let postmaster_pid =
-        pid.filter(|_| is_local).and_then(|pid| session::postmaster_of(pid, &config.database));
-    let storage_path =
-        if is_local { directory(&mut session, &provision::sql("directory")?) } else { None };
+    let postmaster_pid = pid
+        .filter(|_| is_local)
+        .and_then(|pid| session::postmaster_of(session.wire.stream(), pid, &config.database));
+    let named = provision::sql("directory")?;
+    let storage_path = postmaster_pid.and_then(|pid| directory(&mut session, &named, pid));
     let roads = Roads::new(Road { config, passwords });
     let jobs = Running::new();
     Ok(Box::new(PgDatabase {
@@ -211,7 +212,7 @@ struct PgDatabase {
     /// It is a private server.
     is_ours: bool,
     version: Version,
-    /// Process id of the server's parent process, if it runs on this host.
+    /// Process id of the server's parent process, if that is proven to run on this host.
     postmaster_pid: Option<u32>,
     storage_path: Option<PathBuf>,
     running: Arc<Running<CancelKey>>,

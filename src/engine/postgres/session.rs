@@ -13,6 +13,7 @@ use super::error;
 use super::reply::{affected_rows, column_names, texts};
 use super::wire::Wire;
 use crate::engine::cancel::{Entered, Running};
+use crate::engine::remote::{Claimed, Stream};
 use crate::engine::{EngineError, ErrorClass, Rows, Session};
 
 /// Longest wait at the end of a session for the backend to end.
@@ -182,15 +183,18 @@ impl Drop for PgSession {
     }
 }
 
-/// The parent of backend `pid`, if that process is here and looks like a backend of `database`.
+/// The parent of backend `pid`, if that process is here, looks like a backend of `database` and is
+/// proven to serve the connection.
 ///
 /// The server may run in another process namespace although its socket is reachable; then the
 /// number means another process, and none is better than a wrong one.
-pub(super) fn postmaster_of(pid: u32, database: &str) -> Option<u32> {
+pub(super) fn postmaster_of(stream: &Stream, pid: u32, database: &str) -> Option<u32> {
     let backend = Process::new(i32::try_from(pid).ok()?).ok()?;
     let is_ours = backend.cmdline().ok()?.first().is_some_and(|title| title.contains(database));
     let parent = backend.stat().ok().filter(|_| is_ours)?.ppid;
-    u32::try_from(parent).ok().filter(|parent| *parent > 1)
+    let parent = u32::try_from(parent).ok().filter(|parent| *parent > 1)?;
+    let claimed = Claimed { listens: parent, serves: pid };
+    claimed.is_at_the_end_of(stream).then_some(parent)
 }
 
 /// `parent` and its children.

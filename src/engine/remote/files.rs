@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use secrecy::SecretString;
 
-use crate::engine::Session;
 use crate::host::others_read;
 
 /// A file in the user's home directory.
@@ -41,14 +40,6 @@ pub(in crate::engine) fn check_private_key(path: &Path) -> Result<(), String> {
         return Err(format!("the private key {} may be read by others", path.display()));
     }
     Ok(())
-}
-
-/// The directory of a server on this host that a query names, if we may know and see it.
-pub(in crate::engine) fn directory(session: &mut dyn Session, sql: &str) -> Option<PathBuf> {
-    let rows = session.query(sql, &[]).ok()?;
-    // Without a slash at its end.
-    let path: PathBuf = PathBuf::from(rows.scalar()?).components().collect();
-    fs::metadata(&path).ok().map(|_| path)
 }
 
 #[cfg(test)]

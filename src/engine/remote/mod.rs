@@ -12,6 +12,7 @@ mod looking;
 mod password;
 mod patience;
 mod peer;
+mod process;
 mod roads;
 mod sessions;
 mod stream;
@@ -23,11 +24,12 @@ pub(in crate::engine) use channel::Channel;
 #[cfg(test)]
 pub(in crate::engine) use channel::READ_BUFFER_BYTES;
 pub(in crate::engine) use connect::{Host, broken, first_that_answers, lost};
-pub(in crate::engine) use files::{check_private_key, directory, in_home, private_text};
+pub(in crate::engine) use files::{check_private_key, in_home, private_text};
 pub(in crate::engine) use looking::Looking;
 pub(in crate::engine) use password::Passwords;
 pub(in crate::engine) use patience::{CONNECT_TIMEOUT, Patience};
 pub(in crate::engine) use peer::check_peer;
+pub(in crate::engine) use process::{Claimed, directory};
 pub(in crate::engine) use roads::{
     Reach, Road, Roads, TCP_ACCOUNT, no_account, no_road, on_loopback, own_account, own_password,
 };

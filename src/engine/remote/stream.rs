@@ -1,7 +1,7 @@
 //! A byte stream to a server: Unix socket or TCP, encrypted or not.
 
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, TcpStream, ToSocketAddrs};
+use std::net::{Shutdown, SocketAddr, TcpStream, ToSocketAddrs};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -126,6 +126,26 @@ impl Stream {
     /// True if nobody on the way can read.
     pub(in crate::engine) fn is_encrypted(&self) -> bool {
         self.tls.is_some()
+    }
+
+    /// Process that listens at a Unix socket; none over a network, and of a process that is in a
+    /// namespace beside ours.
+    pub(in crate::engine) fn peer_pid(&self) -> Option<u32> {
+        match &self.plain.socket {
+            Socket::Unix(socket) => {
+                let peer = sockopt::socket_peercred(socket).ok()?;
+                u32::try_from(peer.pid.as_raw_nonzero().get()).ok()
+            }
+            Socket::Tcp(_) => None,
+        }
+    }
+
+    /// Our address and that of the other end; none of a Unix socket.
+    pub(in crate::engine) fn addresses(&self) -> Option<(SocketAddr, SocketAddr)> {
+        match &self.plain.socket {
+            Socket::Unix(_) => None,
+            Socket::Tcp(socket) => Some((socket.local_addr().ok()?, socket.peer_addr().ok()?)),
+        }
     }
 
     /// User id of who listens at a Unix socket; none over a network.

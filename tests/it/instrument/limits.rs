@@ -1,9 +1,11 @@
 //! What an ordinary user may not have more of: threads and address space. (Open files: `sessions`.)
+//! And what a server prepares no more of.
 
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
-use crate::support::{Desk, TINY, cpu_s, ended, finished, until};
+use crate::servers::Existing;
+use crate::support::{Desk, TINY, column, cpu_s, ended, finished, until};
 
 /// A user of nobody else's, of whom all threads count.
 const USER: u32 = 61_234;
@@ -66,4 +68,18 @@ fn a_thread_that_cannot_be_started_ends_its_test_and_keeps_nobody() {
     assert!(tests[0]["throughput"].as_f64().unwrap() > 0.0, "{:#}", tests[0]);
     let reasons = tests[1]["verdict"]["reasons"].to_string();
     assert!(reasons.contains("no further thread can be started"), "{reasons}");
+}
+
+/// Found out before the run, not at its widest step.
+#[test]
+fn statements_that_the_server_does_not_prepare_limit_the_jobs() {
+    let (desk, mut server) = (Desk::new(), Existing::shared());
+    let usual = column(server.admin.as_mut(), "select @@global.max_prepared_stmt_count").remove(0);
+    server.admin.execute("set global max_prepared_stmt_count = 70").unwrap();
+    let refused = desk.run(&format!(
+        "run {} --size 0.01 --workload TP-LIGHT --drive client --jobs 4 --quiet",
+        server.admin_url()
+    ));
+    server.admin.execute(&format!("set global max_prepared_stmt_count = {usual}")).unwrap();
+    refused.fails(2, &["4 jobs are asked for", "max_prepared_stmt_count = 70"]);
 }
