@@ -16,6 +16,7 @@ mod clean;
 mod definition;
 mod ensure;
 mod forecast;
+mod held;
 mod load;
 mod lock;
 mod recipe;
@@ -26,6 +27,7 @@ pub use checksum::{Checksum, verify};
 pub use clean::{Cleaned, drop_all, owned, spared};
 pub use definition::{Definition, Site, Table};
 pub use ensure::{data_set_id, ensure, tables};
+pub use held::while_telling;
 pub use lock::Lock;
 pub use recipe::{Recipe, STANDARD};
 

@@ -23,7 +23,15 @@ struct Machines(Vec<Child>);
 impl Machines {
     /// Starts another; its clock is ahead if a library is preloaded.
     fn start(&mut self, desk: &Desk, url: &str, preloaded: Option<&Path>) {
-        let mut command = desk.command(&format!("worker {url} {url} null --quiet"));
+        self.begin(desk.command(&format!("worker {url} {url} null --quiet")), preloaded);
+    }
+
+    /// Starts one for a target elsewhere.
+    fn start_at(&mut self, desk: &Desk, results: &str, target: &str) {
+        self.begin(desk.command(&format!("worker {results} {target} --quiet")), None);
+    }
+
+    fn begin(&mut self, mut command: Command, preloaded: Option<&Path>) {
         if let Some(library) = preloaded {
             command.env("LD_PRELOAD", library).env("CLOCK_AHEAD_S", AHEAD_S.to_string());
         }
@@ -180,6 +188,31 @@ fn shared_test(url: &str, workers: usize) -> TestResult {
         "{drivers:?}"
     );
     test
+}
+
+/// Each look at the sessions sees those of all machines' jobs, and no other session of theirs: a
+/// worker has one that looks at the results, and one that asks the server who it is.
+#[test]
+fn sessions_of_all_machines_are_seen_and_only_those_of_their_jobs() {
+    let (desk, results) = (Desk::new(), Lease::new("postgres", None, &[]));
+    for engine in ["postgres", "mariadb"] {
+        let target = Lease::new(engine, None, &[]);
+        let mut machines = Machines(Vec::new());
+        (0..2).for_each(|_| machines.start_at(&desk, &results.url, &target.url));
+        desk.run(&format!(
+            "run {} --results {} --workers 2 --jobs 4 --size 0.01 --warmup 0.5s --quiet \
+             --workload LGWR-LAT --drive client --duration 2s",
+            target.url, results.url
+        ))
+        .ok();
+        let (_, tests) = tests_of_last(&results.url);
+        let waits = tests[0].waits.as_ref().unwrap();
+        assert!(waits.samples > 0, "{engine}: {waits:?}");
+        // The first and the last looks may meet jobs that have begun or ended.
+        let (seen, most) = (waits.sessions as f64, 4.0 * waits.samples as f64);
+        assert!(seen <= most && seen >= 0.8 * most, "{engine}: {seen} of {most}: {waits:?}");
+        assert!(!waits.events.is_empty(), "{engine}: {waits:?}");
+    }
 }
 
 #[test]

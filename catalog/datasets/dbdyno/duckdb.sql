@@ -93,6 +93,9 @@ select sum(id + key25 + key125 + key320 + region + quantity + status) + sum(amou
 -- name: lock.holder
 -- nothing: a lock on the data directory keeps others out
 
+-- name: lock.waits
+-- nothing: nobody else has sessions there
+
 -- name: others
 -- nothing: a lock on the data directory keeps others out
 

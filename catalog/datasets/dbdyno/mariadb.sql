@@ -202,6 +202,31 @@ select concat_ws(', ', concat('session ', h.id), concat('user ', p.user), concat
   from (select is_used_lock('{{prefix}}lock') as id) as h left join information_schema.processlist as p on p.id = h.id
  where h.id is not null
 
+-- name: lock.waits
+-- Sessions that keep those of our user waiting for a table: gives the question that can be asked here, none if nobody waits.
+-- The plugin METADATA_LOCK_INFO tells who has the table; without it (and on MySQL) those are named that are in a transaction.
+-- Who may see the transactions has the privilege PROCESS.
+select case
+  when not exists (select 1 from information_schema.processlist
+                    where user = substring_index(current_user(), '@', 1) and id <> connection_id()
+                      and state like 'Waiting for table%lock') then null
+  when exists (select 1 from information_schema.plugins
+                where plugin_name = 'METADATA_LOCK_INFO' and plugin_status = 'ACTIVE') then
+    'select distinct concat_ws('', '', concat(''session '', p.id), concat(''user '', p.user), concat(''on host '', p.host),
+         concat(''in a transaction since '', t.trx_started)) as who, concat(''kill '', p.id) as `end`
+       from information_schema.metadata_lock_info as l
+       join information_schema.processlist as p on p.id = l.thread_id
+       left join information_schema.innodb_trx as t on t.trx_mysql_thread_id = p.id
+      where concat(l.table_schema, ''.'') = ''{{prefix}}'' and p.id <> connection_id()
+        and coalesce(p.state, '''') not like ''Waiting for table%lock'' order by 1'
+  else
+    'select concat_ws('', '', concat(''session '', p.id), concat(''user '', p.user), concat(''on host '', p.host),
+         concat(''in a transaction since '', t.trx_started),
+         ''if it has used the table, which the plugin METADATA_LOCK_INFO would tell'') as who, concat(''kill '', p.id) as `end`
+       from information_schema.innodb_trx as t join information_schema.processlist as p on p.id = t.trx_mysql_thread_id
+      where p.id <> connection_id() and coalesce(p.state, '''') not like ''Waiting for table%lock'' order by t.trx_started, p.id'
+  end as query
+
 -- name: others
 -- Sessions of our user in our database that are at work, once we have the lock: those of a killed dbdyno end with their
 -- statement.

@@ -288,6 +288,9 @@ select 'session ' || s.sid || ', user ' || s.username || ', on host ' || s.machi
 from gv$lock l join gv$session s on s.inst_id = l.inst_id and s.sid = l.sid
 where l.type = 'UL' and l.lmode = 6 and l.id1 = dbms_utility.get_hash_value('dbdyno ' || user, 0, 1000000000)
 
+-- name: lock.waits
+-- nothing: a statement that drops a table does not wait for locks of others, it fails (ORA-00054)
+
 -- name: others
 -- nothing: to see other sessions takes a privilege that a user of its own need not have
 

@@ -237,6 +237,20 @@ select concat_ws(', ', replace(a.application_name, 'dbdyno-', 'process '), 'user
    and l.database = (select oid from pg_database where datname = current_database())
    and l.classid::bigint << 32 | l.objid::bigint = x'646264796e6f'::bigint
 
+-- name: lock.waits
+-- Sessions that keep those of this process waiting for a lock. Of another user's the time is shown to members of
+-- pg_read_all_stats only.
+select distinct concat_ws(', ', case when b.pid = 0 then 'a prepared transaction (pg_prepared_xacts)' else 'session ' || b.pid end,
+         'user ' || h.usename, nullif(h.application_name, ''),
+         case when b.pid = 0 then null
+           else coalesce('in a transaction since ' || to_char(h.xact_start, 'YYYY-MM-DD HH24:MI:SS TZ'),
+             'since when is told to members of pg_read_all_stats only') end) as who,
+       case when b.pid > 0 then 'select pg_terminate_backend(' || b.pid || ')' end as "end"
+  from pg_stat_activity as w cross join unnest(pg_blocking_pids(w.pid)) as b(pid)
+  left join pg_stat_activity as h on h.pid = b.pid
+ where w.application_name = current_setting('application_name') and w.usename = current_user and w.wait_event_type = 'Lock'
+ order by 1
+
 -- name: others
 -- Backends of other dbdyno processes in this database with a statement or transaction under way, once we have the lock. One
 -- whose process was killed ends by itself (from version 14 on within a second, before that at the end of its statement).

@@ -92,6 +92,9 @@ select count(key320) from {{table}} indexed by {{name}}_key320
 -- name: lock.holder
 -- nothing: a lock on the data directory keeps others out
 
+-- name: lock.waits
+-- nothing: nobody else has sessions there
+
 -- name: others
 -- nothing: a lock on the data directory keeps others out
 

@@ -1,5 +1,7 @@
 //! `load`, `verify`, `clean`: the data set of a target, without measuring.
 
+use std::sync::{Mutex, PoisonError};
+
 use crate::campaign::{self, Campaign, Checked, Event, Keep, Platform, Request};
 use crate::catalog::Catalog;
 use crate::cli::args::TargetArgs;
@@ -120,8 +122,20 @@ fn clean_server(desk: &Desk<'_>, platform: &Platform) -> Result<()> {
     let definition = campaign::standard_definition(&desk.catalog)?;
     let site = campaign::make_site(&desk.catalog, platform, &definition, &desk.label)?;
     let lock = Lock::take(&site)?;
-    let cleaned =
-        campaign::interruptible(&site, &desk.interrupt, || dataset::drop_all(&site, &lock))?;
+    let holder = Mutex::new(None);
+    let tell = |line: &str| {
+        desk.console.note(line);
+        *holder.lock().unwrap_or_else(PoisonError::into_inner) = Some(line.to_string());
+    };
+    let drop_all = || dataset::while_telling(&site, &tell, || dataset::drop_all(&site, &lock));
+    let cleaned = campaign::interruptible(&site, &desk.interrupt, drop_all);
+    let holder = holder.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let cleaned = cleaned.map_err(|error| match (error.kind, holder) {
+        (Kind::Interrupted, Some(holder)) => {
+            Error::new(Kind::Interrupted, desk.label.clone(), format!("interrupted while {holder}"))
+        }
+        _ => error,
+    })?;
     cleaned.dropped.iter().try_for_each(|name| out::print(&format!("dropped {name}")))?;
     if cleaned.dropped.is_empty() {
         out::print("nothing to remove")?;

@@ -2,7 +2,7 @@
 //! has ended, in one line and stored, whatever the server does.
 
 use std::collections::BTreeSet;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::Child;
@@ -299,4 +299,45 @@ fn an_error_does_not_void_what_was_committed_before_it() {
     };
     assert_counted("postgres", 15_000, 10);
     assert_counted("mariadb", 500, 0);
+}
+
+/// A session that has looked at our table and goes on with its transaction.
+fn holder(engine: &str, url: &str) -> (Box<dyn Session>, String) {
+    let mut session = try_session_of(engine, url).unwrap();
+    let prefix = dbdyno::engine::find(engine).unwrap().capabilities().prefix;
+    let own_id = match engine {
+        "postgres" => "select pg_backend_pid()::text",
+        _ => "select cast(connection_id() as char(20))",
+    };
+    if engine == "postgres" {
+        session.execute("set application_name = 'somebody'").unwrap(); // and no dbdyno
+    }
+    session.execute("begin").unwrap();
+    session.query(&format!("select count(*) from {prefix}small"), &[]).unwrap();
+    let id = column(session.as_mut(), own_id).remove(0);
+    (session, id)
+}
+
+#[test]
+fn clean_says_who_holds_the_lock_that_it_waits_for_and_ends_at_one_signal() {
+    for engine in ["postgres", "mariadb"] {
+        let (desk, lease) = (Desk::new(), Lease::new(engine, None, &[]));
+        desk.run(&format!("load {} --size 0.01 --workload SRV-QUERY1 --quiet", lease.url)).ok();
+        let (mut session, id) = holder(engine, &lease.url);
+        let mut clean = desk.spawn(&format!("clean {}", lease.url));
+        let mut lines = BufReader::new(clean.stderr.take().unwrap()).lines().map(Result::unwrap);
+        let waits = lines.find(|line| line.contains("waiting for a lock")).unwrap();
+        let names = [format!("session {id}"), "user ".into(), "in a transaction since ".into()];
+        assert!(names.iter().all(|name| waits.contains(name)), "{engine}: {waits}");
+        assert!(waits.contains("to end it: "), "{engine}: {waits}");
+        signal(clean.id(), Signal::INT);
+        let rest: Vec<String> = lines.collect();
+        assert_eq!(clean.wait().unwrap().code(), Some(130), "{engine}: {rest:?}");
+        let held = |line: &String| {
+            line.contains("interrupted while waiting for a lock") && line.contains(&names[0])
+        };
+        assert!(rest.iter().any(held), "{engine}: {rest:?}");
+        session.execute("rollback").unwrap();
+        desk.run(&format!("clean {}", lease.url)).ok();
+    }
 }
