@@ -186,7 +186,7 @@ mod tests {
             fit.law.peak_jobs().is_some_and(|peak| peak.round() == 28.0) && !fit.peak_is_forecast,
             "{fit:?}"
         );
-        assert!(fit.r_squared > Some(0.991) && fit.peak_half_width.is_some(), "{fit:?}");
+        assert!(fit.r_squared > Some(0.991) && fit.ranges.is_some(), "{fit:?}");
     }
 
     #[test]

@@ -283,7 +283,8 @@ fn law_told(language: Language, fit: &Fit, subject: &str) -> String {
 
 fn peak(language: Language, fit: &Fit) -> String {
     let jobs = |peak: f64, digits| language.number(peak, digits);
-    match fit.law.peak_jobs() {
+    let known = fit.peak_jobs().map(|(jobs, _)| jobs);
+    match known {
         _ if fit.law.never_grows() => language.phrase("no growth beyond the first job"),
         Some(peak) if fit.peak_is_forecast => {
             let values = [("jobs", &*jobs(peak, Digits::Decimals(0)))];
@@ -292,6 +293,7 @@ fn peak(language: Language, fit: &Fit) -> String {
         Some(peak) => {
             language.say("peak at {jobs} jobs", &[("jobs", &*jobs(peak, Digits::Significant(2)))])
         }
+        None if fit.law.peak_jobs().is_some() => language.phrase("peak not known"),
         None => language.phrase("no peak"),
     }
 }

@@ -10,6 +10,7 @@ use crate::analysis::interval::supports;
 use crate::analysis::limiter::{begins_at, limiters};
 use crate::analysis::scaling::{Ramp, Scaling, hidden_saturation, ramps};
 use crate::model::{Status, Test};
+use crate::stats::law_ranges::JobsRange;
 use crate::stats::scaling::Fit;
 
 /// `report scaling`.
@@ -107,6 +108,10 @@ fn laws(language: Language, name: &str, found: &[(String, Scaling<'_>)]) -> Tabl
         Column::new("Knee", "jobs", 1),
         Column::new("Peak", "jobs", 3),
         Column::new("Peak +-", "jobs", 6),
+        Column::new("Knee from", "jobs", 3),
+        Column::new("Knee to", "jobs", 3),
+        Column::new("Peak from", "jobs", 4),
+        Column::new("Peak to", "jobs", 4),
         Column::new("gamma", "", 5),
         Column::new("gamma +-", "", 6),
         Column::new("alpha", "", 2),
@@ -143,6 +148,7 @@ fn law_cells(table: &mut Table, label: &str, scaling: &Scaling<'_>) -> Vec<Cell>
     const NO_FIT: &str = "fewer than four numbers of jobs with a valid figure, or no law fits";
     const NONE: &str = "the fitted law has none: throughput grows with every job";
     const AT_THE_EDGE: &str = "a peak at the first job has no interval";
+    const OPEN: &str = "the figures leave any number of jobs possible";
     const HELD: &str = "held at 0: a negative value would mean that jobs speed each other up";
     let best = &scaling.best;
     let mut cells = vec![
@@ -161,14 +167,21 @@ fn law_cells(table: &mut Table, label: &str, scaling: &Scaling<'_>) -> Vec<Cell>
     };
     let fit = scaling.fit.as_ref();
     let of = |get: fn(&Fit) -> Option<f64>| fit.and_then(get);
-    add(of(|fit| fit.law.knee_jobs()), NONE, Digits::Decimals(1));
-    add(of(|fit| fit.law.peak_jobs()), NONE, Digits::Decimals(1));
     let never_grows = fit.is_some_and(|fit| fit.law.never_grows());
-    add(
-        of(|fit| fit.peak_half_width),
-        if never_grows { AT_THE_EDGE } else { NONE },
-        Digits::Decimals(1),
-    );
+    let at_first = || never_grows.then_some(1.0);
+    let why = |law: Option<f64>| if law.is_some() { OPEN } else { NONE };
+    let (knee, peak) = (of(|fit| fit.law.knee_jobs()), of(|fit| fit.law.peak_jobs()));
+    let known = |found: Option<(f64, JobsRange)>| found.map(|found| found.0).or_else(at_first);
+    add(known(fit.and_then(Fit::knee_jobs)), why(knee), Digits::Decimals(1));
+    add(known(fit.and_then(Fit::peak_jobs)), why(peak), Digits::Decimals(1));
+    let ranges = fit.and_then(|fit| fit.ranges);
+    let why = if never_grows { AT_THE_EDGE } else { OPEN };
+    let half = |range: JobsRange| Some((range.high? - range.low) / 2.0);
+    add(ranges.and_then(|ranges| half(ranges.peak)), why, Digits::Decimals(1));
+    for range in [ranges.map(|ranges| ranges.knee), ranges.map(|ranges| ranges.peak)] {
+        add(range.map(|range| range.low), why, Digits::Decimals(1));
+        add(range.and_then(|range| range.high), why, Digits::Decimals(1));
+    }
     add(of(|fit| Some(fit.law.gamma)), NO_FIT, RATE);
     add(of(|fit| fit.half_widths[0]), HELD, Digits::Significant(2));
     add(of(|fit| Some(fit.law.alpha)), NO_FIT, Digits::Significant(3));

@@ -7,7 +7,8 @@
 //! what the series leaves possible: its lag-1 autocorrelation, corrected for its bias (M. G.
 //! Kendall, Biometrika 41, 1954), and so many of its standard errors above it. Noise that has a
 //! quick and a slow part hides the slow one from neighbouring seconds; therefore the means of
-//! batches of 2, 4, 8, ... seconds are asked, too, and the widest interval counts (batch means:
+//! batches of 2, 4, 8, ... seconds are asked, too, and the interval that such noise would have whose
+//! slow part makes all that neighbours have in common; the widest interval counts (batch means:
 //! A. M. Law, W. D. Kelton, "Simulation Modeling and Analysis", chapter 9).
 //!
 //! The constants are calibrated: with them the interval covers the mean of the process in 94 % of
@@ -28,6 +29,13 @@ const ERRORS_OF_MANY: f64 = 1.0;
 const ERRORS_OF_FEW: f64 = 16.0;
 /// The most standard errors.
 const MOST_ERRORS: f64 = 3.0;
+/// Correlation from second to second of the slow part of a noise that has a quick one, too.
+const SLOW_ALIKE: f64 = 0.9;
+/// Fewest points of which a slow part is asked: below, [`ERRORS_OF_FEW`] allows for it.
+const FEWEST_OF_SLOW: usize = 12;
+/// Standard errors by which the share of the slow part is taken above its estimate: of many points,
+/// and what n points add to them, times n.
+const SLOW_ERRORS: (f64, f64) = (0.5, 25.0);
 /// Standard errors of the means of batches: these are a second look, whose own error widens the
 /// interval seldom.
 const ERRORS_OF_BATCHES: f64 = 0.3;
@@ -69,31 +77,54 @@ pub fn mean_interval(series: &[f64]) -> Option<Interval> {
     let sizes = std::iter::successors(Some(2), |size| Some(size * 2))
         .take_while(|size| series.len() / size >= FEWEST_BATCHES);
     let batches = sizes.filter_map(|size| student(&batch_means(series, size), ERRORS_OF_BATCHES));
-    let widest = batches.fold(
-        own,
-        |widest, next| {
-            if next.half_width > widest.half_width { next } else { widest }
-        },
-    );
+    let slow = (series.len() >= FEWEST_OF_SLOW).then(|| student_of_slow_part(series)).flatten();
+    let widest = batches
+        .chain(slow)
+        .fold(own, |widest, next| if next.half_width > widest.half_width { next } else { widest });
     let known = Interval { mean: own.mean, ..widest };
     (known.half_width == 0.0 || known.half_width < known.mean.abs()).then_some(known)
 }
 
 /// Student's interval of points whose correlation is so many standard errors above its estimate.
 fn student(points: &[f64], errors: f64) -> Option<Interval> {
-    let (n, centre) = (points.len() as f64, mean(points)?);
-    let spread = variance(points).filter(|_| points.len() >= FEWEST)?;
-    let Some(raw) = lag1(points) else {
-        return Some(Interval { mean: centre, half_width: 0.0, freedom: n - 1.0 });
-    };
+    let n = points.len() as f64;
+    let most = MOST_ALIKE.min(1.0 - SHORT_MEMORY / n);
+    let correlation = correlation(points, errors).map(|correlation| correlation.clamp(0.0, most));
+    let worth = correlation.map(|correlation| n * (1.0 - correlation) / (1.0 + correlation));
+    let of_mean = correlation.map(|correlation| variance_of_mean(points.len(), correlation));
+    with_variance(points, of_mean.zip(worth))
+}
+
+/// Student's interval of points of which a part resembles its neighbours for long, and the rest
+/// does not at all: what neighbours have in common is the share of that part.
+fn student_of_slow_part(points: &[f64]) -> Option<Interval> {
+    let (n, (errors, of_few)) = (points.len() as f64, SLOW_ERRORS);
+    let share = correlation(points, (errors + of_few / n).min(MOST_ERRORS))
+        .map(|correlation| correlation.clamp(0.0, SLOW_ALIKE) / SLOW_ALIKE);
+    let slow = variance_of_mean(points.len(), SLOW_ALIKE);
+    let of_mean = share.map(|share| share * slow + (1.0 - share) / n);
+    with_variance(points, of_mean.map(|of_mean| (of_mean, 1.0 / of_mean)))
+}
+
+/// The correlation of neighbours, corrected for its bias, and so many of its standard errors; absent
+/// for a constant series.
+fn correlation(points: &[f64], errors: f64) -> Option<f64> {
+    let (n, raw) = (points.len() as f64, lag1(points)?);
     let unbiased = raw + (1.0 + 4.0 * raw.max(0.0)) / n;
     let error = ((1.0 - unbiased.powi(2)).max(1.0 / n) / n).sqrt();
-    let most = MOST_ALIKE.min(1.0 - SHORT_MEMORY / n);
-    let correlation = (unbiased + errors * error).clamp(0.0, most);
-    let worth = n * (1.0 - correlation) / (1.0 + correlation);
+    Some(unbiased + errors * error)
+}
+
+/// Student's interval of points whose mean has this variance, in units of that of a point, and who
+/// are worth so many independent ones; neither for a constant series.
+fn with_variance(points: &[f64], known: Option<(f64, f64)>) -> Option<Interval> {
+    let (n, centre) = (points.len() as f64, mean(points)?);
+    let spread = variance(points).filter(|_| points.len() >= FEWEST)?;
+    let Some((of_mean, worth)) = known else {
+        return Some(Interval { mean: centre, half_width: 0.0, freedom: n - 1.0 });
+    };
     let freedom = (n - 1.0).powf(1.0 - FREEDOM_OF_WORTH)
         * (worth - 1.0).max(LEAST_FREEDOM).powf(FREEDOM_OF_WORTH);
-    let of_mean = variance_of_mean(points.len(), correlation);
     // Points that are alike spread less around their own mean than around the true one.
     let of_point = spread * (n - 1.0) / n / (1.0 - of_mean);
     let half_width = t95(freedom)? * (of_point * of_mean).sqrt();

@@ -4,6 +4,7 @@ pub mod arrivals;
 pub mod cliffs;
 pub mod histogram;
 pub mod keys;
+pub mod law_ranges;
 mod least_squares;
 pub mod mean_interval;
 pub mod moderated;

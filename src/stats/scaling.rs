@@ -4,6 +4,7 @@
 //! crosstalk (what jobs cost one another). Fitted by nonlinear least squares. Source: N. J.
 //! Gunther, "Guerrilla Capacity Planning", Springer 2007, chapters 4 to 6.
 
+use super::law_ranges::{JobsRange, Ranges, ranges};
 use super::least_squares::{Solution, solve};
 use super::summary::t95;
 
@@ -79,9 +80,8 @@ pub struct Fit {
     /// Half widths of the 95 % intervals of gamma, alpha, beta; absent for a coefficient that is
     /// held at 0.
     pub half_widths: [Option<f64>; 3],
-    /// Half width of the 95 % interval of `law.peak_jobs()` (delta method); absent without a peak
-    /// and for one at the first job.
-    pub peak_half_width: Option<f64>,
+    /// The peaks and knees that the points leave possible; absent for a law that never grows.
+    pub ranges: Option<Ranges>,
     /// Share of the variance that the law explains (1 = all); absent if the throughput does not
     /// vary.
     pub r_squared: Option<f64>,
@@ -116,6 +116,21 @@ pub fn fit(points: &[(f64, f64)]) -> Option<Fit> {
     described(points, p, free, largest_jobs)
 }
 
+impl Fit {
+    /// Jobs of the peak, with their 95 % interval; absent if the points leave any number possible,
+    /// or the law has none.
+    pub fn peak_jobs(&self) -> Option<(f64, JobsRange)> {
+        self.known(self.law.peak_jobs()?, self.ranges?.peak)
+    }
+    /// The same of the knee.
+    pub fn knee_jobs(&self) -> Option<(f64, JobsRange)> {
+        self.known(self.law.knee_jobs()?, self.ranges?.knee)
+    }
+    fn known(&self, jobs: f64, range: JobsRange) -> Option<(f64, JobsRange)> {
+        range.tells(jobs).then_some((jobs, range))
+    }
+}
+
 /// The law `p` of which the coefficients `free` were not held at 0, with its intervals.
 fn described(points: &[(f64, f64)], p: [f64; 3], free: &[usize], largest_jobs: f64) -> Option<Fit> {
     let law = Law::from_slice(&p);
@@ -129,7 +144,7 @@ fn described(points: &[(f64, f64)], p: [f64; 3], free: &[usize], largest_jobs: f
     Some(Fit {
         law,
         half_widths,
-        peak_half_width: peak_error(&law, &inverse, free).map(|error| t * deviation * error),
+        ranges: (!law.never_grows()).then(|| ranges(points)).flatten(),
         r_squared: spread(points).map(|spread| 1.0 - squares(points, &p) / spread),
         peak_is_forecast: law.peak_jobs().is_some_and(|peak| peak > largest_jobs),
     })
@@ -198,19 +213,6 @@ fn spread(points: &[(f64, f64)]) -> Option<f64> {
     Some(points.iter().map(|point| (point.1 - mean).powi(2)).sum()).filter(|&sum: &f64| sum > 0.0)
 }
 
-/// Standard error of the peak per unit of residual deviation: sqrt(g' C g) with the gradient g of
-/// the peak.
-fn peak_error(law: &Law, inverse: &[Vec<f64>], free: &[usize]) -> Option<f64> {
-    let peak = law.peak_jobs().filter(|_| !law.never_grows())?;
-    let gradient = [0.0, -1.0 / (2.0 * peak * law.beta), -peak / (2.0 * law.beta)];
-    let term = |i: usize, j: usize| gradient[free[i]] * inverse[i][j] * gradient[free[j]];
-    let sum: f64 = (0..free.len())
-        .flat_map(|i| (0..free.len()).map(move |j| (i, j)))
-        .map(|(i, j)| term(i, j))
-        .sum();
-    Some(sum.sqrt())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -248,7 +250,9 @@ mod tests {
             "{fit:?}"
         );
         assert!(close(fit.law.peak_jobs().unwrap(), 96.5, 1e-3) && !fit.peak_is_forecast);
-        assert!(fit.peak_half_width.unwrap() > 5.0 && fit.r_squared > Some(0.97));
+        let (_, range) = fit.peak_jobs().unwrap();
+        assert!(range.low > 60.0 && range.high < Some(200.0), "{range:?}");
+        assert!(fit.r_squared > Some(0.97));
     }
 
     #[test]
@@ -275,7 +279,7 @@ mod tests {
             .map(|n| (n, law.throughput(n) * if n > 7.0 { 1.02 } else { 1.0 }))
             .into();
         let fit = fit(&points).unwrap();
-        assert_eq!((fit.law.beta, fit.half_widths[2], fit.peak_half_width), (0.0, None, None));
+        assert_eq!((fit.law.beta, fit.half_widths[2], fit.peak_jobs()), (0.0, None, None));
         assert!(close(fit.law.alpha, 0.1, 0.1), "{fit:?}");
     }
 
@@ -291,7 +295,7 @@ mod tests {
                 "{fit:?}"
             );
             assert_eq!(fit.law.largest_throughput(), Some(fit.law.gamma), "{fit:?}");
-            assert_eq!((fit.peak_half_width, fit.peak_is_forecast), (None, false));
+            assert_eq!((fit.ranges, fit.peak_is_forecast), (None, false));
         }
         let barely_rising = Law { gamma: 10.0, alpha: 0.5, beta: 0.4 };
         assert!(!barely_rising.never_grows() && barely_rising.peak_jobs() > Some(1.0));

@@ -19,6 +19,9 @@ const HEAD: [&str; 10] = [
     "server us/op",
 ];
 
+/// Half width of the 95 % interval of a ratio that is as well known as was asked for.
+const WANTED: f64 = 0.005;
+
 /// One line per comparison.
 pub fn render(outcomes: &[Outcome]) -> String {
     let mut table = Table::new();
@@ -70,15 +73,20 @@ fn mean_with_error(outcome: &Outcome) -> String {
 
 fn target(outcome: &Outcome) -> String {
     let Some(target) = outcome.target else { return "none".into() };
-    let ratio = match outcome.is_estimated {
-        true => outcome.estimate().map(|estimate| estimate.ratio),
-        false => outcome.ratio(),
+    // Where the ratio has an interval, that decides, unless it is as narrow as was wanted.
+    let (ratio, half_width) = match outcome.is_estimated {
+        true => outcome.estimate().map(|estimate| (estimate.ratio, estimate.half_width)).unzip(),
+        false => (outcome.ratio(), None),
     };
+    let half_width = half_width.filter(|half| *half > WANTED).unwrap_or(0.0);
     let most = if outcome.is_two_sided { 2.0 - target } else { f64::INFINITY };
-    let word = match ratio {
+    let is_reached = |ratio: f64| (target..=most).contains(&ratio);
+    let word = match ratio.map(|ratio| [1.0 - half_width, 1.0 + half_width].map(|end| ratio * end))
+    {
         None => "not measured",
-        Some(ratio) if (target..=most).contains(&ratio) => "reached",
-        Some(_) => "MISSED",
+        Some(ends) if ends.into_iter().all(is_reached) => "reached",
+        Some([low, high]) if high < target || low > most => "MISSED",
+        Some(_) => "not known",
     };
     match outcome.is_two_sided {
         true => format!("{target:.3}..{most:.3} {word}"),

@@ -236,13 +236,15 @@ fn spark(language: Language, entry: &Entry<'_>) -> Option<Spark> {
     })
 }
 
-/// Jobs of the knee, inside what was measured: where the law explains the ramp.
+/// Jobs of the knee, inside what was measured: where the law explains the ramp, and the knee has an
+/// interval with an end.
 pub(super) fn knee(tests: &[&Test]) -> Option<f64> {
     let fit = ramp::scalability(tests)?
         .law
         .filter(|fit| fit.r_squared.is_some_and(|share| share >= LEAST_EXPLAINED))?;
     let most = tests.iter().filter_map(|test| test.jobs()).max()?;
-    fit.law.knee_jobs().filter(|jobs| *jobs >= 1.0 && *jobs <= f64::from(most))
+    let (jobs, _) = fit.knee_jobs()?;
+    Some(jobs).filter(|jobs| *jobs >= 1.0 && *jobs <= f64::from(most))
 }
 
 /// Service times at one job and at the best number of jobs.

@@ -209,7 +209,7 @@ pub(in crate::report) fn gains(input: &Input, most: usize) -> Option<(Picture, u
             let is_shown = found.status < Status::Invalid;
             let shown = RatioMark {
                 value: found.factor,
-                span: None,
+                span: found.ratio.span.ok().map(|span| (span.low, span.high)),
                 mark: found.status.into(),
                 is_hollow: false,
             };

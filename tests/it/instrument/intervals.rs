@@ -8,7 +8,9 @@ use dbdyno::analysis::{fill, ramp};
 use dbdyno::model::{
     Better, Counters, Kpm, KpmValue, RunRecord, SeriesPoint, Tally, Test, TestResult,
 };
+use dbdyno::stats::law_ranges::ranges;
 use dbdyno::stats::mean_interval;
+use dbdyno::stats::scaling::Law;
 use dbdyno::store::Store;
 
 use crate::fixture;
@@ -172,23 +174,24 @@ fn the_interval_of_one_window_covers_however_its_seconds_resemble_one_another() 
 #[test]
 fn independent_seconds_keep_a_narrow_interval() {
     // Student's own half width is 1.43, 0.94 and 0.52 %.
-    for (seconds, most) in [(10, 6.5), (20, 1.8), (60, 0.95)] {
+    for (seconds, most) in [(10, 6.5), (20, 2.9), (60, 1.15)] {
         let half = of_windows(Noise::Alike(0.0), seconds, 400).median_half_width();
         assert!(half < most, "{seconds} s: {half} %");
     }
 }
 
 #[test]
-fn dips_that_a_window_has_seen_are_covered_and_slow_parts_of_the_noise_nearly() {
+fn dips_that_a_window_has_seen_and_slow_parts_of_the_noise_are_covered() {
     for seconds in [15, 20, 30, 60] {
         let share = of_windows(Noise::Dips, seconds, 2000).share();
         assert!(share >= LEAST, "dips, {seconds} s: {share}");
     }
-    // Beyond what is promised, and so that a change does not make it worse: the old intervals of
-    // batch means covered 0.75 to 0.80.
-    for seconds in [10, 20, 30, 60] {
-        let share = of_windows(Noise::Mixed, seconds, 600).share();
-        assert!(share >= 0.83, "mixed, {seconds} s: {share}");
+    for seconds in SECONDS {
+        let mut found = of_windows(Noise::Mixed, seconds, 2000);
+        let (share, half) = (found.share(), found.median_half_width());
+        println!("mixed, {seconds} s: {share:.3}, +-{half:.2} %");
+        assert!(share >= LEAST, "mixed, {seconds} s: {share}");
+        assert_eq!(found.absent, 0, "{seconds} s");
     }
 }
 
@@ -275,6 +278,39 @@ fn the_interval_of_the_best_step_of_a_ramp_covers_though_chance_chose_it() {
         assert!(widened >= LEAST, "{steps} steps: {widened}");
         // The interval of the step alone covers (1 - 0.025)^steps and less.
         assert!(steps <= 2 || own < LEAST, "{steps} steps: {own}");
+    }
+}
+
+/// Ramps of a law of scalability whose steps vary by 2 % of themselves. Three hundred of each can
+/// miss what holds by two standard errors.
+#[test]
+fn peak_and_knee_of_a_law_are_in_their_intervals() {
+    const RAMPS: usize = 300;
+    let least = LEAST - 2.0 * (LEAST * (1.0 - LEAST) / RAMPS as f64).sqrt();
+    for (alpha, beta) in [(0.05, 0.01), (0.02, 0.002), (0.1, 0.0), (0.3, 0.1)] {
+        let law = Law { gamma: RATE, alpha, beta };
+        let truth = [law.peak_jobs(), law.knee_jobs()].map(|jobs| jobs.unwrap_or(f64::INFINITY));
+        for steps in [4, 6] {
+            let (mut random, mut held, mut ended) = (Random(steps as u64), [0, 0], [0, 0]);
+            for _ in 0..RAMPS {
+                let step = |at: i32| {
+                    let jobs = 2f64.powi(at);
+                    (jobs, law.throughput(jobs) * (1.0 + NOISE * random.normal()))
+                };
+                let found = ranges(&(0..steps).map(step).collect::<Vec<_>>()).unwrap();
+                for (at, range) in [found.peak, found.knee].into_iter().enumerate() {
+                    let is_below = range.high.is_none_or(|high| truth[at] <= high);
+                    held[at] += usize::from(range.low <= truth[at] && is_below);
+                    ended[at] += usize::from(range.high.is_some());
+                }
+            }
+            let share = |count: usize| count as f64 / RAMPS as f64;
+            let (held, ended) = (held.map(share), ended.map(share));
+            println!("{law:?}, {steps} steps: {held:.3?}, with an end {ended:.2?}");
+            assert!(held.iter().all(|share| *share >= least), "{law:?}, {steps}: {held:.3?}");
+            // One that leaves everything possible would cover, too.
+            assert!(steps < 6 || ended[1] > 0.9, "{law:?}: {ended:.2?}");
+        }
     }
 }
 

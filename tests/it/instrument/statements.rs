@@ -13,8 +13,8 @@ use dbdyno::analysis::promise;
 use dbdyno::analysis::sweep::{Tier, sweep};
 use dbdyno::catalog::Catalog;
 use dbdyno::model::{
-    Arrivals, LatencySummary, Offer, OpenLoop, Reason, ReasonCode, RunRecord, Sentence, Status,
-    Test, TestResult, Verdict,
+    Arrivals, LatencySummary, Offer, OpenLoop, Reason, ReasonCode, RunRecord, RunStatus, Sentence,
+    Status, Test, TestResult, Verdict,
 };
 use dbdyno::report::capacity::CapacityReport;
 use dbdyno::report::compare::CompareReport;
@@ -23,10 +23,14 @@ use dbdyno::report::trials::TrialsReport;
 use dbdyno::report::{
     Document, FORMATS, Format, Input, Options, REPORTS, Report, RunTests, Subject,
 };
+use dbdyno::serve::Site;
+use dbdyno::store::Store;
+
+use oxhttp::model::{Body, Request};
 
 use crate::fixture;
 use crate::reports::{input, rendered};
-use crate::support::Desk;
+use crate::support::{Desk, finished};
 
 /// Place of the best throughput of SRV-QUERY1, and of the only test of LGWR-LAT, a time.
 const BEST_OF_RAMP: usize = 3;
@@ -197,8 +201,9 @@ fn no_statement_of_any_report_changes_with_the_value_of_a_bad_figure() {
 fn every_reason_is_named_and_keeps_its_figure_out_of_the_statements() {
     let short = ["summary", "heatmap"];
     let mut found = Vec::new();
-    for code in ReasonCode::ALL {
-        let bad = Bad::new(BEST_OF_RAMP, Status::Invalid, code.clone());
+    let each = |code| [Status::Invalid, Status::Conditional].map(|status| (status, code));
+    for (status, code) in ReasonCode::ALL.iter().flat_map(each) {
+        let bad = Bad::new(BEST_OF_RAMP, status, code.clone());
         for report in reports().filter(|report| short.contains(&report.name())) {
             let documents = bad.factors().map(|factor| report.build(&spoilt(&bad, factor, true)));
             found.extend(unmarked(report, [&documents[0], &documents[1]]));
@@ -209,6 +214,98 @@ fn every_reason_is_named_and_keeps_its_figure_out_of_the_statements() {
         assert!(text.contains(&bad.sentence()), "{code} is not named:\n{text}");
     }
     assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// What the elements of a page say by their colour, in the order of the page: that a figure is good,
+/// bad, or the best.
+fn colours(page: &str) -> Vec<&str> {
+    let classes = page.split("class=\"").skip(1).filter_map(|rest| rest.split('"').next());
+    let is_heat = |word: &str| {
+        word.strip_prefix('h').is_some_and(|rest| !rest.is_empty() && rest.parse::<u8>().is_ok())
+    };
+    let says = |word: &&str| ["better", "worse", "same", "best"].contains(word) || is_heat(word);
+    classes.flat_map(str::split_whitespace).filter(says).collect()
+}
+
+#[test]
+fn no_colour_of_a_page_changes_with_the_value_of_a_bad_figure() {
+    let mut seen = BTreeSet::new();
+    let mut found = Vec::new();
+    for bad in [
+        Bad::new(BEST_OF_RAMP, Status::Invalid, ReasonCode::Contract),
+        Bad::new(TIME, Status::Invalid, ReasonCode::Errors),
+        Bad::new(BEST_OF_RAMP, Status::Conditional, ReasonCode::Steal),
+        Bad::new(TIME, Status::Conditional, ReasonCode::Burst),
+    ] {
+        let wanted = [PAGE, "heatmap", "compare", "summary"];
+        for report in reports().filter(|report| wanted.contains(&report.name())) {
+            for several in [false, true] {
+                let pages = bad.factors().map(|factor| {
+                    let document = report.build(&spoilt(&bad, factor, several));
+                    rendered(format("html"), &document, Options::default())
+                });
+                let [a, b] = pages.each_ref().map(|page| colours(page));
+                seen.extend(a.iter().map(|word| word.to_string()));
+                if a != b {
+                    found.push(format!("{} of {}, several: {several}", report.name(), bad.code));
+                }
+            }
+        }
+    }
+    assert!(["better", "best"].iter().all(|word| seen.contains(*word)), "{seen:?}");
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// A results file with the spoilt run, as run 1, and a good one.
+fn stored(desk: &Desk, bad: &Bad, factor: f64) {
+    let mut store = Store::open(&desk.path("results.db")).unwrap();
+    for run in spoilt(bad, factor, true).runs {
+        let id = store.begin_run(&run.run).unwrap();
+        run.tests
+            .iter()
+            .filter_map(Test::measured)
+            .for_each(|test| store.save_test(id, test).unwrap());
+        store.finish_run(id, RunStatus::Finished).unwrap();
+    }
+}
+
+/// The site tells of a change of a history only from sound figures, and its tables colour none.
+#[test]
+fn no_page_of_the_site_says_more_of_a_bad_figure_than_its_mark() {
+    let bad = Bad::new(BEST_OF_RAMP, Status::Invalid, ReasonCode::Contract);
+    let pages = [SMALL, LARGE].map(|factor| {
+        let desk = Desk::new();
+        stored(&desk, &bad, factor);
+        let catalog = Catalog::embedded().unwrap();
+        let place = desk.path("results.db");
+        let site = Site::new(place.as_path(), catalog, Default::default(), None).unwrap();
+        ["/", "/run/1", "/run/2", "/compare?run=1&run=2", "/history?workload=SRV-QUERY1&jobs=4"]
+            .map(|path| {
+                let request = Request::builder().uri(format!("http://127.0.0.1{path}"));
+                let mut answer = site.answer(&request.body(Body::empty()).unwrap());
+                assert_eq!(answer.status(), 200, "{path}");
+                (path, std::mem::take(answer.body_mut()).to_string().unwrap())
+            })
+    });
+    for ((path, a), (_, b)) in pages[0].iter().zip(&pages[1]) {
+        assert_eq!(colours(a), colours(b), "{path}");
+    }
+    let list = pages.each_ref().map(|pages| pages[0].1.replace(|c: char| c.is_ascii_digit(), ""));
+    assert_eq!(list[0], list[1], "the list of runs");
+}
+
+#[test]
+fn no_bad_figure_makes_a_platform_fit() {
+    for factor in [SMALL, LARGE] {
+        let desk = Desk::new();
+        let bad = Bad::new(BEST_OF_RAMP, Status::Invalid, ReasonCode::Contract);
+        stored(&desk, &bad, factor);
+        let mut command = desk.command("capacity spoilt");
+        // A hundred times what its good figures are.
+        command.args(["--need", "SRV-QUERY1 7000000 qps"]);
+        let done = finished(command, "capacity");
+        assert_eq!(done.code, Some(1), "{factor}: {done:#?}");
+    }
 }
 
 #[test]
