@@ -12,41 +12,45 @@ select version() as version
 -- A statement that commits itself is a transaction. InnoDB counts them only where innodb_monitor_enable says so, which it
 -- does on private servers; the status Handler_commit would count the statements within a transaction too. MyRocks (org lsm)
 -- counts the writes of its transactions: one each, none of those that only read. A node of Galera counts the transactions of
--- others that it applies, too: of those that write its own are taken.
-select (select coalesce(sum(variable_value), 0) from information_schema.global_status
-         where variable_name in ('ROCKSDB_WRITE_SELF', 'ROCKSDB_WRITE_OTHER')) +
-  sum(case when name = 'trx_rw_commits' and counted and galera is not null then galera
-           when name in ('trx_rw_commits', 'trx_ro_commits', 'trx_nl_ro_commits') and counted then count end) as commits,
-  sum(case when name = 'trx_rollbacks' and counted then count end) as rollbacks,
-  sum(case when name = 'log_checkpoints' and counted then count end) as checkpoints
-from (select name, count, (select count(*) from information_schema.innodb_metrics
-                            where enabled and name in ('trx_rw_commits', 'trx_ro_commits', 'trx_nl_ro_commits')) = 3 as counted
-        from information_schema.innodb_metrics
-       where name in ('trx_rw_commits', 'trx_ro_commits', 'trx_nl_ro_commits', 'trx_rollbacks', 'log_checkpoints')) as metrics,
-  (select max(case variable_name when 'WSREP_LOCAL_COMMITS' then variable_value end) as galera
-     from information_schema.global_status
-    where variable_name = 'WSREP_LOCAL_COMMITS'
-      and 'ON' = (select variable_value from information_schema.global_status where variable_name = 'WSREP_CONNECTED')) as cluster
+-- others that it applies, too: of those that write its own are taken. To read innodb_metrics takes the privilege PROCESS: so this
+-- is apart from what the status tells.
+select rocksdb + case when counted = 3 then coalesce(galera, written) + others end as commits,
+  case when counted = 3 then undone end as rollbacks,
+  case when counted = 3 then checkpoints end as checkpoints
+from (select max(case name when 'trx_rw_commits' then count end) as written,
+        sum(case when name in ('trx_ro_commits', 'trx_nl_ro_commits') then count end) as others,
+        sum(enabled and name in ('trx_rw_commits', 'trx_ro_commits', 'trx_nl_ro_commits')) as counted,
+        max(case name when 'trx_rollbacks' then count end) as undone,
+        max(case name when 'log_checkpoints' then count end) as checkpoints
+      from information_schema.innodb_metrics
+      where name in ('trx_rw_commits', 'trx_ro_commits', 'trx_nl_ro_commits', 'trx_rollbacks', 'log_checkpoints')) as metrics
+cross join (
+  select coalesce(sum(case when variable_name like 'ROCKSDB%' then variable_value end), 0) as rocksdb,
+    case max(case variable_name when 'WSREP_CONNECTED' then variable_value end)
+      when 'ON' then max(case variable_name when 'WSREP_LOCAL_COMMITS' then variable_value end) end as galera
+  from information_schema.global_status
+  where variable_name in ('ROCKSDB_WRITE_SELF', 'ROCKSDB_WRITE_OTHER', 'WSREP_CONNECTED', 'WSREP_LOCAL_COMMITS')) as others
 
--- name: counters.rows
--- of all tables, whatever their schema. A look-up in an index is one Handler_read_key; rows_read counts rows that were
+-- name: counters.status
+-- All that the status tells, by one reading: it is filled anew for each query, which takes the server longer than anything
+-- else that we ask.
+-- Rows are of all tables, whatever their schema. A look-up in an index is one Handler_read_key; rows_read counts rows that were
 -- found, not the attempts; a full scan reads "rnd_next", or the primary key from its first entry on.
+-- Blocks are pages that the server asked its caches for, had to read, and wrote: InnoDB's, with those that were read ahead,
+-- those of Aria (tables of org heap, the server's own tables, temporary tables on disk), and blocks of MyRocks (org lsm: those of
+-- data, of indexes and of filters; written by flushes and merges), which have caches of their own.
+-- With innodb_flush_log_at_trx_commit = 1 every write of the log is followed by one sync; up to 10.7 the syncs themselves
+-- are counted. Otherwise writes are not syncs, and the syncs are not counted. MyRocks has a log of its own.
+-- lsm_: what MyRocks (org lsm) writes of what users wrote, and what keeps them waiting; null on a server without it.
+-- Of a node of a Galera cluster only: how long writers were held up until all nodes had applied what was sent, transactions
+-- that failed because another node was first (at their commit, or while they ran), and what was sent to the others.
 select
   max(case variable_name when 'HANDLER_READ_KEY' then variable_value end) as index_scans,
   max(case variable_name when 'ROWS_READ' then variable_value end) as rows_fetched,
   max(case variable_name when 'HANDLER_READ_RND_NEXT' then variable_value end) as rows_returned,
   max(case variable_name when 'HANDLER_WRITE' then variable_value end) as rows_inserted,
   max(case variable_name when 'HANDLER_UPDATE' then variable_value end) as rows_updated,
-  max(case variable_name when 'HANDLER_DELETE' then variable_value end) as rows_deleted
-from information_schema.global_status
-where variable_name in ('HANDLER_READ_KEY', 'ROWS_READ', 'HANDLER_READ_RND_NEXT', 'HANDLER_WRITE', 'HANDLER_UPDATE',
-  'HANDLER_DELETE')
-
--- name: counters.blocks
--- Pages that the server asked its caches for, had to read, and wrote: InnoDB's, with those that were read ahead, those of
--- Aria (tables of org heap, the server's own tables, temporary tables on disk), and blocks of MyRocks (org lsm: those of data, of
--- indexes and of filters; written by flushes and merges), which have caches of their own.
-select
+  max(case variable_name when 'HANDLER_DELETE' then variable_value end) as rows_deleted,
   sum(case when variable_name in ('INNODB_BUFFER_POOL_READ_REQUESTS', 'ARIA_PAGECACHE_READ_REQUESTS',
     'ROCKSDB_BLOCK_CACHE_HIT', 'ROCKSDB_BLOCK_CACHE_MISS') then variable_value end) as logical_reads,
   sum(case when variable_name in ('INNODB_PAGES_READ', 'ARIA_PAGECACHE_READS', 'ROCKSDB_BLOCK_CACHE_MISS')
@@ -56,31 +60,14 @@ select
     then variable_value div (select variable_value from information_schema.global_variables
                               where variable_name = 'ROCKSDB_BLOCK_SIZE') end) as blocks_written,
   max(case variable_name when 'INNODB_BUFFER_POOL_WRITE_REQUESTS' then variable_value end) as block_changes,
-  sum(case when variable_name in ('INNODB_DEADLOCKS', 'ROCKSDB_ROW_LOCK_DEADLOCKS') then variable_value end) as deadlocks
-from information_schema.global_status
-where variable_name in ('INNODB_BUFFER_POOL_WRITE_REQUESTS', 'INNODB_BUFFER_POOL_READ_REQUESTS', 'INNODB_PAGES_READ',
-  'INNODB_PAGES_WRITTEN', 'INNODB_DEADLOCKS',
-  'ARIA_PAGECACHE_READ_REQUESTS', 'ARIA_PAGECACHE_READS', 'ARIA_PAGECACHE_WRITES', 'ROCKSDB_BLOCK_CACHE_HIT',
-  'ROCKSDB_BLOCK_CACHE_MISS', 'ROCKSDB_FLUSH_WRITE_BYTES', 'ROCKSDB_COMPACT_WRITE_BYTES', 'ROCKSDB_ROW_LOCK_DEADLOCKS')
-
--- name: counters.log
--- With innodb_flush_log_at_trx_commit = 1 every write of the log is followed by one sync; up to 10.7 the syncs themselves
--- are counted. Otherwise writes are not syncs, and the syncs are not counted. MyRocks has a log of its own.
-select
+  sum(case when variable_name in ('INNODB_DEADLOCKS', 'ROCKSDB_ROW_LOCK_DEADLOCKS') then variable_value end) as deadlocks,
   sum(case when variable_name in ('INNODB_OS_LOG_WRITTEN', 'ROCKSDB_WAL_BYTES') then variable_value end) as wal_bytes,
   coalesce(max(case variable_name when 'INNODB_OS_LOG_FSYNCS' then variable_value end),
     case when @@global.innodb_flush_log_at_trx_commit = 1
       then max(case variable_name when 'INNODB_LOG_WRITES' then variable_value end) end)
   + coalesce(max(case variable_name when 'ROCKSDB_WAL_SYNCED' then variable_value end), 0) as wal_syncs,
   max(case variable_name when 'INNODB_LOG_WRITES' then variable_value end) as log_writes,
-  max(case variable_name when 'INNODB_LOG_WAITS' then variable_value end) as log_buffer_full
-from information_schema.global_status
-where variable_name in ('INNODB_OS_LOG_WRITTEN', 'INNODB_OS_LOG_FSYNCS', 'INNODB_LOG_WRITES', 'INNODB_LOG_WAITS',
-  'ROCKSDB_WAL_BYTES', 'ROCKSDB_WAL_SYNCED')
-
--- name: counters.lsm
--- What MyRocks (org lsm) writes of what users wrote, and what keeps them waiting; null on a server without it.
-select
+  max(case variable_name when 'INNODB_LOG_WAITS' then variable_value end) as log_buffer_full,
   max(case variable_name when 'ROCKSDB_BYTES_WRITTEN' then variable_value end) as lsm_user_bytes,
   max(case variable_name when 'ROCKSDB_FLUSH_WRITE_BYTES' then variable_value end) as lsm_flushed_bytes,
   max(case variable_name when 'ROCKSDB_COMPACT_READ_BYTES' then variable_value end) as lsm_merge_read_bytes,
@@ -94,24 +81,28 @@ select
   max(case variable_name when 'ROCKSDB_MEMTABLE_HIT' then variable_value end) as lsm_memory_hits,
   max(case variable_name when 'ROCKSDB_ROWS_READ' then variable_value end) as lsm_rows_read,
   sum(case when variable_name in ('ROCKSDB_ROWS_INSERTED', 'ROCKSDB_ROWS_UPDATED', 'ROCKSDB_ROWS_DELETED')
-    then variable_value end) as lsm_rows_changed
+    then variable_value end) as lsm_rows_changed,
+  case max(case variable_name when 'WSREP_CONNECTED' then variable_value end)
+    when 'ON' then max(case variable_name when 'WSREP_FLOW_CONTROL_PAUSED_NS' then variable_value / 1000000000 end)
+  end as flow_control_paused_s,
+  case max(case variable_name when 'WSREP_CONNECTED' then variable_value end)
+    when 'ON' then max(case variable_name when 'WSREP_LOCAL_CERT_FAILURES' then variable_value end) end as cert_failures,
+  case max(case variable_name when 'WSREP_CONNECTED' then variable_value end)
+    when 'ON' then max(case variable_name when 'WSREP_LOCAL_BF_ABORTS' then variable_value end) end as brute_force_aborts,
+  case max(case variable_name when 'WSREP_CONNECTED' then variable_value end)
+    when 'ON' then max(case variable_name when 'WSREP_REPLICATED_BYTES' then variable_value end) end as replicated_bytes
 from information_schema.global_status
-where variable_name in ('ROCKSDB_BYTES_WRITTEN', 'ROCKSDB_FLUSH_WRITE_BYTES', 'ROCKSDB_COMPACT_READ_BYTES',
-  'ROCKSDB_COMPACT_WRITE_BYTES', 'ROCKSDB_STALL_MICROS', 'ROCKSDB_STALL_TOTAL_STOPS', 'ROCKSDB_STALL_TOTAL_SLOWDOWNS',
-  'ROCKSDB_BLOOM_FILTER_USEFUL', 'ROCKSDB_BLOCK_CACHE_HIT', 'ROCKSDB_BLOCK_CACHE_MISS', 'ROCKSDB_MEMTABLE_HIT',
-  'ROCKSDB_ROWS_READ', 'ROCKSDB_ROWS_INSERTED', 'ROCKSDB_ROWS_UPDATED', 'ROCKSDB_ROWS_DELETED')
-
--- name: counters.galera
--- of a node of a Galera cluster only: how long writers were held up until all nodes had applied what was sent, transactions
--- that failed because another node was first (at their commit, or while they ran), and what was sent to the others
-select max(case variable_name when 'WSREP_FLOW_CONTROL_PAUSED_NS' then variable_value / 1000000000 end) as flow_control_paused_s,
-  max(case variable_name when 'WSREP_LOCAL_CERT_FAILURES' then variable_value end) as cert_failures,
-  max(case variable_name when 'WSREP_LOCAL_BF_ABORTS' then variable_value end) as brute_force_aborts,
-  max(case variable_name when 'WSREP_REPLICATED_BYTES' then variable_value end) as replicated_bytes
-from information_schema.global_status
-where variable_name in ('WSREP_FLOW_CONTROL_PAUSED_NS', 'WSREP_LOCAL_CERT_FAILURES', 'WSREP_LOCAL_BF_ABORTS',
-    'WSREP_REPLICATED_BYTES')
-  and 'ON' = (select variable_value from information_schema.global_status where variable_name = 'WSREP_CONNECTED')
+where variable_name in (
+  'ARIA_PAGECACHE_READS', 'ARIA_PAGECACHE_READ_REQUESTS', 'ARIA_PAGECACHE_WRITES', 'HANDLER_DELETE',
+  'HANDLER_READ_KEY', 'HANDLER_READ_RND_NEXT', 'HANDLER_UPDATE', 'HANDLER_WRITE', 'INNODB_BUFFER_POOL_READ_REQUESTS',
+  'INNODB_BUFFER_POOL_WRITE_REQUESTS', 'INNODB_DEADLOCKS', 'INNODB_LOG_WAITS', 'INNODB_LOG_WRITES',
+  'INNODB_OS_LOG_FSYNCS', 'INNODB_OS_LOG_WRITTEN', 'INNODB_PAGES_READ', 'INNODB_PAGES_WRITTEN',
+  'ROCKSDB_BLOCK_CACHE_HIT', 'ROCKSDB_BLOCK_CACHE_MISS', 'ROCKSDB_BLOOM_FILTER_USEFUL', 'ROCKSDB_BYTES_WRITTEN',
+  'ROCKSDB_COMPACT_READ_BYTES', 'ROCKSDB_COMPACT_WRITE_BYTES', 'ROCKSDB_FLUSH_WRITE_BYTES', 'ROCKSDB_MEMTABLE_HIT',
+  'ROCKSDB_ROWS_DELETED', 'ROCKSDB_ROWS_INSERTED', 'ROCKSDB_ROWS_READ', 'ROCKSDB_ROWS_UPDATED',
+  'ROCKSDB_ROW_LOCK_DEADLOCKS', 'ROCKSDB_STALL_MICROS', 'ROCKSDB_STALL_TOTAL_SLOWDOWNS', 'ROCKSDB_STALL_TOTAL_STOPS',
+  'ROCKSDB_WAL_BYTES', 'ROCKSDB_WAL_SYNCED', 'ROWS_READ', 'WSREP_CONNECTED', 'WSREP_FLOW_CONTROL_PAUSED_NS',
+  'WSREP_LOCAL_BF_ABORTS', 'WSREP_LOCAL_CERT_FAILURES', 'WSREP_REPLICATED_BYTES')
 
 -- name: counters.durability
 -- A gauge: 1 if a commit waits until the log is on durable storage. With a binary log InnoDB syncs when a transaction is
