@@ -29,11 +29,14 @@ const DOUBTS: [&str; 3] = ["contract", "little", "crosscheck"];
 /// counters while sessions end: once in thousands of tests on a crowded machine it missed what a
 /// session of ours had done before the test.)
 const UNEXCUSED: &str = "crosscheck";
-/// Window of a further try.
-const LONGER: Window = Window { warmup_s: 0.5, end: End::Time(3.0) };
-/// Further tries of what is in doubt: where others take the processors in bursts, one may find no
-/// calm moment.
-const FURTHER_TRIES: usize = 3;
+/// Windows of further tries of what is in doubt: most is settled by a second; where others take the
+/// processors in bursts, three seconds may find no calm moment.
+const LONGER: [Window; 4] =
+    [window(0.25, 1.0), window(0.5, 3.0), window(0.5, 3.0), window(0.5, 3.0)];
+
+const fn window(warmup_s: f64, window_s: f64) -> Window {
+    Window { warmup_s, end: End::Time(window_s) }
+}
 
 #[test]
 fn sqlite_runs_every_workload_and_its_counters_agree() {
@@ -145,13 +148,13 @@ fn every_workload(
     let tests = run(&catalog, target, settings, &plan, dir);
     assert_eq!(tests.len(), plan.selections.len(), "every selection is one test");
     let (mut doubtful, mut judged): (Vec<_>, Vec<_>) = tests.into_iter().partition(in_doubt);
-    for _ in 0..FURTHER_TRIES {
+    for window in LONGER {
         plan.selections.retain(|selection| doubtful.iter().any(|test| is_of(test, selection)));
         if plan.selections.is_empty() {
             break;
         }
         eprintln!("measured once more: {} of {}", plan.selections.len(), target.engine());
-        plan.selections.iter_mut().for_each(|selection| selection.window = LONGER);
+        plan.selections.iter_mut().for_each(|selection| selection.window = window);
         let repeated = run(&catalog, target, settings, &plan, dir).into_iter();
         let (again, settled): (Vec<_>, Vec<_>) = repeated.partition(in_doubt);
         judged.extend(settled);

@@ -186,6 +186,8 @@ fn start_mariadb(
 struct SharedMariaDb {
     url: String,
     options: StartOptions,
+    /// Held by the one test that has it: of this server only, others have another one meanwhile.
+    alone: Mutex<()>,
     _server: Mutex<PrivateServer>,
     _dir: Directory,
 }
@@ -201,6 +203,7 @@ fn shared_mariadb(server_bin: Option<PathBuf>) -> &'static SharedMariaDb {
         Box::leak(Box::new(SharedMariaDb {
             url: server.url(),
             options,
+            alone: Mutex::new(()),
             _server: Mutex::new(server),
             _dir: dir,
         }))
@@ -248,9 +251,9 @@ impl Lease {
     }
 
     fn mariadb(server_bin: Option<PathBuf>, settings: &[(&str, &str)]) -> Lease {
-        static ALONE: Mutex<()> = Mutex::new(());
-        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-        let url = shared_mariadb(server_bin).url.clone();
+        let server = shared_mariadb(server_bin);
+        let alone = server.alone.lock().unwrap_or_else(PoisonError::into_inner);
+        let url = server.url.clone();
         let mut admin = try_session_of("mariadb", &url).unwrap();
         for sql in LEFT.iter().flat_map(|sql| column(admin.as_mut(), sql)).collect::<Vec<_>>() {
             let _ = admin.execute(&sql); // a session may have ended meanwhile
