@@ -96,6 +96,11 @@ pub fn is_rate(metric: &str) -> bool {
     known(metric).is_some_and(|known| known.kpm.is_some_and(|(_, better)| better == Better::Higher))
 }
 
+/// Names of the metrics that have a place in our reports.
+pub fn metrics() -> impl Iterator<Item = &'static str> {
+    METRICS.iter().map(|known| known.name)
+}
+
 /// Place in the order of preference as a KPM; none if the metric is not a KPM.
 pub fn rank(metric: &str) -> Option<usize> {
     METRICS.iter().position(|known| known.name == metric && known.kpm.is_some())

@@ -251,6 +251,12 @@ impl Catalog {
         versions::borders(self.probes.get(engine).map_or(&[], Vec::as_slice))
     }
 
+    /// Names of counters: our own, and those that some engine gives (every word of the SQL that
+    /// reads them).
+    pub fn counters(&self) -> Vec<&str> {
+        check_claims::counters(self)
+    }
+
     /// The versions of an engine on which the whole program is known to work.
     pub fn confirmed(&self, engine: &str) -> &[Confirmed] {
         self.engine_files.get(engine).map_or(&[], |file| &file.confirmed)

@@ -186,7 +186,7 @@ fn a_publication_names_no_platform_and_lists_what_was_removed() {
             "labels of the run",
             "hardware: cpu_model",
             "settings: cluster_name",
-            "surprise: fact",
+            "facts that this program does not know by name",
             "log of the server",
         ] {
             assert!(removed.contains(name), "{name}");

@@ -90,6 +90,11 @@ impl Language {
         phrases.get(english).or_else(|| claims.get(english)).map(String::as_str)
     }
 
+    /// True if it has this English text, which is thus one of ours.
+    pub fn knows(self, english: &str) -> bool {
+        self.known(english).is_some()
+    }
+
     /// The sentence of this key or English text, with `{names}` replaced by values.
     pub fn say(self, key: &str, values: &[(&str, &str)]) -> String {
         let fill = |text: String, (name, value): &(&str, &str)| {

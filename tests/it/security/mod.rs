@@ -6,7 +6,8 @@ mod fetching;
 mod foreign_bytes;
 mod host;
 mod passwords;
-mod rights;
+mod publishing;
+pub mod rights;
 mod search_path;
 mod slow_clients;
 mod strangers;
@@ -22,7 +23,7 @@ pub fn is_root(what: &str) -> bool {
 }
 
 /// Whether something can be tried here; where a variable says that it must be, it is.
-fn can(is_possible: bool, variable: &str, what: &str) -> bool {
+pub fn can(is_possible: bool, variable: &str, what: &str) -> bool {
     if !is_possible {
         assert!(std::env::var_os(variable).is_none(), "{variable} is set, and {what} was skipped");
         eprintln!("skipped: {what}");

@@ -1,0 +1,130 @@
+//! The facts of a disclosure that say how large and how fast a platform is and how it is set, but
+//! not whose or which it is, each with the form of its value.
+
+use super::forms;
+use super::known::Known;
+
+/// The form of a fact's value.
+#[derive(Clone, Copy)]
+pub enum Form {
+    /// A number with its unit.
+    Number,
+    /// A word that is known, or a number; several with commas or spaces.
+    Words,
+    /// A product and its version.
+    Version,
+    /// A version alone.
+    Release,
+    Processor,
+    Cipher,
+    /// Names of the nodes, which are numbered.
+    Nodes,
+}
+
+use Form::{Cipher, Nodes, Number, Processor, Release, Version, Words};
+
+/// What is not named here is removed: a new fact is not published by accident.
+const KEPT: &[(&str, &[(&str, Form)])] = &[
+    (
+        "hardware",
+        &[
+            ("sockets", Number),
+            ("cores", Number),
+            ("threads", Number),
+            ("threads_usable", Number),
+            ("smt", Words),
+            ("numa_nodes", Number),
+            ("frequency_governor", Words),
+            ("cpu_ghz", Number),
+            ("cpu_model", Processor),
+            ("memory_mb", Number),
+            ("memory_gb", Number),
+        ],
+    ),
+    (
+        "os",
+        &[
+            ("kernel", Release),
+            ("distribution", Version),
+            ("transparent_huge_pages", Words),
+            ("huge_pages", Number),
+            ("swappiness", Number),
+            ("clock_source", Words),
+        ],
+    ),
+    (
+        "storage",
+        &[
+            ("rotational", Words),
+            ("scheduler", Words),
+            ("write_cache", Words),
+            ("read_ahead_kb", Number),
+            ("file_system", Words),
+        ],
+    ),
+    ("database", &[("engine", Words), ("version", Version), ("tls", Cipher), ("nodes", Nodes)]),
+    ("dbdyno", &[("version", Release), ("build", Words), ("target", Words)]),
+    ("data", &[("size_gb", Number)]),
+];
+/// Of these each that a server has by itself, if its value is a number or a word.
+const SETTINGS: &str = "settings";
+/// Facts that are removed, and may be named as such.
+const REMOVED: &[(&str, &str)] = &[
+    (
+        "hardware",
+        "cpu_family microcode caches system vendor product serial told_by l3_cache firmware",
+    ),
+    ("os", "virtualisation mitigations hostname cgroup container system"),
+    ("storage", "path device model mount_options free_mb"),
+    (
+        "network",
+        "round_trip_us transfer_mb_per_s link_delay_us link_held_by link_round_trip_us interface \
+         speed host",
+    ),
+    ("database", "licensed_options repositories host user name"),
+    ("dbdyno", "pid command started_at results command_line pack clock"),
+    (SETTINGS, "cluster_consistency cluster_name tls port data_directory log_directory"),
+];
+
+/// The form of a fact that may be published.
+pub fn form(section: &str, name: &str, known: &Known) -> Option<Form> {
+    if section == SETTINGS {
+        return if name == "tls" { Some(Cipher) } else { known.setting(name).then_some(Words) };
+    }
+    let (_, facts) = KEPT.iter().find(|(known, _)| *known == section)?;
+    facts.iter().find(|(known, _)| *known == name).map(|(_, form)| *form)
+}
+
+/// True if this program knows the fact, and so may name it.
+pub fn is_named(section: &str, name: &str, known: &Known) -> bool {
+    let is_listed = |(of, names): &(&str, &str)| {
+        *of == section && names.split_whitespace().any(|listed| listed == name)
+    };
+    form(section, name, known).is_some() || REMOVED.iter().any(is_listed)
+}
+
+impl Form {
+    /// What may be told of a value; nothing if it has another form.
+    pub fn told(self, value: &str, known: &Known) -> Option<String> {
+        let whole = || value.to_string();
+        let told = match self {
+            Number => forms::is_number(value).then(whole),
+            Words => are_words(value, known).then(whole),
+            Cipher => forms::is_cipher(value).then(whole),
+            Release => forms::release(value),
+            Version => forms::version(value),
+            Processor => forms::processor(value),
+            Nodes => None,
+        };
+        told.filter(|_| !forms::is_address(value))
+    }
+}
+
+fn are_words(value: &str, known: &Known) -> bool {
+    let is_word = |word: &str| {
+        forms::is_number(word) || known.word(word) || known.word(&word.to_ascii_lowercase())
+    };
+    !value.is_empty()
+        && (forms::is_number(value)
+            || value.split([' ', ',']).all(|word| word.is_empty() || is_word(word)))
+}

@@ -1,0 +1,342 @@
+//! `report publish`: of names, addresses, users, paths and secrets that stand in every text of a run
+//! none is published, and what a comparison needs is still there.
+
+use std::collections::BTreeMap;
+use std::io::{Cursor, Read};
+
+use dbdyno::model::{
+    Arrivals, Beside, Drive, DriverFigures, Durability, Failover, FailoverTimes, How, Kpm,
+    KpmValue, Lasting, LastingState, LedgerCounts, NodeFigures, Offer, OpenLoop, OpsPerSample,
+    Precision, ProcessorTime, Promotion, Reason, ReasonCode, RunRecord, Sentence, Status, Survivor,
+    Test, TestResult, Verdict, WindowInterval, WorkerFigures,
+};
+use dbdyno::report::publish::publishable;
+use dbdyno::report::{FORMATS, Input, Options, REPORTS, Rendered, RunTests};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::fixture;
+
+/// What is planted, and the part of it that must be nowhere.
+const MARKS: [(&str, &str); 6] = [
+    ("db7.acme.internal", "acme"),
+    ("10.20.30.40", "10.20.30"),
+    ("fd00:12:34::7", "fd00:12"),
+    ("wilhelmina", "wilhelmina"),
+    ("/srv/ledgers/main", "ledgers"),
+    ("hunter2-of-worker", "hunter2"),
+];
+
+/// Where a mark stands in a text.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Place {
+    Alone,
+    Before,
+    Behind,
+}
+
+/// A test with every part that a test can have.
+fn full_test() -> TestResult {
+    let mut test = fixture::test(1, "TP-LIGHT", "TP", 2, 1410.0, "tps", 1.0);
+    test.series.truncate(2);
+    test.snapshots.truncate(2);
+    let part = test.parts[0].clone();
+    test.asked_as = Some("T611".into());
+    test.chosen = test.params.clone();
+    test.key_seed = Some(7);
+    test.counter_intervals =
+        [("commits".to_string(), WindowInterval { fraction: 0.02, freedom: 4.0 })].into();
+    test.precision = "2%".parse::<Precision>().ok();
+    test.latency.ops_per_sample = Some(OpsPerSample { least: 1.0, most: 16.0 });
+    let promise = "p99<5ms".parse().ok();
+    let offer = Offer { per_s: 12.5, arrivals: Arrivals::Uniform, promise };
+    test.open = Some(OpenLoop { offer, due: 125.0, response: test.latency.clone() });
+    test.beside = Some(Beside { part, drive: Drive::Client, covers_window: true });
+    test.window.errors = [("deadlock".to_string(), 3)].into();
+    test.total.errors = test.window.errors.clone();
+    let node = |name: &str| NodeFigures {
+        name: name.into(),
+        jobs: 1,
+        ops: 10,
+        ops_per_s: 1.0,
+        lag_s: Some(0.5),
+        counters: test.counters.clone(),
+        window_counters: test.window_counters.clone(),
+        ..NodeFigures::default()
+    };
+    test.node_figures = vec![node("db1:5432"), node("db2:5432")];
+    test.second = Some(Kpm { value: KpmValue::Counter("wal_bytes".into()), ..test.kpm.clone() });
+    test.second_value = Some(3.0);
+    test.durability = Some(Durability::Durable);
+    test.lasting = Some(Lasting {
+        state: LastingState::Accounted,
+        pay_back_s: Some(1.0),
+        kpm_value: Some(1200.0),
+    });
+    let waits = test.waits.as_mut().unwrap();
+    waits.missing = vec!["denied".into()];
+    waits.io_missing = Some("no device".into());
+    waits.processors = Some(ProcessorTime { of_s: 9.0, user_s: 4.0, kernel_s: 1.0, queued_s: 1.0 });
+    let driver = DriverFigures { connect_s: 0.1, memory_bytes_per_session: None, processors: 0.2 };
+    test.driver = Some(driver);
+    test.workers = vec![WorkerFigures {
+        name: "loader1/4711".into(),
+        jobs: 2,
+        clock_offset_s: 0.0,
+        round_trip_s: 0.001,
+        late_s: 0.0,
+        driver: Some(driver),
+        ops: 10,
+        buckets: vec![(1000, 10)],
+        ops_by_second: vec![10.0],
+        p99_us_by_second: vec![Some(1.0)],
+    }];
+    let survivor = Survivor { name: "db2:5432".into(), is_judge: true, ..Survivor::default() };
+    test.failover = Some(Failover {
+        how: How::Kill,
+        node: "db1:5432".into(),
+        nodes: vec!["db1:5432".into(), "db2:5432".into()],
+        timeout_s: 1.0,
+        resends: true,
+        promotion: Some(Promotion {
+            by_command: false,
+            node: Some("db2:5432".into()),
+            began_s: 1.0,
+            took_s: 2.0,
+        }),
+        durability: [("synchronous_commit".to_string(), "on".to_string())].into(),
+        before_per_s: 100.0,
+        failed_at_s: 3.0,
+        times: FailoverTimes { detected_s: Some(0.5), ..FailoverTimes::default() },
+        ledger: LedgerCounts { acknowledged: 100, ..LedgerCounts::default() },
+        survivors: vec![survivor],
+        stayed_down: true,
+    });
+    test.first_error = Some("connection refused".into());
+    test.verdict = Verdict::from_reasons(reasons());
+    test
+}
+
+fn reasons() -> Vec<Reason> {
+    let lost = Sentence::new("node {node} did not answer when the test began: nothing ran on it");
+    let quoted = Sentence::quoted("the server said no");
+    let nested = Sentence::new("contract not checked, {name} is not known here ({because})")
+        .with("name", "wal_syncs")
+        .with("because", Sentence::new("commits were not waited for"));
+    let share = Sentence::new("{share%} of all ops failed ({classes})")
+        .with("share", 0.008)
+        .with("classes", "140 deadlock");
+    let mut old = Reason::new(Status::Valid, ReasonCode::Sampling, "as it was said once");
+    old.sentence = None;
+    vec![
+        Reason::new(Status::Conditional, ReasonCode::NodeLost, lost.with("node", "db2:5432")),
+        Reason::new(Status::Conditional, ReasonCode::Failed, quoted),
+        Reason::new(Status::Valid, ReasonCode::Unchecked, nested),
+        Reason::new(Status::Invalid, ReasonCode::Errors, share),
+        Reason::new(Status::Valid, ReasonCode::Other("of-our-own".into()), "another claim"),
+        old,
+    ]
+}
+
+/// A run with facts in every section that there is.
+fn full_run() -> RunRecord {
+    let mut run = fixture::run();
+    run.provenance = Some(dbdyno::model::Provenance {
+        sources: vec!["document".into()],
+        study: "study".into(),
+        suite: "suite".into(),
+        platform: "platform".into(),
+        attributes: fixture::map([("fact", "value")]),
+    });
+    for (section, fact, value) in [
+        ("hardware", "cpu_model", "Intel(R) Xeon(R) Platinum 8375C CPU @ 2.90GHz"),
+        ("hardware", "frequency_governor", "performance"),
+        ("os", "distribution", "Debian GNU/Linux 12 (bookworm)"),
+        ("os", "kernel", "6.1.0-18-amd64"),
+        ("os", "clock_source", "tsc"),
+        ("database", "version", "PostgreSQL 15.18 (Debian 15.18-0+deb12u1)"),
+        ("database", "tls", "TLSv1.3 TLS_AES_256_GCM_SHA384"),
+        ("database", "nodes", "db1:5432, db2:5432"),
+        ("hardware", "smt", "db1:5432: on; db2:5432: off"),
+        ("dbdyno", "version", "0.1.0"),
+        ("network", "link_held_by", "tc"),
+        ("settings", "wal_level", "replica"),
+        ("settings", "effective_cache_size", "524288 8kB"),
+    ] {
+        run.disclosure.set(section, fact, value);
+    }
+    run
+}
+
+/// The value with the mark in each text that may be another one, and as a further name in each map.
+fn planted<T: Serialize + DeserializeOwned>(value: &T, mark: &str, place: Place) -> T {
+    let mut json = serde_json::to_value(value).unwrap();
+    let can_be = |json: &Value| serde_json::from_value::<T>(json.clone()).is_ok();
+    for pointer in pointers(&json, &Value::is_string) {
+        let before = json.clone();
+        let text = json.pointer_mut(&pointer).unwrap();
+        let old = text.as_str().unwrap().to_string();
+        *text = Value::String(match place {
+            Place::Alone => mark.to_string(),
+            Place::Before => format!("{mark} {old}"),
+            Place::Behind => format!("{old} {mark}"),
+        });
+        if !can_be(&json) {
+            json = before;
+        }
+    }
+    for pointer in pointers(&json, &Value::is_object) {
+        let before = json.clone();
+        let fields = json.pointer_mut(&pointer).unwrap().as_object_mut().unwrap();
+        let sample = fields.values().next().cloned();
+        fields.extend(sample.map(|sample| (mark.to_string(), sample)));
+        if !can_be(&json) {
+            json = before;
+        }
+    }
+    serde_json::from_value(json).unwrap()
+}
+
+fn pointers(json: &Value, is_wanted: &dyn Fn(&Value) -> bool) -> Vec<String> {
+    let below = |key: String, value: &Value| -> Vec<String> {
+        let key = key.replace('~', "~0").replace('/', "~1");
+        pointers(value, is_wanted).into_iter().map(|rest| format!("/{key}{rest}")).collect()
+    };
+    let mut found: Vec<String> = match json {
+        Value::Array(items) => {
+            items.iter().enumerate().flat_map(|(at, item)| below(at.to_string(), item)).collect()
+        }
+        Value::Object(fields) => {
+            fields.iter().flat_map(|(key, value)| below(key.clone(), value)).collect()
+        }
+        _ => Vec::new(),
+    };
+    if is_wanted(json) {
+        found.push(String::new());
+    }
+    found
+}
+
+fn planted_run(mark: &str, place: Place) -> RunTests {
+    let run = planted(&full_run(), mark, place);
+    let test = planted(&full_test(), mark, place);
+    RunTests { run, tests: vec![test.into()] }
+}
+
+#[track_caller]
+fn assert_without(what: &str, text: &str, hidden: &str) {
+    let text = text.to_lowercase();
+    if let Some(at) = text.find(hidden) {
+        let around: String =
+            text.chars().skip(text[..at].chars().count().saturating_sub(80)).take(200).collect();
+        panic!("{what}: {hidden:?} in ...{around}...");
+    }
+}
+
+#[test]
+fn no_text_of_a_run_is_published_that_names_somebody() {
+    for (mark, hidden) in MARKS {
+        for place in [Place::Alone, Place::Before, Place::Behind] {
+            let planted = planted_run(mark, place);
+            let as_json = serde_json::to_string(&planted.tests).unwrap();
+            assert!(as_json.to_lowercase().matches(hidden).count() > 60, "it was planted");
+            let (runs, removed) = publishable(&[planted]);
+            assert_eq!(runs[0].tests.len(), 1, "{mark} {place:?}: the test is still told");
+            let what = format!("{mark} {place:?}");
+            assert_without(&what, &serde_json::to_string(&runs[0].run).unwrap(), hidden);
+            assert_without(&what, &serde_json::to_string(&runs[0].tests).unwrap(), hidden);
+            assert_without(&what, &format!("{removed:?}"), hidden);
+        }
+    }
+}
+
+/// In each format that a report has, the list of what was removed included.
+#[test]
+fn no_format_of_a_publication_holds_what_was_planted() {
+    let report = REPORTS.iter().find(|report| report.name() == "publish").unwrap();
+    for (number, (mark, hidden)) in MARKS.into_iter().enumerate() {
+        let place = [Place::Alone, Place::Before, Place::Behind][number % 3];
+        let mut group = dbdyno::catalog::Group::new("TP", mark);
+        group.about = mark.into();
+        let input = Input {
+            runs: vec![planted_run(mark, place)],
+            groups: vec![group, dbdyno::catalog::Group::new(mark, mark)],
+            command: mark.into(),
+            ..Input::default()
+        };
+        let document = report.build(&input);
+        for format in FORMATS {
+            let what = format!("{mark} {place:?} {}", format.name());
+            match format.render(&document, Options::plain(120)).unwrap() {
+                Rendered::Text(text) => assert_without(&what, &text, hidden),
+                Rendered::Bytes(book) => {
+                    let mut book = zip::ZipArchive::new(Cursor::new(book)).unwrap();
+                    for part in 0..book.len() {
+                        let mut text = String::new();
+                        let mut file = book.by_index(part).unwrap();
+                        if file.read_to_string(&mut text).is_ok() {
+                            assert_without(&what, &text, hidden);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_publication_keeps_what_a_comparison_needs() {
+    let mut tests: Vec<Test> = fixture::as_tests(fixture::tests());
+    tests.push(full_test().into());
+    let stored = RunTests { run: full_run(), tests };
+    let (runs, removed) = publishable(std::slice::from_ref(&stored));
+    let told = &runs[0];
+    for (section, fact, value) in [
+        ("hardware", "cpu_model", "Intel(R) Xeon(R) Platinum 8375C CPU 2.90GHz"),
+        ("hardware", "cores", "2"),
+        ("hardware", "memory_mb", "8590"),
+        ("hardware", "smt", "node-1: on; node-2: off"),
+        ("os", "distribution", "Debian GNU/Linux 12"),
+        ("os", "kernel", "6.1.0"),
+        ("storage", "file_system", "ext4"),
+        ("database", "version", "PostgreSQL 15.18"),
+        ("database", "nodes", "node-1, node-2"),
+        ("database", "tls", "TLSv1.3 TLS_AES_256_GCM_SHA384"),
+        ("settings", "shared_buffers", "128MB"),
+        ("settings", "effective_cache_size", "524288 8kB"),
+        ("settings", "fsync", "on"),
+        ("settings", "wal_level", "replica"),
+    ] {
+        assert_eq!(told.run.disclosure.get(section, fact), Some(value), "{section}: {fact}");
+    }
+    assert_eq!((told.run.size_gb, told.run.seed), (stored.run.size_gb, stored.run.seed));
+    assert_eq!(told.run.version, stored.run.version);
+    assert!(removed[0].contains("hardware: told_by") || !removed[0].is_empty());
+    assert_eq!(told.tests.len(), stored.tests.len());
+    for (told, stored) in told.tests.iter().zip(&stored.tests) {
+        let figures = |test: &Test| {
+            let measured = test.measured().unwrap().clone();
+            let codes: BTreeMap<String, Status> = (test.verdict().reasons.iter())
+                .filter(|reason| !matches!(reason.code, ReasonCode::Other(_)))
+                .map(|reason| (reason.code.to_string(), reason.status))
+                .collect();
+            let names = (test.workload().to_string(), test.params().clone(), measured.asked_as);
+            (
+                (test.kpm_value(), test.second_value(), measured.ci_fraction, test.status()),
+                (names, measured.hash, measured.drive, measured.jobs, codes),
+                (measured.counters, measured.window_counters, measured.latency, measured.series),
+                (measured.kpm, measured.open, measured.lasting, measured.started_at),
+            )
+        };
+        assert_eq!(figures(told), figures(stored), "{}", stored.workload());
+        let (told, stored) = (told.measured().unwrap(), stored.measured().unwrap());
+        let events = |test: &TestResult| test.waits.clone().map(|waits| waits.events);
+        assert_eq!((events(told), told.facts.len()), (events(stored), stored.facts.len()));
+    }
+    let full = told.tests.last().unwrap().measured().unwrap();
+    let said: Vec<&str> = full.verdict.reasons.iter().map(|reason| reason.text.as_str()).collect();
+    assert!(said.iter().any(|text| text.contains("node-2 did not answer")), "{said:?}");
+    assert!(said.iter().any(|text| text.contains("140 deadlock")), "{said:?}");
+    assert_eq!(full.workers[0].name, "worker 1");
+}
