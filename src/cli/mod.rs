@@ -109,8 +109,9 @@ fn no_command(error: clap::Error) -> ExitCode {
 /// The error with at most 80 characters of what was typed, and nothing in them that acts on a
 /// terminal.
 fn shortened(mut error: clap::Error) -> clap::Error {
+    let shown = |text: &str| excerpt(&without_user(text));
     let typed = |(kind, value): (ContextKind, &ContextValue)| match value {
-        ContextValue::String(text) if excerpt(text) != *text => Some((kind, excerpt(text))),
+        ContextValue::String(text) if shown(text) != *text => Some((kind, shown(text))),
         _ => None,
     };
     let long: Vec<_> = error.context().filter_map(typed).collect();
@@ -122,6 +123,19 @@ fn shortened(mut error: clap::Error) -> clap::Error {
         error.insert(kind, ContextValue::String(text));
     }
     error
+}
+
+/// URLs without what stands before their last `@`, which may hold a password.
+fn without_user(text: &str) -> String {
+    let mut parts = text.split("://");
+    let first = parts.next().unwrap_or_default().to_string();
+    parts.fold(first, |told, part| {
+        let end = part.find([' ', '\'', '"']).unwrap_or(part.len());
+        match part[..end].rfind('@') {
+            Some(at) => format!("{told}://...{}", &part[at..]),
+            None => format!("{told}://{part}"),
+        }
+    })
 }
 
 /// A command that needs another word: clap shows its help, we say where the help is.
@@ -161,6 +175,17 @@ mod tests {
     #[test]
     fn the_declarations_are_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn no_error_shows_what_stands_before_the_host_of_a_url() {
+        for (typed, shown) in [
+            ("--x=http://ann:hunter2@db1:9100/m is no", "--x=http://...@db1:9100/m is no"),
+            ("'http://ann:hun/ter@2@db1' and 'a@b'", "'http://...@db1' and 'a@b'"),
+            ("http://db1:9100 me@home", "http://db1:9100 me@home"),
+        ] {
+            assert_eq!(without_user(typed), shown);
+        }
     }
 
     #[test]

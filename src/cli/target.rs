@@ -201,7 +201,10 @@ fn password(rest: &str) -> Password {
     let tail = &rest[authority.len()..];
     let (user, hosts) = authority.rsplit_once('@').unwrap_or(("", authority));
     let lower = tail.to_ascii_lowercase();
-    if user.contains(':') || PASSWORDS.iter().any(|name| lower.contains(name)) {
+    // `user/password@host`, as Oracle's own programs write it.
+    let path = tail.split('?').next().unwrap_or_default();
+    let is_in_path = user.is_empty() && !authority.is_empty() && path.contains('@');
+    if is_in_path || user.contains(':') || PASSWORDS.iter().any(|name| lower.contains(name)) {
         return Password::Likely;
     }
     let mut ports = hosts.split(',').filter_map(port).peekable();

@@ -114,7 +114,11 @@ impl FromStr for MetricsUrl {
     fn from_str(text: &str) -> Result<Self, String> {
         let (node, url) =
             text.split_once('=').filter(|(node, _)| !node.contains("://")).unwrap_or(("", text));
-        let url = exporter_url(url).map_err(|told| format!("{} {told}", quote(url)))?;
+        let url = exporter_url(url).map_err(|told| match url.contains('@') {
+            // It may hold a password.
+            true => format!("the URL {told}, without a user"),
+            false => format!("{} {told}", quote(url)),
+        })?;
         Ok(MetricsUrl { node: node.trim().to_string(), url })
     }
 }

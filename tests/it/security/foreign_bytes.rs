@@ -396,3 +396,58 @@ fn published_results() {
         published(Text { place: "results", text: &text }, None, &catalog, "").is_ok()
     });
 }
+
+/// URLs of targets and results, which one reader takes apart, and of host metrics: with any damage,
+/// none makes it panic, and no error of the command line tells a password.
+#[test]
+fn urls() {
+    const PASSWORD: &str = "hunter2";
+    let intact = [
+        "postgres://ann@db1:5432,db2/shop?sslmode=verify-full&nodes=all",
+        "mysql://ann@[fd00::1]:3306/?ssl-mode=REQUIRED",
+        "mariadb://ann@db1/?socket=%2Frun%2Fmy.sock",
+        "oracle://ann@db1:1521/shop?protocol=tcps",
+    ];
+    for url in intact {
+        let (scheme, rest) = url.split_once("://").unwrap();
+        let engine = engine::ENGINES
+            .iter()
+            .find(|engine| engine.capabilities().url_schemes.contains(&scheme))
+            .copied();
+        // An engine may be left out of a build.
+        let Some(engine) = engine else { continue };
+        never_panics("url", url.as_bytes(), |bytes| {
+            let text = String::from_utf8_lossy(bytes);
+            let read = engine.role_sql(&text);
+            if let Err(error) = &read {
+                let told = format!("{error} {error:?}");
+                assert!(!told.contains(text.as_ref()) || text.len() < 4, "{told}");
+            }
+            read.is_ok()
+        });
+        let secret = format!("{scheme}://ann:{PASSWORD}@{}", rest.split_once('@').unwrap().1);
+        for line in ["run {}", "runs list --results {}", "worker {} {}"] {
+            tells_nothing_of(PASSWORD, &line.replace("{}", &secret));
+        }
+        for text in [
+            secret.clone(),
+            secret.replace(PASSWORD, &format!("{PASSWORD}/x")),
+            secret.replace(PASSWORD, &format!("x@{PASSWORD}")),
+            secret.replace(PASSWORD, &format!("1/{PASSWORD}")),
+            format!("{scheme}://ann/{PASSWORD}@db1/shop"),
+            format!("{url}&password={PASSWORD}"),
+        ] {
+            tells_nothing_of(PASSWORD, &format!("check {text}"));
+        }
+    }
+    for metrics in [format!("http://ann:{PASSWORD}@db1/"), format!("n1=http://{PASSWORD}@x")] {
+        tells_nothing_of(PASSWORD, &format!("check sqlite --host-metrics {metrics}"));
+    }
+}
+
+/// A command line that holds a password is refused, and the password not repeated.
+fn tells_nothing_of(password: &str, line: &str) {
+    let done = crate::support::Desk::new().run(line);
+    let told = format!("{}{}", done.stdout, done.stderr);
+    assert!(done.code == Some(2) && !told.contains(password), "{line}: {told}");
+}
