@@ -36,8 +36,13 @@ alter database {{database}} comment = 'made by dbdyno'
 create database if not exists {{database}} character set utf8mb4 collate utf8mb4_bin comment 'made by dbdyno'
 
 -- name: try-routine
--- Named as our routines are, so that it is cleaned like them.
-create or replace procedure {{database}}.w_try() comment 'made by dbdyno' do 0
+-- Named as our routines are, so that it is cleaned like them. One of this name that is there is left as it is.
+create procedure if not exists {{database}}.w_try() comment 'made by dbdyno' do 0
+
+-- name: tried-of-others
+-- 1 if somebody else has a procedure of that name: it is neither replaced nor dropped.
+select count(*) from information_schema.routines
+where routine_schema = '{{database}}' and routine_name = 'w_try' and routine_comment <> 'made by dbdyno'
 
 -- name: drop-tried
 -- Another dbdyno that starts now has tried, too.

@@ -20,7 +20,7 @@ fn with_password(desk: &Desk, line: &str) -> Done {
 }
 
 /// One op of every workload that the engine has: none lacks a right.
-fn every_workload_runs(desk: &Desk, engine: &str, url: &str) {
+pub fn every_workload_runs(desk: &Desk, engine: &str, url: &str) {
     let catalog = Catalog::embedded().unwrap();
     let has = |workload: &&Workload| !workload.unsupported.contains_key(engine);
     let all: Vec<String> = catalog
@@ -43,6 +43,13 @@ fn every_workload_runs(desk: &Desk, engine: &str, url: &str) {
     }
     let cleaned = with_password(desk, &format!("clean {url}")).ok().stdout;
     assert!(cleaned.contains("dropped dbdyno.small") && !cleaned.contains("not ours"), "{cleaned}");
+}
+
+/// The statements of a printed script.
+pub fn statements(script: &str) -> Vec<String> {
+    let lines = script.lines().filter(|line| !line.starts_with("--")).collect::<Vec<_>>();
+    let texts = lines.join("\n");
+    texts.split(';').filter(|text| !text.trim().is_empty()).map(String::from).collect()
 }
 
 #[test]
@@ -79,10 +86,7 @@ fn the_printed_user_suffices_for_every_workload_on_mariadb() {
     let url = server.url("least_rights");
     let script =
         desk.run(&format!("check {url} --role-sql")).ok().stdout.replace("@'%'", "@'127.0.0.1'");
-    let lines = script.lines().filter(|line| !line.starts_with("--")).collect::<Vec<_>>();
-    for statement in lines.join("\n").split(';').filter(|text| !text.trim().is_empty()) {
-        server.admin.execute(statement).unwrap();
-    }
+    statements(&script).iter().for_each(|statement| drop(server.admin.execute(statement).unwrap()));
     let unlock =
         format!("alter user least_rights@'127.0.0.1' identified by '{SECRET}' account unlock");
     server.admin.execute(&unlock).unwrap();

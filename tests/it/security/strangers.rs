@@ -215,6 +215,23 @@ fn a_mariadb_database_that_others_have_prepared_is_not_used() {
     Desk::new().run(&run).fails(3, &["table dbdyno.small has the trigger t"]);
 }
 
+/// The procedure by which dbdyno finds out whether a server has any, too.
+#[test]
+fn a_procedure_of_somebody_else_is_neither_replaced_nor_dropped_on_mariadb() {
+    let mut server = Existing::shared();
+    for sql in [
+        "create database dbdyno comment 'made by dbdyno'",
+        "create procedure dbdyno.w_try() comment 'of the house' do 7",
+    ] {
+        server.admin.execute(sql).unwrap();
+    }
+    Desk::new().run(&format!("run {} {TINY} {SHORT}", server.admin_url())).ok();
+    let told = "select concat(routine_definition, ' ', routine_comment) from information_schema.routines \
+                where routine_schema = 'dbdyno' and routine_name = 'w_try'";
+    assert_eq!(column(server.admin.as_mut(), told), ["do 7 of the house"]);
+    server.admin.execute("drop database dbdyno").unwrap();
+}
+
 /// What makes a table or a routine on these engines marks it, or `clean` would not know it.
 #[test]
 fn the_catalogue_marks_all_that_it_makes() {
