@@ -201,9 +201,11 @@ fn password(rest: &str) -> Password {
     let tail = &rest[authority.len()..];
     let (user, hosts) = authority.rsplit_once('@').unwrap_or(("", authority));
     let lower = tail.to_ascii_lowercase();
-    // `user/password@host`, as Oracle's own programs write it.
+    // `user/password@host/service`, as Oracle's own programs write it; a database may be `a@b`.
     let path = tail.split('?').next().unwrap_or_default();
-    let is_in_path = user.is_empty() && !authority.is_empty() && path.contains('@');
+    let is_in_path = user.is_empty()
+        && !authority.is_empty()
+        && path.split_once('@').is_some_and(|(_, host)| host.contains('/'));
     if is_in_path || user.contains(':') || PASSWORDS.iter().any(|name| lower.contains(name)) {
         return Password::Likely;
     }

@@ -97,7 +97,9 @@ impl Known {
         words.extend(groups.keys().cloned());
         let listed = SETTINGS.lines().filter(|line| !line.starts_with('#'));
         let settings = listed.flat_map(str::split_whitespace).map(String::from).collect();
-        words.retain(|word| !word.is_empty());
+        for texts in [&mut words, &mut titles] {
+            texts.retain(|text| !text.is_empty());
+        }
         Known { words, settings, titles, groups }
     }
 

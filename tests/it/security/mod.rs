@@ -23,7 +23,7 @@ pub fn is_root(what: &str) -> bool {
 }
 
 /// Whether something can be tried here; where a variable says that it must be, it is.
-pub fn can(is_possible: bool, variable: &str, what: &str) -> bool {
+fn can(is_possible: bool, variable: &str, what: &str) -> bool {
     if !is_possible {
         assert!(std::env::var_os(variable).is_none(), "{variable} is set, and {what} was skipped");
         eprintln!("skipped: {what}");

@@ -86,7 +86,9 @@ fn the_printed_user_suffices_for_every_workload_on_mariadb() {
     let url = server.url("least_rights");
     let script =
         desk.run(&format!("check {url} --role-sql")).ok().stdout.replace("@'%'", "@'127.0.0.1'");
-    statements(&script).iter().for_each(|statement| drop(server.admin.execute(statement).unwrap()));
+    for statement in statements(&script) {
+        server.admin.execute(&statement).unwrap();
+    }
     let unlock =
         format!("alter user least_rights@'127.0.0.1' identified by '{SECRET}' account unlock");
     server.admin.execute(&unlock).unwrap();
