@@ -37,6 +37,7 @@ const FURTHER: &str = "ops op rows commits units s ms us ns qps tps iops MB/s GB
     autovacuum worker launcher logger startup archiver parallel backend
     on off yes no true false none auto try always never madvise default read write back through
     replica logical minimal fdatasync open_datasync fsync open_sync fsync_writethrough pglz lz4
+    DataFileRead DataFileWrite DataFileExtend DataFileSync DataFileFlush DataFilePrefetch
     zstd local remote_write remote_apply all ddl mod top
     O_DIRECT O_DSYNC O_DIRECT_NO_FSYNC littlesync nosync
     READ-COMMITTED REPEATABLE-READ SERIALIZABLE READ-UNCOMMITTED
