@@ -3,11 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use super::interval::{self, Interval, supports};
+use super::interval::{self, supports};
 use super::ramp;
-use super::spread::{self, Level, Spread};
+use super::spread::{self, Spread};
 use crate::model::{Disclosure, RunRecord, Test};
-use crate::stats::summary::t95;
 
 /// Label by which a run says that it is a calibration, and its value.
 pub const LABEL: (&str, &str) = ("calibration", "yes");
@@ -84,37 +83,6 @@ impl<'a> Noise<'a> {
     pub fn floor(&self, test: &Test) -> Option<f64> {
         self.spreads.get(&(test.hash(), test.jobs()))?.next
     }
-
-    /// The interval of a figure with what its tests, repetitions of one another, did not vary:
-    /// starts and loads of which there was only one, and windows of which there was one.
-    pub fn allowed(&self, known: Interval, tests: &[&Test]) -> Interval {
-        let found = tests.first().and_then(|test| self.spreads.get(&(test.hash(), test.jobs())));
-        let Some(found) = found else { return known };
-        let several = |number: fn(&crate::model::TestResult) -> u32| {
-            let mut numbers: Vec<u32> =
-                tests.iter().filter_map(|test| Some(number(test.measured()?))).collect();
-            numbers.dedup();
-            numbers.len() > 1
-        };
-        let own =
-            [true, tests.len() > 1, several(|test| test.server_start), several(|test| test.load)];
-        let missing = Level::ALL.iter().zip(own).zip(found.parts).filter(|((_, own), _)| !own);
-        let missing = missing.filter_map(|(_, part)| Some(part?.powi(2))).sum::<f64>().sqrt();
-        widened(known, missing, found.groups as f64 - 1.0)
-    }
-}
-
-/// The interval with a further standard error that is known with so many degrees of freedom
-/// (Satterthwaite).
-fn widened(known: Interval, missing: f64, freedom: f64) -> Interval {
-    if missing == 0.0 {
-        return known;
-    }
-    let error = known.error.hypot(missing);
-    let both = error.powi(4) / (known.error.powi(4) / known.freedom + missing.powi(4) / freedom);
-    let more = t95(freedom).map_or(missing, |factor| factor * missing);
-    let further = known.further.map(|further| further.hypot(more));
-    Interval { error, freedom: both, further, source: known.source }
 }
 
 #[cfg(test)]
@@ -130,28 +98,6 @@ mod tests {
             [(); 2].map(|()| TestResult { load, server_start: load, ..at(1, value) }.into())
         });
         windows.collect()
-    }
-
-    #[test]
-    fn a_run_on_one_load_gets_the_noise_of_loads() {
-        let (record, tests) = (run("noise"), calibration());
-        let noise = Noise::of(&record, &tests);
-        let single: Test = at(1, 100.0).into();
-        let known = Interval { further: Some(0.02), ..Interval::of_seconds(0.02, 4.0) };
-        let allowed = noise.allowed(known, &[&single]);
-        // Loads add 10 %, known from three of them: t(0.975, 2) = 4.302653.
-        assert!(
-            (allowed.further.unwrap() - 0.02f64.hypot(4.302_653 * 0.1)).abs() < 1e-6,
-            "{allowed:?}"
-        );
-        assert!(
-            (allowed.error - known.error.hypot(0.1)).abs() < 1e-12 && allowed.freedom < 2.1,
-            "{allowed:?}"
-        );
-        let fresh: Vec<&Test> = tests.iter().collect();
-        assert_eq!(noise.allowed(known, &fresh), known, "it has measured them itself");
-        let other = at(2, 100.0).into();
-        assert_eq!(noise.allowed(known, &[&other]), known, "not calibrated");
     }
 
     #[test]

@@ -323,8 +323,12 @@ pub struct ReportArgs {
 #[derive(Debug, Args)]
 pub struct CompareArgs {
     /// Ids, names or 'last'; the first is the base
-    #[arg(required = true, num_args = 2.., value_name = "RUN")]
+    #[arg(required = true, num_args = 1.., value_name = "RUN")]
     pub runs: Vec<String>,
+    /// Compare one run with the mean of earlier runs of its platform instead: last:10, or those with
+    /// a label, KEY=VALUE (the last 10 of them)
+    #[arg(long, value_name = "BASE")]
+    pub baseline: Option<String>,
     #[command(flatten)]
     pub limit: LimitArgs,
     /// Licences and prices of a platform (TOML, docs/price.md): ratios per price and licence; may

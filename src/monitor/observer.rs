@@ -206,7 +206,7 @@ impl Observer {
         let settings = here.disclosure.0.entry("settings".into()).or_default();
         settings.remove(CONNECTION);
         of_connection.into_iter().for_each(|value| drop(settings.insert(CONNECTION.into(), value)));
-        let side = |name, run| Side { name, run, tests, price: None, noise: None };
+        let side = |name, run| Side { name, run, tests, price: None };
         differences(&side("run", run), &side("here", &here), catalog.effects())
     }
 

@@ -8,12 +8,11 @@ use super::document::{Block, Cell, Checks, Column, Digits, Document, Outcome, Se
 use super::format::json;
 use super::{Input, Language, Report, RunTests, page, price};
 use crate::analysis::compare::{
-    Change, Comparison, Difference, EqualJobs, Finding, GroupMean, Kind, NOT_STATED, NotCompared,
-    Row, Side, compare,
+    self as comparison, Change, Comparison, Difference, Earlier, EqualJobs, Finding, GroupMean,
+    Judgement, Kind, Level, NOT_STATED, NotCompared, Row, Side, Terms, compare, earlier,
 };
 use crate::analysis::interval::Unknown;
-use crate::analysis::noise;
-use crate::model::{Sentence, Status};
+use crate::model::{RunRecord, Sentence, Status, Test};
 
 /// Version of the JSON structure.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -23,8 +22,8 @@ const HOW_TO_READ: &str = "Ratios are other / base. ~ = inside the noise: the 95
 = a figure has no interval, so that nothing is said.";
 
 /// Where intervals come from.
-const NOISE: &str =
-    "intervals are measured, from three or more repetitions, else from the seconds of the windows";
+const NOISE: &str = "intervals are estimated from the repetitions of all figures of both runs, and from what \
+earlier runs of the platform differ by, else from a prior; of single tests from the seconds of their windows";
 
 /// What `compare` shows. It is not among the reports, since it needs two runs.
 pub struct CompareReport;
@@ -55,16 +54,34 @@ impl Report for CompareReport {
 
 /// Every run against the first.
 pub fn comparisons(input: &Input) -> Vec<Comparison> {
-    let names = input.platforms();
-    let noises = input.noises();
+    let mut names = input.platforms();
+    if let Some(base) = names.first_mut().filter(|_| input.is_base_of_many) {
+        *base = input.language.say("{count} runs", &[("count", &input.history.len().to_string())]);
+    }
     let sides = input.runs.iter().zip(&names).map(|(data, name)| {
         let RunTests { run, tests } = data;
-        let noise = noise::of_run(&noises, run);
-        Side { name, run, tests, price: price::price_of(input, data), noise }
+        Side { name, run, tests, price: price::price_of(input, data) }
     });
     let sides: Vec<Side<'_>> = sides.collect();
     let Some((base, others)) = sides.split_first() else { return Vec::new() };
-    others.iter().map(|other| compare(base, other, input.catalog.effects())).collect()
+    others.iter().map(|other| compare(base, other, &terms(input, base, other))).collect()
+}
+
+/// What the comparison of two runs goes by.
+fn terms<'a>(input: &'a Input, base: &Side<'_>, other: &Side<'_>) -> Terms<'a> {
+    let effects = input.catalog.effects();
+    let limit = input.is_gate.then_some(input.fail_below);
+    if input.is_base_of_many {
+        let past = input.history.iter().map(|data| data.tests.iter().collect()).collect();
+        return Terms { effects, past, is_base: true, limit, ..Terms::default() };
+    }
+    // A calibration may be older than the runs that are looked at.
+    let is_known = |data: &&RunTests| input.history.iter().any(|known| known.run.id == data.run.id);
+    let older = input.calibrations.iter().filter(|data| !is_known(data));
+    let history: Vec<(&RunRecord, &[Test])> =
+        older.chain(&input.history).map(|data| (&data.run, data.tests.as_slice())).collect();
+    let Earlier { runs, calibrations } = earlier(base, other, &history, effects);
+    Terms { effects, past: runs, calibrations, limit, ..Terms::default() }
 }
 
 /// The document of comparisons with one base.
@@ -83,6 +100,9 @@ pub fn document(comparisons: &[Comparison], language: Language) -> Document {
             false => language.phrase(title),
         };
         let section = |title: &str, blocks: Vec<Block>| Section { title: named(title), blocks };
+        if comparison.gate.is_some() {
+            document.sections.push(section("Answer", answer(comparison, language)));
+        }
         document.sections.push(section(
             "What differs",
             differences(
@@ -98,10 +118,13 @@ pub fn document(comparisons: &[Comparison], language: Language) -> Document {
             counts(comparison, language)
         ));
         let rows = Block::Table(rows(comparison, language, several));
-        let noise = calibrated(comparison, language).map(Block::Paragraph);
-        document
-            .sections
-            .push(section("Speed and throughput", noise.into_iter().chain([how, rows]).collect()));
+        let ability = comparison::ability(comparison);
+        let ability = ability.iter().map(|said| format!("{}.", language.sentence(said)));
+        let ability = ability.collect::<Vec<_>>().join(" ");
+        let ability = (!ability.is_empty()).then_some(Block::Paragraph(ability));
+        let noise =
+            calibrated(comparison, language).map(Block::Paragraph).into_iter().chain(ability);
+        document.sections.push(section("Speed and throughput", noise.chain([how, rows]).collect()));
         if !comparison.equal_jobs.is_empty() {
             document.sections.push(section(
                 "Equal numbers of jobs",
@@ -118,13 +141,23 @@ pub fn document(comparisons: &[Comparison], language: Language) -> Document {
     document
 }
 
+/// What the gate says, a paragraph each.
+fn answer(comparison: &Comparison, language: Language) -> Vec<Block> {
+    let said = comparison::answer(comparison);
+    let said = said.iter().map(|said| format!("{}.", language.sentence(said)));
+    said.map(Block::Paragraph).collect()
+}
+
 /// What stands above the picture of the ratios.
 pub(super) fn how_to_read(comparison: &Comparison, language: Language) -> String {
     let how = "Other / base, logarithmic; right of the line is better (times are drawn turned round). The mark is the ratio, the whisker \
-               its 95 % interval: a mark on the grey band is inside the noise. Hollow: no interval. A triangle is conditional. Thin \
-               ticks: equal numbers of jobs.";
-    let noise = calibrated(comparison, language).map(|text| format!(" {text}")).unwrap_or_default();
-    format!("{}{noise} {}", language.phrase(how), counts(comparison, language))
+               its 95 % interval: a mark on the grey band is inside the noise. Hollow: decides nothing, as it has no interval or is \
+               conditional (triangle). Thin ticks: equal numbers of jobs.";
+    let noise = calibrated(comparison, language).into_iter();
+    let ability = comparison::ability(comparison);
+    let ability = ability.iter().map(|said| format!("{}.", language.sentence(said)));
+    let parts = [language.phrase(how)].into_iter().chain(noise).chain(ability);
+    parts.chain([counts(comparison, language)]).collect::<Vec<_>>().join(" ")
 }
 
 fn calibrated(comparison: &Comparison, language: Language) -> Option<String> {
@@ -250,6 +283,7 @@ pub(super) fn rows(comparison: &Comparison, language: Language, several: bool) -
         Column::new("low", "", 4),
         Column::new("high", "", 4),
         Column::new("Difference", "", 0),
+        Column::new("Found from", "%", 4),
         Column::new("Service time", "x", 5),
         Column::new("per job", "x", 7),
         Column::new("per core", "x", 7),
@@ -294,6 +328,7 @@ fn row_cells(row: &Row, language: Language) -> Vec<Cell> {
         ratio(row.ratio.span.ok().map(|span| span.low)),
         ratio(row.ratio.span.ok().map(|span| span.high)),
         Cell::text(language.phrase(row.change().name())),
+        row.detectable_loss.map_or(Cell::Empty, found_from),
         ratio(row.service_ratio()),
         ratio(row.per_job),
         ratio(row.per_core),
@@ -301,6 +336,11 @@ fn row_cells(row: &Row, language: Language) -> Vec<Cell> {
         ratio(row.per_price),
         Cell::Verdict(row.status),
     ]
+}
+
+/// The loss that would have been found, in percent, rounded up.
+fn found_from(loss: f64) -> Cell {
+    number((1000.0 * loss).ceil() / 10.0, Digits::Decimals(1))
 }
 
 fn number(value: f64, digits: Digits) -> Cell {
@@ -379,6 +419,29 @@ struct Data<'a> {
     groups: Vec<OfRuns<'a, &'a GroupMean>>,
     not_compared: Vec<OfRuns<'a, &'a NotCompared>>,
     findings: Vec<OfRuns<'a, &'a Finding>>,
+    /// What the gate says; empty without `--fail-below`.
+    gate: Vec<OfRuns<'a, &'a Judgement>>,
+    detectable: Vec<OfRuns<'a, Detectable>>,
+    between_runs: Vec<OfRuns<'a, BetweenRuns>>,
+}
+
+/// A loss of so much or more, as a fraction, would have been found in so many of the figures.
+#[derive(Serialize)]
+struct Detectable {
+    loss: f64,
+    found: usize,
+    figures: usize,
+}
+
+/// How what differs between fresh runs is known.
+#[derive(Serialize)]
+struct BetweenRuns {
+    /// `earlier-runs` or `prior`.
+    source: &'static str,
+    earlier_runs: usize,
+    /// How many times what the prior allows the two runs differ by, where that widened the
+    /// intervals.
+    widened: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -434,8 +497,30 @@ impl<'a> Data<'a> {
             groups: each(comparisons, |comparison| &comparison.groups, |mean| mean),
             not_compared: each(comparisons, |comparison| &comparison.not_compared, |lost| lost),
             findings: each(comparisons, |comparison| &comparison.findings, |finding| finding),
+            gate: once(comparisons, |comparison| comparison.gate.as_ref()),
+            detectable: once(comparisons, |comparison| {
+                let size = comparison.detectable?;
+                Some(Detectable { loss: size.loss, found: size.found, figures: size.points })
+            }),
+            between_runs: once(comparisons, |comparison| {
+                let (earlier_runs, widened) = (comparison.earlier_runs, comparison.widened);
+                let source = if earlier_runs > 0 { "earlier-runs" } else { "prior" };
+                Some(BetweenRuns { source, earlier_runs, widened })
+            }),
         }
     }
+}
+
+/// What each comparison has once, as entries with their runs.
+fn once<'a, E: Serialize>(
+    comparisons: &'a [Comparison],
+    entry: impl Fn(&'a Comparison) -> Option<E>,
+) -> Vec<OfRuns<'a, E>> {
+    let of_runs = |comparison: &'a Comparison| {
+        let entry = entry(comparison)?;
+        Some(OfRuns { base_run: &comparison.base, other_run: &comparison.other, entry })
+    };
+    comparisons.iter().filter_map(of_runs).collect()
 }
 
 /// The list of each comparison as entries with their runs.
@@ -487,7 +572,28 @@ fn cases(comparison: &Comparison, below: f64) -> Vec<(String, Outcome)> {
         "comparison".to_string(),
         Outcome::Failed("nothing to compare", "the base has no sound figure".into()),
     );
-    compared.chain(lost).chain(comparison.judges_nothing().then_some(nothing)).collect()
+    let levels = comparison.gate.iter().flat_map(levels);
+    compared
+        .chain(lost)
+        .chain(comparison.judges_nothing().then_some(nothing))
+        .chain(levels)
+        .collect()
+}
+
+/// The whole and the groups of a gate as cases.
+fn levels(gate: &Judgement) -> impl Iterator<Item = (String, Outcome)> {
+    let case = |level: &Level| {
+        let name = match &level.group {
+            Some(group) => format!("group {group}"),
+            None => "all figures".into(),
+        };
+        let text = format!("x{:.3} (x{:.3} to x{:.3})", level.ratio, level.low, level.high);
+        (
+            name,
+            if level.fails { Outcome::Failed("worse than allowed", text) } else { Outcome::Passed },
+        )
+    };
+    gate.whole.iter().chain(&gate.groups).map(case)
 }
 
 fn failure(row: &Row) -> String {

@@ -120,6 +120,12 @@ pub struct Input {
     pub needs: Vec<Need>,
     /// The loss, as a fraction of the base, from which a figure of a comparison fails.
     pub fail_below: f64,
+    /// True if a comparison is asked whether it passes.
+    pub is_gate: bool,
+    /// Earlier runs, oldest first, from which comparisons learn what differs between fresh runs.
+    pub history: Vec<RunTests>,
+    /// The earlier runs are the base of a comparison: the first run is one of them.
+    pub is_base_of_many: bool,
 }
 
 /// The SQL of a workload on one engine and drive, or why there is none.

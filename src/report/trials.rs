@@ -64,7 +64,6 @@ impl Report for TrialsReport {
             run: &data.run,
             tests: &data.tests,
             price: None,
-            noise: None,
         });
         let sides: Vec<Side<'_>> = sides.collect();
         let [base, other] = sides.as_slice() else { return Document::default() };

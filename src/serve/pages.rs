@@ -198,7 +198,8 @@ impl Site {
             runs.iter().map(|run| Chosen { run: run.clone(), test: None }).collect();
         let command = format!("dbdyno compare {}", runs.join(" "));
         let input = self.input(&store, &chosen, CompareReport.needs_seconds(), command)?;
-        let input = Input { catalog: self.catalog.clone(), ..input };
+        let history = stored::history(&store, &input.runs)?;
+        let input = Input { catalog: self.catalog.clone(), history, ..input };
         let others = Query::of(runs.iter().rev().map(|run| ("run", run.clone()))).text();
         let links = html! { p.page.links {
             a href={ "/compare" (others) } { (self.phrase("The other way round")) }

@@ -163,7 +163,7 @@ fn changed(
 
 fn differing(before: &Entry, after: &Entry, effects: &[Effect]) -> Vec<Difference> {
     let tests = [before, after].map(|entry| [entry.test.clone()]);
-    let side = |entry, tests| Side { name: "", run: entry, tests, price: None, noise: None };
+    let side = |entry, tests| Side { name: "", run: entry, tests, price: None };
     differences(&side(&before.run, &tests[0]), &side(&after.run, &tests[1]), effects)
 }
 

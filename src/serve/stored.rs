@@ -83,6 +83,63 @@ fn calibrations(store: &Store, runs: &[RunTests]) -> Result<Vec<RunTests>> {
     Ok(read.into_values().collect())
 }
 
+/// Runs before the newest of those compared among which earlier runs of their platform are looked
+/// for, and how many of them tell enough of what differs between runs.
+const LOOKED_AT: usize = 60;
+const ENOUGH: usize = 10;
+
+/// The last earlier runs of the platforms of these runs, oldest first, calibrations among them: what
+/// comparisons learn from how much fresh runs differ.
+///
+/// # Errors
+/// If the results cannot be read.
+pub fn history(store: &Store, runs: &[RunTests]) -> Result<Vec<RunTests>> {
+    let Some(newest) = runs.iter().map(|data| data.run.id).max() else { return Ok(Vec::new()) };
+    let is_of = |run: &RunRecord| {
+        !run.labels.contains_key(CAMPAIGN)
+            && runs.iter().all(|data| data.run.id != run.id)
+            && runs.iter().any(|data| noise::is_same_platform(&data.run, run))
+    };
+    let found = store.finished_before(newest, LOOKED_AT)?;
+    let mut found: Vec<RunTests> = found
+        .into_iter()
+        .filter(is_of)
+        .take(ENOUGH)
+        .map(|run| Ok(RunTests { tests: store.figures(run.id)?, run }))
+        .collect::<Result<_>>()?;
+    found.reverse();
+    Ok(found)
+}
+
+/// The last `most` runs before a run, oldest first, that were measured on its platform; only those
+/// with a label, if one is given.
+///
+/// # Errors
+/// If the results cannot be read.
+pub fn base_of(
+    store: &Store,
+    run: &RunRecord,
+    label: Option<(&str, &str)>,
+    most: usize,
+) -> Result<Vec<RunTests>> {
+    let has_label = |known: &RunRecord| {
+        label.is_none_or(|(key, value)| known.labels.get(key).is_some_and(|own| own == value))
+    };
+    let is_of = |known: &RunRecord| {
+        has_label(known)
+            && !known.labels.contains_key(CAMPAIGN)
+            && !noise::is_calibration(known)
+            && noise::is_same_platform(run, known)
+    };
+    let found = store.finished_before(run.id, LOOKED_AT.max(most))?.into_iter().filter(is_of);
+    let mut found: Vec<RunTests> = found
+        .take(most)
+        .map(|run| Ok(RunTests { tests: store.figures(run.id)?, run }.ordered()))
+        .collect::<Result<_>>()?;
+    found.reverse();
+    Ok(found)
+}
+
 /// The sides of the campaign that a run belongs to, with their tests in the order of the blocks;
 /// none if it belongs to none.
 ///

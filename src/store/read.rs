@@ -43,6 +43,8 @@ pub(super) const LIST: &str = "SELECT id, name, target, engine, started_at, stat
 /// What stands before the columns of a run: its number, and who writes it.
 const BESIDE: &str = "id, process";
 
+const FINISHED: &str = "SELECT id FROM run WHERE kind = 'measured' AND status = 'finished' AND id < ?1 \
+    ORDER BY id DESC LIMIT ?2";
 const LAST: &str = "SELECT max(id) FROM run";
 const BY_ID: &str = "SELECT id FROM run WHERE id = ?1";
 const BY_NAME: &str = "SELECT max(id) FROM run WHERE name = ?1";
@@ -194,6 +196,20 @@ impl Store {
         let run: RunRecord = serde_json::from_value(document)
             .map_err(|error| self.damaged(format!("run {id}: {error}")))?;
         Ok(RunRecord { status: self.actual(run.status, id, row[1].text())?, ..run })
+    }
+
+    /// The last finished measured runs before one, newest first: at most so many, as
+    /// [`Store::outlines`] has them.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn finished_before(&self, id: i64, most: usize) -> Result<Vec<RunRecord>> {
+        let binds = vec![id.into(), (most as i64).into()];
+        let ids: Vec<i64> =
+            self.rows(FINISHED, binds)?.iter().filter_map(|row| row.first()?.integer()).collect();
+        let mut runs = self.outlines(&ids)?;
+        runs.reverse();
+        Ok(runs)
     }
 
     fn find(&self, which: &str) -> Result<Option<i64>> {

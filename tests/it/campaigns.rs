@@ -2,6 +2,7 @@
 
 use dbdyno::catalog::Catalog;
 use dbdyno::model::{Reason, ReasonCode, RunRecord, Status, Test, TestResult, Verdict};
+use dbdyno::report::compare::CompareReport;
 use dbdyno::report::format::junit::Junit;
 use dbdyno::report::trials::TrialsReport;
 use dbdyno::report::{FORMATS, Format, Input, Language, Options, Report, RunTests};
@@ -378,6 +379,36 @@ fn the_report_of_a_campaign_is_as_people_have_read_it() {
     found.push(golden("campaign.de", &rendered(format("markdown"), &german, Options::default())));
     let wrong: Vec<String> = found.into_iter().filter_map(Result::err).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_comparison_of_both_sides_does_not_contradict_their_campaign() {
+    let input = input();
+    let decided = TrialsReport.build(&input).data.unwrap();
+    let compared = CompareReport.build(&input).data.unwrap();
+    let kpms = compared["kpms"].as_array().unwrap();
+    let mut judged = 0;
+    for figure in decided["figures"].as_array().unwrap() {
+        let of = |row: &&Value| {
+            row["workload"] == figure["workload"] && row["other_jobs"] == figure["jobs"]
+        };
+        for row in kpms.iter().filter(of) {
+            judged += 1;
+            let outcome = figure["outcome"].as_str().unwrap();
+            let opposite = match outcome {
+                "better" => vec!["worse"],
+                "worse" => vec!["better"],
+                "equal" => vec!["better", "worse"],
+                _ => Vec::new(),
+            };
+            let said = row["difference"].as_str().unwrap();
+            let stands = row["stands"] == true;
+            assert!(!(stands && opposite.contains(&said)), "{outcome} and {row:#}");
+            let [a, b] = [figure, row].map(|one| one["ratio"].as_f64().unwrap());
+            assert!((a / b).ln().abs() < 0.05, "{a} and {b} are one ratio: {row:#}");
+        }
+    }
+    assert!(judged >= 3, "{decided:#}");
 }
 
 #[test]

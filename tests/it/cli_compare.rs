@@ -1,6 +1,6 @@
 //! `compare` and the import of publications from the command line.
 
-use dbdyno::model::{RunRecord, TestResult};
+use dbdyno::model::{Better, RunRecord, RunStatus, TestResult};
 use dbdyno::store::Store;
 
 use crate::fixture;
@@ -365,7 +365,7 @@ fn prices_give_ratios_per_price_and_licence() {
 }
 
 #[test]
-fn a_calibration_widens_the_intervals_of_later_comparisons() {
+fn a_calibration_tells_later_comparisons_what_differs_between_loads() {
     let desk = Desk::new();
     let short = "--size 0.01 --workload SRV-QUERY1 --jobs 1 --warmup 0 --duration 200ms --quiet";
     for name in ["a", "b"] {
@@ -387,8 +387,7 @@ fn a_calibration_widens_the_intervals_of_later_comparisons() {
         calibration["tests"].as_array().unwrap().iter().map(|test| test["load"].as_u64()).collect();
     assert_eq!(loads, (1..=5).flat_map(|load| [Some(load); 2]).collect::<Vec<_>>());
     let (after, names) = rows(&desk);
-    // It is used if its own figures are valid, which others on the machine may spoil; then no
-    // interval is narrower.
+    // It is used if its own figures are valid, which others on the machine may spoil.
     let valid = calibration["tests"]
         .as_array()
         .unwrap()
@@ -396,8 +395,95 @@ fn a_calibration_widens_the_intervals_of_later_comparisons() {
         .all(|test| test["verdict"]["status"] == "valid");
     if valid {
         assert_eq!(names, serde_json::json!(["noise"]));
-        assert!(after >= before, "{after:?} < {before:?}");
+        assert!(before.is_some() && after.is_some() && after != before, "{before:?} {after:?}");
+        let known = desk.run("compare a b --format json").ok().json();
+        assert_eq!(known["between_runs"][0]["source"], "earlier-runs", "{known}");
         let text = desk.run("compare a b").ok().stdout;
         assert!(text.contains("calibration noise"), "{text}");
     }
+}
+
+/// A results file with `count` runs of three repetitions each, r1, r2, ...; the last does `factor`
+/// times as much as the others. Its figures differ by what a hash of run, test and repetition says:
+/// some percent.
+fn repeated(count: i64, factor: f64) -> Desk {
+    let desk = Desk::new();
+    let mut store = Store::open(&desk.path("results.db")).unwrap();
+    for number in 1..=count {
+        let name = Some(format!("r{number}"));
+        let labels = fixture::map([("branch", "main")]);
+        let id = store.begin_run(&RunRecord { name, labels, ..fixture::run() }).unwrap();
+        let times = if number == count { factor } else { 1.0 };
+        for repetition in 0..3 {
+            for test in fixture::tests() {
+                let mixed =
+                    (number * 7_919 + i64::from(test.seq) * 104_729 + repetition * 1_299_709)
+                        % 1_009;
+                let noise = 1.0 + 0.03 * (mixed as f64 / 1_009.0 - 0.5);
+                let is_rate = test.kpm.better == Better::Higher;
+                let change = noise * if is_rate { times } else { 1.0 / times };
+                let seq = test.seq + 100 * repetition as u32;
+                let kpm_value = test.kpm_value.map(|value| change * value);
+                store.save_test(id, &TestResult { seq, kpm_value, ..test }).unwrap();
+            }
+        }
+        store.finish_run(id, RunStatus::Finished).unwrap();
+    }
+    desk
+}
+
+#[test]
+fn a_gate_of_equal_runs_passes_and_says_what_it_would_have_found() {
+    let desk = repeated(6, 1.0);
+    let done = desk.run("compare r5 r6 --fail-below 10%").ok();
+    let text = done.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    for said in ["Pass: no figure", "would have been found in", "that of 4 earlier runs", "Over "] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
+    let json = desk.run("compare r5 r6 --fail-below 10% --format json").ok().json();
+    let gate = &json["gate"][0];
+    assert_eq!((&gate["outcome"], &gate["other_run"]), (&"pass".into(), &"r6".into()), "{gate:#}");
+    let figures = gate["figures"].as_u64().unwrap();
+    assert!(figures > 5 && gate["detectable"]["figures"] == figures, "{gate:#}");
+    assert!(gate["whole"]["low"].as_f64() < Some(1.0), "{gate:#}");
+    assert!(gate["whole"]["is_excluded"] == true, "{gate:#}");
+    assert!(json["findings"].as_array().unwrap().iter().all(|one| one["code"] != "speed"));
+    // Without a limit nothing passes and nothing fails.
+    let plain = desk.run("compare r5 r6 --format json").ok().json();
+    assert_eq!(plain["gate"], serde_json::json!([]));
+    assert!(plain["detectable"][0]["loss"].as_f64() > Some(0.0), "{plain:#}");
+    assert_eq!(plain["between_runs"][0]["earlier_runs"], 4);
+    // The first two know nothing of what differs between runs.
+    let first = desk.run("compare r1 r2 --format json").ok().json();
+    assert_eq!(first["between_runs"][0]["source"], "prior");
+}
+
+#[test]
+fn a_blind_gate_passes_and_its_line_says_so() {
+    let desk = repeated(2, 1.0);
+    let done = desk.run("compare r1 r2 --fail-below 1%").ok();
+    assert!(done.stderr.contains("blind below 2 %"), "{}", done.stderr);
+    let text = done.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        text.contains("Blind below 2 %") && text.contains("No number of repetitions"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_base_of_many_finds_a_loss_of_all_figures() {
+    let desk = repeated(7, 0.88);
+    for base in ["last:10", "branch=main"] {
+        let done = desk.run(&format!("compare --baseline {base} r7 --fail-below 5%"));
+        let done = done.fails(1, &["--fail-below", "all figures by 1"]);
+        assert!(done.stdout.contains("Fail: all figures together"), "{}", done.stdout);
+        assert!(done.stdout.contains("6 runs"), "{}", done.stdout);
+    }
+    desk.run("compare --baseline last:10 r6 --fail-below 5%").ok();
+    let json = desk.run("compare --baseline last:3 r7 --format json").ok().json();
+    assert_eq!(json["between_runs"][0]["earlier_runs"], 3);
+    desk.run("compare --baseline last:10 r1").fails(2, &["--baseline", "0 finished runs"]);
+    desk.run("compare --baseline branch=other r7").fails(2, &["branch=other"]);
+    desk.run("compare --baseline many r7").fails(2, &["--baseline", "last:10"]);
+    desk.run("compare --baseline last:10 r6 r7").fails(2, &["one run"]);
 }

@@ -8,7 +8,7 @@ use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use dbdyno::analysis::compare::{Side, compare as compare_runs};
+use dbdyno::analysis::compare::{Side, Terms, compare as compare_runs};
 use dbdyno::analysis::price::PriceList;
 use dbdyno::catalog::{Catalog, Group};
 use dbdyno::error::{acts, visible};
@@ -237,9 +237,8 @@ fn documents(text: &str) -> Vec<(String, Document)> {
         run: &input.runs[at].run,
         tests: &input.runs[at].tests,
         price: None,
-        noise: None,
     };
-    let compared = compare_runs(&side(0), &side(1), &[]);
+    let compared = compare_runs(&side(0), &side(1), &Terms::of(&[]));
     let checks = compare::checks(std::slice::from_ref(&compared), 0.01);
     let document = Document { checks, ..compare::document(&[compared], Language::English) };
     check_xml("junit", &Junit.render(&document, Options::plain(100)).unwrap().into_text().unwrap());

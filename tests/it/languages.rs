@@ -387,10 +387,9 @@ fn a_comparison_is_german_too() {
         .insert("shared_buffers".into(), "1GB".into());
     let (base_run, base_tests) = (fixture::run(), fixture::as_tests(fixture::tests()));
     let catalog = Catalog::embedded().unwrap();
-    let base =
-        Side { name: "nightly", run: &base_run, tests: &base_tests, price: None, noise: None };
-    let later = Side { name: "later", run: &run, tests: &other, price: None, noise: None };
-    let found = comparison::compare(&base, &later, catalog.effects());
+    let base = Side { name: "nightly", run: &base_run, tests: &base_tests, price: None };
+    let later = Side { name: "later", run: &run, tests: &other, price: None };
+    let found = comparison::compare(&base, &later, &comparison::Terms::of(catalog.effects()));
     let text = rendered(
         format("markdown"),
         &compare::document(&[found], Language::German),

@@ -1,6 +1,6 @@
 //! Management summary, datasheet and prices in both languages, against files that people have read.
 
-use dbdyno::analysis::compare::{Kind, Side, compare};
+use dbdyno::analysis::compare::{Kind, Side, Terms, compare};
 use dbdyno::analysis::price::PriceList;
 use dbdyno::model::{Drive, Reason, ReasonCode, Status, Test, TestResult, Verdict};
 use dbdyno::report::{FORMATS, Input, Language, Options, REPORTS, RunTests};
@@ -168,9 +168,8 @@ fn the_mean_of_a_group_is_that_of_its_valid_figures() {
         run: &input.runs[at].run,
         tests: &input.runs[at].tests,
         price: None,
-        noise: None,
     };
-    let found = compare(&side(0), &side(1), &[]);
+    let found = compare(&side(0), &side(1), &Terms::of(&[]));
     let mean = found
         .groups
         .iter()

@@ -206,7 +206,8 @@ fn undecided(comparison: &Comparison) -> Option<Finding> {
     Some(finding("undecided", text.with("parts", Sentence::list(reasons.iter().map(part)))))
 }
 
-fn figures(count: usize) -> Sentence {
+/// `1 figure`, `26 figures`.
+pub fn figures(count: usize) -> Sentence {
     Sentence::count(count, "1 figure", "{count} figures")
 }
 

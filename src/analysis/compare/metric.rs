@@ -133,8 +133,8 @@ pub struct Reading<'a> {
     pub test: &'a Test,
     /// How well the figure is known.
     pub known: Known,
-    /// The test and its repetitions.
-    pub tests: Vec<&'a Test>,
+    /// All repetitions, whatever their verdicts, with their values.
+    pub all: Vec<(f64, &'a Test)>,
     /// Jobs of a better reading that is not valid: this one is a lower bound.
     pub passed_over: Option<u32>,
 }
@@ -144,16 +144,17 @@ pub struct Reading<'a> {
 /// What a publication states as speed or throughput stands in for its run table where that has no
 /// such figure.
 pub fn readings<'a>(tests: &[&'a Test], metric: &Metric, kind: PublishedKind) -> Vec<Reading<'a>> {
-    let value = |test: &Test| metric.of(test).filter(|value| *value > 0.0);
+    let value_of = |test: &Test| metric.of(test).filter(|value| *value > 0.0);
     let own: Vec<&Test> =
         tests.iter().filter(|test| !test.is_statement() || test.states(kind)).copied().collect();
     let reading = |repeats: Vec<(f64, &'a Test)>| {
         let (value, test) = ramp::median(&repeats, metric.better);
         let (known, jobs) = (interval::of(&repeats, test, metric.computed(test)), test.jobs());
-        let tests = repeats.into_iter().map(|(_, test)| test).collect();
-        Reading { jobs, value, test, known, tests, passed_over: None }
+        let at_jobs = own.iter().filter(|test| test.jobs() == jobs);
+        let all = at_jobs.filter_map(|test| Some((value_of(test)?, *test))).collect();
+        Reading { jobs, value, test, known, all, passed_over: None }
     };
-    ramp::by_jobs(&own, value).into_iter().map(reading).collect()
+    ramp::by_jobs(&own, value_of).into_iter().map(reading).collect()
 }
 
 /// The best reading; a conditional one wins only if none is valid, an invalid one only if all are.

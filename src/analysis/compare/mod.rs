@@ -2,10 +2,14 @@
 //! touches, then the ratio of every figure with its interval, and what follows, in words. Pure:
 //! from stored figures only.
 
+mod answer;
 mod disclosure;
+mod estimate;
 mod findings;
+mod gate;
 mod metric;
 mod pairs;
+mod past;
 mod ratio;
 mod rows;
 
@@ -14,12 +18,16 @@ use std::collections::BTreeMap;
 use serde::{Serialize, Serializer};
 
 use super::interval::Unknown;
-use super::noise::Noise;
 use super::price::PriceList;
 use crate::model::{Better, Effect, RunRecord, Sentence, Status, Test};
+use crate::stats::moderated::{self, Size};
 
+pub use answer::{ability, answer};
 pub use disclosure::{Difference, NOT_STATED, differences};
+pub use estimate::Past;
 pub use findings::Finding;
+pub use gate::{Judgement, Level, Missing, Outcome};
+pub use past::{Earlier, earlier};
 pub use ratio::{Ratio, Span};
 
 /// One of the runs compared.
@@ -31,8 +39,28 @@ pub struct Side<'a> {
     pub tests: &'a [Test],
     /// What the platform costs, if the user says so.
     pub price: Option<&'a PriceList>,
-    /// The noise of its platform, if that was calibrated.
-    pub noise: Option<&'a Noise<'a>>,
+}
+
+/// What a comparison goes by, beside the two runs.
+#[derive(Debug, Clone, Default)]
+pub struct Terms<'a> {
+    /// What a difference between disclosures touches.
+    pub effects: &'a [Effect],
+    /// The tests of earlier fresh runs of the same platform, which tell what differs between runs.
+    pub past: Vec<Past<'a>>,
+    /// Calibrations among them, by name.
+    pub calibrations: Vec<String>,
+    /// The earlier runs are the base, of which the base's run is one.
+    pub is_base: bool,
+    /// The loss, as a fraction of the base, that a gate allows; without it nothing is judged.
+    pub limit: Option<f64>,
+}
+
+impl<'a> Terms<'a> {
+    /// Without earlier runs and without a gate.
+    pub fn of(effects: &'a [Effect]) -> Terms<'a> {
+        Terms { effects, ..Terms::default() }
+    }
 }
 
 impl Side<'_> {
@@ -60,6 +88,17 @@ pub struct Comparison {
     pub groups: Vec<GroupMean>,
     pub not_compared: Vec<NotCompared>,
     pub findings: Vec<Finding>,
+    /// Earlier runs that tell what differs between runs; with fewer than two a prior does.
+    pub earlier_runs: usize,
+    /// How many times what the prior allows the two runs differ by, figure by figure, where that
+    /// widened the intervals.
+    pub widened: Option<f64>,
+    /// The loss that would have been found in most figures.
+    pub detectable: Option<Size>,
+    /// The loss, as a fraction, that a gate allows.
+    pub limit: Option<f64>,
+    /// What the gate says, if there is a limit.
+    pub gate: Option<Judgement>,
 }
 
 /// Speed: one job. Throughput: the best at any number of jobs.
@@ -148,6 +187,17 @@ pub struct Row {
     pub ratio: Ratio,
     /// It is better or worse also as one of all figures compared: see METHODOLOGY, "Comparisons".
     pub stands: bool,
+    /// The loss, as a fraction of the base, that would have been found with a chance of 80 %;
+    /// absent for a figure that decides nothing.
+    pub detectable_loss: Option<f64>,
+    /// It is worse also as one of all figures that a gate judges.
+    #[serde(skip)]
+    pub is_loss: bool,
+    /// What it is estimated from, and what was estimated.
+    #[serde(skip)]
+    pub sample: Option<estimate::Sample>,
+    #[serde(skip)]
+    pub estimate: Option<moderated::Ratio>,
     /// The worse of both verdicts, lowered by what makes the two hard to compare.
     #[serde(rename = "verdict")]
     pub status: Status,
@@ -190,7 +240,7 @@ impl Row {
         match (self.base_status, self.other_status) {
             (Status::Invalid, _) => false,
             (_, Status::Invalid) => true,
-            _ => self.stands && self.change() == Change::Worse && self.loss() > below,
+            _ => self.is_loss && self.loss() > below,
         }
     }
     /// True if both figures are sound and one of them has no interval.
@@ -227,6 +277,8 @@ pub struct EqualJobs {
     pub other_service_ms: Option<f64>,
     #[serde(rename = "verdict")]
     pub status: Status,
+    #[serde(skip)]
+    pub sample: Option<estimate::Sample>,
 }
 
 /// Geometric mean of the ratios of a group's valid figures, times taken inversely: above 1 =
@@ -299,18 +351,24 @@ fn all_said<S: Serializer>(sentences: &[Sentence], serializer: S) -> Result<S::O
 }
 
 /// Compares `other` with `base`.
-pub fn compare(base: &Side<'_>, other: &Side<'_>, effects: &[Effect]) -> Comparison {
-    let mut comparison =
-        Comparison { base: base.name.into(), other: other.name.into(), ..Comparison::default() };
-    comparison.calibrations = calibrations(base, other);
-    comparison.differences = disclosure::differences(base, other, effects);
-    let context = rows::Context::new(base, other);
+pub fn compare(base: &Side<'_>, other: &Side<'_>, terms: &Terms<'_>) -> Comparison {
+    let mut comparison = Comparison {
+        base: base.name.into(),
+        other: other.name.into(),
+        limit: terms.limit,
+        calibrations: terms.calibrations.clone(),
+        ..Comparison::default()
+    };
+    comparison.differences = disclosure::differences(base, other, terms.effects);
+    let context = rows::Context::new(base, other, &terms.past);
     for pair in pairs::pairs(base, other, &mut comparison.not_compared) {
         rows::add(&mut comparison, &context, &pair);
     }
     comparison.not_compared.extend(without_price(base, other));
+    estimate::estimate(&mut comparison, terms.is_base);
     ratio::mark_standing(&mut comparison.kpms);
     comparison.groups = rows::group_means(&comparison.kpms);
+    gate::judge(&mut comparison, other);
     comparison.findings = findings::findings(&comparison, base, other);
     comparison
 }
@@ -323,14 +381,6 @@ fn without_price(base: &Side<'_>, other: &Side<'_>) -> Option<NotCompared> {
         .with("name", side.name)
         .with("options", side.unpriced().join(", "));
     Some(NotCompared { label: "per price".into(), kind: None, why, lost: false })
-}
-
-fn calibrations(base: &Side<'_>, other: &Side<'_>) -> Vec<String> {
-    let name = |run: &RunRecord| run.name.clone().unwrap_or_else(|| run.id.to_string());
-    let mut names: Vec<String> =
-        [base, other].iter().filter_map(|side| Some(name(side.noise?.run()))).collect();
-    names.dedup();
-    names
 }
 
 #[cfg(test)]
@@ -367,7 +417,7 @@ pub(crate) mod fixture {
 
     /// A side of a comparison.
     pub fn side<'a>(name: &'a str, run: &'a RunRecord, tests: &'a [Test]) -> Side<'a> {
-        Side { name, run, tests, price: None, noise: None }
+        Side { name, run, tests, price: None }
     }
 }
 

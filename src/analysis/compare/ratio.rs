@@ -1,18 +1,19 @@
 //! The ratio of two figures, how well it is known, and which of many ratios differ not only by
 //! chance.
 
-use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::{Serialize, Serializer};
 
+use super::estimate::{Point, decides};
 use super::{Change, Row};
 use crate::analysis::interval::{Interval, Known, Unknown};
-use crate::model::{Better, Sentence, Status};
+use crate::model::{Better, Sentence};
+use crate::stats::moderated::step_up;
 use crate::stats::summary::two_sided_p;
 
-/// Chance that a comparison of two equal runs calls any figure different.
-const FAMILY_LEVEL: f64 = 0.05;
+/// Share of the findings that chance may make.
+const LEVEL: f64 = 0.05;
 
 /// A ratio other / base.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -117,37 +118,26 @@ fn p_value(ratio: f64, base: &Interval, other: &Interval) -> f64 {
     two_sided_p(ratio.ln() / error, freedom).unwrap_or(if ratio == 1.0 { 1.0 } else { 0.0 })
 }
 
-/// Marks the rows whose difference stands among all of them: Holm's step-down at a family-wise
-/// level of 5 %, over the figures that could be judged. Rows of one workload at the same numbers of
-/// jobs are one figure: speed and throughput of a run that has one job only are the same tests.
+/// Marks the rows whose difference stands among all of them: the step-up of Benjamini and Hochberg
+/// at 5 % over the figures that decide something. Rows of one point are one figure: speed and
+/// throughput of a run that has one job only are the same tests.
 pub fn mark_standing(rows: &mut [Row]) {
-    let judged = |row: &&mut Row| row.status < Status::Invalid;
-    let mut judged: Vec<(f64, &mut Row)> = rows
-        .iter_mut()
-        .filter(judged)
-        .filter_map(|row| Some((row.ratio.span.ok()?.p, row)))
-        .collect();
-    judged.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let count = distinct(judged.iter().map(|(_, row)| point(row)));
-    let mut rejected = Vec::new();
-    for (p, row) in judged {
-        if p > FAMILY_LEVEL / (count - distinct(rejected.iter().cloned()).min(count - 1)) as f64 {
-            return;
+    let mut points: Vec<(Point, f64)> = Vec::new();
+    for row in rows.iter().filter(|row| decides(row)) {
+        let Some((sample, estimate)) = row.sample.as_ref().zip(row.estimate) else { continue };
+        if !points.iter().any(|(known, _)| *known == sample.point) {
+            points.push((sample.point.clone(), estimate.p()));
         }
-        rejected.push(point(row));
-        row.stands = matches!(row.change(), Change::Better | Change::Worse);
     }
-}
-
-/// What a row's tests are: the workload with its parameters, and the jobs of both sides.
-type Point = (String, Option<u32>, Option<u32>);
-
-fn point(row: &Row) -> Point {
-    (row.subject.label(), row.base_jobs, row.other_jobs)
-}
-
-fn distinct(points: impl Iterator<Item = Point>) -> usize {
-    points.collect::<BTreeSet<Point>>().len()
+    let p: Vec<f64> = points.iter().map(|(_, p)| *p).collect();
+    let found = step_up(&p, LEVEL);
+    for row in rows.iter_mut().filter(|row| decides(row)) {
+        let at = |sample: &super::estimate::Sample| {
+            points.iter().position(|(known, _)| *known == sample.point)
+        };
+        let is_found = row.sample.as_ref().and_then(at).is_some_and(|at| found[at]);
+        row.stands = is_found && matches!(row.change(), Change::Better | Change::Worse);
+    }
 }
 
 #[cfg(test)]

@@ -1,17 +1,20 @@
 //! The figures of a pair side by side.
 
+use super::estimate::{Past, Repeats, Sample, counted, worst};
 use super::metric::{self, Metric, Reading, best, cpu_busy_pct, readings, service_ms};
 use super::pairs::Pair;
 use super::{Comparison, EqualJobs, GroupMean, Kind, NotCompared, Ratio, Row, Side};
-use crate::analysis::interval::{FEWEST, supports};
-use crate::analysis::noise::Noise;
+use crate::analysis::interval::{FEWEST, most_trusted, supports};
+use crate::analysis::noise::is_same_platform;
 use crate::analysis::{errata, interval, unsteady};
 use crate::model::{Better, KpmValue, PublishedKind, Reason, RunRecord, Sentence, Status, Test};
 
 /// What every row needs beside its figures.
 pub struct Context<'a> {
-    /// Of base and other, where it is known.
-    noise: [Option<&'a Noise<'a>>; 2],
+    /// The tests of earlier fresh runs.
+    past: &'a [Past<'a>],
+    /// Throughput is compared at the same number of jobs.
+    is_same_platform: bool,
     /// Cores and licences of base and other, if both are known.
     cores: Option<(f64, f64)>,
     licences: Option<(f64, f64)>,
@@ -23,7 +26,7 @@ pub struct Context<'a> {
 
 impl<'a> Context<'a> {
     /// Cores count only where the platform tables do not contradict the CPU figures.
-    pub fn new(base: &Side<'a>, other: &Side<'a>) -> Context<'a> {
+    pub fn new(base: &Side<'a>, other: &Side<'a>, past: &'a [Past<'a>]) -> Context<'a> {
         let sound =
             [base, other].iter().all(|side| errata::of_platform(side.run, side.tests).is_empty());
         let both =
@@ -40,7 +43,8 @@ impl<'a> Context<'a> {
         let licences = licences.or_else(|| both("licence", "licences_needed"));
         let model = |side: &Side<'a>| side.run.disclosure.get("hardware", "cpu_model");
         let is_same_processor = model(base).is_some() && model(base) == model(other);
-        Context { noise: [base.noise, other.noise], cores, licences, costs, is_same_processor }
+        let is_same_platform = is_same_platform(base.run, other.run);
+        Context { past, is_same_platform, cores, licences, costs, is_same_processor }
     }
 
     /// What the watch of the platform says of the speed of the processors in the one run and the
@@ -49,15 +53,6 @@ impl<'a> Context<'a> {
         let (base, other) =
             base.measured().zip(other.measured()).filter(|_| self.is_same_processor)?;
         unsteady::between(base, other)
-    }
-
-    /// other / base, with the noise of their platforms.
-    fn ratio(&self, base: &Reading<'_>, other: &Reading<'_>) -> Ratio {
-        let allowed = |side: usize, reading: &Reading<'_>| match self.noise[side] {
-            Some(noise) => reading.known.map(|known| noise.allowed(known, &reading.tests)),
-            None => reading.known,
-        };
-        Ratio::of((base.value, allowed(0, base)), (other.value, allowed(1, other)))
     }
 }
 
@@ -143,11 +138,62 @@ fn rate(test: &Test) -> Metric {
 }
 
 /// The readings of both for a row, if both have one.
-fn both<'a>(pair: &Pair<'a>, kind: Kind, metric: &Metric) -> Option<(Reading<'a>, Reading<'a>)> {
-    let (base, other) =
-        reading(&pair.base, kind, metric).zip(reading(&pair.other, kind, metric))?;
+fn both<'a>(
+    context: &Context<'_>,
+    pair: &Pair<'a>,
+    kind: Kind,
+    metric: &Metric,
+) -> Option<(Reading<'a>, Reading<'a>)> {
+    let at_equal_jobs = || equally_best(context, pair, kind, metric);
+    let own = || reading(&pair.base, kind, metric).zip(reading(&pair.other, kind, metric));
+    let (base, other) = at_equal_jobs().or_else(own)?;
     let again = is_again(kind, metric, base.jobs) && other.jobs == Some(1);
     (!again).then_some((base, other))
+}
+
+/// Throughput of two runs of one platform: at the number of jobs that is best by the mean of both,
+/// so that the ratio is not that of the luckier tests of each. Absent for speed, and where they have
+/// no number of jobs in common.
+fn equally_best<'a>(
+    context: &Context<'_>,
+    pair: &Pair<'a>,
+    kind: Kind,
+    metric: &Metric,
+) -> Option<(Reading<'a>, Reading<'a>)> {
+    if kind == Kind::Speed || !context.is_same_platform {
+        return None;
+    }
+    let [ours, theirs] =
+        [&pair.base, &pair.other].map(|tests| readings(tests, metric, PublishedKind::Throughput));
+    let of_jobs = |base: &Reading<'a>| {
+        let other = theirs.iter().find(|other| other.jobs == base.jobs && base.jobs.is_some())?;
+        Some((base.clone(), other.clone()))
+    };
+    let common: Vec<(Reading<'a>, Reading<'a>)> = ours.iter().filter_map(of_jobs).collect();
+    let status =
+        |(base, other): &(Reading<'_>, Reading<'_>)| base.test.status().max(other.test.status());
+    let own = [&ours, &theirs].map(|readings| best(readings.to_vec(), metric.better));
+    let is_common = |best: &Option<Reading<'_>>| {
+        best.as_ref().is_some_and(|best| common.iter().any(|(base, _)| base.jobs == best.jobs))
+    };
+    if !own.iter().all(is_common) {
+        return None;
+    }
+    let passed_over = own.map(|best| best.and_then(|best| best.passed_over));
+    let product = |(base, other): &(Reading<'_>, Reading<'_>)| base.value * other.value;
+    let is_ahead = |one: &(Reading<'_>, Reading<'_>), other: &(Reading<'_>, Reading<'_>)| {
+        metric.better.beats(product(one), product(other))
+    };
+    let trusted = most_trusted(common.clone(), status);
+    let best = trusted.into_iter().reduce(
+        |best, next| {
+            if is_ahead(&next, &best) { next } else { best }
+        },
+    )?;
+    let (base, other) = best;
+    let bounded =
+        |side: usize, reading: Reading<'a>| Reading { passed_over: passed_over[side], ..reading };
+    Some((bounded(0, base), bounded(1, other)))
 }
 
 fn reading<'a>(tests: &[&'a Test], kind: Kind, metric: &Metric) -> Option<Reading<'a>> {
@@ -160,7 +206,7 @@ fn reading<'a>(tests: &[&'a Test], kind: Kind, metric: &Metric) -> Option<Readin
 }
 
 fn row(context: &Context<'_>, pair: &Pair<'_>, kind: Kind, metric: &Metric) -> Option<Row> {
-    let (base, other) = both(pair, kind, metric)?;
+    let (base, other) = both(context, pair, kind, metric)?;
     Some(make(context, pair, kind, metric, &base, &other))
 }
 
@@ -184,12 +230,9 @@ fn service_row(context: &Context<'_>, pair: &Pair<'_>, kind: Kind) -> Option<Row
 
 fn at_service_time(reading: Reading<'_>) -> Option<Reading<'_>> {
     let times: Vec<_> =
-        reading.tests.iter().filter_map(|test| Some((service_ms(test)?, *test))).collect();
-    Some(Reading {
-        value: service_ms(reading.test)?,
-        known: interval::of(&times, reading.test, &KpmValue::ServiceTime),
-        ..reading
-    })
+        reading.all.iter().filter_map(|(_, test)| Some((service_ms(test)?, *test))).collect();
+    let known = interval::of(&times, reading.test, &KpmValue::ServiceTime);
+    Some(Reading { value: service_ms(reading.test)?, known, all: times, ..reading })
 }
 
 fn make(
@@ -200,11 +243,12 @@ fn make(
     base: &Reading<'_>,
     other: &Reading<'_>,
 ) -> Row {
-    let ratio = context.ratio(base, other);
+    let ratio = Ratio::of((base.value, base.known), (other.value, other.known));
+    let counted = counted(base, other);
     let per = |counts: Option<(f64, f64)>| counts.map(|(own, foreign)| ratio.value * own / foreign);
     let is_rate = metric.better == Better::Higher;
     let jobs = base.jobs.zip(other.jobs).map(|(own, foreign)| (f64::from(own), f64::from(foreign)));
-    let (status, reasons) = verdict(context, pair, base, other);
+    let (status, reasons) = verdict(context, pair, [base, other], &counted);
     Row {
         subject: pair.subject.clone(),
         kind,
@@ -217,10 +261,14 @@ fn make(
         other_jobs: other.jobs,
         ratio,
         stands: false,
+        detectable_loss: None,
+        is_loss: false,
+        sample: Some(Sample::new(pair, metric, &counted, context.past)),
+        estimate: None,
         status,
         reasons,
-        base_status: base.test.status(),
-        other_status: other.test.status(),
+        base_status: worst(&counted[0]),
+        other_status: worst(&counted[1]),
         base_service_ms: service_ms(base.test),
         other_service_ms: service_ms(other.test),
         per_job: per(jobs).filter(|_| is_rate),
@@ -234,8 +282,8 @@ fn make(
 fn verdict(
     context: &Context<'_>,
     pair: &Pair<'_>,
-    base: &Reading<'_>,
-    other: &Reading<'_>,
+    [base, other]: [&Reading<'_>; 2],
+    counted: &[Repeats<'_>; 2],
 ) -> (Status, Vec<Sentence>) {
     let bounds = [base, other].into_iter().filter_map(|reading| reading.passed_over);
     let bound = |jobs| {
@@ -246,12 +294,15 @@ fn verdict(
     let cautions: Vec<Sentence> =
         pair.cautions.iter().cloned().chain(bounds.map(bound)).chain(speeds).collect();
     let cautioned = if cautions.is_empty() { Status::Valid } else { Status::Conditional };
-    let (base, other) = (base.test.verdict(), other.test.verdict());
-    let status = cautioned.max(base.status).max(other.status);
-    let own = [base, other].into_iter().flat_map(|verdict| &verdict.reasons);
+    let status = counted.iter().map(worst).fold(cautioned, Status::max);
+    let own = counted.iter().flatten().flat_map(|(_, test)| &test.verdict().reasons);
     let lowering = own.filter(|reason| reason.status > Status::Valid).map(Reason::said);
-    let mut reasons: Vec<Sentence> = cautions.into_iter().chain(lowering).collect();
-    reasons.dedup();
+    let mut reasons: Vec<Sentence> = Vec::new();
+    for reason in cautions.into_iter().chain(lowering) {
+        if !reasons.contains(&reason) {
+            reasons.push(reason);
+        }
+    }
     (status, reasons)
 }
 
@@ -275,8 +326,9 @@ fn equal_jobs(context: &Context<'_>, pair: &Pair<'_>) -> Vec<EqualJobs> {
     });
     let is_rate = own.better == Better::Higher;
     let share = |value: f64, most: Option<f64>| most.map(|most| value / most).filter(|_| is_rate);
-    common
-        .map(|(jobs, base, other)| EqualJobs {
+    let line = |(jobs, base, other): (u32, &Reading<'_>, &Reading<'_>)| {
+        let counted = counted(base, other);
+        EqualJobs {
             subject: pair.subject.clone(),
             jobs,
             metric: own.name.clone(),
@@ -284,16 +336,18 @@ fn equal_jobs(context: &Context<'_>, pair: &Pair<'_>) -> Vec<EqualJobs> {
             better: own.better,
             base: base.value,
             other: other.value,
-            ratio: context.ratio(base, other),
+            ratio: Ratio::of((base.value, base.known), (other.value, other.known)),
             base_utilisation: share(base.value, most_base),
             other_utilisation: share(other.value, most_other),
             base_cpu_busy_pct: cpu_busy_pct(base.test),
             other_cpu_busy_pct: cpu_busy_pct(other.test),
             base_service_ms: service_ms(base.test),
             other_service_ms: service_ms(other.test),
-            status: verdict(context, pair, base, other).0,
-        })
-        .collect()
+            status: verdict(context, pair, [base, other], &counted).0,
+            sample: Some(Sample::new(pair, &own, &counted, context.past)),
+        }
+    };
+    common.map(line).collect()
 }
 
 /// Geometric means per group and kind over valid figures, from two workloads on.

@@ -1,14 +1,15 @@
 //! `compare A B [C...]`: the first run is the base.
 
 use super::report;
-use crate::analysis::compare::Comparison;
+use crate::analysis::compare::{Comparison, Judgement, Level, Outcome, answer};
 use crate::cli::args::CompareArgs;
 use crate::cli::context::Context;
 use crate::cli::out;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result, quote};
 use crate::report::Input;
 use crate::report::compare::{CompareReport, comparisons};
 use crate::report::format::junit::Junit;
+use crate::serve::stored;
 
 /// Compares, prints or writes; a loss beyond `--fail-below` is an error of kind check.
 ///
@@ -16,11 +17,12 @@ use crate::report::format::junit::Junit;
 /// Unknown runs; an unwritable file; a figure that is worse than allowed.
 pub fn compare(context: &Context, args: &CompareArgs) -> Result<()> {
     let output = args.out.output.as_deref();
-    let input = report::priced(report::load(context, &args.runs, false)?, &args.price)?;
+    let input = report::priced(runs(context, args)?, &args.price)?;
     one_currency(&input)?;
     let fail_below = args.limit.fail_below.unwrap_or_default().0;
-    let input =
-        Input { catalog: context.catalog()?, language: args.out.language, fail_below, ..input };
+    let is_gate = args.limit.fail_below.is_some() || args.limit.junit.is_some();
+    let (catalog, language) = (context.catalog()?, args.out.language);
+    let input = Input { catalog, language, fail_below, is_gate, ..input };
     let compared = comparisons(&input);
     let format = report::form(context, &CompareReport, output)?;
     let document =
@@ -30,6 +32,69 @@ pub fn compare(context: &Context, args: &CompareArgs) -> Result<()> {
     }
     report::show(context, format, &document, output)?;
     judge(&compared, args)
+}
+
+/// The runs with the earlier ones of their platform, or a run and its base of many.
+///
+/// # Errors
+/// Unknown runs; too few runs for a base.
+fn runs(context: &Context, args: &CompareArgs) -> Result<Input> {
+    let store = context.store_to_read()?;
+    let input = report::load(context, &args.runs, false)?;
+    let Some(baseline) = &args.baseline else {
+        if args.runs.len() < 2 {
+            return Err(Error::usage("compare", "needs two runs: RUN RUN")
+                .advise("name the base first, or give --baseline last:10"));
+        }
+        let history = stored::history(&store, &input.runs)?;
+        return Ok(Input { history, ..input });
+    };
+    let [run] = input.runs.as_slice() else {
+        return Err(Error::usage("--baseline", "is compared with one run")
+            .advise("name one run: compare --baseline last:10 RUN"));
+    };
+    let (label, most) = base_of_many(baseline)?;
+    let history = stored::base_of(&store, &run.run, label, most)?;
+    match history.last() {
+        Some(newest) if history.len() >= FEWEST_OF_BASE => {
+            let runs = vec![newest.clone(), run.clone()];
+            Ok(Input { runs, history, is_base_of_many: true, ..input })
+        }
+        _ => Err(Error::usage(
+            "--baseline",
+            format!(
+                "{} finds {} finished runs of this platform before {}, of the {FEWEST_OF_BASE} that it \
+                 takes",
+                quote(baseline),
+                history.len(),
+                quote(&args.runs[0])
+            ),
+        )
+        .advise("measure more runs, or name the base: compare BASE RUN")),
+    }
+}
+
+/// Runs without which a base shows no spread.
+const FEWEST_OF_BASE: usize = 2;
+/// Runs of a base: more gain nothing, and hold what has changed since.
+const RUNS_OF_BASE: usize = 10;
+
+/// `last:10` or `KEY=VALUE`: the label, if it is one, and how many runs at most.
+///
+/// # Errors
+/// Anything else.
+fn base_of_many(text: &str) -> Result<(Option<(&str, &str)>, usize)> {
+    if let Some(count) = text.strip_prefix("last:") {
+        let count = count.parse().ok().filter(|count| *count >= FEWEST_OF_BASE);
+        return count.map(|count| (None, count)).ok_or_else(|| wrong_base(text));
+    }
+    let label = text.split_once('=').filter(|(key, _)| !key.is_empty());
+    label.map(|label| (Some(label), RUNS_OF_BASE)).ok_or_else(|| wrong_base(text))
+}
+
+fn wrong_base(text: &str) -> Error {
+    Error::usage("--baseline", format!("{} names no runs", quote(text)))
+        .advise("give last:10 (2 or more), or a label of the runs: branch=main")
 }
 
 /// Prices are compared in one currency only: we know no rate of exchange.
@@ -58,10 +123,15 @@ fn judge(comparisons: &[Comparison], args: &CompareArgs) -> Result<()> {
     let empty = empty.map(|comparison| {
         format!("no figure of {} can be judged by {}", comparison.other, comparison.base)
     });
-    let found: Vec<String> =
-        worst(comparisons, below.0).into_iter().chain(lost(comparisons)).chain(empty).collect();
+    let found: Vec<String> = worst(comparisons, below.0)
+        .into_iter()
+        .chain(levels(comparisons))
+        .chain(lost(comparisons))
+        .chain(empty)
+        .collect();
     let undecided = undecided(comparisons);
     if found.is_empty() {
+        unseen(comparisons).iter().for_each(|text| out::tell(&format!("--fail-below: {text}")));
         undecided
             .iter()
             .for_each(|text| out::tell(&format!("--fail-below: {text}; that fails nothing")));
@@ -69,6 +139,36 @@ fn judge(comparisons: &[Comparison], args: &CompareArgs) -> Result<()> {
     }
     let found: Vec<String> = found.into_iter().chain(undecided).collect();
     Err(Error::new(Kind::Check, "--fail-below", found.join(", ")).advise("see the comparison"))
+}
+
+/// What a gate that passes has not judged, or not seen.
+fn unseen(comparisons: &[Comparison]) -> Vec<String> {
+    let gates = comparisons.iter().filter_map(|one| Some((one, one.gate.as_ref()?)));
+    let said = |(comparison, gate): (&Comparison, &Judgement)| match gate.outcome {
+        Outcome::NoAnswer => answer(comparison).first().map(ToString::to_string),
+        _ if gate.blind.is_empty() => None,
+        _ => Some(format!(
+            "passes, blind below {} % in {} of {} figures, first {}",
+            crate::model::sentence::number(200.0 * gate.limit),
+            gate.blind.len(),
+            gate.figures,
+            gate.blind[0]
+        )),
+    };
+    gates.filter_map(said).collect()
+}
+
+/// Groups and wholes that are worse than allowed.
+fn levels(comparisons: &[Comparison]) -> Option<String> {
+    let gates = comparisons.iter().filter_map(|comparison| comparison.gate.as_ref());
+    let levels = gates.flat_map(|gate| gate.whole.iter().chain(&gate.groups));
+    let said = |level: &Level| {
+        let what =
+            level.group.as_ref().map_or("all figures".into(), |name| format!("group {name}"));
+        format!("{what} by {:.1} %", 100.0 * level.loss())
+    };
+    let failed: Vec<String> = levels.filter(|level| level.fails).map(said).collect();
+    (!failed.is_empty()).then(|| format!("together worse than allowed: {}", failed.join(", ")))
 }
 
 /// Figures that pass because nothing can be said of them; whoever reads the exit code should know.

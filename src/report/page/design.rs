@@ -11,7 +11,7 @@ use super::super::{
     ramp_charts, scaling, summary,
 };
 use super::{Limits, cards, head, panels, ratios, shortened, timeline};
-use crate::analysis::compare::{Change, Comparison};
+use crate::analysis::compare::{self as comparison, Change, Comparison};
 use crate::analysis::interval::supports;
 use crate::model::Test;
 
@@ -312,6 +312,11 @@ fn compared_answer(comparison: &Comparison, language: Language) -> Vec<Said> {
         .map(|finding| format!("{}.", language.sentence(&finding.text)))
         .collect();
     let nothing = || compare::nothing_found(comparison, language);
+    let of_gate = comparison::answer(comparison);
+    if !of_gate.is_empty() {
+        let said = of_gate.iter().map(|said| format!("{}.", language.sentence(said)));
+        return Said::sentence(&said.collect::<Vec<_>>().join(" "));
+    }
     let text = if found.is_empty() { nothing() } else { found.join(" ") };
     Said::sentence(&text)
 }

@@ -4,7 +4,7 @@
 use super::super::picture::{Mark, Picture, RatioMark, RatioRow, Ratios, Tone};
 use super::super::{Input, Language, document::Digits, summary::several};
 use super::cards::{compact, groups, mark, times_shown};
-use crate::analysis::compare::{Change, Comparison, EqualJobs, Kind, Row};
+use crate::analysis::compare::{Change, Comparison, EqualJobs, Judgement, Kind, Level, Row};
 use crate::analysis::interval::supports;
 use crate::analysis::ramp;
 use crate::model::{Better, Status, Test};
@@ -16,8 +16,9 @@ pub fn forest(comparison: &Comparison, language: Language) -> Option<Picture> {
         let rows = comparison.kpms.iter().filter(move |row| row.kind == kind);
         rows.map(move |row| forest_row(comparison, row, language))
     };
-    let rows: Vec<RatioRow> = of(Kind::Throughput).chain(of(Kind::Speed)).collect();
-    let heads = ["Ratio", "95 % interval", "Jobs", "Service time"].map(word).into();
+    let means = comparison.gate.iter().flat_map(|gate| means(gate, language));
+    let rows: Vec<RatioRow> = means.chain(of(Kind::Throughput)).chain(of(Kind::Speed)).collect();
+    let heads = ["Ratio", "95 % interval", "Jobs", "Found from"].map(word).into();
     let names = [("other", comparison.other.as_str()), ("base", &comparison.base)];
     (!rows.is_empty()).then(|| {
         Picture::Ratios(Ratios {
@@ -37,11 +38,12 @@ fn forest_row(comparison: &Comparison, row: &Row, language: Language) -> RatioRo
     let span = span.map(|(a, b)| (a.min(b), a.max(b)));
     let is_shown =
         row.status < Status::Invalid && row.ratio.value.is_finite() && row.ratio.value > 0.0;
+    let is_open = !supports(row.status) || span.is_none();
     // The interval holds 1 if the ratio lies between these, and only then.
     let value = better(row.ratio.value);
     let noise = span.filter(|_| is_shown).map(|(low, high)| (value / high, value / low));
     let marks =
-        is_shown.then(|| RatioMark { value, span, mark: row.status.into(), is_hollow: false });
+        is_shown.then(|| RatioMark { value, span, mark: row.status.into(), is_hollow: is_open });
     let jobs = [row.base_jobs, row.other_jobs]
         .map(|jobs| jobs.map_or_else(|| "–".into(), |jobs| jobs.to_string()));
     let interval = row.ratio.span.ok().map(|span| {
@@ -50,7 +52,7 @@ fn forest_row(comparison: &Comparison, row: &Row, language: Language) -> RatioRo
         language.say("{low} to {high}", &[("low", &low), ("high", &high)])
     });
     let unknown = || "–".to_string();
-    let service = row.service_ratio().map(|ratio| times_shown(language, ratio));
+    let found_from = row.detectable_loss.map(|loss| found_from(language, loss));
     let reasons: Vec<String> = row.reasons.iter().map(|reason| language.sentence(reason)).collect();
     let is_time =
         if row.better == Better::Lower { format!(" [{}] ↓", row.unit) } else { String::new() };
@@ -63,7 +65,7 @@ fn forest_row(comparison: &Comparison, row: &Row, language: Language) -> RatioRo
             times_shown(language, row.ratio.value),
             interval.unwrap_or_else(unknown),
             if jobs[0] == jobs[1] { jobs[0].clone() } else { jobs.join(", ") },
-            service.unwrap_or_else(unknown),
+            found_from.unwrap_or_else(unknown),
         ],
         tone: tone(row),
         mark: row.status.into(),
@@ -71,6 +73,48 @@ fn forest_row(comparison: &Comparison, row: &Row, language: Language) -> RatioRo
         why: if is_shown { String::new() } else { verdict(language, row.status, &reasons) },
         marks: marks.into_iter().collect(),
     }
+}
+
+/// `−16 %`: the loss that would have been found, rounded up.
+fn found_from(language: Language, loss: f64) -> String {
+    format!("−{} %", language.number((1000.0 * loss).ceil() / 10.0, Digits::Significant(2)))
+}
+
+/// The whole and the groups of a gate.
+fn means(gate: &Judgement, language: Language) -> Vec<RatioRow> {
+    let row = |level: &Level| {
+        let [low, high] =
+            [level.low, level.high].map(|end| language.number(end, Digits::Significant(3)));
+        let label = match &level.group {
+            Some(group) => group.clone(),
+            None => language.phrase("Everything"),
+        };
+        let count = level.figures.to_string();
+        let tone = match (level.fails, level.is_excluded) {
+            (true, _) => Tone::Worse,
+            (_, true) => Tone::Better,
+            _ => Tone::Same,
+        };
+        RatioRow {
+            group: language.phrase("Means"),
+            label: format!("{label} · {}", language.say("mean of {count}", &[("count", &count)])),
+            marks: vec![RatioMark {
+                value: level.ratio,
+                span: Some((level.low, level.high)),
+                ..RatioMark::default()
+            }],
+            cells: vec![
+                times_shown(language, level.ratio),
+                language.say("{low} to {high}", &[("low", &low), ("high", &high)]),
+                "–".into(),
+                found_from(language, level.detectable_loss),
+            ],
+            tone,
+            verdict: language.verdict(Status::Valid),
+            ..RatioRow::default()
+        }
+    };
+    gate.whole.iter().chain(&gate.groups).map(row).collect()
 }
 
 /// The ratios at the numbers of jobs that both have.

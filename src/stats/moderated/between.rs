@@ -2,7 +2,10 @@
 //! of a run (clock, host), and one on each point alone (placement, memory, load).
 
 use super::squeeze::squeeze;
-use super::{FEWEST_POINTS, FEWEST_RUNS, LEAST_VARIANCE, Location, PRIOR_COMMON, Variance};
+use super::{
+    FEWEST_POINTS, FEWEST_RUNS, FEWEST_RUNS_OF_FEW_POINTS, LEAST_VARIANCE, Location, PRIOR_COMMON,
+    Variance,
+};
 use crate::stats::summary::{mean, median};
 
 /// A point counts at most so many times what it should in the search for what all have in common.
@@ -76,11 +79,12 @@ impl Course {
 
 impl Between {
     /// From the values of earlier runs, each with all points in the same order; absent with fewer
-    /// than two runs, or than four points that two of them have.
+    /// than two runs, and with fewer than four if fewer than four points are in two of them.
     pub fn of(runs: &[Vec<Option<Location>>]) -> Option<Between> {
         let count = runs.iter().map(Vec::len).max().unwrap_or(0);
         let courses: Vec<Course> = (0..count).filter_map(|point| Course::of(point, runs)).collect();
-        if courses.len() < FEWEST_POINTS {
+        let is_few = courses.len() < FEWEST_POINTS;
+        if courses.is_empty() || (is_few && runs.len() < FEWEST_RUNS_OF_FEW_POINTS) {
             return None;
         }
         let of_run = |run: usize| courses.iter().filter_map(move |course| course.off[run]);

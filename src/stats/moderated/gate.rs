@@ -45,7 +45,9 @@ pub struct Look {
     pub ratio: Ratio,
     /// How likely a ratio as low is by chance.
     pub p: f64,
-    /// The loss is no chance, and the ratio lies beyond the limit.
+    /// The loss is no chance.
+    pub found: bool,
+    /// It is found, and lies beyond the limit.
     pub fails: bool,
     /// The loss, as a fraction, with which it would have failed with a chance of 80 %.
     pub detectable: f64,
@@ -108,6 +110,7 @@ fn looks(ratios: &[Ratio], test: Test) -> Vec<Look> {
     let look = |((ratio, p), found): ((&Ratio, &f64), bool)| Look {
         ratio: *ratio,
         p: *p,
+        found,
         fails: found && ratio.log < (1.0 - test.limit).ln(),
         detectable: detectable(ratio.variance(), tail, Some(test.limit)),
     };

@@ -37,8 +37,10 @@ const MOST_FREEDOM: f64 = 60.0;
 const LEAST_VARIANCE: f64 = 1e-6;
 /// Points from which on they tell something about one another.
 const FEWEST_POINTS: usize = 4;
-/// Earlier runs from which on they tell what differs between runs.
+/// Earlier runs from which on they tell what differs between runs; of fewer points each has to
+/// tell it by itself.
 const FEWEST_RUNS: usize = 2;
+const FEWEST_RUNS_OF_FEW_POINTS: usize = 4;
 /// Between runs, of a platform that has shown nothing yet: variance of the effect on all points
 /// (1 %) and of the effect on each point alone (1.5 %).
 const PRIOR_COMMON: Variance = Variance { value: 0.010 * 0.010, freedom: 4.0 };

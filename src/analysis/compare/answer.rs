@@ -1,0 +1,202 @@
+//! What a gate says in plain words, and what a comparison could have found.
+
+use super::findings::figures;
+use super::gate::{Judgement, Level, Missing, Outcome};
+use super::{Comparison, Row};
+use crate::model::{Sentence, Status};
+use crate::stats::moderated::Size;
+
+/// Names that a sentence lists.
+const MOST_NAMED: usize = 3;
+
+/// The answer of the gate: whether it passes, the whole, what was found and what was not seen; empty
+/// without a limit.
+pub fn answer(comparison: &Comparison) -> Vec<Sentence> {
+    let Some(gate) = &comparison.gate else { return Vec::new() };
+    let mut said = vec![outcome(comparison, gate)];
+    said.extend(gate.whole.as_ref().map(|whole| of_whole(comparison, gate, whole)));
+    said.extend(sizes(gate));
+    said.extend(blind(gate));
+    said.extend(gate.missing.as_ref().map(missing));
+    said
+}
+
+/// What differs between fresh runs, and how that is known; and, without a gate, which loss would
+/// have been found.
+pub fn ability(comparison: &Comparison) -> Vec<Sentence> {
+    let size = comparison.detectable.filter(|_| comparison.gate.is_none()).map(|size| found(&size));
+    if !comparison.kpms.iter().any(|row| row.estimate.is_some()) {
+        return Vec::new();
+    }
+    let spread = match comparison.earlier_runs {
+        0 => Sentence::new(
+            "What differs between fresh runs is assumed (1.5 % for a figure, 1 % for all together), \
+             as no two earlier runs of this platform tell it: 'dbdyno calibrate' measures it",
+        ),
+        runs => Sentence::new(
+            "What differs between fresh runs is that of {runs} earlier runs of this platform",
+        )
+        .with("runs", runs),
+    };
+    let widened = comparison.widened.map(|times| {
+        Sentence::new(
+            "These two runs differ, figure by figure, {times} times as much as that allows, which widens \
+             all intervals: calibrate",
+        )
+        .with("times", times)
+    });
+    size.into_iter().chain([spread]).chain(widened).collect()
+}
+
+fn outcome(comparison: &Comparison, gate: &Judgement) -> Sentence {
+    match gate.outcome {
+        Outcome::Pass => Sentence::new(
+            "Pass: no figure, no group and not the whole is worse by more than {limit%} beyond the noise",
+        )
+        .with("limit", gate.limit),
+        Outcome::NoAnswer => Sentence::new(
+            "No answer: no figure is valid in both runs and has an interval, so that nothing is judged",
+        ),
+        Outcome::Fail => {
+            let all = failures(comparison, gate);
+            let named = Sentence::list(all.iter().take(MOST_NAMED).cloned());
+            match all.len().saturating_sub(MOST_NAMED) {
+                0 => Sentence::new("Fail: {what}").with("what", named),
+                more => Sentence::new("Fail: {what} and {more} more")
+                    .with("what", named)
+                    .with("more", more),
+            }
+        }
+    }
+}
+
+/// What fails: the whole, groups, figures, the largest losses first, and what is lost.
+fn failures(comparison: &Comparison, gate: &Judgement) -> Vec<Sentence> {
+    let all = gate.whole.iter().filter(|whole| whole.fails);
+    let all = all.map(|whole| worse(Sentence::new("all figures together"), whole));
+    let groups = gate.groups.iter().filter(|group| group.fails).map(|level| {
+        let name = level.group.clone().unwrap_or_default();
+        worse(Sentence::new("group {group}").with("group", name), level)
+    });
+    let mut rows: Vec<&Row> =
+        comparison.kpms.iter().filter(|row| row.is_failure(gate.limit)).collect();
+    rows.sort_by(|a, b| b.loss().total_cmp(&a.loss()));
+    let rows = rows.into_iter().map(figure);
+    let lost = comparison
+        .lost()
+        .map(|lost| Sentence::new("{label} is lost").with("label", lost.label.as_str()));
+    all.chain(groups).chain(rows).chain(lost).collect()
+}
+
+fn worse(what: Sentence, level: &Level) -> Sentence {
+    Sentence::new("{what} {change+%} ({low+%} to {high+%})")
+        .with("what", what)
+        .with("change", -level.loss())
+        .with("low", level.low - 1.0)
+        .with("high", level.high - 1.0)
+}
+
+fn figure(row: &Row) -> Sentence {
+    let name = Sentence::new("{label} {kind}")
+        .with("label", row.subject.label())
+        .with("kind", Sentence::new(row.kind.name()));
+    if row.other_status == Status::Invalid {
+        return Sentence::new("{what} became invalid").with("what", name);
+    }
+    Sentence::new("{what} {change+%}").with("what", name).with("change", -row.loss())
+}
+
+fn of_whole(comparison: &Comparison, gate: &Judgement, whole: &Level) -> Sentence {
+    let text = match whole.is_excluded {
+        true => {
+            "Over {figures} {other} does x{ratio~} of {base} (x{low~} to x{high~}): a general loss of \
+             {limit%} is excluded"
+        }
+        false => {
+            "Over {figures} {other} does x{ratio~} of {base} (x{low~} to x{high~}): a general loss of \
+             {limit%} is not excluded"
+        }
+    };
+    Sentence::new(text)
+        .with("figures", figures(whole.figures))
+        .with("other", comparison.other.as_str())
+        .with("base", comparison.base.as_str())
+        .with("ratio", whole.ratio)
+        .with("low", whole.low)
+        .with("high", whole.high)
+        .with("limit", gate.limit)
+}
+
+/// Rounded up to a tenth of a percent: what is said to be found must be.
+fn rounded_up(loss: f64) -> f64 {
+    (1000.0 * loss).ceil() / 1000.0
+}
+
+fn sizes(gate: &Judgement) -> Option<Sentence> {
+    let size = gate.detectable.as_ref()?;
+    let whole = gate.whole.as_ref().map(|whole| rounded_up(whole.detectable_loss))?;
+    let groups: Vec<f64> =
+        gate.groups.iter().map(|group| rounded_up(group.detectable_loss)).collect();
+    let least = groups.iter().copied().min_by(f64::total_cmp);
+    let levels = match least.zip(groups.iter().copied().max_by(f64::total_cmp)) {
+        Some((least, most)) if least < most => Sentence::new(
+            "{found}; of {whole%} over all of them, and of {least%} to {most%} in a group",
+        )
+        .with("least", least)
+        .with("most", most),
+        Some((least, _)) => {
+            Sentence::new("{found}; of {whole%} over all of them, and of {least%} in a group")
+                .with("least", least)
+        }
+        None => Sentence::new("{found}; of {whole%} over all of them"),
+    };
+    Some(levels.with("found", found(size)).with("whole", whole))
+}
+
+fn found(size: &Size) -> Sentence {
+    Sentence::new("A loss of {loss%} or more would have been found in {found} of {figures}")
+        .with("loss", size.loss)
+        .with("found", size.found)
+        .with("figures", figures(size.points))
+}
+
+fn blind(gate: &Judgement) -> Option<Sentence> {
+    let names = gate.blind.iter().take(MOST_NAMED).map(|name| Sentence::quoted(name.as_str()));
+    let named = Sentence::list(names);
+    let text = match gate.blind.len() {
+        0 => return None,
+        count if count > MOST_NAMED => {
+            "Blind below {size%} in {count} of {figures}: {names} and {more} more"
+        }
+        _ => "Blind below {size%} in {count} of {figures}: {names}",
+    };
+    Some(
+        Sentence::new(text)
+            .with("size", 2.0 * gate.limit)
+            .with("count", gate.blind.len())
+            .with("figures", figures(gate.figures))
+            .with("names", named)
+            .with("more", gate.blind.len().saturating_sub(MOST_NAMED)),
+    )
+}
+
+fn missing(missing: &Missing) -> Sentence {
+    let sentence = match (missing.repetitions, missing.minutes, missing.runs) {
+        (Some(count), Some(minutes), _) => Sentence::new(
+            "To find a loss of {loss%} in four fifths of the figures takes {count} repetitions in each run, \
+             {minutes} minutes of measuring",
+        )
+        .with("count", count)
+        .with("minutes", minutes.ceil()),
+        (Some(count), None, _) => Sentence::new(
+            "To find a loss of {loss%} in four fifths of the figures takes {count} repetitions in each run",
+        )
+        .with("count", count),
+        (None, _, runs) => Sentence::new(
+            "No number of repetitions finds a loss of {loss%} in four fifths of the figures: {count} fresh \
+             runs a side do, or a base of many (--baseline last:10)",
+        )
+        .with("count", runs.unwrap_or(2.0)),
+    };
+    sentence.with("loss", missing.loss)
+}

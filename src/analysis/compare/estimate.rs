@@ -1,0 +1,323 @@
+//! The ratios of a comparison, estimated all at once from the repetitions of both runs and what
+//! earlier runs of the platform showed: see `stats::moderated`.
+
+use std::collections::BTreeMap;
+
+use super::metric::{Metric, Reading};
+use super::pairs::Pair;
+use super::{Comparison, Ratio, Span};
+use crate::analysis::interval::{self, FEWEST, Unknown, most_trusted, supports};
+use crate::model::{Better, Status, Test};
+use crate::stats::moderated::{self, Between, Location};
+
+/// Windows as long as that, or longer or shorter by this factor at most, are the same test.
+const SAME_WINDOW: f64 = 2.0;
+
+/// The tests of one earlier fresh run.
+pub type Past<'a> = Vec<&'a Test>;
+
+/// What a row's tests are: the workload with its parameters and drives, and the jobs of both sides.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Point {
+    label: String,
+    drives: [&'static str; 2],
+    jobs: [Option<u32>; 2],
+}
+
+/// The repetitions that a row is made from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sample {
+    pub point: Point,
+    metric: String,
+    group: String,
+    better: Better,
+    /// Of base and other.
+    sides: [Repetitions; 2],
+    /// Logarithms of earlier runs, in their order; empty for those that do not have the point.
+    past: Vec<Vec<f64>>,
+}
+
+/// The repetitions of one side.
+#[derive(Debug, Clone, PartialEq)]
+struct Repetitions {
+    /// Their logarithms, negated where less is better.
+    logs: Vec<f64>,
+    /// Squared standard error of a single one as the seconds of its window tell it, or why they do
+    /// not.
+    within: Result<f64, Unknown>,
+}
+
+/// Repetitions with their values.
+pub type Repeats<'a> = Vec<(f64, &'a Test)>;
+
+/// The repetitions of both sides that count: the valid ones where each side has two, else all that
+/// are not invalid.
+pub fn counted<'a>(base: &Reading<'a>, other: &Reading<'a>) -> [Repeats<'a>; 2] {
+    let sides = [base, other];
+    let at_most = |worst: Status| {
+        sides.map(|side| -> Repeats<'a> {
+            side.all.iter().filter(|(_, test)| test.status() <= worst).copied().collect()
+        })
+    };
+    let valid = at_most(Status::Valid);
+    if valid.iter().all(|repeats| repeats.len() >= FEWEST) {
+        return valid;
+    }
+    let [own, foreign] = at_most(Status::Conditional);
+    let or_all = |repeats: Repeats<'a>, side: &Reading<'a>| match repeats.is_empty() {
+        true => side.all.clone(),
+        false => repeats,
+    };
+    [or_all(own, base), or_all(foreign, other)]
+}
+
+/// The worst verdict of repetitions.
+pub fn worst(repeats: &Repeats<'_>) -> Status {
+    repeats.iter().map(|(_, test)| test.status()).max().unwrap_or(Status::Invalid)
+}
+
+impl Repetitions {
+    fn of(repeats: &Repeats<'_>, metric: &Metric) -> Repetitions {
+        if repeats.iter().any(|(_, test)| test.measured().is_none()) {
+            return Repetitions { logs: Vec::new(), within: Err(Unknown::Published) };
+        }
+        let within = match repeats.as_slice() {
+            [(_, test)] => {
+                let known = interval::of_test(test, metric.computed(test));
+                known.map(|interval| interval.error.powi(2))
+            }
+            _ => Err(Unknown::ShortWindow),
+        };
+        Repetitions { logs: logs(repeats, metric.better), within }
+    }
+}
+
+fn logs(repeats: &Repeats<'_>, better: Better) -> Vec<f64> {
+    repeats.iter().map(|(value, _)| sign(better) * value.ln()).collect()
+}
+
+fn sign(better: Better) -> f64 {
+    if better == Better::Higher { 1.0 } else { -1.0 }
+}
+
+impl Sample {
+    /// Of the repetitions of a pair that count; `past` holds the tests of earlier runs.
+    pub fn new(
+        pair: &Pair<'_>,
+        metric: &Metric,
+        counted: &[Repeats<'_>; 2],
+        past: &[Past<'_>],
+    ) -> Sample {
+        let first = |side: usize| counted[side].first().map(|(_, test)| *test);
+        let of_run = |tests: &Past<'_>| earlier(tests, metric, first(0), first(1));
+        Sample {
+            point: Point {
+                label: pair.subject.label(),
+                drives: [0, 1].map(|side| first(side).map_or("", |test| test.drive().name())),
+                jobs: [0, 1].map(|side| first(side).and_then(Test::jobs)),
+            },
+            metric: metric.name.clone(),
+            group: pair.subject.group.clone(),
+            better: metric.better,
+            sides: [0, 1].map(|side| Repetitions::of(&counted[side], metric)),
+            past: past.iter().map(of_run).collect(),
+        }
+    }
+
+    /// True if it says something: both sides were measured.
+    fn is_measured(&self) -> bool {
+        self.sides.iter().all(|side| !side.logs.is_empty())
+    }
+
+    fn key(&self) -> (&Point, &str) {
+        (&self.point, &self.metric)
+    }
+
+    /// Why there is no interval.
+    fn unknown(&self) -> Unknown {
+        let why = self.sides.iter().filter_map(|side| side.within.err());
+        why.into_iter().next().unwrap_or(Unknown::ShortWindow)
+    }
+}
+
+/// The logarithms of a point in an earlier run: of the same work at the same number of jobs in
+/// windows of the same length.
+fn earlier(
+    tests: &Past<'_>,
+    metric: &Metric,
+    base: Option<&Test>,
+    other: Option<&Test>,
+) -> Vec<f64> {
+    let Some((base, other)) = base.zip(other) else { return Vec::new() };
+    let window_s = |test: &Test| test.measured().map(|test| test.window_s);
+    let is_as_long = |test: &&&Test| {
+        let ratio = window_s(test).zip(window_s(base)).map(|(own, base)| own / base);
+        ratio.is_some_and(|ratio| (1.0 / SAME_WINDOW..=SAME_WINDOW).contains(&ratio))
+    };
+    let is_same = |test: &&&Test| {
+        [base, other].iter().all(|one| {
+            test.workload() == one.workload()
+                && test.chosen() == one.chosen()
+                && test.drive() == one.drive()
+                && test.hash() == one.hash()
+                && test.jobs() == one.jobs()
+        })
+    };
+    let same = tests.iter().filter(is_same).filter(is_as_long);
+    let sound = same.filter_map(|test| Some((metric.of(test)?, *test)));
+    let sound: Repeats<'_> =
+        sound.filter(|(value, test)| *value > 0.0 && test.status() < Status::Invalid).collect();
+    logs(&most_trusted(sound, |(_, test)| test.status()), metric.better)
+}
+
+/// What was estimated for a point.
+#[derive(Debug, Clone, Copy)]
+struct Estimate {
+    /// Absent where nothing tells the variance.
+    ratio: Option<moderated::Ratio>,
+    /// Logarithms of the values of both sides.
+    at: [f64; 2],
+    /// The base is the mean of many runs.
+    is_base: bool,
+}
+
+/// Estimates the ratios of a comparison in place: of its KPMs together with those at equal numbers
+/// of jobs, and of the further metrics. With `is_base` the earlier runs are the base.
+pub fn estimate(comparison: &mut Comparison, is_base: bool) {
+    let of_kpms = comparison.kpms.iter().filter_map(|row| row.sample.clone());
+    let of_lines = comparison.equal_jobs.iter().filter_map(|line| line.sample.clone());
+    let samples: Vec<Sample> = of_kpms.chain(of_lines).collect();
+    let found = Estimates::of(&samples, is_base);
+    (comparison.earlier_runs, comparison.widened) = (found.earlier_runs, found.widened);
+    if found.earlier_runs == 0 {
+        comparison.calibrations.clear();
+    }
+    for row in &mut comparison.kpms {
+        found.apply(row);
+    }
+    for line in &mut comparison.equal_jobs {
+        let Some(sample) = &line.sample else { continue };
+        let (ratio, [base, other], _) = found.ratio(sample, [line.base, line.other]);
+        (line.ratio, line.base, line.other) = (ratio, base, other);
+    }
+    let further: Vec<Sample> =
+        comparison.further.iter().filter_map(|row| row.sample.clone()).collect();
+    let found = Estimates::of(&further, is_base);
+    comparison.further.iter_mut().for_each(|row| found.apply(row));
+}
+
+/// The estimates of points, which tell of one another.
+struct Estimates<'a> {
+    found: BTreeMap<(&'a Point, &'a str), Estimate>,
+    earlier_runs: usize,
+    widened: Option<f64>,
+}
+
+impl<'a> Estimates<'a> {
+    fn of(samples: &'a [Sample], is_base: bool) -> Estimates<'a> {
+        let mut points: BTreeMap<(&Point, &str), &Sample> = BTreeMap::new();
+        for sample in samples.iter().filter(|sample| sample.is_measured()) {
+            points.entry(sample.key()).or_insert(sample);
+        }
+        let points: Vec<&Sample> = points.into_values().collect();
+        let [base, other] = [0, 1].map(|side| located(&points, side));
+        let past = past(&points);
+        let between = Between::of(&past);
+        let ratios = match between.as_ref().filter(|_| is_base) {
+            Some(between) => {
+                let other: Vec<Option<Location>> = other.iter().copied().map(Some).collect();
+                moderated::against_many(&past, &other, between)
+            }
+            None => moderated::pair(&base, &other, &groups(&points), between.as_ref()),
+        };
+        let estimate = |(at, ratio): (usize, &Option<moderated::Ratio>)| {
+            // Against a base of many the ratio tells where that lies.
+            let many = ratio.filter(|_| is_base).map(|ratio| other[at].at - ratio.log);
+            let at_both = [many.unwrap_or(base[at].at), other[at].at];
+            (points[at].key(), Estimate { ratio: *ratio, at: at_both, is_base })
+        };
+        Estimates {
+            found: ratios.ratios.iter().enumerate().map(estimate).collect(),
+            earlier_runs: between.map_or(0, |between| between.runs),
+            widened: ratios.widened,
+        }
+    }
+
+    /// The ratio of a sample, the values of both sides (those given, of tests that were not
+    /// repeated), and what the ratio is made of.
+    fn ratio(
+        &self,
+        sample: &Sample,
+        values: [f64; 2],
+    ) -> (Ratio, [f64; 2], Option<moderated::Ratio>) {
+        let Some(found) = self.found.get(&sample.key()) else {
+            let span = Err(sample.unknown());
+            return (Ratio { value: values[1] / values[0], span }, values, None);
+        };
+        let sign = sign(sample.better);
+        let is_mean = |side: usize| side == 0 && found.is_base && found.ratio.is_some();
+        let value = |side: usize| match sample.sides[side].logs.len() {
+            1 if !is_mean(side) => values[side],
+            _ => (sign * found.at[side]).exp(),
+        };
+        let values = [value(0), value(1)];
+        let ratio = values[1] / values[0];
+        let span = found.ratio.map(|one| {
+            let factor = one.half_width().exp();
+            Span { low: ratio / factor, high: ratio * factor, p: one.p() }
+        });
+        (Ratio { value: ratio, span: span.ok_or(sample.unknown()) }, values, found.ratio)
+    }
+
+    fn apply(&self, row: &mut super::Row) {
+        let Some(sample) = &row.sample else { return };
+        let before = row.ratio.value;
+        let (ratio, [base, other], estimate) = self.ratio(sample, [row.base, row.other]);
+        let share = ratio.value / before;
+        for per in [&mut row.per_job, &mut row.per_core, &mut row.per_licence, &mut row.per_price] {
+            *per = per.map(|per| per * share);
+        }
+        (row.ratio, row.base, row.other, row.estimate) = (ratio, base, other, estimate);
+    }
+}
+
+/// The values of all points on one side.
+fn located(points: &[&Sample], side: usize) -> Vec<Location> {
+    let logs: Vec<Vec<f64>> = points.iter().map(|point| point.sides[side].logs.clone()).collect();
+    let within = points.iter().map(|point| point.sides[side].within.ok());
+    let found = moderated::locate(&logs).into_iter().zip(within);
+    found.map(|(location, within)| Location { within, ..location }).collect()
+}
+
+/// The values of all points in earlier runs.
+fn past(points: &[&Sample]) -> Vec<Vec<Option<Location>>> {
+    let runs = points.iter().map(|point| point.past.len()).max().unwrap_or(0);
+    let of_run = |run: usize| -> Vec<Option<Location>> {
+        let logs = |point: &&Sample| point.past.get(run).cloned().unwrap_or_default();
+        let logs: Vec<Vec<f64>> = points.iter().map(logs).collect();
+        let known: Vec<Vec<f64>> = logs.iter().filter(|one| !one.is_empty()).cloned().collect();
+        let mut located = moderated::locate(&known).into_iter();
+        logs.iter().map(|one| if one.is_empty() { None } else { located.next() }).collect()
+    };
+    let runs = (0..runs).map(of_run);
+    runs.filter(|run| run.iter().any(Option::is_some)).collect()
+}
+
+/// A number for the group of each point.
+fn groups(points: &[&Sample]) -> Vec<usize> {
+    let mut known: Vec<&str> = Vec::new();
+    let mut numbers = Vec::new();
+    for point in points {
+        let at = known.iter().position(|one| *one == point.group).unwrap_or_else(|| {
+            known.push(&point.group);
+            known.len() - 1
+        });
+        numbers.push(at);
+    }
+    numbers
+}
+
+/// True if a row may decide something: its verdict accepts it, and its interval is known.
+pub fn decides(row: &super::Row) -> bool {
+    supports(row.status) && row.estimate.is_some()
+}

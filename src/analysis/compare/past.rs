@@ -1,0 +1,98 @@
+//! Which earlier runs tell what differs between fresh runs of a platform.
+
+use super::estimate::Past;
+use super::{Side, disclosure};
+use crate::analysis::noise::{is_calibration, is_same_platform};
+use crate::model::{Effect, RunRecord, Test};
+
+/// Runs that tell something.
+const FEWEST: usize = 2;
+
+/// What is known of earlier runs for a comparison of two.
+#[derive(Debug, Clone, Default)]
+pub struct Earlier<'a> {
+    /// The tests of each fresh run.
+    pub runs: Vec<Past<'a>>,
+    /// Calibrations among them, by name.
+    pub calibrations: Vec<String>,
+}
+
+/// The runs of `history` that were measured on the platform of both, without a difference that
+/// touches a figure: to the base, or, with fewer than two of those, to the other. A calibration is
+/// as many fresh runs as it has loads.
+pub fn earlier<'a>(
+    base: &Side<'_>,
+    other: &Side<'_>,
+    history: &[(&'a RunRecord, &'a [Test])],
+    effects: &[Effect],
+) -> Earlier<'a> {
+    if !is_same_platform(base.run, other.run) {
+        return Earlier::default();
+    }
+    let is_other = |run: &RunRecord| run.id != base.run.id && run.id != other.run.id;
+    let known =
+        history.iter().filter(|(run, _)| is_other(run) && is_same_platform(run, base.run)).copied();
+    let known: Vec<(&RunRecord, &[Test])> = known.collect();
+    let like = |side: &Side<'_>| -> Earlier<'a> {
+        let mut found = Earlier::default();
+        for (run, tests) in &known {
+            if is_calibration(run) {
+                found.runs.extend(by_load(tests));
+                found.calibrations.push(run.name.clone().unwrap_or_else(|| run.id.to_string()));
+            } else if is_alike(side, run, tests, effects) {
+                found.runs.push(tests.iter().collect());
+            }
+        }
+        found
+    };
+    let own = like(base);
+    if own.runs.len() < FEWEST { like(other) } else { own }
+}
+
+/// True if nothing that touches a figure differs but the suite, whose tests are told apart
+/// themselves.
+fn is_alike(side: &Side<'_>, run: &RunRecord, tests: &[Test], effects: &[Effect]) -> bool {
+    let earlier = Side { name: "", run, tests, price: None };
+    let found = disclosure::differences(side, &earlier, effects);
+    found.iter().all(|difference| difference.fact == "suite")
+}
+
+/// The tests of each load of a calibration.
+fn by_load(tests: &[Test]) -> Vec<Past<'_>> {
+    let load = |test: &Test| test.measured().map(|test| test.load);
+    let mut loads: Vec<u32> = tests.iter().filter_map(load).collect();
+    loads.sort_unstable();
+    loads.dedup();
+    let of = |number: u32| tests.iter().filter(|test| load(test) == Some(number)).collect();
+    loads.into_iter().map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::compare::fixture::{run, side};
+    use crate::analysis::fixture::at;
+    use crate::analysis::noise::LABEL;
+    use crate::model::TestResult;
+
+    #[test]
+    fn fresh_runs_of_the_platform_count_and_each_load_of_a_calibration() {
+        let tests = [at(1, 10.0)].map(Test::from);
+        let loads = [1, 1, 2].map(|load| Test::from(TestResult { load, ..at(1, 10.0) }));
+        let mut runs: Vec<RunRecord> =
+            (1..=6).map(|id| RunRecord { id, ..run(&format!("r{id}")) }).collect();
+        runs[3].disclosure.set("settings", "fsync", "off");
+        runs[4].disclosure.set("hardware", "cores", "77");
+        runs[5].labels.insert(LABEL.0.into(), LABEL.1.into());
+        let history: Vec<(&RunRecord, &[Test])> = runs
+            .iter()
+            .map(|run| (run, if run.id == 6 { loads.as_slice() } else { tests.as_slice() }))
+            .collect();
+        let (base, other) = (side("a", &runs[0], &tests), side("b", &runs[1], &tests));
+        let found = earlier(&base, &other, &history, &[]);
+        assert_eq!(found.runs.iter().map(Vec::len).collect::<Vec<_>>(), [1, 2, 1]);
+        assert_eq!(found.calibrations, ["r6"]);
+        let elsewhere = side("c", &runs[4], &tests);
+        assert!(earlier(&base, &elsewhere, &history, &[]).runs.is_empty());
+    }
+}
