@@ -330,7 +330,7 @@ impl Comparison {
         let differs = |row: &&Row| matches!(row.change(), Change::Better | Change::Worse);
         self.kpms
             .iter()
-            .filter(|row| row.status < Status::Invalid && !row.stands)
+            .filter(|row| row.status == Status::Valid && !row.stands)
             .filter(differs)
             .count()
     }
