@@ -404,7 +404,9 @@ fn a_comparison_of_both_sides_does_not_contradict_their_campaign() {
             let said = row["difference"].as_str().unwrap();
             let stands = row["stands"] == true;
             assert!(!(stands && opposite.contains(&said)), "{outcome} and {row:#}");
-            let [a, b] = [figure, row].map(|one| one["ratio"].as_f64().unwrap());
+            // A figure that the campaign finds unusable has no ratio there.
+            let Some(a) = figure["ratio"].as_f64() else { continue };
+            let b = row["ratio"].as_f64().unwrap();
             assert!((a / b).ln().abs() < 0.05, "{a} and {b} are one ratio: {row:#}");
         }
     }
