@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::error::{Error, Result, quote};
 use crate::model::params::BATCH;
-use crate::model::{Bind, Expr, Facts, LEAST_KNOWN_S, Param, Part, Wire, Workload};
+use crate::model::{Bind, Expr, Facts, LEAST_KNOWN_S, Param, Part, Quantity, Wire, Workload};
 
 use super::{Catalog, Entry, Suite, SuiteEntry, check_blocks, check_claims, parse_selection};
 
@@ -268,7 +268,10 @@ fn expressions(workload: &Workload) -> Vec<String> {
     let of_claims =
         claims.flat_map(|claim| claim.min.iter().chain(&claim.max).chain(&claim.equals));
     let routine_rows = workload.answer.iter().filter_map(|answer| answer.routine_rows.as_ref());
-    let findings = plain.into_iter().filter_map(|expr| expr.eval(&facts).err());
+    let mut with_work = facts.clone();
+    with_work.insert(Quantity::WORK.into(), 1.0);
+    let per_op = workload.per_op.values().filter_map(|expr| expr.eval(&with_work).err());
+    let findings = plain.into_iter().filter_map(|expr| expr.eval(&facts).err()).chain(per_op);
     let counted = of_claims.chain(routine_rows).filter_map(|expr| expr.eval(&with_counts).err());
     findings.chain(counted).collect()
 }

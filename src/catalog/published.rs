@@ -8,6 +8,7 @@ use serde::Deserialize;
 use super::files::File;
 use super::wire::read_toml;
 use crate::error::{Error, Result};
+use crate::model::Quantity;
 
 /// `published/*.toml`.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -34,7 +35,16 @@ pub struct PublishedCode {
     /// import choose.
     #[serde(default)]
     pub kpm: Option<String>,
+    /// Work that a job does, where the publication prints the time that it took.
+    #[serde(default)]
+    pub fixed: BTreeMap<Quantity, Amount>,
+    /// Parameters with which the stated throughput was reached, where they are not `params`.
+    #[serde(default)]
+    pub best: BTreeMap<String, String>,
 }
+
+/// A whole number of something.
+pub type Amount = u64;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -8,7 +8,7 @@ use toml::Spanned;
 
 use crate::error::{Error, Result};
 use crate::model::{
-    Alias, Answer, Bind, Claim, ClientBranch, Effect, Expr, Kpm, Param, Part, Workload,
+    Alias, Answer, Bind, Claim, ClientBranch, Effect, Expr, Kpm, Param, Part, Quantity, Workload,
 };
 
 use super::files::File;
@@ -77,6 +77,10 @@ pub(super) struct WorkloadEntry {
     #[serde(default = "one")]
     work: Expr,
     #[serde(default)]
+    per_op: BTreeMap<Quantity, Expr>,
+    #[serde(default)]
+    scaled_by: Vec<String>,
+    #[serde(default)]
     tables: Vec<String>,
     #[serde(default)]
     warm: Vec<String>,
@@ -126,7 +130,7 @@ fn aliases<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Vec<Alias>
     let alias = |entry| match entry {
         AliasEntry::Table(alias) => Ok(alias),
         AliasEntry::Text(text) => {
-            parse_selection(&text).map(|(code, params)| Alias { code, params })
+            parse_selection(&text).map(|(code, params)| Alias { code, params, differs: None })
         }
     };
     let entries = Vec::<AliasEntry>::deserialize(from)?.into_iter();
@@ -320,6 +324,8 @@ impl WorkloadEntry {
             kpm: self.kpm,
             second: self.second,
             work: self.work,
+            per_op: self.per_op,
+            scaled_by: self.scaled_by,
             tables: self.tables,
             warm: self.warm,
             evict: self.evict,

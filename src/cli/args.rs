@@ -11,7 +11,7 @@ mod study;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use super::values::{Listen, Nodes, Seconds};
+use super::values::{Listen, Nodes, Seconds, gigabytes};
 use crate::model::{AskedRamp, AskedRate, Precision, Promise};
 use crate::plan::DEFAULT_SEED;
 use crate::report::Language;
@@ -48,11 +48,12 @@ pub struct Cli {
 #[command(next_help_heading = "Global options")]
 pub struct Global {
     /// Results file, or a PostgreSQL database that a team shares, postgres://user@host/database
-    /// (schema dbdyno_results) [default: results.db in the state directory]
-    #[arg(long, global = true, value_name = "FILE|URL", env = "DBDYNO_RESULTS")]
+    /// (schema dbdyno_results) [default: $DBDYNO_RESULTS, else results.db in the state directory]
+    #[arg(long, global = true, value_name = "FILE|URL")]
     pub results: Option<PathBuf>,
-    /// Directory with workloads of your own, laid over the built-in catalogue
-    #[arg(long, global = true, value_name = "DIR", env = "DBDYNO_CATALOG")]
+    /// Directory with workloads of your own, laid over the built-in catalogue [default:
+    /// $DBDYNO_CATALOG]
+    #[arg(long, global = true, value_name = "DIR")]
     pub catalog: Option<PathBuf>,
     /// Output format; the help of each command lists its formats
     #[arg(long, global = true, value_name = "FORMAT")]
@@ -79,29 +80,40 @@ pub enum Color {
 pub enum Command {
     /// Measure a target: load, verify, run workloads, store, report
     Run(Box<RunArgs>),
-    /// Measure how much equal tests differ on this platform: 'run' in 5 blocks, each on fresh data,
-    /// with the label calibration=yes. Later comparisons on this platform allow for it
+    /// Measure how much equal tests differ on this platform
+    ///
+    /// It is 'run' in 5 blocks, each on fresh data, with the label calibration=yes. Later
+    /// comparisons on this platform allow for it.
     Calibrate(Box<RunArgs>),
-    /// Measure two sides in blocks, each a trial of both in random order, until it is known whether
-    /// B differs from A (--format text|markdown|html|csv|json). Every trial is stored as a test of
-    /// its side's run
+    /// Compare two servers, versions or settings in alternating tests
+    ///
+    /// Measures two sides in blocks, each a trial of both in random order, until it is known
+    /// whether B differs from A (--format text|markdown|html|csv|json). Every trial is stored as a
+    /// test of its side's run.
     Campaign(Box<CampaignArgs>),
-    /// Measure what each layer between a client and the database costs a lookup: socket, TCP, text
-    /// results, simple protocol (--format as of reports). 'report layers' shows it again
+    /// Measure what each layer between client and database costs
+    ///
+    /// The layers of a lookup: socket, TCP, text results, simple protocol (--format as of
+    /// reports). 'report layers' shows it again.
     Layers(Box<StudyArgs>),
-    /// Measure what workloads take from one another: each alone and beside each other one, with the
-    /// consolidation factor of each pair (--format as of reports). 'report interference' shows it
-    /// again
+    /// Measure what workloads take from one another
+    ///
+    /// Each alone and beside each other one, with the consolidation factor of each pair (--format
+    /// as of reports). 'report interference' shows it again.
     Interference(Box<InterferenceArgs>),
-    /// Measure random reads of a growing part of a table: how large each cache is, and what passing
-    /// it costs (--format as of reports). 'report sweep' shows it again, and published figures over
-    /// the size of the database
+    /// Measure how large each cache is, and what passing it costs
+    ///
+    /// Random reads of a growing part of a table (--format as of reports). 'report sweep' shows it
+    /// again, and published figures over the size of the database.
     Sweep(Box<SweepArgs>),
-    /// Measure what becomes of clients and their commits when a node of a cluster fails: time to
-    /// the first error, to the first commit, to 90 % of the throughput; commits lost, in doubt,
-    /// duplicated (--format as of reports). 'report failover' shows it again
+    /// Measure what clients and commits suffer when a node fails
+    ///
+    /// Time to the first error, to the first commit, to 90 % of the throughput; commits lost, in
+    /// doubt, duplicated (--format as of reports). 'report failover' shows it again.
     Failover(Box<FailoverArgs>),
-    /// List workloads, suites, engines, reports, profiles or formats (--format text|json)
+    /// List workloads, suites, engines, reports, profiles or formats
+    ///
+    /// (--format text|json)
     List {
         #[arg(value_enum)]
         what: Listing,
@@ -112,8 +124,10 @@ pub enum Command {
         #[arg(long, requires = "plan")]
         engine: Option<String>,
     },
-    /// Show a workload (what it does, its SQL as it will run) or a suite (its tests, what each
-    /// corresponds to)
+    /// Show a workload with its SQL, or a suite with its tests
+    ///
+    /// A workload: what it does, its SQL as it will run. A suite: its tests, what each corresponds
+    /// to.
     Show {
         #[command(subcommand)]
         what: Show,
@@ -124,36 +138,50 @@ pub enum Command {
     Verify(TargetArgs),
     /// Remove exactly what dbdyno made on a target
     Clean(TargetArgs),
-    /// Preflight: connection, version, privileges, disk, what is missing; creates nothing
+    /// Tell whether a target can be measured; creates nothing
+    ///
+    /// Connection, version, privileges, disk, and what is missing.
     Check(CheckArgs),
-    /// Test whether a target and dbdyno agree, in about two minutes: every workload's answer and
-    /// counters on both drives, commits, clock. Removes all that it made and writes a file that you
-    /// can send us (--format text|json). Exits with 1 if a check fails
+    /// Test in two minutes whether a target and dbdyno agree
+    ///
+    /// Every workload's answer and counters on both drives, commits, clock. Removes all that it
+    /// made and writes a file that you can send us (--format text|json). Exits with 1 if a check
+    /// fails.
     Selftest(Box<SelftestArgs>),
     /// The runs of the results file: list, show, export, import, grant, delete
     Runs {
         #[command(subcommand)]
         what: Runs,
     },
-    /// Write a report of stored runs (--format, see 'list formats', or the file's extension)
+    /// Write a report of stored runs
+    ///
+    /// In the form of --format (see 'list formats') or of the file's extension.
     Report(ReportArgs),
-    /// Compare runs with the first one: what differs, ratios with intervals, findings (--format
-    /// text|markdown|html|csv|json)
+    /// Compare stored runs: what differs, ratios, findings, a gate
+    ///
+    /// Each run is compared with the first one; ratios have intervals (--format
+    /// text|markdown|html|csv|json).
     Compare(CompareArgs),
-    /// Does a platform do what is needed: at which jobs, with what headroom, and what ends first;
-    /// of several platforms the smallest and the cheapest that does (--format as of reports). Exits
-    /// with 1 if none is known to
+    /// Tell whether a platform is large enough for a load
+    ///
+    /// At which jobs, with what headroom, and what ends first; of several platforms the smallest
+    /// and the cheapest that does (--format as of reports). Exits with 1 if none is known to.
     Capacity(CapacityArgs),
-    /// Watch an existing server at work: its rates beside what its platform was measured to do, and
-    /// what comes first as the load grows (--format text|json)
+    /// Watch a server at work beside what its platform can do
+    ///
+    /// Its rates beside those measured, and what comes first as the load grows (--format
+    /// text|json).
     Monitor(Box<MonitorArgs>),
-    /// Show the results file as a local web site until Ctrl-C: runs, tests, comparisons, histories
-    /// with their changes, a run under way. It writes nothing
+    /// Show the results as a local web site until Ctrl-C
+    ///
+    /// Runs, tests, comparisons, histories with their changes, a run under way. It writes nothing.
     Serve(ServeArgs),
     /// Run jobs here for 'run --workers' on another machine, until Ctrl-C
     Worker(WorkerArgs),
-    /// Tell the figures of this machine over HTTP until Ctrl-C, under the names of node_exporter:
-    /// for --host-metrics of a run from elsewhere against a database here. It writes nothing
+    /// Tell the figures of this machine over HTTP until Ctrl-C
+    ///
+    /// Under the names of node_exporter: for --host-metrics of a run from elsewhere against a
+    /// database here. It writes nothing.
     Probe(ProbeArgs),
     /// Measure our own loop on the null engine: cost per op and jitter
     Overhead(OverheadArgs),
@@ -205,7 +233,7 @@ pub enum Show {
         id: String,
         /// Nominal size in GB, on which fixed work may depend [default: that of the publication,
         /// else the suite's]
-        #[arg(long, value_name = "GB", allow_hyphen_values = true)]
+        #[arg(long, value_name = "GB", value_parser = gigabytes, allow_hyphen_values = true)]
         size: Option<f64>,
     },
 }
@@ -222,7 +250,7 @@ pub struct ExportArgs {
     #[arg(long, value_name = "ID")]
     pub workload: Vec<String>,
     /// Nominal size in GB: big table = size x 1,000,000 rows [default: the suite's, else 0.25]
-    #[arg(long, value_name = "GB", allow_hyphen_values = true)]
+    #[arg(long, value_name = "GB", value_parser = gigabytes, allow_hyphen_values = true)]
     pub size: Option<f64>,
     /// Seed of data and keys
     #[arg(long, default_value_t = DEFAULT_SEED, value_name = "N")]

@@ -3,6 +3,7 @@
 
 use std::io::{IsTerminal, Read};
 use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -27,8 +28,13 @@ pub struct Context {
 }
 
 impl Context {
-    /// With these global options.
+    /// With these global options; what is not given is taken from the environment.
     pub fn new(global: Global) -> Self {
+        let global = Global {
+            results: global.results.or_else(|| path_asked("DBDYNO_RESULTS")),
+            catalog: global.catalog.or_else(|| path_asked("DBDYNO_CATALOG")),
+            ..global
+        };
         Context { global, password: OnceLock::new() }
     }
 
@@ -163,6 +169,11 @@ impl Context {
             false => columns_asked().unwrap_or(80),
         }
     }
+}
+
+/// A path that the environment gives; an empty one is none.
+fn path_asked(variable: &str) -> Option<PathBuf> {
+    std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
 /// What the environment says about the width of a pipe's reader.

@@ -6,10 +6,12 @@ pub mod console;
 
 pub mod context;
 pub mod file;
+pub mod forecast;
 pub mod live_table;
 pub mod metrics_server;
 pub mod monitor_view;
 pub mod out;
+pub mod overview;
 pub mod paths;
 pub mod pdf;
 pub mod ramp_chart;
@@ -19,8 +21,8 @@ pub mod values;
 
 use std::process::ExitCode;
 
-use clap::Parser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{CommandFactory, FromArgMatches, Parser};
 
 use crate::error::{Error, Result, excerpt};
 use args::{Cli, Command, RunArgs};
@@ -28,7 +30,10 @@ use context::Context;
 
 /// The program: parses the arguments, runs the command, prints an error as one line.
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let parsed = overview::grouped(Cli::command())
+        .try_get_matches()
+        .and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => return no_command(error),
     };
@@ -170,7 +175,6 @@ fn usage_error(rendered: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_declarations_are_consistent() {

@@ -26,6 +26,20 @@ pub fn results_file(given: Option<&PathBuf>) -> PathBuf {
     given.cloned().unwrap_or_else(|| state_dir().join("results.db"))
 }
 
+/// The page of a run beside its results file: `run-7.html` beside `results.db`; beside a file of
+/// another name that name comes first, so that no page overwrites that of another results file.
+pub fn page_beside(results: &Path, run_id: i64) -> PathBuf {
+    let name = match (results.file_stem(), results.extension()) {
+        (Some(stem), Some(extension)) if extension == "db" => stem,
+        _ => results.file_name().unwrap_or_default(),
+    };
+    let page = match name.to_string_lossy() {
+        name if name == "results" || name.is_empty() => format!("run-{run_id}.html"),
+        name => format!("{name}-run-{run_id}.html"),
+    };
+    results.with_file_name(page)
+}
+
 /// The data directory: as given, else `data` in the state directory. Always absolute.
 pub fn data_dir(given: Option<&PathBuf>) -> PathBuf {
     let dir = given.cloned().unwrap_or_else(|| state_dir().join("data"));
@@ -81,7 +95,7 @@ fn without_commands(words: impl Iterator<Item = String>) -> impl Iterator<Item =
 }
 
 /// A word as a shell reads it: in quotes if it holds anything that may mean something to a shell.
-fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     let is_plain = |letter: char| letter.is_alphanumeric() || "_-+=:,./@%".contains(letter);
     match !word.is_empty() && word.chars().all(is_plain) {
         true => word.to_string(),
@@ -99,6 +113,21 @@ mod tests {
         let words = without_commands(line.split(' ').map(String::from));
         let kept = words.collect::<Vec<_>>().join(" ");
         assert_eq!(kept, "failover x --break-command ... --mend-command=... --jobs 2");
+    }
+
+    #[test]
+    fn pages_of_two_results_files_do_not_overwrite_one_another() {
+        let files = ["results.db", "r.db", "r2.db", "r", "r.sqlite", "results.sqlite"];
+        let pages = files.map(|file| page_beside(&Path::new("/d").join(file), 7));
+        let expected = [
+            "run-7.html",
+            "r-run-7.html",
+            "r2-run-7.html",
+            "r-run-7.html",
+            "r.sqlite-run-7.html",
+            "results.sqlite-run-7.html",
+        ];
+        assert_eq!(pages, expected.map(|page| Path::new("/d").join(page)));
     }
 
     #[test]

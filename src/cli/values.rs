@@ -28,6 +28,21 @@ impl FromStr for Seconds {
     }
 }
 
+/// Units of a size, in GB (10^9 bytes).
+const SIZE_UNITS: [(&str, f64); 4] = [("kb", 1e-6), ("mb", 1e-3), ("gb", 1.0), ("tb", 1e3)];
+
+/// A size in GB: `0.5`, `500MB`, `1GB`, `2 TB`.
+///
+/// # Errors
+/// Says how to write it.
+pub fn gigabytes(text: &str) -> Result<f64, String> {
+    let lower = text.trim().to_lowercase();
+    let with_unit = SIZE_UNITS.iter().find_map(|(unit, gb)| Some((lower.strip_suffix(unit)?, *gb)));
+    let (number, gb) = with_unit.unwrap_or((&lower, 1.0));
+    let size = number.trim_end().parse::<f64>().map(|number| number * gb);
+    size.map_err(|_| format!("{} is not a valid size; write 0.5, 500MB or 1GB", quote(text)))
+}
+
 /// A fraction, written in percent: `5%` or `5`.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Percent(pub f64);
@@ -169,6 +184,15 @@ impl FromStr for Setting {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_have_a_unit_or_are_gigabytes() {
+        let sizes = ["0.5", "1GB", "500mb", "2 TB", "-1", "256kB"].map(gigabytes);
+        assert_eq!(sizes, [0.5, 1.0, 0.5, 2000.0, -1.0, 0.000_256].map(Ok));
+        for wrong in ["", "GB", "1G B", "1PB", "big"] {
+            assert!(gigabytes(wrong).unwrap_err().contains("write 0.5, 500MB or 1GB"), "{wrong}");
+        }
+    }
 
     #[test]
     fn durations_with_units_and_without() {

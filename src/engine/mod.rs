@@ -79,6 +79,11 @@ pub fn key_settings() -> BTreeMap<&'static str, &'static [&'static str]> {
     ENGINES.iter().map(|engine| (engine.name(), engine.capabilities().key_settings)).collect()
 }
 
+/// The organisations of tables that engines have, by engine, their own first.
+pub fn orgs() -> BTreeMap<&'static str, &'static [&'static str]> {
+    ENGINES.iter().map(|engine| (engine.name(), engine.capabilities().orgs)).collect()
+}
+
 pub use cancel::cancellable;
 pub use error::{EngineError, ErrorClass};
 

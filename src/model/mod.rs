@@ -16,6 +16,7 @@ pub mod params;
 pub mod plan;
 mod processor_time;
 pub mod published;
+mod quantity;
 pub mod ramp;
 mod rate;
 pub mod result;
@@ -45,6 +46,7 @@ pub use plan::{
 };
 pub use processor_time::{ProcessorTime, ThreadTime, Weights};
 pub use published::{Provenance, Published, PublishedFigure, PublishedKind, RunKind};
+pub use quantity::Quantity;
 pub use ramp::{AskedRamp, Ramp, Scale};
 pub use rate::{Arrivals, AskedRate, Loop, Offer, Percentile, Promise, without_offer};
 pub use result::{

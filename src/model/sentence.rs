@@ -25,6 +25,10 @@ pub enum Value {
     Number(f64),
     Text(String),
     Sentence(Sentence),
+    /// The least and the most of several numbers; only of sentences about several figures, which
+    /// are not stored.
+    #[serde(skip)]
+    Span(f64, f64),
 }
 
 /// The template of what is nothing but a text of others: an error, a quotation.
@@ -63,6 +67,19 @@ impl Sentence {
         Sentence::count(jobs as usize, "1 job", "{count} jobs")
     }
 
+    /// The sentence about its own figure and that of `other`: numbers that differ become a span.
+    /// None if they differ in more than numbers.
+    pub fn together(&self, other: &Sentence) -> Option<Sentence> {
+        if self.template != other.template || self.values.len() != other.values.len() {
+            return None;
+        }
+        let mut values = BTreeMap::new();
+        for (name, value) in &self.values {
+            values.insert(name.clone(), value.together(other.values.get(name)?)?);
+        }
+        Some(Sentence { template: self.template.clone(), values })
+    }
+
     /// The template, or its translation, with the values as `show` writes them.
     pub fn fill(&self, template: &str, show: impl Fn(&Value, Style) -> String) -> String {
         let mut text = String::new();
@@ -81,12 +98,40 @@ impl Sentence {
     }
 }
 
+impl Value {
+    fn together(&self, other: &Value) -> Option<Value> {
+        match (self, other) {
+            (Value::Text(one), Value::Text(other)) => {
+                (one == other).then(|| Value::Text(one.clone()))
+            }
+            (Value::Sentence(one), Value::Sentence(other)) => {
+                one.together(other).map(Value::Sentence)
+            }
+            _ => {
+                let ((least, most), (low, high)) = (self.ends()?, other.ends()?);
+                let (least, most) = (least.min(low), most.max(high));
+                Some(if least == most { Value::Number(least) } else { Value::Span(least, most) })
+            }
+        }
+    }
+
+    /// The least and the most that it stands for; none if it is no number.
+    fn ends(&self) -> Option<(f64, f64)> {
+        match self {
+            Value::Number(value) => Some((*value, *value)),
+            Value::Span(least, most) => Some((*least, *most)),
+            Value::Text(_) | Value::Sentence(_) => None,
+        }
+    }
+}
+
 impl fmt::Display for Sentence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let show = |value: &Value, style: Style| match value {
             Value::Text(text) => text.clone(),
             Value::Number(value) => style.show(*value),
             Value::Sentence(sentence) => sentence.to_string(),
+            Value::Span(least, most) => style.show_span(*least, *most, "to"),
         };
         f.write_str(&self.fill(&self.template, show))
     }
@@ -171,6 +216,16 @@ impl Style {
         let end =
             ENDS.iter().find_map(|(end, style)| Some((placeholder.strip_suffix(end)?, *style)));
         end.unwrap_or((placeholder, Style::Plain))
+    }
+    /// `2.44 to 7.69 %` in English, with the language's word for `to`; one number if both are
+    /// written alike.
+    pub fn show_span(self, least: f64, most: f64, to: &str) -> String {
+        let (least, most) = (self.show(least), self.show(most));
+        if least == most {
+            return least;
+        }
+        let unit = [" %", "%"].into_iter().find(|unit| most.ends_with(unit)).unwrap_or_default();
+        format!("{} {to} {most}", least.strip_suffix(unit).unwrap_or(&least))
     }
     /// The number in English.
     pub fn show(self, value: f64) -> String {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Expr, Kpm, ReasonCode, Status};
+use super::{Expr, Kpm, Quantity, ReasonCode, Status};
 
 /// A workload as the catalogue defines it, checked; SQL blocks are kept beside it in the catalogue.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -30,6 +30,14 @@ pub struct Workload {
     pub second: Option<Kpm>,
     /// Units of work of one op (default 1), e.g. `38 * passes`, `small_mb`.
     pub work: Expr,
+    /// How much of what publications count one op is: `rows = 25`, `operations = "work"`; `work`
+    /// stands for the units of one op.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub per_op: BTreeMap<Quantity, Expr>,
+    /// Parameters that make an op longer and leave what it does: its figures per unit of work are
+    /// compared with those of any other value.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub scaled_by: Vec<String>,
     /// Tables of the data set that must be loaded: `small`, `big`.
     pub tables: Vec<String>,
     /// Tables read into the cache before the test; the warm-up is checked by the contract.
@@ -87,6 +95,8 @@ impl Workload {
             kpm,
             second: None,
             work: Expr("1".into()),
+            per_op: BTreeMap::new(),
+            scaled_by: Vec::new(),
             tables: Vec::new(),
             warm: Vec::new(),
             evict: Vec::new(),
@@ -106,6 +116,15 @@ impl Workload {
             undrivable: BTreeMap::new(),
         }
     }
+
+    /// How the work of the publication that has one of these codes is another one.
+    pub fn differs<'n>(&self, codes: impl IntoIterator<Item = &'n str>) -> Option<&str> {
+        let mut codes = codes.into_iter();
+        codes.find_map(|code| {
+            let alias = self.aliases.iter().find(|alias| alias.code.eq_ignore_ascii_case(code))?;
+            alias.differs.as_deref()
+        })
+    }
 }
 
 /// A code of another suite that corresponds to this workload.
@@ -116,6 +135,10 @@ pub struct Alias {
     /// Parameters that the code fixes, e.g. `org = "heap-list"`.
     #[serde(default)]
     pub params: BTreeMap<String, String>,
+    /// How the work of the publication is another one, on some engine or on all: said wherever the
+    /// two stand side by side.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub differs: Option<String>,
 }
 
 /// A declared parameter.

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::against::{Limit, Measured, limit};
 use super::rates::{Peaks, Rate};
-use crate::analysis::compare::{Difference, Side, differences};
+use crate::analysis::compare::{Difference, NOT_STATED, Side, differences};
 use crate::campaign::probing::{HostFigures, disclosed};
 use crate::campaign::{Platform, Request};
 use crate::catalog::Catalog;
@@ -172,7 +172,11 @@ impl Observer {
         run: &RunRecord,
         tests: &[Test],
     ) -> Result<()> {
-        let found = self.differences(catalog, run, tests);
+        let all = self.differences(catalog, run, tests);
+        // A fact that one side does not know may be hidden from a role: that is no difference.
+        let is_unknown = |one: &Difference| one.base == NOT_STATED || one.other == NOT_STATED;
+        let (unknown, found): (Vec<_>, Vec<_>) = all.into_iter().partition(is_unknown);
+        self.missing.extend(unknown.iter().map(|one| format!("platform: {}", told(one))));
         if !found.is_empty() {
             let shown: Vec<String> = found.iter().take(3).map(told).collect();
             let more = if found.len() > 3 {
@@ -182,8 +186,9 @@ impl Observer {
             };
             let what =
                 format!("the platform of run {} differs: {}{more}", run.id, shown.join("; "));
-            return Err(Error::usage("--against", what)
-                .advise("measure this one with 'dbdyno run'; what is not stated may be hidden from the role"));
+            return Err(
+                Error::usage("--against", what).advise("measure this one with 'dbdyno run'")
+            );
         }
         self.measured = Some(Measured::of(tests));
         Ok(())

@@ -2,11 +2,12 @@
 //! servers.
 
 use serde::Serialize;
+use serde_json::Value;
 
 use super::columns::RATE;
 use super::document::{Block, Cell, Checks, Column, Digits, Document, Outcome, Section, Table};
 use super::format::json;
-use super::{Input, Language, Report, RunTests, page, price};
+use super::{Input, Language, Report, RunTests, beside, page, price};
 use crate::analysis::compare::{
     self as comparison, Change, Comparison, Difference, Earlier, EqualJobs, Finding, GroupMean,
     Judgement, Kind, Level, NOT_STATED, NotCompared, Row, Side, Terms, compare, earlier,
@@ -44,11 +45,13 @@ impl Report for CompareReport {
     fn build(&self, input: &Input) -> Document {
         let comparisons = comparisons(input);
         let page = page::compared(input, &comparisons);
-        Document {
-            checks: checks(&comparisons, input.fail_below),
-            page,
-            ..document(&comparisons, input.language)
+        let mut document = document(&comparisons, input.language);
+        let found = beside::all(input);
+        document.sections.splice(0..0, beside::sections(&found, input.language));
+        if let Some(Value::Object(data)) = &mut document.data {
+            data.insert("beside".into(), json::value(&found));
         }
+        Document { checks: checks(&comparisons, input.fail_below), page, ..document }
     }
 }
 

@@ -4,7 +4,8 @@ use super::about::shareable;
 use super::columns::{NOT_PRINTED, RATE, UNKNOWN_JOBS, no_mean, no_percentile};
 use super::document::{Block, Cell, Column, Digits, Document, Section, Table};
 use super::heatmap::METRICS;
-use super::{Input, Language, Report, RunTests, nodes, open_loop, page, spread};
+use super::lowered::{self, Lowered};
+use super::{Input, Language, Report, RunTests, limits, nodes, open_loop, page, spread};
 use crate::analysis::ramp;
 use crate::model::{Better, LoadResult, PublishedKind, RunKind, RunRecord, Test, params};
 
@@ -77,6 +78,8 @@ fn sections(input: &Input, data: &RunTests, several: bool) -> Vec<Section> {
         }
     };
     sections.push(section("Key performance metrics", kpms));
+    let limits = limits::blocks(input, data);
+    sections.extend(limits.map(|blocks| section("What limits", blocks)));
     let open = open_loop::blocks(language, data);
     sections.extend(open.map(|blocks| section("Open loop", blocks)));
     let spread = spread::blocks(language, data).filter(|_| spread::tells_more(data));
@@ -317,15 +320,17 @@ pub(super) fn kpms(input: &Input, data: &RunTests) -> Table {
         Column::new("Verdict", "", 0),
     ];
     let mut table = Table::new(input.language, "kpm", columns);
+    let mut lowered = Vec::new();
     for (group, _) in input.used_groups() {
         let ramps =
             ramp::groups(data.tests.iter().filter(|test| test.group() == group), |test| *test);
         let firsts: Vec<&Test> = ramps.iter().map(|tests| tests[0]).collect();
         for tests in &ramps {
-            let row = kpm_row(&ramp::label(tests, &firsts), tests, &mut table);
+            let row = kpm_row(&ramp::label(tests, &firsts), tests, &mut table, &mut lowered);
             table.rows.push(row);
         }
     }
+    table.remarks = lowered::remarks(input.language, &lowered);
     if table.rows.iter().all(|row| row[INTERVAL] == Cell::Empty) {
         table.columns.remove(INTERVAL);
         table.rows.iter_mut().for_each(|row| drop(row.remove(INTERVAL)));
@@ -342,7 +347,12 @@ fn interval(table: &mut Table, figure: &ramp::Figure<'_>) -> Cell {
     table.figure(percent, Digits::Significant(2), figure.status())
 }
 
-fn kpm_row(label: &str, tests: &[&Test], table: &mut Table) -> Vec<Cell> {
+fn kpm_row(
+    label: &str,
+    tests: &[&Test],
+    table: &mut Table,
+    lowered: &mut Vec<Lowered>,
+) -> Vec<Cell> {
     let first = tests[0];
     let [speed, best] = METRICS.each_ref().map(|metric| metric.of(tests));
     let unit = unit(speed.as_ref(), best.as_ref(), first);
@@ -381,13 +391,13 @@ fn kpm_row(label: &str, tests: &[&Test], table: &mut Table) -> Vec<Cell> {
     for test in &judged {
         let jobs = table.language.jobs(test.jobs());
         let subject = table.language.say("{label} at {jobs}", &[("label", label), ("jobs", &jobs)]);
-        table.explain(&subject, test.verdict());
+        lowered.extend(lowered::of_verdict(&subject, test.verdict()));
     }
     if let Some(other) = METRICS[1].passed_over(tests) {
         let jobs = table.language.jobs(other.jobs);
         let subject =
             table.language.say("{label} at {jobs}, left out", &[("label", label), ("jobs", &jobs)]);
-        table.explain(&subject, other.verdict);
+        lowered.extend(lowered::of_verdict(&subject, other.verdict));
     }
     row
 }

@@ -533,18 +533,6 @@ impl Table {
         }
     }
 
-    /// Adds the reasons that lowered the verdict on `subject`, each as a sentence.
-    pub fn explain(&mut self, subject: &str, verdict: &Verdict) {
-        for reason in verdict.reasons.iter().filter(|reason| reason.status > Status::Valid) {
-            let language = self.language;
-            self.remark(format!(
-                "{subject}: {}: {}",
-                language.verdict(reason.status),
-                language.reason(reason)
-            ));
-        }
-    }
-
     /// Adds the reasons of many tests: first what lowered a verdict, then the notes, which lowered
     /// none; each text once, with the tests it is about.
     pub fn explain_all<'a>(&mut self, tests: impl Iterator<Item = (About<'a>, &'a Verdict)>) {
@@ -576,12 +564,6 @@ impl Table {
             )
         });
         self.remarks.extend(lowered.chain(noted));
-    }
-
-    fn remark(&mut self, remark: String) {
-        if !self.remarks.contains(&remark) {
-            self.remarks.push(remark);
-        }
     }
 }
 

@@ -3,6 +3,7 @@
 
 use super::columns::RATE;
 use super::document::{Block, Cell, Digits, Document, HeatCell, HeatRow, Heatmap, Section};
+use super::lowered::{self, Lowered};
 use super::ramps::{RampRow, compared};
 use super::{Input, Language, Report};
 use crate::analysis::heatmap::{Known, Place, places};
@@ -173,7 +174,7 @@ fn status(figure: &Figure<'_>, lowered: &[Reason]) -> Status {
 }
 
 /// Adds the row, unless it has no figure at all.
-fn add(map: &mut Heatmap, row: &RampRow<'_>, metric: &Metric, reasons: &mut Vec<(String, Reason)>) {
+fn add(map: &mut Heatmap, row: &RampRow<'_>, metric: &Metric, reasons: &mut Vec<Lowered>) {
     let Some(found) = side_by_side(row, metric) else { return };
     let parts = found.figures.iter().zip(&row.runs).zip(found.places.iter().zip(&found.lowered));
     let cells = parts.map(|((figure, tests), (place, lowered))| match figure {
@@ -297,7 +298,7 @@ fn doubts(
     row: &RampRow<'_>,
     found: &Compared<'_>,
     metric: &Metric,
-) -> Vec<(String, Reason)> {
+) -> Vec<Lowered> {
     let subject = |run: usize, figure: &Figure<'_>| {
         let label = format!("{}, {}", platforms[run], row.label);
         match figure.jobs {
@@ -309,38 +310,42 @@ fn doubts(
     let left_out = |subject: &str| language.say("{subject}, left out", &[("subject", subject)]);
     let of_run = |(run, figure): (usize, &Option<Figure<'_>>)| {
         let own = figure.iter().flat_map(|figure| {
-            found.lowered[run].iter().map(|reason| (subject(run, figure), reason.clone()))
+            let subject = subject(run, figure);
+            found.lowered[run]
+                .iter()
+                .map(move |reason| Lowered { subject: subject.clone(), reason: reason.clone() })
         });
         let passed_over = metric.passed_over(&row.runs[run]);
         let others = passed_over.iter().flat_map(|other| {
-            own_reasons(other).map(|reason| (left_out(&subject(run, other)), reason))
+            let subject = left_out(&subject(run, other));
+            own_reasons(other).map(move |reason| Lowered { subject: subject.clone(), reason })
         });
         own.chain(others).collect::<Vec<_>>()
     };
     found.figures.iter().enumerate().flat_map(of_run).collect()
 }
 
-/// More reasons than these are told by kind, each with one example; the cells' notes have them all.
-const MOST_REASONS: usize = 10;
+/// More sentences than these are told by kind, each with one example; the cells' notes have all.
+const MOST_SENTENCES: usize = 10;
 
-fn remarks(language: Language, reasons: &[(String, Reason)]) -> Vec<String> {
-    let sentence = |(subject, reason): &(String, Reason)| {
-        format!("{subject}: {}: {}", language.verdict(reason.status), language.reason(reason))
-    };
-    if reasons.len() <= MOST_REASONS {
-        return reasons.iter().map(sentence).collect();
+fn remarks(language: Language, reasons: &[Lowered]) -> Vec<String> {
+    let sentences = lowered::remarks(language, reasons);
+    if sentences.len() <= MOST_SENTENCES {
+        return sentences;
     }
-    let mut kinds: Vec<(&Reason, usize, String)> = Vec::new();
-    for pair in reasons {
-        let is_same = |kind: &&mut (&Reason, usize, String)| {
-            (kind.0.status, &kind.0.code) == (pair.1.status, &pair.1.code)
+    let mut kinds: Vec<(&Lowered, usize)> = Vec::new();
+    for one in reasons {
+        let is_same = |kind: &&mut (&Lowered, usize)| {
+            let known = &kind.0.reason;
+            (known.status, &known.code) == (one.reason.status, &one.reason.code)
         };
         match kinds.iter_mut().find(is_same) {
             Some(kind) => kind.1 += 1,
-            None => kinds.push((&pair.1, 1, format!("{}: {}", pair.0, language.reason(&pair.1)))),
+            None => kinds.push((one, 1)),
         }
     }
-    let told = kinds.into_iter().map(|(reason, count, example)| {
+    let told = kinds.into_iter().map(|(Lowered { subject, reason }, count)| {
+        let example = format!("{subject}: {}", language.reason(reason));
         let figures = language.count("such_figures", count, &[("example", &example)]);
         format!("{} ({}): {figures}", language.verdict(reason.status), language.code(&reason.code))
     });

@@ -4,6 +4,7 @@
 //! [`REPORTS`].
 
 pub mod about;
+pub mod beside;
 pub mod capacity;
 pub mod catalogue;
 pub mod columns;
@@ -19,6 +20,8 @@ pub mod kpm;
 pub mod kpm_columns;
 mod lasting;
 pub mod layers;
+mod limits;
+mod lowered;
 mod machines;
 pub mod nodes;
 mod open_loop;
@@ -99,6 +102,8 @@ pub struct Input {
     pub groups: Vec<Group>,
     /// The settings that a datasheet has room for, by engine.
     pub key_settings: BTreeMap<&'static str, &'static [&'static str]>,
+    /// Organisations of tables that engines have, their own first.
+    pub orgs: BTreeMap<&'static str, &'static [&'static str]>,
     /// What the figures of a single run are held against on its page.
     pub reference: Option<RunTests>,
     /// Calibrations, oldest first: comparisons allow for their noise, charts show it.

@@ -3,6 +3,7 @@
 use super::columns::RATE;
 use super::document::{Block, Cell, Column, Digits, Document, Section, Table};
 use super::heatmap::METRICS;
+use super::lowered::{self, Lowered};
 use super::ramps::{RampRow, rows};
 use super::{Input, Language, Report, RunTests};
 use crate::analysis::price::{Per, PriceList, Value};
@@ -183,11 +184,13 @@ fn values(input: &Input) -> Table {
     let named = input.platforms().into_iter().zip(&input.runs);
     let platforms: Vec<Priced<'_>> =
         named.map(|(name, data)| Priced::of(input, name, data)).collect();
+    let mut lowered = Vec::new();
     for (group, _) in input.used_groups() {
         for ramps in rows(input, group) {
-            add(&mut table, &ramps, &platforms);
+            add(&mut table, &ramps, &platforms, &mut lowered);
         }
     }
+    table.remarks = lowered::remarks(input.language, &lowered);
     table
 }
 
@@ -207,7 +210,12 @@ impl<'a> Priced<'a> {
     }
 }
 
-fn add(table: &mut Table, ramps: &RampRow<'_>, platforms: &[Priced<'_>]) {
+fn add(
+    table: &mut Table,
+    ramps: &RampRow<'_>,
+    platforms: &[Priced<'_>],
+    lowered: &mut Vec<Lowered>,
+) {
     for (platform, tests) in platforms.iter().zip(&ramps.runs) {
         let figures = throughput(tests).zip(platform.list);
         let Some((best, price)) = figures else { continue };
@@ -218,18 +226,16 @@ fn add(table: &mut Table, ramps: &RampRow<'_>, platforms: &[Priced<'_>]) {
                 row[COST_PER_UNIT] = bound_cell(table.language, &row[COST_PER_UNIT]);
             }
             table.rows.push(row);
-            table.explain(&format!("{name}, {}", ramps.label), best.verdict);
+            let subject = format!("{name}, {}", ramps.label);
+            lowered.extend(lowered::of_verdict(&subject, best.verdict));
             if let Some(other) = METRICS[1].passed_over(tests) {
                 let language = table.language;
-                let label = format!("{name}, {}", ramps.label);
                 let at = language.say(
                     "{label} at {jobs}",
-                    &[("label", &label), ("jobs", &language.jobs(other.jobs))],
+                    &[("label", &subject), ("jobs", &language.jobs(other.jobs))],
                 );
-                table.explain(
-                    &language.say("{subject}, left out", &[("subject", &at)]),
-                    other.verdict,
-                );
+                let left_out = language.say("{subject}, left out", &[("subject", &at)]);
+                lowered.extend(lowered::of_verdict(&left_out, other.verdict));
             }
         }
     }

@@ -6,7 +6,7 @@ use super::Site;
 use super::pages::Answer;
 use super::query::Query;
 use crate::error::visible;
-use crate::model::RunStatus;
+use crate::model::{RunKind, RunStatus};
 use crate::report::Language;
 use crate::report::document::Digits;
 use crate::store::Listed;
@@ -73,7 +73,12 @@ fn sorted<'a>(mut runs: Vec<&'a Listed>, order: Option<&str>) -> Vec<&'a Listed>
             runs.sort_by_key(|listed| (listed.run.name.is_none(), listed.run.name.clone()))
         }
         Some("tests") => runs.sort_by_key(|listed| std::cmp::Reverse(listed.run.tests)),
-        _ => runs.reverse(),
+        // When an imported study came into the file says nothing about its age.
+        _ => runs.sort_by_key(|listed| {
+            let run = &listed.run;
+            let is_measured = run.kind == RunKind::Measured;
+            std::cmp::Reverse((is_measured, run.started_at.clone(), run.id))
+        }),
     }
     runs
 }
@@ -165,7 +170,6 @@ fn row(language: Language, listed: &Listed) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::RunKind;
     use crate::store::RunSummary;
 
     fn listed(id: i64, name: &str, verdicts: [u64; 3]) -> Listed {
@@ -213,5 +217,22 @@ mod tests {
             (found("platform=CPU+3&status=finished").len(), found("status=running").len()),
             (3, 0)
         );
+    }
+
+    #[test]
+    fn runs_of_ones_own_stand_before_studies_and_the_newest_first() {
+        let at = |id: i64, kind: RunKind, started_at: &str| {
+            let mut one = listed(id, "", [1, 0, 0]);
+            (one.run.kind, one.run.started_at) = (kind, started_at.into());
+            one
+        };
+        let runs = [
+            at(1, RunKind::Measured, "2026-03-01T00:00:00Z"),
+            at(2, RunKind::Measured, "2026-02-01T00:00:00Z"),
+            at(3, RunKind::Published, "2019-01-01"),
+            at(4, RunKind::Published, "2020-01-01"),
+        ];
+        let order = sorted(runs.iter().collect(), None);
+        assert_eq!(order.iter().map(|listed| listed.run.id).collect::<Vec<_>>(), [1, 2, 4, 3]);
     }
 }

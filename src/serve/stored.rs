@@ -47,6 +47,7 @@ pub fn input(
         groups: catalog.groups().to_vec(),
         licences: catalog.publishing(),
         key_settings: engine::key_settings(),
+        orgs: engine::orgs(),
         calibrations,
         command,
         ..Input::default()

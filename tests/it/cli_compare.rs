@@ -73,7 +73,7 @@ fn a_changed_setting_is_found_with_the_groups_that_it_touches() {
         text.contains("SRV-QUERY1") && text.contains("worse") && text.contains("fsync"),
         "{text}"
     );
-    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    assert!(!text.contains("left out at this width"), "{text}");
     let heads: Vec<&str> = text.lines().filter(|line| line.starts_with("Workload ")).collect();
     let has = |head: &str| {
         ["Unit", "Other", "Ratio", "Difference"].iter().all(|column| head.contains(column))

@@ -68,17 +68,36 @@ fn standard_output_that_cannot_be_written_is_an_error() {
     assert_eq!(desk.runs()[2]["status"], "finished");
 }
 
+/// The datasheet as a pipe's reader gets it that asks for so many columns; empty = for none.
+fn piped(desk: &Desk, columns: &str) -> String {
+    let mut command = desk.command("report datasheet last");
+    command.env("COLUMNS", columns);
+    crate::support::finished(command, "report datasheet last").ok().stdout
+}
+
+fn widest(text: &str) -> usize {
+    text.lines().map(|line| line.chars().count()).max().unwrap()
+}
+
 #[test]
 fn a_pipe_is_as_wide_as_columns_says() {
     let desk = desk();
-    let widest = |columns: &str| {
-        let mut command = desk.command("report datasheet last");
-        command.env("COLUMNS", columns);
-        let done = crate::support::finished(command, "report datasheet last").ok();
-        done.stdout.lines().map(|line| line.chars().count()).max().unwrap()
-    };
-    let (usual, wide) = (widest(""), widest("200"));
-    assert!(usual <= 80 && wide > 80 && wide <= 200, "{usual} {wide}");
+    let (narrow, wide) = (piped(&desk, "80"), piped(&desk, "200"));
+    assert!(widest(&narrow) <= 80 && narrow.contains("columns are left out"), "{narrow}");
+    assert!(widest(&wide) > 80 && widest(&wide) <= 200, "{wide}");
+}
+
+#[test]
+fn a_pipe_whose_reader_asks_for_no_width_loses_no_column() {
+    let desk = desk();
+    let text = piped(&desk, "");
+    assert!(!text.contains("left out at this width"), "{text}");
+    let head = text.lines().find(|line| line.starts_with("Workload ")).unwrap();
+    let columns = ["Parameters", "Drive", "Speed", "Throughput", "Unit", "Verdict"];
+    assert!(columns.iter().all(|column| head.contains(column)), "{head}");
+    // Sentences stay as narrow as people read them.
+    let sentences = text.lines().filter(|line| line.starts_with("- "));
+    assert!(sentences.map(|line| line.chars().count()).max().unwrap_or(0) <= 80, "{text}");
 }
 
 #[test]

@@ -10,7 +10,7 @@ pub const PUBLISHED: [&str; 3] = ["orabench", "benchware", "peakmarks"];
 
 /// One run of published suites at one job, as short as their rules allow: every test that was
 /// planned ran without failure, and the tests of a publication show their codes.
-fn run_all(target: &str, suites: &[&str], tests: usize, codes: &[&str]) {
+fn run_all(target: &str, suites: &[&str], tests: usize, codes: &[&str]) -> Desk {
     let desk = Desk::new();
     let suites: String = suites.iter().map(|suite| format!(" --suite {suite}")).collect();
     let line = format!(
@@ -33,6 +33,7 @@ fn run_all(target: &str, suites: &[&str], tests: usize, codes: &[&str]) {
     for code in codes {
         assert!(coded.contains(code), "{target}: no {code} in {coded:?}");
     }
+    desk
 }
 
 const CODES: [&str; 8] = ["T111", "T331", "T426", "T716", "T816", "SRV-31", "STO-41", "TP-MIXED2"];
@@ -44,7 +45,21 @@ fn the_published_suites_run_on_sqlite() {
 
 #[test]
 fn the_published_suites_run_on_postgres() {
-    run_all("postgres", &PUBLISHED, 60, &CODES);
+    let desk = run_all("postgres", &PUBLISHED, 60, &CODES);
+    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/data/reference");
+    let files = format!("--csv {data}/published-results.csv --platforms {data}/platforms.csv");
+    desk.run(&format!("runs import {files}")).ok();
+    let document = desk.run("compare 1 dl380-bm --format json").ok().json();
+    let beside = &document["beside"][0];
+    let paired: BTreeSet<&str> = beside["pairs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|pair| pair["code"].as_str())
+        .collect();
+    for code in ["T111", "T134", "T311", "T331", "T611", "T621"] {
+        assert!(paired.contains(code), "no {code} in {paired:?}: {:#}", beside["unpaired"]);
+    }
 }
 
 /// Their tests are of the same workloads; each value of each parameter runs on MariaDB in

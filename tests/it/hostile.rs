@@ -375,8 +375,8 @@ fn check(place: &str, format: &dyn Format, document: &Document) {
             assert_harmless(place, &text);
             match format.name() {
                 "text" => {
-                    let colored =
-                        format.render(document, Options { width: 100, color: Color::True });
+                    let colored = format
+                        .render(document, Options { color: Color::True, ..Options::plain(100) });
                     assert_harmless(place, &without_colors(&colored.unwrap().into_text().unwrap()));
                 }
                 "markdown" => check_markdown(place, &text),

@@ -1,6 +1,7 @@
 //! The one integration binary.
 
 mod architecture;
+mod beside;
 mod browser;
 mod campaigns;
 mod capacity;

@@ -147,7 +147,8 @@ fn color_changes_nothing_but_color() {
     let text = FORMATS.iter().find(|format| format.name() == "text").unwrap();
     let document = REPORTS[0].build(&input());
     let plain = rendered(*text, &document, Options::plain(100));
-    let mut colored = rendered(*text, &document, Options { width: 100, color: Color::Indexed });
+    let mut colored =
+        rendered(*text, &document, Options { color: Color::Indexed, ..Options::plain(100) });
     assert_ne!(plain, colored);
     for code in ["\x1b[0m", "\x1b[1m", "\x1b[31m", "\x1b[33m"] {
         colored = colored.replace(code, "");

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::DriveArg;
 use crate::campaign::HostUrls;
-use crate::cli::values::{Label, MetricsUrl, Percent};
+use crate::cli::values::{Label, MetricsUrl, Percent, gigabytes};
 use crate::error::{Error, Result, quote};
 use crate::plan::DEFAULT_SEED;
 use crate::report::Language;
@@ -16,7 +16,7 @@ use crate::report::Language;
 pub struct DataArgs {
     /// Nominal size in GB: big table = size x 1,000,000 rows [default: that of --profile, else the
     /// suite's]
-    #[arg(long, value_name = "GB", allow_hyphen_values = true)]
+    #[arg(long, value_name = "GB", value_parser = gigabytes, allow_hyphen_values = true)]
     pub size: Option<f64>,
     /// Size profile, XS to XL: settings of private servers [default: the suite's]
     #[arg(long, value_name = "NAME")]

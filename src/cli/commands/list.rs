@@ -163,6 +163,9 @@ pub struct SuiteTest {
     pub corresponds_to: Option<String>,
     pub none: Option<String>,
     pub jobs: Option<AskedRamp>,
+    /// How the work of the publication is another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub differs: Option<String>,
 }
 
 fn suites(catalog: &Catalog) -> Result<List> {
@@ -207,6 +210,12 @@ pub fn suite_test(catalog: &Catalog, test: &SuiteEntry) -> Result<SuiteTest> {
         corresponds_to: corresponds,
         none: test.none.clone(),
         jobs: test.jobs.clone(),
+        differs: asked.and_then(|entry| {
+            let written =
+                test.workload.as_deref().map(|text| text.split(':').next().unwrap_or(text));
+            let names = [test.code.as_deref(), written];
+            entry.workload.differs(names.into_iter().flatten()).map(String::from)
+        }),
     })
 }
 

@@ -10,6 +10,7 @@ use crate::campaign::schedule;
 use crate::catalog::Catalog;
 use crate::cli::args::Listing;
 use crate::cli::context::Context;
+use crate::cli::forecast::duration;
 use crate::cli::{out, request};
 use crate::engine::{ENGINES, Engine};
 use crate::error::{Error, Result};
@@ -81,6 +82,9 @@ struct Selected {
     time_s: Option<f64>,
     redo_bytes_per_op_at_least: Option<f64>,
     disk_bytes: Option<u64>,
+    /// How the work of the publication is another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    differs: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -136,6 +140,7 @@ fn selected(plan: &Plan, selection: &Selection) -> Selected {
         time_s: schedule::timed_s(selection).map(|test_s| f64::from(steps) * test_s),
         redo_bytes_per_op_at_least: redo_bytes_per_op(plan, selection),
         disk_bytes: disk_bytes(plan, selection),
+        differs: selection.workload.differs(selection.asked_as.as_deref()).map(String::from),
     }
 }
 
@@ -171,8 +176,24 @@ fn text(listed: &Listed, width: Option<usize>) -> String {
         .left_out
         .iter()
         .map(|one| fitted(&format!("left out: {}: {}", one.workload, one.reason)));
-    let left_out: String = left_out.collect();
+    let left_out: String =
+        differences(listed).iter().map(|text| fitted(text)).chain(left_out).collect();
     fitted(&head(listed)) + "\n" + &table.render(width) + "\n" + &fitted(&foot(listed)) + &left_out
+}
+
+/// `differs: T331, T332: ...`: the codes whose work is not the published one, by how it differs.
+fn differences(listed: &Listed) -> Vec<String> {
+    let mut by_text: Vec<(&str, Vec<&str>)> = Vec::new();
+    for test in &listed.selections {
+        let (Some(text), Some(code)) = (&test.differs, &test.code) else { continue };
+        match by_text.iter_mut().find(|(known, _)| known == text) {
+            Some((_, codes)) if codes.contains(&code.as_str()) => {}
+            Some((_, codes)) => codes.push(code),
+            None => by_text.push((text, vec![code])),
+        }
+    }
+    let said = |(text, codes): &(&str, Vec<&str>)| format!("differs: {}: {text}", codes.join(", "));
+    by_text.iter().map(said).collect()
 }
 
 fn cells(number: usize, test: &Selected) -> [String; 8] {
@@ -225,12 +246,4 @@ fn named(test: &Selected) -> String {
 /// What ends when its figure is known has a longest time only.
 fn up_to(test: &Selected) -> String {
     test.precision.map_or_else(String::new, |_| "up to ".into())
-}
-
-fn duration(seconds: f64) -> String {
-    match seconds.round() as u64 {
-        short @ 0..120 => format!("{short} s"),
-        middle @ 120..7200 => format!("{} min", middle.div_ceil(60)),
-        long => format!("{:.1} h", long as f64 / 3600.0),
-    }
 }

@@ -4,16 +4,20 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use crate::analysis::price::PriceList;
+use crate::catalog::Catalog;
 use crate::cli::args::{DressArgs, ReportArgs};
 use crate::cli::commands::{campaign, catalogue};
 use crate::cli::context::Context;
 use crate::cli::paths::command_line;
 use crate::cli::{file, out, pdf};
 use crate::error::{Error, Result, quote};
+use crate::model::RunKind;
 use crate::report::dress::{self, Brand, BrandFile, Texts};
 use crate::report::format::html::Html;
 use crate::report::format::{Color, FORMATS, Format, Options, Rendered};
-use crate::report::{Document, Input, Language, OF_CAMPAIGNS, REPORTS, Report, Subject, price};
+use crate::report::{
+    Document, Input, Language, OF_CAMPAIGNS, REPORTS, Report, RunTests, Subject, price,
+};
 use crate::serve::stored::{self, Chosen};
 
 /// Characters per line of a text in a file.
@@ -49,7 +53,12 @@ fn input(context: &Context, args: &ReportArgs, subject: Subject) -> Result<Input
         .transpose()?;
     let reference = reference.and_then(|input| input.runs.into_iter().next());
     let chosen = load_chosen(context, &chosen(args, subject)?, seconds)?;
-    let input = Input { language: args.out.language, reference, ..chosen };
+    let is_published = |data: &RunTests| data.run.kind == RunKind::Published;
+    let catalog = match reference.as_ref().is_some_and(is_published) {
+        true => context.catalog()?,
+        false => Catalog::default(),
+    };
+    let input = Input { language: args.out.language, reference, catalog, ..chosen };
     if find(&args.kind)?.is_publication() {
         warn_of_licences(&input);
     }
@@ -339,12 +348,17 @@ fn options(context: &Context, output: Option<&Path>) -> Options {
 
 /// Text for a file.
 pub fn for_file() -> Options {
-    Options::plain(FILE_WIDTH)
+    Options::whole_tables(FILE_WIDTH)
 }
 
-/// Text for standard output: its width and colours.
+/// Text for standard output: its width and colours. Where no terminal shows it and nobody asked for
+/// a width, a program may read it, so tables keep all their columns.
 fn terminal(context: &Context) -> Options {
-    Options { width: context.width(), color: color(context) }
+    let options = match context.fit() {
+        Some(width) => Options::plain(width),
+        None => Options::whole_tables(context.width()),
+    };
+    Options { color: color(context), ..options }
 }
 
 /// Which colours standard output shows; `COLORTERM` is how a terminal says that it knows all of

@@ -10,7 +10,7 @@ use crate::cli::args::RunArgs;
 use crate::cli::console::Console;
 use crate::cli::context::{Context, interrupt};
 use crate::cli::values::{Listen, Seconds};
-use crate::cli::{metrics_server, out, paths, request};
+use crate::cli::{forecast, metrics_server, out, paths, request};
 use crate::engine;
 use crate::error::{Error, Kind, Result};
 use crate::model::{Plan, RunStatus, Status, Target, Test};
@@ -56,6 +56,10 @@ pub fn run(context: &Context, args: &RunArgs) -> Result<()> {
         let events = |event: Event<'_>| {
             metrics.note(&event);
             console.show(&event);
+            // Only now is it known that the target can be measured.
+            if let Event::RunStarted { .. } = &event {
+                console.note(&forecast::before(&plan, &request.target));
+            }
         };
         let (catalog, plan, interrupt) = (&catalog, &plan, &interrupt);
         let workers = crew.as_ref().map(|crew| crew as &Mutex<dyn Workers>);
@@ -65,7 +69,8 @@ pub fn run(context: &Context, args: &RunArgs) -> Result<()> {
         )
     });
     let told = console.finish();
-    conclude(context, args, &store, ended?, (&format, catalog.groups()))?;
+    let begun = Begun { target: &request.target, format: &format, groups: catalog.groups() };
+    conclude(context, args, &store, &begun, ended?)?;
     told
 }
 
@@ -115,28 +120,37 @@ fn tell_beforehand(console: &Console, request: &Request, plan: &Plan) {
     }
 }
 
+/// What the end of a run needs to know of its beginning.
+struct Begun<'a> {
+    target: &'a Target,
+    /// Of the output: `text` or `json`.
+    format: &'a str,
+    groups: &'a [Group],
+}
+
 /// Shows what was measured, then says how it ended.
 fn conclude(
     context: &Context,
     args: &RunArgs,
     store: &Store,
+    begun: &Begun<'_>,
     ended: Ended,
-    (format, groups): (&str, &[Group]),
 ) -> Result<()> {
     let run = store.run(&ended.run_id.to_string())?;
     let tests = store.tests(ended.run_id)?;
     let verdict = judge(args, &ended, &run.target, &tests);
     let data = RunTests { run, tests };
-    let groups = groups.to_vec();
+    let groups = begun.groups.to_vec();
     let (key_settings, command) = (engine::key_settings(), paths::command_line());
     let (runs, language) = (vec![data.ordered()], args.language);
     let mut input = Input { groups, runs, key_settings, command, language, ..Input::default() };
-    let printed = print(context, &input, format == "json");
+    let printed = print(context, &input, begun.format == "json");
     if let Some(path) = &args.report {
         write_report(context, path, &mut input)?;
     }
     if !context.global.quiet {
         tell_where(context, args, ended.run_id, &mut input);
+        forecast::after(&input.runs[0].run, begun.target).iter().for_each(|text| out::tell(text));
     }
     verdict.and(printed)
 }
@@ -161,8 +175,7 @@ fn tell_where(context: &Context, args: &RunArgs, run_id: i64, input: &mut Input)
             "'dbdyno report html {run_id}' with --results makes a page with every test"
         ));
     }
-    let page =
-        args.report.clone().unwrap_or_else(|| results.with_file_name(format!("run-{run_id}.html")));
+    let page = args.report.clone().unwrap_or_else(|| paths::page_beside(&results, run_id));
     let written = if args.report.is_some() { Ok(()) } else { write_report(context, &page, input) };
     match written {
         Ok(()) => out::tell(&format!("the report with every test is {}", page.display())),

@@ -135,6 +135,9 @@ fn description(workload: &Workload, engine: Option<&dyn Engine>) -> String {
     if !aliases.is_empty() {
         lines.push(format!("corresponds to: {}", aliases.join(", ")));
     }
+    for alias in &workload.aliases {
+        lines.extend(alias.differs.iter().map(|text| format!("{} differs: {text}", alias.code)));
+    }
     for param in &workload.params {
         let values = if param.values.is_empty() {
             format!(

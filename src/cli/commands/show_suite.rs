@@ -138,10 +138,14 @@ fn text(context: &Context, suite: &Suite, size_gb: f64, tests: &[Test]) -> Strin
     );
     for test in tests {
         let said = |text: &Option<String>| text.clone().unwrap_or_default();
-        let SuiteTest { code, title, class, corresponds_to, none, jobs } = &test.test;
+        let SuiteTest { code, title, class, corresponds_to, none, jobs, differs } = &test.test;
         let corresponds = match none {
             Some(reason) => format!("- {}", note(&mut reasons, reason)),
             None => said(corresponds_to),
+        };
+        let corresponds = match differs {
+            Some(text) => format!("{corresponds} {}", note(&mut reasons, text)),
+            None => corresponds,
         };
         let runs_on = runs_on(test, &mut reasons);
         let names = [class, code].into_iter().filter(|_| coded).map(said);

@@ -16,7 +16,7 @@ const LEADING: usize = 2;
 pub(super) fn lines(map: &Heatmap, options: Options) -> Vec<String> {
     let whole = layout(map);
     let mut lines = Vec::new();
-    for block in blocks(&whole.widths, LEADING, options.width) {
+    for block in blocks(&whole.widths, LEADING, options.table_width) {
         if !lines.is_empty() {
             lines.push(String::new());
         }
@@ -131,10 +131,11 @@ mod tests {
 
     #[test]
     fn colours_are_those_of_the_terminal() {
-        let all = lines(&sample(), Options { width: 80, color: Color::True }).join("\n");
+        let all = lines(&sample(), Options { color: Color::True, ..Options::plain(80) }).join("\n");
         assert!(all.contains("\x1b[48;2;75;143;200;38;2;0;0;0m1,000*\x1b[0m"), "{all:?}");
         assert!(all.contains("\x1b[9m2,000! \x1b[0m"), "{all:?}");
-        let few = lines(&sample(), Options { width: 80, color: Color::Indexed }).join("\n");
+        let few =
+            lines(&sample(), Options { color: Color::Indexed, ..Options::plain(80) }).join("\n");
         assert!(few.contains("\x1b[48;5;68;38;5;16m1,000*\x1b[0m"), "{few:?}");
     }
 }

@@ -24,6 +24,8 @@ use crate::model::Status;
 pub struct Options {
     /// Characters per line, for text.
     pub width: usize,
+    /// Characters per line of a table in text; a wider table loses columns.
+    pub table_width: usize,
     /// Colours, for text.
     pub color: Color,
 }
@@ -39,10 +41,18 @@ pub enum Color {
     True,
 }
 
+/// No table of ours is wider than this.
+const WHOLE_TABLE: usize = 1000;
+
 impl Options {
     /// Text of this width without colours.
     pub fn plain(width: usize) -> Self {
-        Options { width, color: Color::None }
+        Options { width, table_width: width, color: Color::None }
+    }
+
+    /// Text that no terminal shows: sentences of this width, tables with all their columns.
+    pub fn whole_tables(width: usize) -> Self {
+        Options { table_width: WHOLE_TABLE, ..Options::plain(width) }
     }
 
     /// True if there is any colour.

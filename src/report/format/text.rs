@@ -96,7 +96,7 @@ fn folded(table: &Table, options: Options) -> Vec<String> {
     let widths: Vec<usize> =
         layout(table, &all).widths.into_iter().map(|width| width.min(WIDEST)).collect();
     let mut lines = Vec::new();
-    for block in blocks(&widths, table.leading, options.width) {
+    for block in blocks(&widths, table.leading, options.table_width) {
         if !lines.is_empty() {
             lines.push(String::new());
         }
@@ -118,12 +118,12 @@ fn table_lines(table: &Table, options: Options) -> Vec<String> {
         return folded(table, options);
     }
     let all: Vec<usize> = (0..table.columns.len()).collect();
-    let (kept, left_out) = fit(table, all, options.width);
+    let (kept, left_out) = fit(table, all, options.table_width);
     let table = &narrowed(table, &kept);
     let kept: Vec<usize> = (0..kept.len()).collect();
     let mut layout = layout(table, &kept);
     let least: Vec<usize> = kept.iter().map(|&at| narrowest(&layout, at)).collect();
-    layout.squeeze(options.width, |column| least[column]);
+    layout.squeeze(options.table_width, |column| least[column]);
     let mut lines = layout.head_lines();
     for (row, cells) in layout.rows.iter().zip(&table.rows) {
         lines.extend(layout.row_lines(row).iter().map(|line| colored(line, cells, options)));

@@ -150,7 +150,7 @@ pub(super) fn short(language: Language, value: f64) -> (String, String) {
 }
 
 /// `1.51 M`.
-pub(super) fn compact(language: Language, value: f64) -> String {
+pub(in crate::report) fn compact(language: Language, value: f64) -> String {
     let (number, suffix) = short(language, value);
     if suffix.is_empty() { number } else { format!("{number}\u{202f}{suffix}") }
 }
@@ -196,7 +196,7 @@ fn pair(language: Language, entry: &Entry<'_>, main: &Figure<'_>) -> Vec<Said> {
 }
 
 /// `1.52×`.
-pub(super) fn times_shown(language: Language, factor: f64) -> String {
+pub(in crate::report) fn times_shown(language: Language, factor: f64) -> String {
     format!("{}×", language.number(factor, DIGITS))
 }
 

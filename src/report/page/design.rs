@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use super::super::document::{Block, Section, Table};
 use super::super::picture::{Fold, Head, Mark, Page, Part, Picture, Said, Tone};
 use super::super::{
-    Input, Language, RunTests, about, compare, datasheet, heatmap, kpm, platform, price,
+    Input, Language, RunTests, about, beside, compare, datasheet, heatmap, kpm, platform, price,
     ramp_charts, scaling, summary,
 };
 use super::{Limits, cards, head, panels, ratios, shortened, timeline};
@@ -50,7 +50,10 @@ pub(super) fn page(input: &Input, limits: &Limits, left_out: &[String]) -> Optio
 fn of_one(input: &Input, data: &RunTests, limits: &Limits, left_out: &[String]) -> Page {
     let language = input.language;
     let mut parts = vec![key_metrics(input, data)];
-    parts.extend(fingerprint(input, data));
+    match beside::of_reference(input).as_slice() {
+        [] => parts.extend(fingerprint(input, data)),
+        published => parts.extend(beside::parts(published, language)),
+    }
     parts.extend(panels::of(input).map(|picture| {
         let folds = sections_folded(scaling::tables(input));
         part(language, "How it scales", PANELS, vec![picture], folds)
@@ -284,6 +287,7 @@ pub(in crate::report) fn compared(input: &Input, comparisons: &[Comparison]) -> 
         .iter()
         .flat_map(|comparison| pair_parts(comparison, language, several))
         .collect();
+    parts.splice(0..0, beside::parts(&beside::all(input), language));
     parts.extend(overlays(input));
     parts.extend(heat(input));
     parts.push(method(input, &[]));

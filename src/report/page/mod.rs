@@ -8,13 +8,14 @@ mod panels;
 mod ratios;
 mod timeline;
 
+pub(super) use cards::{compact, times_shown};
 pub(super) use design::{compared, sheet};
 
 use super::document::{Block, Document, Section};
 use super::ramps::rows;
 use super::test_charts::{Curve, distribution, seconds};
 use super::{
-    Input, Language, Report, RunTests, about, datasheet, heatmap, kpm, platform, price,
+    Input, Language, Report, RunTests, about, beside, datasheet, heatmap, kpm, platform, price,
     ramp_charts, scaling, summary,
 };
 use crate::model::Test;
@@ -65,6 +66,7 @@ pub(super) fn document(input: &Input, limits: &Limits) -> Document {
     let several = input.runs.len() > 1;
     let datasheets = datasheet::Datasheet.build(input).sections;
     let mut sections = summary::Summary.sentences(input);
+    sections.extend(beside::sections(&beside::of_reference(input), input.language));
     let after_summary = sections.len();
     sections.extend(if several { heatmap::sections(input) } else { datasheets.clone() });
     sections.extend(ramp_charts::sections(input));

@@ -436,7 +436,7 @@ impl Publisher {
 
     fn sentence_value(&mut self, value: sentence::Value) -> sentence::Value {
         match value {
-            sentence::Value::Number(_) => value,
+            sentence::Value::Number(_) | sentence::Value::Span(..) => value,
             sentence::Value::Sentence(inner) => sentence::Value::Sentence(self.sentence(inner)),
             sentence::Value::Text(text) => sentence::Value::Text(self.told(&text)),
         }

@@ -9,7 +9,7 @@ pub(super) use one::tests;
 
 use super::document::{Block, Digits, Document, Section};
 use super::texts::Language;
-use super::{Input, Report, RunTests, page, price};
+use super::{Input, Report, RunTests, beside, page, price};
 use crate::model::{RunKind, Status, Test, params};
 
 /// `report summary`.
@@ -38,7 +38,8 @@ impl Report for Summary {
             1 => language.say("title_one", &[("run", &runs)]),
             _ => language.say("title_several", &[("runs", &runs)]),
         };
-        let sections = self.sentences(input);
+        let mut sections = self.sentences(input);
+        sections.extend(beside::sections(&beside::of_reference(input), language));
         let page = page::sheet(input, &sections);
         Document { title, sections, language, page, ..Document::default() }
     }

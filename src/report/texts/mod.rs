@@ -122,6 +122,9 @@ impl Language {
         let show = |value: &Value, style: Style| match value {
             Value::Text(text) => text.clone(),
             Value::Number(value) => style.show(*value).replace('.', &self.file().point),
+            Value::Span(least, most) => {
+                style.show_span(*least, *most, &self.phrase("to")).replace('.', &self.file().point)
+            }
             Value::Sentence(inner) => {
                 self.translated(inner).unwrap_or_else(|| self.quote(&inner.to_string()))
             }

@@ -1,0 +1,581 @@
+//! A run of ours beside published ones, code by code: theirs and ours in one unit, how each was
+//! converted, and what keeps the two from being the same. What cannot be paired is listed with the
+//! reason. Nothing is estimated. Pure.
+
+mod notes;
+mod units;
+
+use std::collections::BTreeMap;
+
+use serde::{Serialize, Serializer};
+
+use super::compare::{Kind, Side};
+use super::interval::most_trusted;
+use super::published::doubts;
+use crate::model::params::{ORG, OWN_ORG, THREADS};
+use crate::model::{
+    Better, Drive, PublishedKind, PublishedTest, Quantity, ReasonCode, Sentence, Status, Test,
+    TestResult, Workload,
+};
+
+pub use notes::Note;
+pub use units::{Code, Conversion, Fixed, Rate};
+
+/// Figures within this fraction of one another are level.
+pub const LEVEL: f64 = 0.05;
+
+/// What the catalogue and the engine say of workloads and codes.
+#[derive(Debug, Clone, Default)]
+pub struct Words<'a> {
+    pub workloads: Vec<&'a Workload>,
+    pub codes: Vec<CodeWords<'a>>,
+    /// Suites that have a test of this workload with these parameters, by id.
+    pub suites: Vec<(&'a str, &'a str, BTreeMap<String, String>)>,
+    /// Organisations of tables by engine, its own first; those of an engine that is not here are
+    /// not known.
+    pub orgs: BTreeMap<&'a str, &'a [&'a str]>,
+}
+
+/// What is known of a published code beside its workload.
+#[derive(Debug, Clone, Copy)]
+pub struct CodeWords<'a> {
+    /// Empty for a test without a code: then its description decides.
+    pub code: &'a str,
+    pub description: &'a str,
+    pub fixed: &'a Fixed,
+    /// Parameters of the stated throughput, where they are others.
+    pub best: &'a BTreeMap<String, String>,
+}
+
+impl Words<'_> {
+    fn workload(&self, id: &str) -> Option<&Workload> {
+        self.workloads.iter().copied().find(|workload| workload.id == id)
+    }
+
+    fn code(&self, test: &PublishedTest) -> Option<&CodeWords<'_>> {
+        let (code, description) = (&test.published.code, &test.published.description);
+        self.codes.iter().find(|known| match code.as_str() {
+            "" => known.code.is_empty() && known.description == description,
+            code => known.code == code,
+        })
+    }
+
+    /// The parameters as they are on the engine: its own organisation by name.
+    fn resolved(
+        &self,
+        engine: &str,
+        params: &BTreeMap<String, String>,
+    ) -> BTreeMap<String, String> {
+        let own = self.orgs.get(engine).and_then(|orgs| orgs.first());
+        let named = |(name, value): (&String, &String)| match own {
+            Some(own) if name == ORG && value == OWN_ORG => (name.clone(), (*own).to_string()),
+            _ => (name.clone(), value.clone()),
+        };
+        params.iter().map(named).collect()
+    }
+}
+
+/// A run beside a published one.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Beside {
+    /// Names of the runs.
+    #[serde(rename = "published_run")]
+    pub theirs: String,
+    #[serde(rename = "run")]
+    pub yours: String,
+    pub pairs: Vec<Pair>,
+    pub unpaired: Vec<Unpaired>,
+}
+
+/// One figure of both, in one unit.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Pair {
+    /// As the publication calls it; empty if it has no code.
+    pub code: String,
+    /// What the publication measured, in its words.
+    pub description: String,
+    pub workload: String,
+    /// Parameters of our test that are not the defaults.
+    pub params: BTreeMap<String, String>,
+    pub kind: Kind,
+    pub quantity: Quantity,
+    /// The common unit.
+    pub unit: &'static str,
+    pub theirs: Figure,
+    pub yours: Figure,
+    /// Yours / theirs.
+    pub ratio: f64,
+    /// `at-most` if theirs is a lower bound: they could do more.
+    pub bound: Option<&'static str>,
+    /// The worse of both verdicts, and never better than conditional: engine, hardware and data
+    /// differ.
+    #[serde(rename = "verdict")]
+    pub status: Status,
+    /// What is not the same.
+    pub semantics: Vec<Note>,
+}
+
+/// A side of a pair.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Figure {
+    /// In the common unit.
+    pub value: f64,
+    pub printed: f64,
+    pub printed_unit: String,
+    /// Absent if a publication does not print them.
+    pub jobs: Option<u32>,
+    #[serde(rename = "verdict")]
+    pub status: Status,
+    pub conversion: Conversion,
+}
+
+/// A figure that has no counterpart.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Unpaired {
+    /// Code of the publication, else the workload.
+    pub code: String,
+    /// Absent: of both kinds.
+    pub kind: Option<Kind>,
+    pub reason: Why,
+    #[serde(serialize_with = "said")]
+    pub text: Sentence,
+}
+
+/// Why a figure has no counterpart, in the order of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Why {
+    /// The run has no such test; a suite may have it.
+    NotRun,
+    /// The engine cannot run it.
+    EngineCannot,
+    /// The catalogue has no such workload.
+    NoWorkload,
+    /// The two did other work, or no unit is common to them.
+    OtherWork,
+    /// The source contradicts itself.
+    SourceContradicts,
+    /// Ours has no figure that its verdict accepts.
+    NoFigure,
+    /// The publication does not have it.
+    OnlyYours,
+}
+
+/// A sentence as JSON: its English text.
+fn said<S: Serializer>(sentence: &Sentence, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(sentence)
+}
+
+/// A run of ours beside a published one.
+pub fn beside(yours: &Side<'_>, theirs: &Side<'_>, words: &Words<'_>) -> Beside {
+    let mut found =
+        Beside { theirs: theirs.name.into(), yours: yours.name.into(), ..Beside::default() };
+    let (own, foreign) = (yours.run.engine.as_deref().unwrap_or_default(), codes(theirs.tests));
+    let ours: Vec<&TestResult> = yours.tests.iter().filter_map(Test::measured).collect();
+    for tests in &foreign {
+        let code = Compared { words, engine: own, yours, theirs, ours: &ours, tests };
+        for kind in [Kind::Speed, Kind::Throughput] {
+            match code.pair(kind) {
+                Some(Ok(pair)) => found.pairs.push(pair),
+                Some(Err(unpaired)) => found.unpaired.push(unpaired),
+                None => {}
+            }
+        }
+    }
+    let is_known =
+        |test: &TestResult| foreign.iter().any(|tests| tests[0].workload == test.workload);
+    let mut alone: Vec<&str> =
+        ours.iter().filter(|test| !is_known(test)).map(|test| test.workload.as_str()).collect();
+    alone.dedup();
+    found.unpaired.extend(alone.into_iter().map(|workload| Unpaired {
+        code: workload.into(),
+        kind: None,
+        reason: Why::OnlyYours,
+        text: "the publication has no such test".into(),
+    }));
+    join_kinds(&mut found.unpaired);
+    found.unpaired.sort_by_key(|unpaired| unpaired.reason);
+    found
+}
+
+/// Makes one entry of two kinds that lack a counterpart for the same reason.
+fn join_kinds(unpaired: &mut Vec<Unpaired>) {
+    unpaired.dedup_by(|next, first| {
+        let is_same =
+            (&next.code, next.reason, &next.text) == (&first.code, first.reason, &first.text);
+        if is_same {
+            first.kind = None;
+        }
+        is_same
+    });
+}
+
+/// The tests of each code, or of each description without one, in order of appearance.
+fn codes(tests: &[Test]) -> Vec<Vec<&PublishedTest>> {
+    let mut codes: Vec<Vec<&PublishedTest>> = Vec::new();
+    for test in tests.iter().filter_map(Test::published) {
+        let is_same = |known: &&mut Vec<&PublishedTest>| {
+            let (first, own) = (&known[0].published, &test.published);
+            first.code == own.code
+                && (!own.code.is_empty() || first.description == own.description)
+                && known[0].workload == test.workload
+                && without_threads(&known[0].params) == without_threads(&test.params)
+        };
+        match codes.iter_mut().find(is_same) {
+            Some(known) => known.push(test),
+            None => codes.push(vec![test]),
+        }
+    }
+    codes
+}
+
+fn without_threads(params: &BTreeMap<String, String>) -> BTreeMap<&String, &String> {
+    params.iter().filter(|(name, _)| *name != THREADS).collect()
+}
+
+/// A code of a publication, and everything that may stand beside it.
+struct Compared<'a> {
+    words: &'a Words<'a>,
+    engine: &'a str,
+    yours: &'a Side<'a>,
+    theirs: &'a Side<'a>,
+    ours: &'a [&'a TestResult],
+    /// The published tests of the code.
+    tests: &'a [&'a PublishedTest],
+}
+
+impl<'a> Compared<'a> {
+    /// The pair of a kind, or why there is none; nothing if the publication prints no such figure.
+    fn pair(&self, kind: Kind) -> Option<Result<Pair, Unpaired>> {
+        let theirs: Vec<&PublishedTest> =
+            self.tests.iter().copied().filter(|test| is_of(test, kind)).collect();
+        let first = *theirs.first()?;
+        let nothing = Fixed::new();
+        let words = self.words.code(first);
+        let fixed = words.map_or(&nothing, |words| words.fixed);
+        let why = |reason, text| Some(Err(self.unpaired(kind, reason, text)));
+        if theirs.iter().all(|test| test.verdict.status == Status::Invalid) {
+            return why(Why::SourceContradicts, "the source contradicts itself".into());
+        }
+        let printed = printed_quantities(&theirs, fixed);
+        if printed.is_empty() {
+            // A share of a link, a wait: nothing that a test of ours has as its figure.
+            return None;
+        }
+        let Some(workload) = self.words.workload(&first.workload) else {
+            return why(Why::NoWorkload, "no workload here corresponds to it".into());
+        };
+        let only_stated = theirs.iter().all(|test| test.published.kind != PublishedKind::Point);
+        let mut params = self.words.resolved(self.engine, &first.params);
+        params.remove(THREADS);
+        if let Some(words) = words.filter(|_| kind == Kind::Throughput && only_stated) {
+            params.extend(words.best.clone());
+        }
+        let ours = match self.variant(workload, &params) {
+            Ok(ours) => ours,
+            Err((reason, text)) => return why(reason, text),
+        };
+        for quantity in printed {
+            let Some(foreign) = self.their_best(&theirs, quantity, fixed, kind) else { continue };
+            match best(&ours, kind, |test| units::yours(test, quantity, workload)) {
+                Best::Found(own) => {
+                    let is_again = is_one_job(foreign.1) && width(own.1) == 1;
+                    if kind == Kind::Throughput && is_again {
+                        return None; // it is the speed
+                    }
+                    return Some(Ok(self.made(kind, quantity, foreign, own)));
+                }
+                Best::Invalid => return why(Why::NoFigure, no_figure(&ours)),
+                Best::None => {}
+            }
+        }
+        let is_measured = |test: &&TestResult| {
+            test.kpm_value.is_some() && (kind == Kind::Throughput || width(test) == 1)
+        };
+        match ours.iter().any(is_measured) {
+            true => why(Why::OtherWork, "no unit is common to the two figures".into()),
+            false => why(Why::NoFigure, no_figure(&ours)),
+        }
+    }
+
+    fn unpaired(&self, kind: Kind, reason: Why, text: Sentence) -> Unpaired {
+        let published = &self.tests[0].published;
+        let code = if published.code.is_empty() { &published.description } else { &published.code };
+        Unpaired { code: code.clone(), kind: Some(kind), reason, text }
+    }
+
+    /// The tests of ours that did this work: of several drives and variants those that were asked
+    /// for by the code, in the database, with the fewest parameters of their own.
+    fn variant(
+        &self,
+        workload: &Workload,
+        params: &BTreeMap<String, String>,
+    ) -> Result<Vec<&'a TestResult>, (Why, Sentence)> {
+        let of_workload: Vec<&TestResult> =
+            self.ours.iter().copied().filter(|test| test.workload == workload.id).collect();
+        let own = |test: &TestResult| self.words.resolved(self.engine, &test.params);
+        let differs = |test: &TestResult| -> Option<(String, String)> {
+            let own = own(test);
+            let other = params.iter().find(|(name, value)| {
+                let is_scaled = workload.scaled_by.contains(name);
+                !is_scaled && own.get(*name).is_some_and(|own| own != *value)
+            });
+            other.map(|(name, value)| (format!("{name}={value}"), format!("{name}={}", own[name])))
+        };
+        let mut fitting: Vec<&TestResult> =
+            of_workload.iter().copied().filter(|test| differs(test).is_none()).collect();
+        let code = &self.tests[0].published.code;
+        fitting.sort_by_key(|test| {
+            let is_asked = test.asked_as.as_ref() == Some(code);
+            (!is_asked, test.drive != Drive::Database, test.chosen.len())
+        });
+        if let Some(first) = fitting.first().copied() {
+            let is_same = |test: &&TestResult| {
+                test.drive == first.drive
+                    && without_threads(&test.chosen) == without_threads(&first.chosen)
+            };
+            return Ok(fitting.into_iter().filter(is_same).collect());
+        }
+        if let Some(text) = self.cannot(workload, params) {
+            return Err((Why::EngineCannot, text));
+        }
+        let other = of_workload.iter().filter_map(|test| differs(test));
+        let other = other.into_iter().find(|(theirs, _)| !theirs.starts_with("org="));
+        if let Some((theirs, own)) = other.filter(|_| !self.suite_has(workload, params)) {
+            let text = Sentence::new("theirs with {theirs}, yours with {own}");
+            return Err((Why::OtherWork, text.with("theirs", theirs).with("own", own)));
+        }
+        Err((Why::NotRun, self.not_run(workload, params)))
+    }
+
+    /// Why the engine cannot run the workload with these parameters.
+    fn cannot(&self, workload: &Workload, params: &BTreeMap<String, String>) -> Option<Sentence> {
+        if let Some(reason) = workload.unsupported.get(self.engine) {
+            return Some(Sentence::new(reason.clone()));
+        }
+        if let Some((org, orgs)) = params.get(ORG).zip(self.words.orgs.get(self.engine))
+            && !orgs.contains(&org.as_str())
+        {
+            let text = Sentence::new("{engine} has no table organisation {org}");
+            return Some(text.with("engine", self.engine).with("org", org.as_str()));
+        }
+        let refused = |param: &crate::model::Param| {
+            let (what, reason) = param.unavailable_on(self.engine, params)?;
+            let text = Sentence::new("{what}: {reason}").with("what", what);
+            Some(text.with("reason", Sentence::new(reason)))
+        };
+        workload.params.iter().find_map(refused)
+    }
+
+    /// The suites that have it.
+    fn suites(&self, workload: &Workload, params: &BTreeMap<String, String>) -> Vec<&str> {
+        let fits = |given: &BTreeMap<String, String>| {
+            let given = self.words.resolved(self.engine, given);
+            params.iter().all(|(name, value)| {
+                let known = given.get(name);
+                let known = known.or_else(|| {
+                    let param = workload.params.iter().find(|param| param.name == *name)?;
+                    Some(param.engine_default.get(self.engine).unwrap_or(&param.default))
+                });
+                let is_own = |known: &String| {
+                    let own = self.words.orgs.get(self.engine).and_then(|orgs| orgs.first());
+                    name == ORG && known == OWN_ORG && own == Some(&value.as_str())
+                };
+                known.is_none_or(|known| known == value || is_own(known))
+            })
+        };
+        let mut found: Vec<&str> = Vec::new();
+        for (suite, id, given) in &self.words.suites {
+            if *id == workload.id && fits(given) && !found.contains(suite) {
+                found.push(suite);
+            }
+        }
+        found
+    }
+
+    fn suite_has(&self, workload: &Workload, params: &BTreeMap<String, String>) -> bool {
+        self.ours.iter().any(|test| test.workload == workload.id)
+            && self.suites(workload, params).contains(&self.yours.run.suite.as_str())
+    }
+
+    fn not_run(&self, workload: &Workload, params: &BTreeMap<String, String>) -> Sentence {
+        let suites = self.suites(workload, params);
+        match suites.is_empty() {
+            true => "not in your run, and in no suite".into(),
+            false => Sentence::new("not in your run; {suites} has it").with(
+                "suites",
+                suites.iter().map(|id| format!("--suite {id}")).collect::<Vec<_>>().join(", "),
+            ),
+        }
+    }
+
+    /// What the publication states of a quantity: at one job, or its best.
+    fn their_best(
+        &self,
+        tests: &[&'a PublishedTest],
+        quantity: Quantity,
+        fixed: &Fixed,
+        kind: Kind,
+    ) -> Option<(Rate<'a>, &'a PublishedTest)> {
+        let rate = |test: &&'a PublishedTest| Some((units::theirs(test, quantity, fixed)?, *test));
+        let mut known: Vec<(Rate<'a>, &PublishedTest)> = tests.iter().filter_map(rate).collect();
+        let is_point = |test: &PublishedTest| test.published.kind == PublishedKind::Point;
+        if known.iter().any(|(_, test)| is_point(test)) {
+            known.retain(|(_, test)| is_point(test));
+        }
+        known.retain(|(_, test)| test.verdict.status < Status::Invalid);
+        let bound = |(_, test): &(Rate<'a>, &PublishedTest)| {
+            test.verdict.reasons.iter().any(|reason| reason.code == ReasonCode::Approximate)
+        };
+        if known.iter().any(|one| !bound(one)) {
+            known.retain(|one| !bound(one));
+        }
+        let known = if kind == Kind::Speed { known.into_iter().take(1).collect() } else { known };
+        known.into_iter().reduce(|best, next| if next.0.per_s > best.0.per_s { next } else { best })
+    }
+
+    fn made(
+        &self,
+        kind: Kind,
+        quantity: Quantity,
+        (foreign, published): (Rate<'a>, &'a PublishedTest),
+        (own, measured): (Rate<'a>, &'a TestResult),
+    ) -> Pair {
+        let said = doubts_of(published, foreign.metric);
+        let is_bound = said.contains(&ReasonCode::LowerBound);
+        let wide =
+            |jobs: Option<u32>, threads: Option<u32>| jobs.map(|jobs| jobs * threads.unwrap_or(1));
+        let theirs = Figure {
+            value: foreign.per_s,
+            printed: foreign.printed,
+            printed_unit: foreign.unit.into(),
+            jobs: wide(published.jobs(), published.published.threads),
+            status: published.verdict.status,
+            conversion: foreign.conversion,
+        };
+        let yours = Figure {
+            value: own.per_s,
+            printed: own.printed,
+            printed_unit: own.unit.into(),
+            jobs: Some(width(measured)),
+            status: measured.verdict.status,
+            conversion: own.conversion,
+        };
+        let mut pair = Pair {
+            code: published.published.code.clone(),
+            description: published.published.description.clone(),
+            workload: published.workload.clone(),
+            params: measured.chosen.clone(),
+            kind,
+            quantity,
+            unit: quantity.unit(),
+            ratio: yours.value / theirs.value,
+            status: Status::Conditional.max(theirs.status).max(yours.status),
+            bound: is_bound.then_some("at-most"),
+            theirs,
+            yours,
+            semantics: Vec::new(),
+        };
+        let workload = self.words.workload(&pair.workload);
+        let differs = workload.and_then(|workload| workload.differs([pair.code.as_str()]));
+        pair.semantics = notes::of(&pair, &said, differs, [self.yours.run, self.theirs.run]);
+        pair
+    }
+}
+
+/// Jobs times the processes that each of them asks for.
+fn width(test: &TestResult) -> u32 {
+    let threads = test.params.get(THREADS).and_then(|threads| threads.parse::<u32>().ok());
+    test.jobs * threads.unwrap_or(1)
+}
+
+fn is_one_job(test: &PublishedTest) -> bool {
+    test.jobs() == Some(1) && test.published.threads.unwrap_or(1) == 1
+}
+
+/// True if a published test states a figure of this kind.
+fn is_of(test: &PublishedTest, kind: Kind) -> bool {
+    match kind {
+        Kind::Speed => is_one_job(test) && test.published.kind != PublishedKind::Throughput,
+        Kind::Throughput => test.published.kind != PublishedKind::Speed,
+    }
+}
+
+/// The quantities of all tests, those of the first before the others.
+fn printed_quantities(tests: &[&PublishedTest], fixed: &Fixed) -> Vec<Quantity> {
+    let mut found: Vec<Quantity> = Vec::new();
+    for quantity in tests.iter().flat_map(|test| units::quantities(test, fixed)) {
+        if !found.contains(&quantity) {
+            found.push(quantity);
+        }
+    }
+    found
+}
+
+/// What speaks against a figure of a published test.
+fn doubts_of(test: &PublishedTest, metric: &str) -> Vec<ReasonCode> {
+    let figure = test.published.figure(metric);
+    figure.map(doubts).unwrap_or_default().into_iter().map(|reason| reason.code).collect()
+}
+
+/// The figure of ours of a kind.
+enum Best<'a> {
+    Found((Rate<'a>, &'a TestResult)),
+    /// There are figures, and no verdict accepts one.
+    Invalid,
+    None,
+}
+
+/// The median of the repetitions at one job, or the best of those medians; valid figures before
+/// conditional ones.
+fn best<'a>(
+    tests: &[&'a TestResult],
+    kind: Kind,
+    rate: impl Fn(&'a TestResult) -> Option<Rate<'a>>,
+) -> Best<'a> {
+    let known = tests.iter().filter_map(|test| Some((rate(test)?, *test)));
+    let mut known: Vec<(Rate<'a>, &TestResult)> = known.collect();
+    known.retain(|(_, test)| kind == Kind::Throughput || width(test) == 1);
+    if known.is_empty() {
+        return Best::None;
+    }
+    known.retain(|(_, test)| test.verdict.status < Status::Invalid);
+    let order = |test: &TestResult| (test.jobs, width(test));
+    known.sort_by(|a, b| order(a.1).cmp(&order(b.1)).then(a.0.per_s.total_cmp(&b.0.per_s)));
+    let median = |repeats: &[(Rate<'a>, &'a TestResult)]| {
+        let trusted = most_trusted(repeats.to_vec(), |(_, test)| test.verdict.status);
+        trusted[(trusted.len() - 1) / 2].clone()
+    };
+    let medians = known.chunk_by(|a, b| order(a.1) == order(b.1)).map(median).collect();
+    let trusted = most_trusted(medians, |(_, test): &(Rate<'a>, &TestResult)| test.verdict.status);
+    let best = trusted.into_iter().reduce(|best, next| {
+        match Better::Higher.beats(next.0.per_s, best.0.per_s) {
+            true => next,
+            false => best,
+        }
+    });
+    best.map_or(Best::Invalid, Best::Found)
+}
+
+/// Why none of these tests has a figure.
+fn no_figure(tests: &[&TestResult]) -> Sentence {
+    let reasons = tests.iter().flat_map(|test| &test.verdict.reasons);
+    let invalid = reasons.filter(|reason| reason.status == Status::Invalid).map(|one| one.said());
+    invalid.into_iter().next().map_or_else(
+        || "your test has no such figure".into(),
+        |reason| Sentence::new("your test has no figure: {reason}").with("reason", reason),
+    )
+}
+
+/// How many of the pairs of a kind yours is ahead in, level in, and how many there are.
+pub fn tally(pairs: &[&Pair], kind: Kind) -> (usize, usize, usize) {
+    let of_kind = || pairs.iter().filter(|pair| pair.kind == kind);
+    // A ratio that is at most so much says nothing of who is ahead.
+    let open = |pair: &&&Pair| pair.bound.is_none();
+    let ahead = of_kind().filter(open).filter(|pair| pair.ratio > 1.0 + LEVEL).count();
+    let level = of_kind().filter(open).filter(|pair| (pair.ratio - 1.0).abs() <= LEVEL).count();
+    (ahead, level, of_kind().count())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,136 @@
+use super::*;
+use crate::analysis::compare::fixture::{run, side};
+use crate::analysis::fixture;
+use crate::analysis::published;
+use crate::model::{Expr, KpmValue, Published, PublishedFigure, Reason, RunRecord, Verdict};
+
+fn printed(code: &str, kind: PublishedKind, jobs: Option<u32>, metric: &str, value: f64) -> Test {
+    let unit = if metric == "elapsed_s" { "s" } else { "rows/s" };
+    let figure =
+        PublishedFigure { metric: metric.into(), value, unit: unit.into(), note: String::new() };
+    let published = Published {
+        kind,
+        code: code.into(),
+        description: "look-up".into(),
+        place: String::new(),
+        nodes: Some(1),
+        jobs,
+        threads: None,
+        update_pct: None,
+        kpm: Some(metric.into()),
+        figures: vec![figure],
+    };
+    let mut test = PublishedTest {
+        workload: "SRV-QUERY1".into(),
+        params: [("org".to_string(), "heap".to_string())].into(),
+        ..PublishedTest::unread("S", published)
+    };
+    published::fill(&mut test);
+    test.verdict = published::judge(&test.published, "S", Vec::new());
+    test.into()
+}
+
+fn measured(jobs: u32, ops_per_s: f64, org: &str) -> Test {
+    let mut test = TestResult { jobs, ops_per_s, drive: Drive::Database, ..fixture::result() };
+    test.params = [("org".to_string(), org.to_string())].into();
+    test.kpm = fixture::kpm(KpmValue::Ops, "qps", Better::Higher);
+    crate::analysis::fill(&mut test);
+    test.into()
+}
+
+fn workload() -> Workload {
+    let kpm = fixture::kpm(KpmValue::Ops, "qps", Better::Higher);
+    let per_op = [(Quantity::Rows, Expr("1".into()))].into();
+    Workload { per_op, ..Workload::bare("SRV-QUERY1", "w", kpm) }
+}
+
+fn own_run() -> RunRecord {
+    RunRecord { engine: Some("postgres".into()), ..run("mine") }
+}
+
+fn found(ours: &[Test], theirs: &[Test]) -> Beside {
+    let workload = workload();
+    let orgs: BTreeMap<&str, &[&str]> = [("postgres", &["heap", "heap-list"][..])].into();
+    let words = Words { workloads: vec![&workload], orgs, ..Words::default() };
+    let (own, foreign) = (own_run(), run("theirs"));
+    beside(&side("mine", &own, ours), &side("theirs", &foreign, theirs), &words)
+}
+
+#[test]
+fn rows_and_queries_of_one_row_are_paired_and_the_engines_own_organisation_has_its_name() {
+    let theirs = [
+        printed("T611", PublishedKind::Speed, Some(1), "rows_per_s", 1000.0),
+        printed("T611", PublishedKind::Throughput, None, "rows_per_s", 50_000.0),
+    ];
+    let ours = [measured(1, 2500.0, "default"), measured(4, 8000.0, "default")];
+    let found = found(&ours, &theirs);
+    let seen: Vec<_> =
+        found.pairs.iter().map(|pair| (pair.kind, pair.ratio, pair.theirs.jobs)).collect();
+    assert_eq!(seen, [(Kind::Speed, 2.5, Some(1)), (Kind::Throughput, 0.16, None)]);
+    let speed = &found.pairs[0];
+    assert_eq!((speed.unit, speed.yours.conversion.code), ("rows/s", Code::OneAnOp));
+    assert_eq!((speed.yours.printed, &*speed.yours.printed_unit), (2500.0, "qps"));
+    let codes: Vec<&str> = speed.semantics.iter().map(|note| note.code.as_str()).collect();
+    assert_eq!(codes, ["data", "one-an-op"], "no conversion is silent");
+    assert_eq!(speed.status, Status::Conditional);
+    assert_eq!(found.unpaired, []);
+}
+
+#[test]
+fn another_organisation_is_not_the_same_work_and_one_that_the_engine_lacks_is_told() {
+    let theirs = [printed("T611", PublishedKind::Speed, Some(1), "rows_per_s", 1000.0)];
+    let other = found(&[measured(1, 2500.0, "heap-list")], &theirs);
+    let reasons: Vec<Why> = other.unpaired.iter().map(|unpaired| unpaired.reason).collect();
+    assert_eq!((other.pairs.len(), reasons), (0, vec![Why::NotRun]));
+    let mut hash = printed("T613", PublishedKind::Speed, Some(1), "rows_per_s", 1000.0);
+    if let Test::Published(test) = &mut hash {
+        test.params.insert("org".into(), "hash".into());
+    }
+    let lacking = found(&[measured(1, 2500.0, "default")], &[hash]);
+    assert_eq!(lacking.unpaired[0].reason, Why::EngineCannot);
+    assert_eq!(lacking.unpaired[0].text.to_string(), "postgres has no table organisation hash");
+}
+
+#[test]
+fn figures_that_no_verdict_accepts_are_not_paired() {
+    let theirs = [printed("T611", PublishedKind::Speed, Some(1), "rows_per_s", 1000.0)];
+    let mut ours = measured(1, 2500.0, "default");
+    if let Test::Measured(test) = &mut ours {
+        let broken = Reason::new(Status::Invalid, ReasonCode::Contract, "wrong rows");
+        test.verdict = Verdict::from_reasons(vec![broken]);
+    }
+    let found = found(&[ours], &theirs);
+    assert_eq!(found.unpaired[0].reason, Why::NoFigure);
+    assert!(found.unpaired[0].text.to_string().contains("wrong rows"), "{:?}", found.unpaired);
+}
+
+#[test]
+fn a_lower_bound_makes_the_ratio_a_bound_and_a_misprint_makes_no_pair() {
+    let noted = |note: &str| {
+        let mut test = printed("T611", PublishedKind::Speed, Some(1), "rows_per_s", 1000.0);
+        if let Test::Published(test) = &mut test {
+            test.published.figures[0].note = note.into();
+            test.verdict = published::judge(&test.published, "S", Vec::new());
+        }
+        test
+    };
+    let ours = [measured(1, 2500.0, "default")];
+    let bound = found(&ours, &[noted("lower bound: 20 s timing floor")]);
+    assert_eq!(bound.pairs[0].bound, Some("at-most"));
+    let pairs: Vec<&Pair> = bound.pairs.iter().collect();
+    assert_eq!(tally(&pairs, Kind::Speed), (0, 0, 1), "a bound tells nobody ahead");
+    let misprint = found(&ours, &[noted("misprint in source")]);
+    assert_eq!(misprint.unpaired[0].reason, Why::SourceContradicts);
+}
+
+#[test]
+fn what_only_one_side_has_is_listed() {
+    let mut ours = measured(1, 2500.0, "default");
+    if let Test::Measured(test) = &mut ours {
+        test.workload = "OWN".into();
+    }
+    let theirs = [printed("T611", PublishedKind::Speed, Some(1), "rows_per_s", 1000.0)];
+    let found = found(&[ours], &theirs);
+    let seen: Vec<_> = found.unpaired.iter().map(|of| (of.code.as_str(), of.reason)).collect();
+    assert_eq!(seen, [("T611", Why::NotRun), ("OWN", Why::OnlyYours)]);
+}

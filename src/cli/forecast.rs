@@ -1,0 +1,87 @@
+//! The lines that frame a run: before it what will be done and how long that takes, after it what
+//! stays on a server of somebody else.
+
+use super::paths;
+use crate::campaign::schedule;
+use crate::fit::data_bytes;
+use crate::model::{Plan, RunRecord, Target};
+
+/// `sqlite: up to 99 tests of 19 workloads, about 2 min and the time to load 0.25 GB of data`.
+pub fn before(plan: &Plan, target: &Target) -> String {
+    let tests: u32 = plan.selections.iter().map(schedule::all_tests).sum();
+    let mut workloads: Vec<&str> =
+        plan.selections.iter().map(|selection| selection.workload.id.as_str()).collect();
+    workloads.sort_unstable();
+    workloads.dedup();
+    let load = match data_bytes(&plan.tables, plan.size_gb) {
+        0 => String::new(),
+        bytes => format!("; the data set needs up to {} of disk", size(bytes as f64)),
+    };
+    format!(
+        "{}: up to {} of {}, {}{load}",
+        target.label(),
+        counted(tests as usize, "test", "tests"),
+        counted(workloads.len(), "workload", "workloads"),
+        expected(plan),
+    )
+}
+
+fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+/// What is known of the time: fixed work takes as long as it takes.
+fn expected(plan: &Plan) -> String {
+    let timed = plan.selections.iter().filter_map(|selection| {
+        Some(f64::from(schedule::all_tests(selection)) * schedule::timed_s(selection)?)
+    });
+    let total = duration(timed.sum());
+    let is_timed = |selection| schedule::timed_s(selection).is_some();
+    match plan.selections.iter().all(is_timed) {
+        true => format!("about {total} after loading and checking"),
+        false => {
+            format!("about {total} after loading and checking, and as long as fixed work takes")
+        }
+    }
+}
+
+/// Seconds as people say them: `100 s`, `18 min`, `2.3 h`.
+pub fn duration(seconds: f64) -> String {
+    match seconds.round() as u64 {
+        short @ 0..120 => format!("{short} s"),
+        middle @ 120..7200 => format!("{} min", middle.div_ceil(60)),
+        long => format!("{:.1} h", long as f64 / 3600.0),
+    }
+}
+
+/// Bytes as people say them: `158 MB`, `1.2 GB` (10^6 and 10^9 bytes).
+fn size(bytes: f64) -> String {
+    let megabytes = bytes / 1e6;
+    if megabytes < 1000.0 { format!("{megabytes:.0} MB") } else { format!("{:.1} GB", bytes / 1e9) }
+}
+
+/// What stays on an existing server, and the command that removes it; none if nothing was loaded
+/// there.
+pub fn after(run: &RunRecord, target: &Target) -> Option<String> {
+    let url = target.url()?;
+    let bytes: u64 = run.loads.iter().map(|load| load.table_bytes).sum();
+    (bytes > 0).then(|| {
+        format!(
+            "the tables ({}) and routines stay on the server for the next run; 'dbdyno clean {}' removes them",
+            size(bytes as f64),
+            paths::quoted(url)
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_and_sizes_are_said_as_people_do() {
+        let durations = [0.4, 119.0, 120.0, 1081.0, 8280.0].map(duration);
+        assert_eq!(durations, ["0 s", "119 s", "2 min", "19 min", "2.3 h"]);
+        assert_eq!([158e6, 1.23e9].map(size), ["158 MB", "1.2 GB"]);
+    }
+}

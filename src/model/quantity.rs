@@ -1,0 +1,58 @@
+//! Quantities in which publications count work.
+
+use serde::{Deserialize, Serialize};
+
+/// What is counted per second; a workload says how much of each one op is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Quantity {
+    Rows,
+    Queries,
+    Transactions,
+    /// Of arithmetic, strings and loops; of SQL, statements.
+    Operations,
+    /// Of a recursive function.
+    Calls,
+    /// Million bytes of data gone through.
+    Mb,
+    /// Blocks that the database took from its cache.
+    LogicalReads,
+    /// Requests to the storage, and million bytes moved by them.
+    Reads,
+    Writes,
+    MbRead,
+    MbWritten,
+}
+
+impl Quantity {
+    /// Name of the units of one op in the expressions of `per_op`.
+    pub const WORK: &'static str = "work";
+
+    /// As printed, per second.
+    pub fn unit(self) -> &'static str {
+        match self {
+            Quantity::Rows => "rows/s",
+            Quantity::Queries => "qps",
+            Quantity::Transactions => "tps",
+            Quantity::Operations => "ops/s",
+            Quantity::Calls => "calls/s",
+            Quantity::Mb | Quantity::MbRead | Quantity::MbWritten => "MB/s",
+            Quantity::LogicalReads => "dbps",
+            Quantity::Reads | Quantity::Writes => "iops",
+        }
+    }
+
+    /// In sentences: how many of these.
+    pub fn plural(self) -> &'static str {
+        match self {
+            Quantity::Rows => "rows",
+            Quantity::Queries => "queries",
+            Quantity::Transactions => "transactions",
+            Quantity::Operations => "operations",
+            Quantity::Calls => "calls",
+            Quantity::Mb | Quantity::MbRead | Quantity::MbWritten => "MB",
+            Quantity::LogicalReads => "blocks",
+            Quantity::Reads | Quantity::Writes => "requests",
+        }
+    }
+}

@@ -1,0 +1,344 @@
+//! A run of ours beside published ones: theirs, yours in the same unit, the ratio, and lettered
+//! notes on what is not the same; then what cannot be paired.
+
+use std::collections::BTreeMap;
+
+use super::columns::RATE;
+use super::document::{Block, Cell, Column, Section, Table};
+use super::page::{compact, times_shown};
+use super::picture::{Fold, Mark, Part, Picture, RatioMark, RatioRow, Ratios, Tone};
+use super::{Input, Language, RunTests};
+use crate::analysis::beside::{Beside, Code, CodeWords, Pair, Unpaired, Why, Words, beside, tally};
+use crate::analysis::compare::{Kind, Side};
+use crate::catalog::Catalog;
+use crate::model::{RunKind, Sentence};
+
+/// Every run of ours beside every published one: of the runs of a comparison, or of one run and its
+/// reference.
+pub fn all(input: &Input) -> Vec<Beside> {
+    let words = words(input);
+    let names = input.platforms();
+    let reference = input.reference.iter().map(|data| (data, name(data, input.language)));
+    let runs: Vec<(&RunTests, String)> = input.runs.iter().zip(names).chain(reference).collect();
+    let is_published = |data: &RunTests| data.run.kind == RunKind::Published;
+    let (theirs, yours): (Vec<_>, Vec<_>) = runs.iter().partition(|(data, _)| is_published(data));
+    let mut found = Vec::new();
+    for yours in &yours {
+        for theirs in &theirs {
+            found.push(beside(&side(yours), &side(theirs), &words));
+        }
+    }
+    found
+}
+
+/// The run beside the published one that it is shown against; none without one.
+pub(super) fn of_reference(input: &Input) -> Vec<Beside> {
+    match &input.reference {
+        Some(data) if data.run.kind == RunKind::Published && input.runs.len() == 1 => all(input),
+        _ => Vec::new(),
+    }
+}
+
+fn side<'a>((data, name): &'a (&'a RunTests, String)) -> Side<'a> {
+    Side { name, run: &data.run, tests: &data.tests, price: None }
+}
+
+fn name(data: &RunTests, language: Language) -> String {
+    let numbered = || language.say("run_unnamed", &[("id", &data.run.id.to_string())]);
+    data.run.name.clone().unwrap_or_else(numbered)
+}
+
+/// What the catalogue says of workloads, codes and suites.
+fn words(input: &Input) -> Words<'_> {
+    let catalog = &input.catalog;
+    let codes = catalog.published().codes.iter().map(|known| CodeWords {
+        code: &known.code,
+        description: &known.description,
+        fixed: &known.fixed,
+        best: &known.best,
+    });
+    Words {
+        workloads: catalog.workloads().collect(),
+        codes: codes.collect(),
+        suites: suites(catalog),
+        orgs: input.orgs.iter().map(|(engine, orgs)| (*engine, *orgs)).collect(),
+    }
+}
+
+/// The tests of all suites: suite, workload, parameters.
+fn suites(catalog: &Catalog) -> Vec<(&str, &str, BTreeMap<String, String>)> {
+    let mut all = Vec::new();
+    for suite in catalog.suites() {
+        for test in catalog.suite_tests(suite).unwrap_or_default() {
+            let Some(text) = &test.workload else { continue };
+            let Ok((id, given)) = crate::catalog::parse_selection(text) else { continue };
+            let Ok(asked) = catalog.find(&id) else { continue };
+            let mut params = asked.params;
+            params.extend(test.params.into_iter().chain(given));
+            all.push((suite.id.as_str(), asked.entry.workload.id.as_str(), params));
+        }
+    }
+    all
+}
+
+/// The sections of a document: of each pair of runs the figures, the notes, and what is unpaired.
+pub(super) fn sections(found: &[Beside], language: Language) -> Vec<Section> {
+    let section =
+        |one: &Beside| Section { title: title(one, language), blocks: blocks(one, language) };
+    found.iter().map(section).collect()
+}
+
+fn title(one: &Beside, language: Language) -> String {
+    let names = [("yours", one.yours.as_str()), ("theirs", one.theirs.as_str())];
+    language.say("{yours} beside the publication {theirs}", &names)
+}
+
+fn blocks(one: &Beside, language: Language) -> Vec<Block> {
+    let mut blocks = vec![Block::Paragraph(answer(one, language))];
+    if !one.pairs.is_empty() {
+        let mut letters = Letters::default();
+        blocks.push(Block::Table(pairs(one, language, &mut letters)));
+        blocks.push(Block::Table(letters.table(one, language)));
+    }
+    blocks.extend(unpaired(one, language));
+    blocks
+}
+
+/// How many figures are paired, and in how many yours is ahead; or that there is none.
+fn answer(one: &Beside, language: Language) -> String {
+    let names = [("yours", one.yours.as_str()), ("theirs", one.theirs.as_str())];
+    if one.pairs.is_empty() {
+        return language.say("No figure of {yours} has a counterpart in {theirs}.", &names);
+    }
+    let pairs: Vec<&Pair> = one.pairs.iter().collect();
+    let is_bound = |pair: &&&Pair| pair.bound.is_some();
+    let is_plain = |pair: &&&Pair| {
+        [&pair.theirs, &pair.yours].iter().all(|of| of.conversion.code == Code::AsPrinted)
+    };
+    let plain = pairs.iter().filter(is_plain).count();
+    let counts = [
+        ("pairs", pairs.len()),
+        ("plain", plain),
+        ("converted", pairs.len() - plain),
+        ("bounds", pairs.iter().filter(is_bound).count()),
+    ];
+    let counts = counts.map(|(name, count)| (name, count.to_string()));
+    let counts = counts.each_ref().map(|(name, count)| (*name, count.as_str()));
+    let kinds = [(Kind::Speed, "ahead_speed"), (Kind::Throughput, "ahead_best")];
+    let ahead = kinds.iter().filter_map(|(kind, key)| {
+        let (ahead, level, of) = tally(&pairs, *kind);
+        let said = [ahead, level, of].map(|count| count.to_string());
+        let named = [("ahead", said[0].as_str()), ("level", &said[1]), ("of", &said[2])];
+        (of > 0).then(|| language.say(key, &named))
+    });
+    let paired = language.say(
+        "Figures paired: {pairs}, of which {plain} in the unit as printed and {converted} converted; \
+         {bounds} of theirs are bounds.",
+        &counts,
+    );
+    let caution = language.phrase(
+        "Published figures have no interval and differ from yours in engine, hardware and data: \
+         every ratio here is conditional and gives orders of magnitude only.",
+    );
+    ahead.chain([paired, caution]).collect::<Vec<_>>().join(" ")
+}
+
+/// Notes by letter, in the order of appearance, each text once.
+#[derive(Default)]
+struct Letters(Vec<String>);
+
+impl Letters {
+    /// `a c`: the letters of a pair's notes.
+    fn of(&mut self, pair: &Pair, language: Language) -> String {
+        let letters = pair.semantics.iter().map(|note| {
+            let text = language.sentence(&note.text);
+            let at = self.0.iter().position(|known| *known == text).unwrap_or_else(|| {
+                self.0.push(text);
+                self.0.len() - 1
+            });
+            letter(at)
+        });
+        letters.collect::<Vec<_>>().join(" ")
+    }
+
+    fn table(&self, one: &Beside, language: Language) -> Table {
+        let columns = [Column::new("Note", "", 0), Column::new("What is not the same", "", 0)];
+        let mut table = Table::new(language, format!("notes {}", one.theirs), columns);
+        let row = |(at, text): (usize, &String)| vec![Cell::text(letter(at)), Cell::text(text)];
+        table.rows = self.0.iter().enumerate().map(row).collect();
+        table
+    }
+}
+
+/// a to z, then aa, ab ...
+fn letter(at: usize) -> String {
+    let last = char::from(b'a' + (at % 26) as u8);
+    if at < 26 { last.to_string() } else { format!("{}{last}", letter(at / 26 - 1)) }
+}
+
+fn pairs(one: &Beside, language: Language, letters: &mut Letters) -> Table {
+    let columns = [
+        Column::new("Code", "", 0),
+        Column::new("Workload", "", 1),
+        Column::new("What the publication measured", "", 6),
+        Column::new("Kind", "", 0),
+        Column::new("Published", "", 2),
+        Column::new("as", "", 2),
+        Column::new("Converted", "", 0),
+        Column::new("Jobs", "", 5),
+        Column::new("Yours", "", 0),
+        Column::new("Jobs", "", 5),
+        Column::new("Unit", "", 0),
+        Column::new("Yours / theirs", "", 0),
+        Column::new("Notes", "", 0),
+        Column::new("Verdict", "", 3),
+    ];
+    let mut table = Table::new(language, format!("beside {}", one.theirs), columns);
+    for pair in &one.pairs {
+        let notes = letters.of(pair, language);
+        table.rows.push(pair_cells(pair, notes, language));
+    }
+    table
+}
+
+fn pair_cells(pair: &Pair, notes: String, language: Language) -> Vec<Cell> {
+    let figure = |value: f64, status| Cell::Number { value, digits: RATE, verdict: Some(status) };
+    vec![
+        Cell::text(&pair.code),
+        Cell::text(&pair.workload),
+        Cell::text(&pair.description),
+        Cell::text(language.phrase(pair.kind.name())),
+        Cell::Number { value: pair.theirs.printed, digits: RATE, verdict: None },
+        Cell::text(&pair.theirs.printed_unit),
+        figure(pair.theirs.value, pair.theirs.status),
+        Cell::count_if_known(pair.theirs.jobs),
+        figure(pair.yours.value, pair.yours.status),
+        Cell::count_if_known(pair.yours.jobs),
+        Cell::text(pair.unit),
+        Cell::text(ratio(pair, language)),
+        Cell::text(notes),
+        Cell::Verdict(pair.status),
+    ]
+}
+
+/// `2.56×`; `≤ 2.56×` where theirs is a lower bound.
+fn ratio(pair: &Pair, language: Language) -> String {
+    let shown = times_shown(language, pair.ratio);
+    if pair.bound.is_some() { format!("≤ {shown}") } else { shown }
+}
+
+/// What cannot be paired, a row per reason; none if everything is paired.
+fn unpaired(one: &Beside, language: Language) -> Option<Block> {
+    let columns = [Column::new("Why", "", 0), Column::new("Codes", "", 0)];
+    let mut table = Table::new(language, format!("unpaired {}", one.theirs), columns);
+    let mut rows: Vec<(Why, String, Vec<String>)> = Vec::new();
+    for unpaired in &one.unpaired {
+        let text = language.sentence(&unpaired.text);
+        let code = code(unpaired, language);
+        match rows.iter_mut().find(|(why, known, _)| *why == unpaired.reason && *known == text) {
+            Some((_, _, codes)) => codes.push(code),
+            None => rows.push((unpaired.reason, text, vec![code])),
+        }
+    }
+    let row = |(why, text, codes): &(Why, String, Vec<String>)| {
+        vec![Cell::text(reason(*why, text, language)), Cell::text(codes.join(", "))]
+    };
+    table.rows = rows.iter().map(row).collect();
+    (!table.rows.is_empty()).then_some(Block::Table(table))
+}
+
+fn code(unpaired: &Unpaired, language: Language) -> String {
+    match unpaired.kind {
+        Some(kind) => format!("{} ({})", unpaired.code, language.phrase(kind.name())),
+        None => unpaired.code.clone(),
+    }
+}
+
+fn reason(why: Why, text: &str, language: Language) -> String {
+    let class = match why {
+        Why::NotRun => "not in your run",
+        Why::EngineCannot => "your engine cannot",
+        Why::NoWorkload => "no workload",
+        Why::OtherWork => "other work",
+        Why::SourceContradicts => "the source",
+        Why::NoFigure => "no figure of yours",
+        Why::OnlyYours => "only yours",
+    };
+    language.sentence(
+        &Sentence::new("{class}: {text}").with("class", Sentence::new(class)).with("text", text),
+    )
+}
+
+/// The parts of a page: a drawing of the ratios of each pair of runs, with notes and what is left.
+pub(super) fn parts(found: &[Beside], language: Language) -> Vec<Part> {
+    found.iter().map(|one| part(one, language)).collect()
+}
+
+fn part(one: &Beside, language: Language) -> Part {
+    let fold = |title: &str, is_open, block| Fold {
+        title: language.phrase(title),
+        is_open,
+        blocks: vec![block],
+    };
+    let mut part =
+        Part { title: title(one, language), about: answer(one, language), ..Part::default() };
+    if !one.pairs.is_empty() {
+        let mut letters = Letters::default();
+        let rows = one.pairs.iter().map(|pair| {
+            let notes = letters.of(pair, language);
+            drawn(pair, notes, language)
+        });
+        let heads = ["Yours / theirs", "Theirs", "Yours", "Unit", "Notes"];
+        let picture = Ratios {
+            spoken: title(one, language),
+            equal: language.phrase("equal"),
+            label_head: language.phrase("What the publication measured"),
+            heads: heads.map(|head| language.phrase(head)).into(),
+            rows: rows.collect(),
+            has_stems: true,
+        };
+        part.pictures.push(Picture::Ratios(picture));
+        let notes = Block::Table(letters.table(one, language));
+        part.folds.push(fold("Notes: what is not the same", true, notes));
+        let exact = Block::Table(pairs(one, language, &mut Letters::default()));
+        part.folds.push(fold("Exact figures", false, exact));
+    }
+    let left = unpaired(one, language);
+    part.folds.extend(left.map(|block| fold("What cannot be paired", true, block)));
+    part
+}
+
+/// A row of the drawing: hollow if the ratio is only a bound. Better and worse have no colour.
+fn drawn(pair: &Pair, notes: String, language: Language) -> RatioRow {
+    let jobs = |jobs: Option<u32>| match jobs {
+        Some(jobs) => language.jobs(Some(jobs)),
+        None => language.phrase("jobs not printed"),
+    };
+    let side = |value: f64, of: Option<u32>| match pair.kind {
+        Kind::Speed => compact(language, value),
+        Kind::Throughput => format!("{} ({})", compact(language, value), jobs(of)),
+    };
+    let kind = language.phrase(if pair.kind == Kind::Speed { "One job" } else { "Best" });
+    let code = if pair.code.is_empty() { &pair.workload } else { &pair.code };
+    RatioRow {
+        group: code.clone(),
+        label: format!("{kind}: {}", pair.description),
+        marks: vec![RatioMark {
+            value: pair.ratio,
+            span: None,
+            mark: Mark::Valid,
+            is_hollow: pair.bound.is_some(),
+        }],
+        cells: vec![
+            ratio(pair, language),
+            side(pair.theirs.value, pair.theirs.jobs),
+            side(pair.yours.value, pair.yours.jobs),
+            pair.unit.into(),
+            notes,
+        ],
+        tone: Tone::Plain,
+        mark: pair.status.into(),
+        verdict: language.verdict(pair.status),
+        ..RatioRow::default()
+    }
+}

@@ -1,0 +1,121 @@
+//! What limited each workload at its best throughput, by cause, and where the evidence is.
+
+use super::document::{Block, Digits};
+use super::{Input, Language, RunTests};
+use crate::analysis::limiter::{Limiter, limiters};
+use crate::analysis::ramp;
+use crate::model::{Status, Test};
+
+/// From this share of the jobs' time on a cause is named.
+const NAMED_SHARE: f64 = 0.5;
+
+/// The limit of a workload.
+struct Limited {
+    /// Code of the cause; none if none was found.
+    cause: Option<&'static str>,
+    label: String,
+    /// `LGWR-LAT 61 %`, with the mark of its verdict.
+    said: String,
+    /// Number of the test within the run.
+    seq: u32,
+}
+
+/// The limits as facts, a line per cause, and the command that shows the evidence; none if no
+/// figure of the run can be used.
+pub(super) fn blocks(input: &Input, data: &RunTests) -> Option<Vec<Block>> {
+    let language = input.language;
+    let all = limited(input, data);
+    let example = all.iter().find(|one| one.cause.is_some())?;
+    let reference = format!("{}:{}", data.run.id, example.seq);
+    let command = language.say(
+        "limits_evidence",
+        &[("command", &format!("dbdyno report test {reference}")), ("workload", &example.label)],
+    );
+    Some(vec![Block::Facts(lines(language, &all)), Block::Paragraph(command)])
+}
+
+/// A line per cause, in the order of the workloads; what has no cause comes last.
+fn lines(language: Language, all: &[Limited]) -> Vec<(String, String)> {
+    let mut causes: Vec<Option<&'static str>> = Vec::new();
+    for one in all {
+        if !causes.contains(&one.cause) {
+            causes.push(one.cause);
+        }
+    }
+    causes.sort_by_key(Option::is_none);
+    let line = |cause: &Option<&'static str>| {
+        let name = match cause {
+            Some(code) => language.say(&format!("limit_{code}"), &[]),
+            None => language.phrase("no limit found"),
+        };
+        let of_cause = all.iter().filter(|one| one.cause == *cause);
+        (name, of_cause.map(|one| one.said.as_str()).collect::<Vec<_>>().join(", "))
+    };
+    causes.iter().map(line).collect()
+}
+
+/// Every workload with a best throughput that is not invalid.
+fn limited(input: &Input, data: &RunTests) -> Vec<Limited> {
+    let mut all = Vec::new();
+    for (group, _) in input.used_groups() {
+        let ramps =
+            ramp::groups(data.tests.iter().filter(|test| test.group() == group), |test| *test);
+        let firsts: Vec<&Test> = ramps.iter().map(|tests| tests[0]).collect();
+        for tests in &ramps {
+            all.extend(limit(input.language, &ramp::label(tests, &firsts), tests));
+        }
+    }
+    all
+}
+
+fn limit(language: Language, label: &str, tests: &[&Test]) -> Option<Limited> {
+    let best = ramp::throughput(tests).filter(|best| best.status() < Status::Invalid)?;
+    let measured = best.test.measured()?;
+    let is_named = |limiter: &Limiter| limiter.share.is_some_and(|share| share >= NAMED_SHARE);
+    let found = limiters(measured).into_iter().find(is_named);
+    let mark = if best.status() == Status::Valid { "" } else { "?" };
+    let share = found.as_ref().and_then(|limiter| limiter.share).map(|share| {
+        format!(" {} %", language.number(100.0 * share.min(1.0), Digits::Decimals(0)))
+    });
+    Some(Limited {
+        cause: found.map(|limiter| limiter.cause.code()),
+        label: label.into(),
+        said: format!("{label}{}{mark}", share.unwrap_or_default()),
+        seq: measured.seq,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::limiter::Cause;
+
+    #[test]
+    fn every_cause_has_a_name_in_every_language() {
+        for language in [Language::English, Language::German] {
+            for cause in Cause::ALL {
+                let key = format!("limit_{}", cause.code());
+                assert_ne!(language.say(&key, &[]), key);
+            }
+        }
+    }
+
+    #[test]
+    fn causes_stand_in_the_order_of_their_workloads_and_the_unknown_ones_last() {
+        let one =
+            |cause, said: &str| Limited { cause, label: String::new(), said: said.into(), seq: 1 };
+        let all = [
+            one(None, "DA-INDEX"),
+            one(Some("cpu"), "CPU-DOUBLE 97 %"),
+            one(Some("log-sync"), "LGWR-LAT 61 %?"),
+            one(Some("cpu"), "SRV-SCAN 90 %"),
+        ];
+        let expected = [
+            ("the CPU", "CPU-DOUBLE 97 %, SRV-SCAN 90 %"),
+            ("the sync of the log", "LGWR-LAT 61 %?"),
+            ("no limit found", "DA-INDEX"),
+        ];
+        let expected = expected.map(|(name, said)| (name.to_string(), said.to_string()));
+        assert_eq!(lines(Language::English, &all), expected);
+    }
+}
