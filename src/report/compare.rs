@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::columns::RATE;
 use super::document::{Block, Cell, Checks, Column, Digits, Document, Outcome, Section, Table};
 use super::format::json;
-use super::{Input, Language, Report, RunTests, beside, page, price};
+use super::{Input, Language, Report, RunTests, beside, lowered, page, price};
 use crate::analysis::compare::{
     self as comparison, Change, Comparison, Difference, Earlier, EqualJobs, Finding, GroupMean,
     Judgement, Kind, Level, NOT_STATED, NotCompared, Row, Side, Terms, compare, earlier,
@@ -296,6 +296,7 @@ pub(super) fn rows(comparison: &Comparison, language: Language, several: bool) -
         Column::new("Verdict", "", 2),
     ];
     let mut table = table(language, "kpms", comparison, several, columns);
+    let mut told: Vec<(String, Sentence)> = Vec::new();
     for row in &comparison.kpms {
         let cells = row_cells(row, language);
         table.rows.push(cells);
@@ -303,14 +304,12 @@ pub(super) fn rows(comparison: &Comparison, language: Language, several: bool) -
             Sentence::new("{why}: undecided").with("why", Sentence::new(why.to_string()))
         };
         let open = row.ratio.span.err().map(undecided);
-        for reason in row.reasons.iter().chain(&open) {
-            let (label, kind) = (row.subject.label(), language.phrase(row.kind.name()));
-            let remark = format!("{label}, {kind}: {}", language.sentence(reason));
-            if !table.remarks.contains(&remark) {
-                table.remarks.push(remark);
-            }
-        }
+        let subject = format!("{}, {}", row.subject.label(), language.phrase(row.kind.name()));
+        let reasons = row.reasons.iter().cloned().chain(open);
+        told.extend(reasons.map(|reason| (subject.clone(), reason)));
     }
+    let told = told.iter().map(|(subject, reason)| (subject.clone(), reason));
+    table.remarks.extend(lowered::sentences(language, told));
     table.drop_empty_columns();
     table
 }

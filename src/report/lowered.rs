@@ -1,4 +1,5 @@
-//! The reasons that lowered verdicts, told below a table: what holds for many figures is said once.
+//! What lowered the verdicts on figures, told below a table: what holds for many figures is said
+//! once.
 
 use super::Language;
 use crate::model::{Reason, Sentence, Status, Verdict};
@@ -17,81 +18,87 @@ pub fn of_verdict(subject: &str, verdict: &Verdict) -> Vec<Lowered> {
     lowering.map(|reason| Lowered { subject: subject.into(), reason: reason.clone() }).collect()
 }
 
-/// From this many figures on a reason is said once for all of them.
+/// From this many figures on they are counted, and not all named.
 const MANY: usize = 3;
 /// So many of them are named.
 const NAMED: usize = 2;
 
 /// Figures about which the same is to be said, but for the numbers in the sentence.
-struct Together<'a> {
-    status: Status,
-    /// The first of the reasons.
-    reason: &'a Reason,
-    /// The sentence about all of them.
+#[derive(Debug, Clone)]
+pub struct Together {
+    /// Each once, in their order.
+    subjects: Vec<String>,
+    /// About all of them: numbers that differ are spans.
     sentence: Sentence,
-    /// Each with its own reason.
-    members: Vec<&'a Lowered>,
 }
 
-impl Together<'_> {
-    fn is_about(&self, reason: &Reason) -> bool {
-        (self.status, &self.reason.code) == (reason.status, &reason.code)
+impl Together {
+    /// Of one figure.
+    fn of(subject: &str, sentence: &Sentence) -> Together {
+        Together { subjects: vec![subject.into()], sentence: sentence.clone() }
+    }
+
+    /// Adds a figure; false if something else is to be said of it.
+    fn takes(&mut self, subject: &str, sentence: &Sentence) -> bool {
+        let Some(both) = self.sentence.together(sentence) else { return false };
+        self.sentence = both;
+        if !self.subjects.iter().any(|known| known == subject) {
+            self.subjects.push(subject.into());
+        }
+        true
+    }
+
+    /// `34 figures (CPU-DOUBLE at 1 job, CPU-DOUBLE at 2 jobs and 32 more)`; fewer by their names.
+    fn subject(&self, language: Language) -> String {
+        let count = self.subjects.len();
+        if count < MANY {
+            return self.subjects.join(", ");
+        }
+        let (named, more) = (self.subjects[..NAMED].join(", "), (count - NAMED).to_string());
+        language.count("figures_named", count, &[("named", &named), ("more", &more)])
     }
 }
 
-/// A sentence for each reason, invalid figures first. A reason of [`MANY`] figures or more is one
-/// sentence, with the least and the most of its numbers.
+/// A sentence for each reason, invalid figures first: one for all figures that differ only in its
+/// numbers, with the least and the most of them.
 pub fn remarks(language: Language, lowered: &[Lowered]) -> Vec<String> {
-    let mut all = together(lowered);
-    all.sort_by_key(|one| std::cmp::Reverse(one.status));
-    all.iter().flat_map(|one| said(language, one)).collect()
-}
-
-fn together(lowered: &[Lowered]) -> Vec<Together<'_>> {
-    let mut all: Vec<Together<'_>> = Vec::new();
-    for one in lowered {
-        let said = one.reason.said();
-        let found = all.iter_mut().filter(|known| known.is_about(&one.reason)).find_map(|known| {
-            let sentence = known.sentence.together(&said)?;
-            Some((known, sentence))
+    let mut all: Vec<(&Reason, Together)> = Vec::new();
+    for Lowered { subject, reason } in lowered {
+        let said = reason.said();
+        let is_taken = all.iter_mut().any(|(first, together)| {
+            (first.status, &first.code) == (reason.status, &reason.code)
+                && together.takes(subject, &said)
         });
-        match found {
-            Some((known, _)) if known.members.contains(&one) => {}
-            Some((known, sentence)) => {
-                known.sentence = sentence;
-                known.members.push(one);
-            }
-            None => all.push(Together {
-                status: one.reason.status,
-                reason: &one.reason,
-                sentence: said,
-                members: vec![one],
-            }),
+        if !is_taken {
+            all.push((reason, Together::of(subject, &said)));
         }
     }
-    all
-}
-
-fn said(language: Language, together: &Together<'_>) -> Vec<String> {
-    let verdict = language.verdict(together.status);
-    let sentence = |subject: &str, reason: &Reason| {
-        format!("{subject}: {verdict}: {}", language.reason(reason))
+    all.sort_by_key(|(first, _)| std::cmp::Reverse(first.status));
+    let said = |(first, together): &(&Reason, Together)| {
+        // Results of older versions have texts only, which are quoted.
+        let sentence = first.sentence.is_some().then(|| together.sentence.clone());
+        let text = together.sentence.to_string();
+        let reason = Reason { text, sentence, ..(*first).clone() };
+        let (subject, verdict) = (together.subject(language), language.verdict(first.status));
+        format!("{subject}: {verdict}: {}", language.reason(&reason))
     };
-    if together.members.len() < MANY {
-        let each = together.members.iter();
-        return each.map(|one| sentence(&one.subject, &one.reason)).collect();
-    }
-    let reason = Reason { sentence: Some(together.sentence.clone()), ..together.reason.clone() };
-    vec![sentence(&subjects(language, &together.members), &reason)]
+    all.iter().map(said).collect()
 }
 
-/// `34 figures (CPU-DOUBLE at 1 job, CPU-DOUBLE at 2 jobs and 32 more)`.
-fn subjects(language: Language, members: &[&Lowered]) -> String {
-    let named: Vec<&str> = members.iter().take(NAMED).map(|one| one.subject.as_str()).collect();
-    let more = (members.len() - named.len()).to_string();
-    let values = [("named", named.join(", ")), ("more", more)];
-    let values = values.each_ref().map(|(name, value)| (*name, value.as_str()));
-    language.count("figures_named", members.len(), &values)
+/// The same for sentences that are about figures and have no verdict of their own.
+pub fn sentences<'a>(
+    language: Language,
+    told: impl IntoIterator<Item = (String, &'a Sentence)>,
+) -> Vec<String> {
+    let mut all: Vec<Together> = Vec::new();
+    for (subject, sentence) in told {
+        if !all.iter_mut().any(|together| together.takes(&subject, sentence)) {
+            all.push(Together::of(&subject, sentence));
+        }
+    }
+    let said =
+        |one: &Together| format!("{}: {}", one.subject(language), language.sentence(&one.sentence));
+    all.iter().map(said).collect()
 }
 
 #[cfg(test)]
@@ -99,9 +106,12 @@ mod tests {
     use super::*;
     use crate::model::ReasonCode;
 
-    fn lowered(subject: &str, status: Status, share: f64) -> Lowered {
-        let sentence = Sentence::new("others used {share%}").with("share", share);
-        let reason = Reason::new(status, ReasonCode::ForeignLoad, sentence);
+    fn share(share: f64) -> Sentence {
+        Sentence::new("others used {share%}").with("share", share)
+    }
+
+    fn lowered(subject: &str, status: Status, used: f64) -> Lowered {
+        let reason = Reason::new(status, ReasonCode::ForeignLoad, share(used));
         Lowered { subject: subject.into(), reason }
     }
 
@@ -120,15 +130,21 @@ mod tests {
     }
 
     #[test]
-    fn two_figures_have_a_sentence_each_and_other_texts_are_kept_apart() {
+    fn two_figures_are_named_and_other_texts_are_kept_apart() {
         let of = |subject: &str, name: &str| {
             let sentence = Sentence::new("{name} is low").with("name", name);
             let reason = Reason::new(Status::Conditional, ReasonCode::Contract, sentence);
             Lowered { subject: subject.into(), reason }
         };
         let all = [of("a", "x"), of("b", "x"), of("c", "y")];
-        let expected =
-            ["a: conditional: x is low", "b: conditional: x is low", "c: conditional: y is low"];
+        let expected = ["a, b: conditional: x is low", "c: conditional: y is low"];
         assert_eq!(remarks(Language::English, &all), expected);
+    }
+
+    #[test]
+    fn repetitions_of_a_figure_are_one_sentence() {
+        let (low, high) = (share(0.25), share(0.5));
+        let told = [("a".to_string(), &low), ("a".to_string(), &high)];
+        assert_eq!(sentences(Language::English, told), ["a: others used 25 to 50 %"]);
     }
 }

@@ -86,6 +86,9 @@ fn facts_lines(facts: &[(String, String)], width: usize) -> Vec<String> {
 /// A column of text is made no narrower than this.
 const NARROWEST: usize = 16;
 
+/// And no wider than this where all columns are kept.
+const WIDEST_TEXT: usize = 60;
+
 /// A column counts with at most this width when columns are put into blocks; longer texts are shown
 /// in several lines.
 const WIDEST: usize = 26;
@@ -124,6 +127,13 @@ fn table_lines(table: &Table, options: Options) -> Vec<String> {
     let mut layout = layout(table, &kept);
     let least: Vec<usize> = kept.iter().map(|&at| narrowest(&layout, at)).collect();
     layout.squeeze(options.table_width, |column| least[column]);
+    if options.table_width > options.width {
+        // A column of long texts would push all others out of sight.
+        for column in 0..layout.widths.len() {
+            let text_width = least[column].max(WIDEST_TEXT);
+            layout.widths[column] = layout.widths[column].min(text_width);
+        }
+    }
     let mut lines = layout.head_lines();
     for (row, cells) in layout.rows.iter().zip(&table.rows) {
         lines.extend(layout.row_lines(row).iter().map(|line| colored(line, cells, options)));

@@ -19,14 +19,13 @@ pub const MALLORY: &str = "nobody";
 /// True if we are root; else what is tested is said to be skipped, which continuous integration
 /// does not let pass.
 pub fn is_root(what: &str) -> bool {
-    can(rustix::process::geteuid().is_root(), "DBDYNO_TEST_MUST_BE_ROOT", what)
+    can(rustix::process::geteuid().is_root(), "BE_ROOT", what)
 }
 
-/// Whether something can be tried here; where a variable says that it must be, it is.
-fn can(is_possible: bool, variable: &str, what: &str) -> bool {
+/// Whether something can be tried here; where continuous integration says that it must be, it is.
+fn can(is_possible: bool, thing: &str, what: &str) -> bool {
     if !is_possible {
-        assert!(std::env::var_os(variable).is_none(), "{variable} is set, and {what} was skipped");
-        eprintln!("skipped: {what}");
+        crate::skipped::skipped(thing, what);
     }
     is_possible
 }
