@@ -185,7 +185,7 @@ pub enum Command {
     Probe(ProbeArgs),
     /// Measure our own loop on the null engine: cost per op and jitter
     Overhead(OverheadArgs),
-    /// Write the workloads of an engine as plain scripts for its own client
+    /// Write workloads as plain scripts for the client of an engine
     ExportSql(ExportArgs),
     /// Binaries of private servers: fetch them where none are installed
     Server {

@@ -105,7 +105,7 @@ fn blocks(one: &Beside, language: Language) -> Vec<Block> {
 }
 
 /// How many figures are paired, and in how many yours is ahead; or that there is none.
-fn answer(one: &Beside, language: Language) -> String {
+pub(super) fn answer(one: &Beside, language: Language) -> String {
     let names = [("yours", one.yours.as_str()), ("theirs", one.theirs.as_str())];
     if one.pairs.is_empty() {
         return language.say("No figure of {yours} has a counterpart in {theirs}.", &names);
@@ -310,13 +310,12 @@ fn part(one: &Beside, language: Language) -> Part {
 
 /// A row of the drawing: hollow if the ratio is only a bound. Better and worse have no colour.
 fn drawn(pair: &Pair, notes: String, language: Language) -> RatioRow {
-    let jobs = |jobs: Option<u32>| match jobs {
-        Some(jobs) => language.jobs(Some(jobs)),
-        None => language.phrase("jobs not printed"),
-    };
-    let side = |value: f64, of: Option<u32>| match pair.kind {
-        Kind::Speed => compact(language, value),
-        Kind::Throughput => format!("{} ({})", compact(language, value), jobs(of)),
+    let side = |value: f64, of: Option<u32>| match (pair.kind, of) {
+        (Kind::Throughput, Some(_)) => {
+            format!("{} ({})", compact(language, value), language.jobs(of))
+        }
+        // Speed is that of one job; of a throughput the publication may not print the jobs.
+        (Kind::Speed, _) | (Kind::Throughput, None) => compact(language, value),
     };
     let kind = language.phrase(if pair.kind == Kind::Speed { "One job" } else { "Best" });
     let code = if pair.code.is_empty() { &pair.workload } else { &pair.code };

@@ -401,11 +401,8 @@ impl<'a> Compared<'a> {
     fn not_run(&self, workload: &Workload, params: &BTreeMap<String, String>) -> Sentence {
         let suites = self.suites(workload, params);
         match suites.is_empty() {
-            true => "not in your run, and in no suite".into(),
-            false => Sentence::new("not in your run; {suites} has it").with(
-                "suites",
-                suites.iter().map(|id| format!("--suite {id}")).collect::<Vec<_>>().join(", "),
-            ),
+            true => "no suite has it".into(),
+            false => Sentence::new("run with --suite {suites}").with("suites", suites.join(", ")),
         }
     }
 

@@ -129,9 +129,8 @@ fn table_lines(table: &Table, options: Options) -> Vec<String> {
     layout.squeeze(options.table_width, |column| least[column]);
     if options.table_width > options.width {
         // A column of long texts would push all others out of sight.
-        for column in 0..layout.widths.len() {
-            let text_width = least[column].max(WIDEST_TEXT);
-            layout.widths[column] = layout.widths[column].min(text_width);
+        for (width, least) in layout.widths.iter_mut().zip(&least) {
+            *width = (*width).min((*least).max(WIDEST_TEXT));
         }
     }
     let mut lines = layout.head_lines();

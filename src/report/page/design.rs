@@ -287,7 +287,8 @@ pub(in crate::report) fn compared(input: &Input, comparisons: &[Comparison]) -> 
         .iter()
         .flat_map(|comparison| pair_parts(comparison, language, several))
         .collect();
-    parts.splice(0..0, beside::parts(&beside::all(input), language));
+    let paired = beside::all(input);
+    parts.splice(0..0, beside::parts(&paired, language));
     parts.extend(overlays(input));
     parts.extend(heat(input));
     parts.push(method(input, &[]));
@@ -299,7 +300,12 @@ pub(in crate::report) fn compared(input: &Input, comparisons: &[Comparison]) -> 
         &language.list(&others.iter().map(ToString::to_string).collect::<Vec<_>>()),
         &first.base,
     );
-    head.answer = if several { Vec::new() } else { compared_answer(first, language) };
+    head.answer = match (several, paired.as_slice()) {
+        (true, _) => Vec::new(),
+        // What has no interval cannot be compared, but stands beside the publication.
+        (false, [one]) if first.kpms.is_empty() => Said::sentence(&beside::answer(one, language)),
+        (false, _) => compared_answer(first, language),
+    };
     head.shares = shares(comparisons, language);
     Some(Page { is_sheet: false, head, parts })
 }

@@ -321,9 +321,13 @@ mod tests {
         let claims = catalog
             .workloads()
             .flat_map(|workload| workload.contract.iter().chain(&workload.crosscheck));
+        let differs = catalog
+            .workloads()
+            .flat_map(|workload| &workload.aliases)
+            .filter_map(|alias| alias.differs.as_deref());
         let effects = catalog.effects().iter().map(|effect| effect.because.as_str());
         let means: std::collections::BTreeSet<&str> =
-            claims.map(|claim| claim.because.as_str()).chain(effects).collect();
+            claims.map(|claim| claim.because.as_str()).chain(effects).chain(differs).collect();
         let german: std::collections::BTreeSet<&str> =
             GERMAN.claims.keys().map(String::as_str).collect();
         assert_eq!(
