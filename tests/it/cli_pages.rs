@@ -51,7 +51,9 @@ fn one_test_is_named_by_run_and_number() {
 #[test]
 fn the_catalogue_needs_no_run_and_shows_every_workload_on_every_engine() {
     let desk = Desk::new();
-    let text = desk.run("report catalogue").ok().stdout;
+    let mut command = desk.command("report catalogue");
+    command.env("COLUMNS", "80");
+    let text = crate::support::finished(command, "report catalogue").ok().stdout;
     for workload in
         desk.run("list workloads --format json").ok().json()["workloads"].as_array().unwrap()
     {
