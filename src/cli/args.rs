@@ -134,7 +134,7 @@ pub enum Command {
     },
     /// Load the data set and keep it
     Load(TargetArgs),
-    /// Check the loaded data and every workload's answer, without timing
+    /// Check the loaded data and every workload's answer; times nothing
     Verify(TargetArgs),
     /// Remove exactly what dbdyno made on a target
     Clean(TargetArgs),
@@ -148,7 +148,7 @@ pub enum Command {
     /// made and writes a file that you can send us (--format text|json). Exits with 1 if a check
     /// fails.
     Selftest(Box<SelftestArgs>),
-    /// The runs of the results file: list, show, export, import, grant, delete
+    /// List, show, export, import or delete stored runs; grant rights
     Runs {
         #[command(subcommand)]
         what: Runs,
@@ -176,7 +176,7 @@ pub enum Command {
     ///
     /// Runs, tests, comparisons, histories with their changes, a run under way. It writes nothing.
     Serve(ServeArgs),
-    /// Run jobs here for 'run --workers' on another machine, until Ctrl-C
+    /// Run jobs here for 'run --workers' of another machine
     Worker(WorkerArgs),
     /// Tell the figures of this machine over HTTP until Ctrl-C
     ///
