@@ -30,7 +30,7 @@ fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
-/// What is known of the time: fixed work takes as long as it takes.
+/// The time as far as it is known: fixed work takes as long as it takes.
 fn expected(plan: &Plan) -> String {
     let timed = plan.selections.iter().filter_map(|selection| {
         Some(f64::from(schedule::all_tests(selection)) * schedule::timed_s(selection)?)
@@ -60,8 +60,8 @@ fn size(bytes: f64) -> String {
     if megabytes < 1000.0 { format!("{megabytes:.0} MB") } else { format!("{:.1} GB", bytes / 1e9) }
 }
 
-/// What stays on an existing server, and the command that removes it; none if nothing was loaded
-/// there.
+/// The data that stay on an existing server, and the command that removes them; none if nothing was
+/// loaded there.
 pub fn after(run: &RunRecord, target: &Target) -> Option<String> {
     let url = target.url()?;
     let bytes: u64 = run.loads.iter().map(|load| load.table_bytes).sum();

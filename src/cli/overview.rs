@@ -40,7 +40,7 @@ pub fn grouped(command: Command) -> Command {
     command.help_template(template)
 }
 
-/// What a command does, in a line; clap adds `help` itself.
+/// The purpose of a command, in a line; clap adds `help` itself.
 fn about(command: &Command, name: &str) -> String {
     let found = command.find_subcommand(name).and_then(Command::get_about);
     found

@@ -1,4 +1,4 @@
-//! Who keeps our sessions waiting for a lock: a statement that drops a table waits for every
+//! The sessions that ours wait for at a lock: a statement that drops a table waits for every
 //! transaction that has used it, however long that goes on.
 
 use std::sync::mpsc::{self, RecvTimeoutError};

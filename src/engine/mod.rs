@@ -228,8 +228,8 @@ pub trait Database: Send + Sync {
     fn sessions_left(&self) -> Result<Option<SessionsLeft>, EngineError> {
         Ok(None)
     }
-    /// How many more statements may be prepared, in all sessions together, if there is a limit and it
-    /// can be found out; told as the limit of sessions is.
+    /// The number of further statements that may be prepared, in all sessions together, if it is
+    /// limited and can be found out; told as the limit of sessions is.
     ///
     /// # Errors
     /// As [`Database::sessions_left`].

@@ -77,8 +77,8 @@ pub(super) trait Routines {
     /// # Errors
     /// The engine's error with its class.
     fn call(&mut self, values: &[i64]) -> Result<SliceResult, EngineError>;
-    /// What a call that failed had told before: done and committed. Nothing where routines do not
-    /// tell.
+    /// The counts that a failed call had told before: done and committed. Nothing where routines do
+    /// not tell.
     fn told(&mut self) -> SliceResult {
         SliceResult::default()
     }
@@ -197,7 +197,7 @@ impl ErrorsSeen {
         self.between_s.max(self.last_at.elapsed().as_secs_f64()) / OF_THE_TIME_BETWEEN
     }
 
-    /// How often a routine is to tell.
+    /// The interval at which a routine is to tell.
     fn tell_us(&self) -> i64 {
         (self.stake_s().clamp(LEAST_TELL_S, TELL_S) * 1e6) as i64
     }
@@ -209,8 +209,8 @@ impl ErrorsSeen {
 }
 
 /// What a slice returned, as far as its times can be true, and by how many seconds the server's
-/// clock was set meanwhile at least: no slice takes longer than the call that it is in, or less than
-/// no time. One whose clock was set took as long as its call, and its times are nobody's.
+/// clock was set meanwhile at least: no slice takes longer than the call that it is in, or less
+/// than no time. One whose clock was set took as long as its call, and its times are nobody's.
 fn believed(result: SliceResult, call_s: f64) -> (SliceResult, f64) {
     let elapsed_s = result.elapsed_us / 1e6;
     let step_s = if elapsed_s < 0.0 { -elapsed_s } else { elapsed_s - call_s };

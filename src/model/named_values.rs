@@ -40,7 +40,7 @@ impl NamedValues {
         debug_assert!(names.len() == values.len() && names.is_sorted());
         NamedValues { names: Arc::clone(names), values }
     }
-    /// What is known, in the order of the names.
+    /// The known values, in the order of the names.
     pub fn iter(&self) -> impl Iterator<Item = (&str, f64)> {
         let all = self.names.iter().zip(&self.values).filter(|(_, value)| !value.is_nan());
         all.map(|(name, value)| (name.as_str(), *value))

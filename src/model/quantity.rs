@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What is counted per second; a workload says how much of each one op is.
+/// A quantity that is counted per second; a workload says how much of each one op is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Quantity {

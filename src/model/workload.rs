@@ -30,7 +30,7 @@ pub struct Workload {
     pub second: Option<Kpm>,
     /// Units of work of one op (default 1), e.g. `38 * passes`, `small_mb`.
     pub work: Expr,
-    /// How much of what publications count one op is: `rows = 25`, `operations = "work"`; `work`
+    /// The amounts of published quantities in one op: `rows = 25`, `operations = "work"`; `work`
     /// stands for the units of one op.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub per_op: BTreeMap<Quantity, Expr>,
@@ -117,7 +117,7 @@ impl Workload {
         }
     }
 
-    /// How the work of the publication that has one of these codes is another one.
+    /// The difference between the work and that of a publication with one of these codes.
     pub fn differs<'n>(&self, codes: impl IntoIterator<Item = &'n str>) -> Option<&str> {
         let mut codes = codes.into_iter();
         codes.find_map(|code| {
@@ -135,8 +135,8 @@ pub struct Alias {
     /// Parameters that the code fixes, e.g. `org = "heap-list"`.
     #[serde(default)]
     pub params: BTreeMap<String, String>,
-    /// How the work of the publication is another one, on some engine or on all: said wherever the
-    /// two stand side by side.
+    /// The difference between the work and the published one, on some engine or on all: said
+    /// wherever the two stand side by side.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub differs: Option<String>,
 }

@@ -17,15 +17,16 @@ use crate::model::{RunKind, Sentence};
 /// reference.
 pub fn all(input: &Input) -> Vec<Beside> {
     let words = words(input);
-    let names = input.platforms();
-    let reference = input.reference.iter().map(|data| (data, name(data, input.language)));
-    let runs: Vec<(&RunTests, String)> = input.runs.iter().zip(names).chain(reference).collect();
-    let is_published = |data: &RunTests| data.run.kind == RunKind::Published;
-    let (theirs, yours): (Vec<_>, Vec<_>) = runs.iter().partition(|(data, _)| is_published(data));
+    let named = |data, name| Named { data, name };
+    let of_reference = |data| named(data, name(data, input.language));
+    let runs = input.runs.iter().zip(input.platforms()).map(|(data, name)| named(data, name));
+    let runs: Vec<Named<'_>> = runs.chain(input.reference.iter().map(of_reference)).collect();
+    let (theirs, yours): (Vec<_>, Vec<_>) =
+        runs.iter().partition(|one| one.data.run.kind == RunKind::Published);
     let mut found = Vec::new();
     for yours in &yours {
         for theirs in &theirs {
-            found.push(beside(&side(yours), &side(theirs), &words));
+            found.push(beside(&yours.side(), &theirs.side(), &words));
         }
     }
     found
@@ -39,8 +40,16 @@ pub(super) fn of_reference(input: &Input) -> Vec<Beside> {
     }
 }
 
-fn side<'a>((data, name): &'a (&'a RunTests, String)) -> Side<'a> {
-    Side { name, run: &data.run, tests: &data.tests, price: None }
+/// A run with the name that reports give it.
+struct Named<'a> {
+    data: &'a RunTests,
+    name: String,
+}
+
+impl Named<'_> {
+    fn side(&self) -> Side<'_> {
+        Side { name: &self.name, run: &self.data.run, tests: &self.data.tests, price: None }
+    }
 }
 
 fn name(data: &RunTests, language: Language) -> String {
@@ -48,7 +57,7 @@ fn name(data: &RunTests, language: Language) -> String {
     data.run.name.clone().unwrap_or_else(numbered)
 }
 
-/// What the catalogue says of workloads, codes and suites.
+/// The catalogue's words about workloads, codes and suites.
 fn words(input: &Input) -> Words<'_> {
     let catalog = &input.catalog;
     let codes = catalog.published().codes.iter().map(|known| CodeWords {
@@ -104,7 +113,7 @@ fn blocks(one: &Beside, language: Language) -> Vec<Block> {
     blocks
 }
 
-/// How many figures are paired, and in how many yours is ahead; or that there is none.
+/// The count of pairs, and of those in which yours is ahead; or that there is none.
 pub(super) fn answer(one: &Beside, language: Language) -> String {
     let names = [("yours", one.yours.as_str()), ("theirs", one.theirs.as_str())];
     if one.pairs.is_empty() {
@@ -227,7 +236,7 @@ fn ratio(pair: &Pair, language: Language) -> String {
     if pair.bound.is_some() { format!("≤ {shown}") } else { shown }
 }
 
-/// What cannot be paired, a row per reason; none if everything is paired.
+/// The figures without a pair, a row per reason; none if everything is paired.
 fn unpaired(one: &Beside, language: Language) -> Option<Block> {
     let columns = [Column::new("Why", "", 0), Column::new("Codes", "", 0)];
     let mut table = Table::new(language, format!("unpaired {}", one.theirs), columns);

@@ -1,7 +1,8 @@
 //! The comparison of runs: as a document for people, as JSON for programs, as checks for build
 //! servers.
 
-use serde::Serialize;
+mod data;
+
 use serde_json::Value;
 
 use super::columns::RATE;
@@ -9,22 +10,18 @@ use super::document::{Block, Cell, Checks, Column, Digits, Document, Outcome, Se
 use super::format::json;
 use super::{Input, Language, Report, RunTests, beside, lowered, page, price};
 use crate::analysis::compare::{
-    self as comparison, Change, Comparison, Difference, Earlier, EqualJobs, Finding, GroupMean,
-    Judgement, Kind, Level, NOT_STATED, NotCompared, Row, Side, Terms, compare, earlier,
+    self as comparison, Change, Comparison, Difference, Earlier, EqualJobs, Judgement, Kind, Level,
+    NOT_STATED, Row, Side, Terms, compare, earlier,
 };
 use crate::analysis::interval::Unknown;
 use crate::model::{RunRecord, Sentence, Status, Test};
+use data::Data;
 
-/// Version of the JSON structure.
-pub const SCHEMA_VERSION: u32 = 1;
+pub use data::SCHEMA_VERSION;
 
 /// How to read it.
 const HOW_TO_READ: &str = "Ratios are other / base. ~ = inside the noise: the 95 % interval of the ratio holds 1. undecided \
 = a figure has no interval, so that nothing is said.";
-
-/// Where intervals come from.
-const NOISE: &str = "intervals are estimated from the repetitions of all figures of both runs, and from what \
-earlier runs of the platform differ by, else from a prior; of single tests from the seconds of their windows";
 
 /// What `compare` shows. It is not among the reports, since it needs two runs.
 pub struct CompareReport;
@@ -44,9 +41,9 @@ impl Report for CompareReport {
 
     fn build(&self, input: &Input) -> Document {
         let comparisons = comparisons(input);
-        let page = page::compared(input, &comparisons);
-        let mut document = document(&comparisons, input.language);
         let found = beside::all(input);
+        let page = page::compared(input, &comparisons, &found);
+        let mut document = document(&comparisons, input.language);
         document.sections.splice(0..0, beside::sections(&found, input.language));
         if let Some(Value::Object(data)) = &mut document.data {
             data.insert("beside".into(), json::value(&found));
@@ -70,7 +67,7 @@ pub fn comparisons(input: &Input) -> Vec<Comparison> {
     others.iter().map(|other| compare(base, other, &terms(input, base, other))).collect()
 }
 
-/// What the comparison of two runs goes by.
+/// The terms of the comparison of two runs.
 fn terms<'a>(input: &'a Input, base: &Side<'_>, other: &Side<'_>) -> Terms<'a> {
     let effects = input.catalog.effects();
     let limit = input.is_gate.then_some(input.fail_below);
@@ -144,7 +141,7 @@ pub fn document(comparisons: &[Comparison], language: Language) -> Document {
     document
 }
 
-/// What the gate says, a paragraph each.
+/// The gate's sentences, a paragraph each.
 fn answer(comparison: &Comparison, language: Language) -> Vec<Block> {
     let said = comparison::answer(comparison);
     let said = said.iter().map(|said| format!("{}.", language.sentence(said)));
@@ -404,142 +401,6 @@ pub(super) fn not_compared(comparison: &Comparison, language: Language, several:
         ]);
     }
     table
-}
-
-/// What `compare --format json` gives: lists over all comparisons, each entry with its runs.
-#[derive(Serialize)]
-struct Data<'a> {
-    schema_version: u32,
-    base: Option<&'a str>,
-    others: Vec<&'a str>,
-    noise: &'static str,
-    calibrations: Vec<&'a str>,
-    disclosure_differences: Vec<OfRuns<'a, &'a Difference>>,
-    kpms: Vec<OfRuns<'a, Judged<'a>>>,
-    further: Vec<OfRuns<'a, Judged<'a>>>,
-    equal_jobs: Vec<OfRuns<'a, AtEqualJobs<'a>>>,
-    groups: Vec<OfRuns<'a, &'a GroupMean>>,
-    not_compared: Vec<OfRuns<'a, &'a NotCompared>>,
-    findings: Vec<OfRuns<'a, &'a Finding>>,
-    /// What the gate says; empty without `--fail-below`.
-    gate: Vec<OfRuns<'a, &'a Judgement>>,
-    detectable: Vec<OfRuns<'a, Detectable>>,
-    between_runs: Vec<OfRuns<'a, BetweenRuns>>,
-}
-
-/// A loss of so much or more, as a fraction, would have been found in so many of the figures.
-#[derive(Serialize)]
-struct Detectable {
-    loss: f64,
-    found: usize,
-    figures: usize,
-}
-
-/// How what differs between fresh runs is known.
-#[derive(Serialize)]
-struct BetweenRuns {
-    /// `earlier-runs` or `prior`.
-    source: &'static str,
-    earlier_runs: usize,
-    /// How many times what the prior allows the two runs differ by, where that widened the
-    /// intervals.
-    widened: Option<f64>,
-}
-
-#[derive(Serialize)]
-struct OfRuns<'a, T: Serialize> {
-    base_run: &'a str,
-    other_run: &'a str,
-    #[serde(flatten)]
-    entry: T,
-}
-
-#[derive(Serialize)]
-struct Judged<'a> {
-    #[serde(flatten)]
-    row: &'a Row,
-    difference: Change,
-    service_time_ratio: Option<f64>,
-}
-
-#[derive(Serialize)]
-struct AtEqualJobs<'a> {
-    #[serde(flatten)]
-    line: &'a EqualJobs,
-    difference: Change,
-}
-
-impl<'a> Data<'a> {
-    fn of(comparisons: &'a [Comparison]) -> Data<'a> {
-        let judged = |row: &'a Row| Judged {
-            row,
-            difference: row.change(),
-            service_time_ratio: row.service_ratio(),
-        };
-        let equal =
-            |line: &'a EqualJobs| AtEqualJobs { line, difference: line.ratio.change(line.better) };
-        Data {
-            schema_version: SCHEMA_VERSION,
-            base: comparisons.first().map(|comparison| comparison.base.as_str()),
-            others: comparisons.iter().map(|comparison| comparison.other.as_str()).collect(),
-            noise: NOISE,
-            calibrations: comparisons
-                .iter()
-                .flat_map(|one| &one.calibrations)
-                .map(String::as_str)
-                .collect(),
-            disclosure_differences: each(
-                comparisons,
-                |comparison| &comparison.differences,
-                |difference| difference,
-            ),
-            kpms: each(comparisons, |comparison| &comparison.kpms, judged),
-            further: each(comparisons, |comparison| &comparison.further, judged),
-            equal_jobs: each(comparisons, |comparison| &comparison.equal_jobs, equal),
-            groups: each(comparisons, |comparison| &comparison.groups, |mean| mean),
-            not_compared: each(comparisons, |comparison| &comparison.not_compared, |lost| lost),
-            findings: each(comparisons, |comparison| &comparison.findings, |finding| finding),
-            gate: once(comparisons, |comparison| comparison.gate.as_ref()),
-            detectable: once(comparisons, |comparison| {
-                let size = comparison.detectable?;
-                Some(Detectable { loss: size.loss, found: size.found, figures: size.points })
-            }),
-            between_runs: once(comparisons, |comparison| {
-                let (earlier_runs, widened) = (comparison.earlier_runs, comparison.widened);
-                let source = if earlier_runs > 0 { "earlier-runs" } else { "prior" };
-                Some(BetweenRuns { source, earlier_runs, widened })
-            }),
-        }
-    }
-}
-
-/// What each comparison has once, as entries with their runs.
-fn once<'a, E: Serialize>(
-    comparisons: &'a [Comparison],
-    entry: impl Fn(&'a Comparison) -> Option<E>,
-) -> Vec<OfRuns<'a, E>> {
-    let of_runs = |comparison: &'a Comparison| {
-        let entry = entry(comparison)?;
-        Some(OfRuns { base_run: &comparison.base, other_run: &comparison.other, entry })
-    };
-    comparisons.iter().filter_map(of_runs).collect()
-}
-
-/// The list of each comparison as entries with their runs.
-fn each<'a, T: 'a, E: Serialize>(
-    comparisons: &'a [Comparison],
-    list: impl Fn(&'a Comparison) -> &'a Vec<T>,
-    entry: impl Fn(&'a T) -> E + Copy,
-) -> Vec<OfRuns<'a, E>> {
-    let of_runs = |comparison: &'a Comparison| {
-        let entries = list(comparison).iter().map(entry);
-        entries.map(|entry| OfRuns {
-            base_run: &comparison.base,
-            other_run: &comparison.other,
-            entry,
-        })
-    };
-    comparisons.iter().flat_map(of_runs).collect()
 }
 
 /// A suite per comparison, a case per figure; `below` is the loss from which a figure fails.

@@ -1,4 +1,4 @@
-//! What limited each workload at its best throughput, by cause, and where the evidence is.
+//! The limits of the workloads at their best throughput, by cause, with the place of the evidence.
 
 use super::document::{Block, Digits};
 use super::{Input, Language, RunTests};

@@ -1,5 +1,5 @@
-//! What lowered the verdicts on figures, told below a table: what holds for many figures is said
-//! once.
+//! The reasons that lowered verdicts, told below a table: a reason that holds for many figures is
+//! said once.
 
 use super::Language;
 use crate::model::{Reason, Sentence, Status, Verdict};

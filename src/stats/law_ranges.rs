@@ -5,8 +5,8 @@
 //! curve much; so the range is found by the profile of the misfit instead of from a standard error:
 //! every number of jobs belongs to it for which some law fits not much worse than the best, by
 //! Student's t with the degrees of freedom of three coefficients (D. M. Bates, D. G. Watts,
-//! "Nonlinear Regression Analysis", Wiley 1988, chapter 6). Misfit is that of logarithms: throughput
-//! varies by a part of itself. `tests/it/instrument/intervals.rs` holds the coverage.
+//! "Nonlinear Regression Analysis", Wiley 1988, chapter 6). Misfit is that of logarithms:
+//! throughput varies by a part of itself. `tests/it/instrument/intervals.rs` holds the coverage.
 
 use super::summary::t95;
 
@@ -34,7 +34,7 @@ impl JobsRange {
     }
 }
 
-/// What the points tell of peak and knee.
+/// The ranges that the points leave to peak and knee.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ranges {
     pub peak: JobsRange,
@@ -63,7 +63,7 @@ fn range(misfit: &dyn Fn(f64) -> f64, best: f64, far: f64, most: f64) -> JobsRan
     JobsRange { low: low.exp(), high }
 }
 
-/// Where the misfit begins to be more than `most` on the way from one place to another.
+/// The place at which the misfit begins to be more than `most`, on the way from one to another.
 fn edge(misfit: &dyn Fn(f64) -> f64, from: f64, to: f64, most: f64) -> f64 {
     let (mut inside, mut outside) = (from, to);
     for _ in 0..REFINED {

@@ -24,7 +24,7 @@ pub use units::{Code, Conversion, Fixed, Rate};
 /// Figures within this fraction of one another are level.
 pub const LEVEL: f64 = 0.05;
 
-/// What the catalogue and the engine say of workloads and codes.
+/// Words of the catalogue and the engine about workloads and codes.
 #[derive(Debug, Clone, Default)]
 pub struct Words<'a> {
     pub workloads: Vec<&'a Workload>,
@@ -36,7 +36,7 @@ pub struct Words<'a> {
     pub orgs: BTreeMap<&'a str, &'a [&'a str]>,
 }
 
-/// What is known of a published code beside its workload.
+/// A published code with the facts that stand beside its workload.
 #[derive(Debug, Clone, Copy)]
 pub struct CodeWords<'a> {
     /// Empty for a test without a code: then its description decides.
@@ -92,7 +92,7 @@ pub struct Beside {
 pub struct Pair {
     /// As the publication calls it; empty if it has no code.
     pub code: String,
-    /// What the publication measured, in its words.
+    /// The publication's own words for the measured work.
     pub description: String,
     pub workload: String,
     /// Parameters of our test that are not the defaults.
@@ -111,7 +111,7 @@ pub struct Pair {
     /// differ.
     #[serde(rename = "verdict")]
     pub status: Status,
-    /// What is not the same.
+    /// The differences between the two figures.
     pub semantics: Vec<Note>,
 }
 
@@ -141,7 +141,7 @@ pub struct Unpaired {
     pub text: Sentence,
 }
 
-/// Why a figure has no counterpart, in the order of a list.
+/// The class of reasons for a figure without a counterpart, in the order of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Why {
@@ -348,7 +348,7 @@ impl<'a> Compared<'a> {
         Err((Why::NotRun, self.not_run(workload, params)))
     }
 
-    /// Why the engine cannot run the workload with these parameters.
+    /// The reason for which the engine cannot run the workload with these parameters.
     fn cannot(&self, workload: &Workload, params: &BTreeMap<String, String>) -> Option<Sentence> {
         if let Some(reason) = workload.unsupported.get(self.engine) {
             return Some(Sentence::new(reason.clone()));
@@ -406,7 +406,7 @@ impl<'a> Compared<'a> {
         }
     }
 
-    /// What the publication states of a quantity: at one job, or its best.
+    /// The publication's amount of a quantity: at one job, or its best.
     fn their_best(
         &self,
         tests: &[&'a PublishedTest],
@@ -509,7 +509,7 @@ fn printed_quantities(tests: &[&PublishedTest], fixed: &Fixed) -> Vec<Quantity> 
     found
 }
 
-/// What speaks against a figure of a published test.
+/// The doubts about a figure of a published test.
 fn doubts_of(test: &PublishedTest, metric: &str) -> Vec<ReasonCode> {
     let figure = test.published.figure(metric);
     figure.map(doubts).unwrap_or_default().into_iter().map(|reason| reason.code).collect()
@@ -554,7 +554,7 @@ fn best<'a>(
     best.map_or(Best::Invalid, Best::Found)
 }
 
-/// Why none of these tests has a figure.
+/// The reason for which none of these tests has a figure.
 fn no_figure(tests: &[&TestResult]) -> Sentence {
     let reasons = tests.iter().flat_map(|test| &test.verdict.reasons);
     let invalid = reasons.filter(|reason| reason.status == Status::Invalid).map(|one| one.said());
@@ -564,7 +564,7 @@ fn no_figure(tests: &[&TestResult]) -> Sentence {
     )
 }
 
-/// How many of the pairs of a kind yours is ahead in, level in, and how many there are.
+/// Counts of the pairs of a kind: those in which yours is ahead, is level, and all of them.
 pub fn tally(pairs: &[&Pair], kind: Kind) -> (usize, usize, usize) {
     let of_kind = || pairs.iter().filter(|pair| pair.kind == kind);
     // A ratio that is at most so much says nothing of who is ahead.

@@ -1,4 +1,4 @@
-//! What keeps the two figures of a pair from being the same, each said once.
+//! The notes of a pair, each said once: differences that keep its two figures from being the same.
 
 use serde::Serialize;
 
@@ -44,7 +44,7 @@ fn data(runs: [&RunRecord; 2]) -> Note {
     note("data", Sentence::new(text).with("yours", yours).with("theirs", theirs))
 }
 
-/// How ours became the common unit.
+/// The conversion of ours to the common unit.
 fn unit(pair: &Pair) -> Option<Note> {
     let (own, conversion) = (&pair.yours.printed_unit, pair.yours.conversion);
     let said = |text: &str| {
@@ -67,7 +67,7 @@ fn unit(pair: &Pair) -> Option<Note> {
     }
 }
 
-/// How theirs became the common unit.
+/// The conversion of theirs to the common unit.
 fn fixed_work(pair: &Pair) -> Option<Note> {
     let conversion = pair.theirs.conversion;
     (conversion.code == Code::FixedWork).then(|| {
@@ -81,7 +81,7 @@ fn fixed_work(pair: &Pair) -> Option<Note> {
     })
 }
 
-/// What the source says against its figure.
+/// The source's own doubts about its figure.
 fn doubt(code: &ReasonCode) -> Note {
     let text = match code {
         ReasonCode::LowerBound => {

@@ -10,7 +10,7 @@ use crate::model::{
     Better, Facts, Kpm, PublishedFigure, PublishedTest, Quantity, TestResult, Workload,
 };
 
-/// What the metrics of publications count, the best-known first.
+/// The quantities that metrics of publications count, the best-known first.
 const METRICS: [(&str, Quantity); 10] = [
     ("throughput_qps", Quantity::Queries),
     ("throughput_tps", Quantity::Transactions),
@@ -30,7 +30,7 @@ const ELAPSED: &str = "elapsed_s";
 /// Figures that agree so far are the same figure in another form.
 const EQUAL: f64 = 1e-3;
 
-/// How a figure became an amount of the common quantity per second.
+/// The conversion of a figure to an amount of the common quantity per second.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Conversion {
     pub code: Code,
@@ -93,7 +93,7 @@ fn figure<'a>(test: &'a PublishedTest, metric: &str) -> Option<&'a PublishedFigu
     test.published.figure(metric).filter(|figure| figure.value > 0.0)
 }
 
-/// What a published test states of a quantity.
+/// The amount of a quantity that a published test states.
 pub fn theirs<'a>(test: &'a PublishedTest, quantity: Quantity, fixed: &Fixed) -> Option<Rate<'a>> {
     let of =
         |(name, counted): &(&str, Quantity)| figure(test, name).filter(|_| *counted == quantity);
@@ -117,7 +117,7 @@ pub fn theirs<'a>(test: &'a PublishedTest, quantity: Quantity, fixed: &Fixed) ->
     })
 }
 
-/// What a measured test did of a quantity per second: what the catalogue says of an op times ops
+/// A measured test's amount of a quantity per second: what the catalogue says of an op times ops
 /// per second, else a metric of the test in the same unit.
 pub fn yours<'a>(
     test: &'a TestResult,

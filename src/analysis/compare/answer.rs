@@ -1,4 +1,4 @@
-//! What a gate says in plain words, and what a comparison could have found.
+//! The answer of a gate in plain words, and the loss that a comparison could have found.
 
 use super::findings::figures;
 use super::gate::{Judgement, Level, Missing, Outcome};
@@ -9,8 +9,8 @@ use crate::stats::moderated::Size;
 /// Names that a sentence lists.
 const MOST_NAMED: usize = 3;
 
-/// The answer of the gate: whether it passes, the whole, what was found and what was not seen; empty
-/// without a limit.
+/// The answer of the gate: whether it passes, the whole, what was found and what was not seen;
+/// empty without a limit.
 pub fn answer(comparison: &Comparison) -> Vec<Sentence> {
     let Some(gate) = &comparison.gate else { return Vec::new() };
     let mut said = vec![outcome(comparison, gate)];
@@ -21,7 +21,7 @@ pub fn answer(comparison: &Comparison) -> Vec<Sentence> {
     said
 }
 
-/// What differs between fresh runs, and how that is known; and, without a gate, which loss would
+/// The difference between fresh runs and its source; and, without a gate, the loss that would
 /// have been found.
 pub fn ability(comparison: &Comparison) -> Vec<Sentence> {
     let size = comparison.detectable.filter(|_| comparison.gate.is_none()).map(|size| found(&size));
@@ -70,7 +70,7 @@ fn outcome(comparison: &Comparison, gate: &Judgement) -> Sentence {
     }
 }
 
-/// What fails: the whole, groups, figures, the largest losses first, and what is lost.
+/// The failures: the whole, groups, figures, the largest losses first, and lost figures.
 fn failures(comparison: &Comparison, gate: &Judgement) -> Vec<Sentence> {
     let all = gate.whole.iter().filter(|whole| whole.fails);
     let all = all.map(|whole| worse(Sentence::new("all figures together"), whole));

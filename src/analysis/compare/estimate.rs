@@ -16,7 +16,7 @@ const SAME_WINDOW: f64 = 2.0;
 /// The tests of one earlier fresh run.
 pub type Past<'a> = Vec<&'a Test>;
 
-/// What a row's tests are: the workload with its parameters and drives, and the jobs of both sides.
+/// The identity of a row's tests: workload with parameters and drives, and the jobs of both sides.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Point {
     label: String,
@@ -133,7 +133,7 @@ impl Sample {
         (&self.point, &self.metric)
     }
 
-    /// Why there is no interval.
+    /// The reason for a missing interval.
     fn unknown(&self) -> Unknown {
         let why = self.sides.iter().filter_map(|side| side.within.err());
         why.into_iter().next().unwrap_or(Unknown::ShortWindow)
@@ -170,7 +170,7 @@ fn earlier(
     logs(&most_trusted(sound, |(_, test)| test.status()), metric.better)
 }
 
-/// What was estimated for a point.
+/// The estimate for a point.
 #[derive(Debug, Clone, Copy)]
 struct Estimate {
     /// Absent where nothing tells the variance.

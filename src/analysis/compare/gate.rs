@@ -1,5 +1,5 @@
-//! Whether a run is worse than a limit allows, what would have been found, and what it would take
-//! to find more.
+//! The gate: the verdict on losses beyond a limit, the loss that would have been found, and the
+//! cost to find more.
 
 use serde::{Serialize, Serializer};
 
@@ -15,7 +15,7 @@ const MOST: f64 = 0.8;
 /// Without a limit: chance of a finding among equal runs, one side of it.
 const TAIL: f64 = 0.025;
 
-/// What a comparison says of losses beyond a limit.
+/// The verdict of a comparison on losses beyond a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
@@ -60,13 +60,13 @@ impl Level {
         }
     }
 
-    /// How much worse the other is, as a fraction of the base.
+    /// The loss of the other, as a fraction of the base.
     pub fn loss(&self) -> f64 {
         1.0 - self.ratio
     }
 }
 
-/// What it takes to find a loss of `loss` in four fifths of the figures.
+/// The measuring that finds a loss of `loss` in four fifths of the figures.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Missing {
     pub loss: f64,
@@ -198,7 +198,7 @@ fn mark_rows(comparison: &mut Comparison, chosen: &[usize], gate: Option<&Gate>)
     }
 }
 
-/// What finds twice the limit in four fifths of the figures, if that was not found.
+/// The measuring that finds twice the limit in four fifths of the figures, if that was not found.
 fn missing(ratios: &[moderated::Ratio], test: Test, other: &Side<'_>) -> Option<Missing> {
     let loss = SOUGHT * test.limit;
     if !(loss > 0.0 && loss < 1.0) || ratios.is_empty() {

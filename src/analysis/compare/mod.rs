@@ -41,10 +41,10 @@ pub struct Side<'a> {
     pub price: Option<&'a PriceList>,
 }
 
-/// What a comparison goes by, beside the two runs.
+/// The terms of a comparison, beside the two runs.
 #[derive(Debug, Clone, Default)]
 pub struct Terms<'a> {
-    /// What a difference between disclosures touches.
+    /// The groups of figures that a difference between disclosures touches.
     pub effects: &'a [Effect],
     /// The tests of earlier fresh runs of the same platform, which tell what differs between runs.
     pub past: Vec<Past<'a>>,
@@ -90,14 +90,14 @@ pub struct Comparison {
     pub findings: Vec<Finding>,
     /// Earlier runs that tell what differs between runs; with fewer than two a prior does.
     pub earlier_runs: usize,
-    /// How many times what the prior allows the two runs differ by, figure by figure, where that
-    /// widened the intervals.
+    /// The multiple of what the prior allows by which the two runs differ, figure by figure, where
+    /// that widened the intervals.
     pub widened: Option<f64>,
     /// The loss that would have been found in most figures.
     pub detectable: Option<Size>,
     /// The loss, as a fraction, that a gate allows.
     pub limit: Option<f64>,
-    /// What the gate says, if there is a limit.
+    /// The gate's judgement, if there is a limit.
     pub gate: Option<Judgement>,
 }
 
@@ -193,9 +193,10 @@ pub struct Row {
     /// It is worse also as one of all figures that a gate judges.
     #[serde(skip)]
     pub is_loss: bool,
-    /// What it is estimated from, and what was estimated.
+    /// The repetitions that it is estimated from.
     #[serde(skip)]
     pub sample: Option<estimate::Sample>,
+    /// The ratio with its variance; absent where nothing tells that.
     #[serde(skip)]
     pub estimate: Option<moderated::Ratio>,
     /// The worse of both verdicts, lowered by what makes the two hard to compare.

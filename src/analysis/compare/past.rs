@@ -8,7 +8,7 @@ use crate::model::{Effect, RunRecord, Test};
 /// Runs that tell something.
 const FEWEST: usize = 2;
 
-/// What is known of earlier runs for a comparison of two.
+/// The earlier runs that are known to a comparison of two.
 #[derive(Debug, Clone, Default)]
 pub struct Earlier<'a> {
     /// The tests of each fresh run.

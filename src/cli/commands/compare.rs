@@ -141,7 +141,7 @@ fn judge(comparisons: &[Comparison], args: &CompareArgs) -> Result<()> {
     Err(Error::new(Kind::Check, "--fail-below", found.join(", ")).advise("see the comparison"))
 }
 
-/// What a gate that passes has not judged, or not seen.
+/// The figures that a gate passes without having judged or seen them.
 fn unseen(comparisons: &[Comparison]) -> Vec<String> {
     let gates = comparisons.iter().filter_map(|one| Some((one, one.gate.as_ref()?)));
     let said = |(comparison, gate): (&Comparison, &Judgement)| match gate.outcome {

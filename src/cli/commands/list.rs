@@ -163,7 +163,7 @@ pub struct SuiteTest {
     pub corresponds_to: Option<String>,
     pub none: Option<String>,
     pub jobs: Option<AskedRamp>,
-    /// How the work of the publication is another one.
+    /// The difference between the work and the published one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub differs: Option<String>,
 }

@@ -82,7 +82,7 @@ struct Selected {
     time_s: Option<f64>,
     redo_bytes_per_op_at_least: Option<f64>,
     disk_bytes: Option<u64>,
-    /// How the work of the publication is another one.
+    /// The difference between the work and the published one.
     #[serde(skip_serializing_if = "Option::is_none")]
     differs: Option<String>,
 }

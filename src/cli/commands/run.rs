@@ -120,7 +120,7 @@ fn tell_beforehand(console: &Console, request: &Request, plan: &Plan) {
     }
 }
 
-/// What the end of a run needs to know of its beginning.
+/// The facts of a run's beginning that its end needs.
 struct Begun<'a> {
     target: &'a Target,
     /// Of the output: `text` or `json`.

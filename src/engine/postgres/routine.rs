@@ -35,7 +35,7 @@ struct RoutineSession<'a> {
     call: &'a BoundStatement,
     /// Of the row that it returns.
     columns: Vec<String>,
-    /// What the call under way has told so far.
+    /// The counts that the call under way has told so far.
     told: SliceResult,
 }
 
@@ -54,7 +54,7 @@ impl slices::Routines for RoutineSession<'_> {
     }
 }
 
-/// What the messages begin with by which a routine tells what it has committed; see
+/// The beginning of the messages by which a routine tells what it has committed; see
 /// `catalog/harness/postgres.sql`.
 const TELLS: &[u8] = b"dbdyno: ";
 

@@ -11,6 +11,7 @@ use super::super::{
     ramp_charts, scaling, summary,
 };
 use super::{Limits, cards, head, panels, ratios, shortened, timeline};
+use crate::analysis::beside::Beside;
 use crate::analysis::compare::{self as comparison, Change, Comparison};
 use crate::analysis::interval::supports;
 use crate::model::Test;
@@ -279,7 +280,11 @@ fn overlays(input: &Input) -> Vec<Part> {
 }
 
 /// The page of comparisons with one base.
-pub(in crate::report) fn compared(input: &Input, comparisons: &[Comparison]) -> Option<Page> {
+pub(in crate::report) fn compared(
+    input: &Input,
+    comparisons: &[Comparison],
+    paired: &[Beside],
+) -> Option<Page> {
     let language = input.language;
     let first = comparisons.first()?;
     let several = comparisons.len() > 1;
@@ -287,8 +292,7 @@ pub(in crate::report) fn compared(input: &Input, comparisons: &[Comparison]) -> 
         .iter()
         .flat_map(|comparison| pair_parts(comparison, language, several))
         .collect();
-    let paired = beside::all(input);
-    parts.splice(0..0, beside::parts(&paired, language));
+    parts.splice(0..0, beside::parts(paired, language));
     parts.extend(overlays(input));
     parts.extend(heat(input));
     parts.push(method(input, &[]));
@@ -300,7 +304,7 @@ pub(in crate::report) fn compared(input: &Input, comparisons: &[Comparison]) -> 
         &language.list(&others.iter().map(ToString::to_string).collect::<Vec<_>>()),
         &first.base,
     );
-    head.answer = match (several, paired.as_slice()) {
+    head.answer = match (several, paired) {
         (true, _) => Vec::new(),
         // What has no interval cannot be compared, but stands beside the publication.
         (false, [one]) if first.kpms.is_empty() => Said::sentence(&beside::answer(one, language)),

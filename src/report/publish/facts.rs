@@ -23,7 +23,7 @@ pub enum Form {
 
 use Form::{Cipher, Nodes, Number, Processor, Release, Version, Words};
 
-/// What is not named here is removed: a new fact is not published by accident.
+/// The facts that may be told. All others are removed: a new one is not published by accident.
 const KEPT: &[(&str, &[(&str, Form)])] = &[
     (
         "hardware",
@@ -104,7 +104,7 @@ pub fn is_named(section: &str, name: &str, known: &Known) -> bool {
 }
 
 impl Form {
-    /// What may be told of a value; nothing if it has another form.
+    /// The part of a value that may be told; nothing if it has another form.
     pub fn told(self, value: &str, known: &Known) -> Option<String> {
         let whole = || value.to_string();
         let told = match self {

@@ -29,7 +29,7 @@ enum Form {
     Promise,
 }
 
-/// What a field holds.
+/// The content of a field.
 enum Rule {
     Text(Form),
     /// Fields of ours, whose names no run chooses.
@@ -116,16 +116,16 @@ fn rule(holder: &str, field: &str) -> Option<Rule> {
 
 /// The fields of a KPM's value that name a counter.
 const KPM_VALUE: &str = "value";
-/// What stands for a text that is not published.
+/// The stand-in for a text that is not published.
 const LEFT_OUT: &str = "\u{2026}";
 const OF_WORDS: &str = "messages of failures";
 
-/// What of a set of runs is published: names that are not known have the same number in all of them.
+/// The publisher of a set of runs: a name that is not known has the same number in all of them.
 pub struct Publisher {
     known: &'static Known,
     /// Texts that are numbered, by what they are.
     numbered: BTreeMap<&'static str, Vec<String>>,
-    /// What was removed of the run at hand.
+    /// The parts that were removed from the run at hand.
     removed: BTreeSet<String>,
 }
 
@@ -517,7 +517,8 @@ impl Publisher {
         told.collect::<Option<Vec<_>>>().map(|parts| parts.join("; "))
     }
 
-    /// A fact by its name, if that is one of ours; a server, a catalogue and an import can make any.
+    /// A fact by its name, if that is one of ours; a server, a catalogue and an import can make
+    /// any.
     fn named(&self, section: &str, name: &str) -> String {
         match super::facts::is_named(section, name, self.known) {
             true => format!("{section}: {name}"),

@@ -1,5 +1,5 @@
-//! What differs between fresh runs of a platform, from earlier runs of it: an effect on all points
-//! of a run (clock, host), and one on each point alone (placement, memory, load).
+//! The difference between fresh runs of a platform, from earlier runs of it: an effect on all
+//! points of a run (clock, host), and one on each point alone (placement, memory, load).
 
 use super::squeeze::squeeze;
 use super::{
@@ -13,7 +13,7 @@ const MOST: f64 = 5.0;
 /// Steps of the bisection: to 2^-60 of where it began.
 const STEPS: usize = 60;
 
-/// What earlier runs showed.
+/// The findings of earlier runs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Between {
     /// Variance of the effect that all points of a run share.
@@ -26,10 +26,10 @@ pub struct Between {
     pub runs: usize,
 }
 
-/// What is usual for a point of the platform.
+/// The usual spread of a point of the platform.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Usual {
-    /// How many times what the usual point says its values spread over runs.
+    /// The multiple of the usual point's spread by which its values spread over runs.
     pub spread: Variance,
     /// Variance of one repetition; absent if no run repeated it, so that it is part of the spread.
     pub noise: Option<Variance>,
@@ -119,7 +119,7 @@ impl Between {
         Some(Between { common, point, points, runs: runs.len() })
     }
 
-    /// What is usual for a point, if it is known.
+    /// The usual spread of a point, if it is known.
     pub fn usual(&self, point: usize) -> Option<Usual> {
         self.points.get(point).copied().flatten()
     }

@@ -1,4 +1,4 @@
-//! What a comparison could have found: the loss that it finds with a chance of 80 %, and what it
+//! The loss that a comparison could have found, with a chance of 80 %, and what it
 //! would take to find a smaller one.
 
 use super::{Ratio, Variance};
@@ -47,7 +47,7 @@ pub fn detectable(variance: Variance, tail: f64, limit: Option<f64>) -> f64 {
     1.0 - (-size).exp()
 }
 
-/// What finds a loss.
+/// The measuring that finds a loss.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Needed {
     /// So many repetitions in each run.
@@ -56,8 +56,8 @@ pub enum Needed {
     Runs(f64),
 }
 
-/// What it takes to find a loss of `target` by a test as in [`detectable`], if noise stays as it is;
-/// absent if it is found as it is. `target` lies beyond the limit.
+/// The measuring that finds a loss of `target` by a test as in [`detectable`], if noise stays as it
+/// is; absent if it is found as it is. `target` lies beyond the limit.
 pub fn needed(ratio: &Ratio, tail: f64, limit: Option<f64>, target: f64) -> Option<Needed> {
     let variance = ratio.variance();
     let (alpha, beta) = (t_beyond(variance.freedom, tail)?, t_beyond(variance.freedom, MISSED)?);

@@ -18,7 +18,7 @@ pub fn step_up(p: &[f64], level: f64) -> Vec<bool> {
     p.iter().map(|p| most.is_some_and(|most| *p <= most)).collect()
 }
 
-/// What a gate asks.
+/// The question of a gate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Test {
     /// The loss, as a fraction, that it allows.
@@ -39,11 +39,11 @@ impl Test {
     }
 }
 
-/// What a gate says of the whole, of a group or of a point.
+/// The gate's judgement on the whole, on a group or on a point.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Look {
     pub ratio: Ratio,
-    /// How likely a ratio as low is by chance.
+    /// The probability of a ratio as low by chance.
     pub p: f64,
     /// The loss is no chance.
     pub found: bool,

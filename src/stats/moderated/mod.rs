@@ -45,7 +45,7 @@ const FEWEST_RUNS_OF_FEW_POINTS: usize = 4;
 /// (1 %) and of the effect on each point alone (1.5 %).
 const PRIOR_COMMON: Variance = Variance { value: 0.010 * 0.010, freedom: 4.0 };
 const PRIOR_POINT: Variance = Variance { value: 0.015 * 0.015, freedom: 4.0 };
-/// What windows of the same run differ by beyond what the seconds of one of them show (3 %), for
+/// The variance between windows of one run beyond what the seconds of one of them show (3 %), for
 /// points that were measured once.
 const PRIOR_WINDOWS: Variance = Variance { value: 0.03 * 0.03, freedom: 4.0 };
 
@@ -77,13 +77,13 @@ impl Variance {
         t95(self.freedom).map_or(f64::INFINITY, |factor| factor * self.value.sqrt())
     }
 
-    /// How likely a value as far from 0 as `distance` is by chance, either way.
+    /// The probability of a value as far from 0 as `distance` by chance, either way.
     pub fn two_sided_p(self, distance: f64) -> f64 {
         let certain = if distance == 0.0 { 1.0 } else { 0.0 };
         two_sided_p(distance / self.value.sqrt(), self.freedom).unwrap_or(certain)
     }
 
-    /// How likely a value as low as `distance` is by chance.
+    /// The probability of a value as low as `distance` by chance.
     pub fn p_of_loss(self, distance: f64) -> f64 {
         let both = self.two_sided_p(distance);
         if distance < 0.0 { both / 2.0 } else { 1.0 - both / 2.0 }

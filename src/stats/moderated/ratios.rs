@@ -38,7 +38,7 @@ impl Ratio {
     pub fn half_width(&self) -> f64 {
         self.variance().half_width()
     }
-    /// How likely a ratio as far from 1 is if nothing differs.
+    /// The probability of a ratio as far from 1 if nothing differs.
     pub fn p(&self) -> f64 {
         self.variance().two_sided_p(self.log)
     }
@@ -52,18 +52,18 @@ pub struct Ratios {
     /// The variance of a repetition that the points have in common (of their usual noise, where
     /// earlier runs told that).
     pub prior: Option<Variance>,
-    /// How many times what the prior between runs allows these two differ by, if that widened the
-    /// intervals.
+    /// The multiple of what the prior between runs allows by which these two differ, if that
+    /// widened the intervals.
     pub widened: Option<f64>,
 }
 
-/// What is between the runs of a ratio: twice a run's part for two runs, 1 + 1/R of it for a base
-/// of R runs.
+/// The variance between the runs of a ratio: twice a run's part for two runs, 1 + 1/R of it for a
+/// base of R runs.
 #[derive(Clone, Copy)]
 struct Layout {
-    /// How often the variance between runs counts.
+    /// The factor of the variance between runs.
     runs: f64,
-    /// How often the variance of a run's value counts that its repetitions make.
+    /// The factor of the variance of a run's value that its repetitions make.
     noise: f64,
 }
 
@@ -168,7 +168,7 @@ fn noises(
     (found, squeezed.prior)
 }
 
-/// What the variance of a point is measured by that earlier runs do not have: the median of those
+/// The scale for the variance of a point that earlier runs do not have: the median of those
 /// that they have; 1 without earlier runs.
 fn typical(points: usize, between: Option<&Between>) -> f64 {
     let usual = |point: usize| Some(between?.usual(point)?.noise?.value);
@@ -209,8 +209,8 @@ fn ratio(
     }
 }
 
-/// With what earlier runs showed: of two runs 2 A + max(f (2 U + noise), noise), of a base of R runs
-/// (1 + 1/R) (A + max(f (U + noise), noise)).
+/// With what earlier runs showed: of two runs 2 A + max(f (2 U + noise), noise), of a base of R
+/// runs (1 + 1/R) (A + max(f (U + noise), noise)).
 fn many(log: f64, noise: Variance, (between, usual): (&Between, Usual), layout: Layout) -> Ratio {
     let is_pair = layout.runs >= 2.0;
     let (inside, outside) = if is_pair { (layout.runs, 1.0) } else { (1.0, layout.runs) };

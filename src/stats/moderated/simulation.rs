@@ -29,7 +29,7 @@ struct Noise {
     point: f64,
     /// Of what the level drifts over a run.
     drift: f64,
-    /// What a burst takes, twice 8 % of the run.
+    /// The cost of a burst, twice 8 % of the run.
     burst: f64,
     /// Share of the repetitions that are 15 to 50 % slow.
     wild: f64,
@@ -117,7 +117,7 @@ fn run(draws: &mut Draws, noise: &Noise, deviations: &[f64], repetitions: usize)
     logs.into_iter().map(shifted).collect()
 }
 
-/// What a rule says of equal runs and of losses.
+/// The outcome of a rule for equal runs and for losses.
 #[derive(Debug, Clone, Copy, Default)]
 struct Row {
     /// Share of the intervals that hold the true ratio.

@@ -21,7 +21,7 @@ const INFINITE: f64 = 1e9;
 pub struct Squeezed {
     /// In the order of the points.
     pub variances: Vec<Variance>,
-    /// What the points have in common; absent with fewer than four of them, which keep their own.
+    /// The prior that the points have in common; absent with fewer than four, which keep their own.
     pub prior: Option<Variance>,
 }
 
