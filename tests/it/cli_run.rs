@@ -14,7 +14,10 @@ fn a_run_ends_with_the_path_of_a_page_that_shows_every_test() {
 #[test]
 fn a_run_shows_the_table_and_the_datasheet_and_is_stored() {
     let desk = Desk::new();
-    let first = desk.run(&format!("run {TINY}")).ok();
+    let line = format!("run {TINY}");
+    let mut command = desk.command(&line);
+    command.env("COLUMNS", "80");
+    let first = crate::support::finished(command, &line).ok();
     for text in [
         "  # workload",
         "  1 SRV-QUERY1  ",
