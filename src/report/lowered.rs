@@ -48,13 +48,13 @@ impl Together {
         true
     }
 
-    /// `34 figures (CPU-DOUBLE at 1 job, CPU-DOUBLE at 2 jobs and 32 more)`; fewer by their names.
+    /// `34 figures (CPU-DOUBLE at 1 job; CPU-DOUBLE at 2 jobs and 32 more)`; fewer by their names.
     fn subject(&self, language: Language) -> String {
         let count = self.subjects.len();
         if count < MANY {
-            return self.subjects.join(", ");
+            return self.subjects.join("; ");
         }
-        let (named, more) = (self.subjects[..NAMED].join(", "), (count - NAMED).to_string());
+        let (named, more) = (self.subjects[..NAMED].join("; "), (count - NAMED).to_string());
         language.count("figures_named", count, &[("named", &named), ("more", &more)])
     }
 }
@@ -124,7 +124,7 @@ mod tests {
         all.push(lowered("d", invalid, 0.99));
         let expected = [
             "d: invalid: others used 99 %",
-            "3 figures (a, b and 1 more): conditional: others used 25 to 97 %",
+            "3 figures (a; b and 1 more): conditional: others used 25 to 97 %",
         ];
         assert_eq!(remarks(Language::English, &all), expected);
     }
@@ -137,7 +137,7 @@ mod tests {
             Lowered { subject: subject.into(), reason }
         };
         let all = [of("a", "x"), of("b", "x"), of("c", "y")];
-        let expected = ["a, b: conditional: x is low", "c: conditional: y is low"];
+        let expected = ["a; b: conditional: x is low", "c: conditional: y is low"];
         assert_eq!(remarks(Language::English, &all), expected);
     }
 

@@ -51,15 +51,16 @@ fn the_published_suites_run_on_postgres() {
     desk.run(&format!("runs import {files}")).ok();
     let document = desk.run("compare 1 dl380-bm --format json").ok().json();
     let beside = &document["beside"][0];
-    let paired: BTreeSet<&str> = beside["pairs"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter_map(|pair| pair["code"].as_str())
-        .collect();
+    let entries = |list: &str| beside[list].as_array().unwrap().clone();
+    let has = |code: &str| entries("pairs").iter().any(|pair| pair["code"] == code);
+    // A short test on a busy machine may have no figure that counts, and is then told so.
+    let has_no_figure = |code: &str| {
+        entries("unpaired").iter().any(|one| one["code"] == code && one["reason"] == "no-figure")
+    };
     for code in ["T111", "T134", "T311", "T331", "T611", "T621"] {
-        assert!(paired.contains(code), "no {code} in {paired:?}: {:#}", beside["unpaired"]);
+        assert!(has(code) || has_no_figure(code), "nothing of {code}: {beside:#}");
     }
+    assert!(!entries("pairs").is_empty(), "{beside:#}");
 }
 
 /// Their tests are of the same workloads; each value of each parameter runs on MariaDB in

@@ -195,7 +195,11 @@ fn a_proxy_that_drops_idle_sessions_takes_no_counter_away() {
     let test = &run["tests"][0];
     assert!(test["counters"]["index_scans"].as_f64() > Some(0.0), "{test:#}");
     let reasons = test["verdict"]["reasons"].as_array().unwrap();
-    assert!(reasons.iter().all(|reason| reason["code"] != "unchecked"), "{reasons:#?}");
+    // Whose host a proxy stands before is not known, which is a note and lowers nothing.
+    let is_lowered = |code: &str| {
+        reasons.iter().any(|reason| reason["code"] == code && reason["status"] != "valid")
+    };
+    assert!(!is_lowered("unchecked"), "{reasons:#?}");
 }
 
 #[test]
