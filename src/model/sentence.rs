@@ -77,6 +77,14 @@ impl Sentence {
         for (name, value) in &self.values {
             values.insert(name.clone(), value.together(other.values.get(name)?)?);
         }
+        // What is a range already is one range of all: its least end, and its most.
+        for (from, to) in ranges(&self.template) {
+            let ends = values.get(from).and_then(Value::ends).zip(values.get(to)?.ends());
+            if let Some(((least, _), (_, most))) = ends {
+                values.insert(from.into(), Value::Number(least));
+                values.insert(to.into(), Value::Number(most));
+            }
+        }
         Some(Sentence { template: self.template.clone(), values })
     }
 
@@ -96,6 +104,17 @@ impl Sentence {
         }
         text + rest
     }
+}
+
+/// The names of the values of a template that are the ends of a range: `{low} to {high}`.
+fn ranges(template: &str) -> Vec<(&str, &str)> {
+    let ends = template.match_indices("} to {").filter_map(|(at, between)| {
+        let from = &template[template[..at].rfind('{')? + 1..at];
+        let after = &template[at + between.len()..];
+        let to = &after[..after.find('}')?];
+        Some((Style::split(from).0, Style::split(to).0))
+    });
+    ends.collect()
 }
 
 impl Value {
@@ -299,6 +318,25 @@ mod tests {
             "{a}: 1234, 2.50 %, +50.0 %, 2.0, 0.025, x0.500; {missing} {"
         );
         assert_eq!(Sentence::quoted("{text}").to_string(), "{text}");
+    }
+
+    #[test]
+    fn sentences_of_several_figures_have_spans_of_their_numbers() {
+        let one = |count: u64, low: f64, high: f64| {
+            Sentence::new("{count} ops, {low%} to {high%}")
+                .with("count", count)
+                .with("low", low)
+                .with("high", high)
+        };
+        let all = one(5, 0.25, 0.5).together(&one(7, 0.75, 0.5)).unwrap();
+        assert_eq!(all.to_string(), "5 to 7 ops, 25 % to 50 %");
+        let all = all.together(&one(6, 0.125, 0.875)).unwrap();
+        assert_eq!(all.to_string(), "5 to 7 ops, 12.5 % to 87.5 %");
+        let other = Sentence::new("{who} is low");
+        assert!(all.together(&other).is_none());
+        let named = |who: &str| other.clone().with("who", who);
+        assert!(named("a").together(&named("b")).is_none());
+        assert_eq!(named("a").together(&named("a")), Some(named("a")));
     }
 
     #[test]
