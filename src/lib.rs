@@ -1,8 +1,5 @@
 //! dbdyno, a dynamometer for database platforms. `ARCHITECTURE.md` is the map of this crate.
 
-// `print!` and `eprint!` panic where nobody reads; `cli::out` does not.
-#![deny(clippy::print_stdout, clippy::print_stderr)]
-
 pub mod cli;
 pub mod serve;
 

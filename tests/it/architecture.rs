@@ -144,13 +144,16 @@ fn reaches(layers: &Layers, from: &str, to: &str, depth: usize) -> bool {
     layers[from].iter().any(|next| next == to || reaches(layers, next, to, depth + 1))
 }
 
+/// What stands before code that only tests see.
+const FOR_TESTS: [&str; 2] = ["#[cfg(test)]", r#"#[cfg(any(test, feature = "fixtures"))]"#];
+
 /// A source file without what only tests see: `#[cfg(test)]` before a module in braces (which ends
 /// at the next brace in the first column) or before one line. Modules in files of their own are
 /// left out by [`test_files`].
 fn code_of(source: &str) -> String {
     let (mut code, mut lines) = (String::new(), source.lines());
     while let Some(line) = lines.next() {
-        if line.trim() != "#[cfg(test)]" {
+        if !FOR_TESTS.contains(&line.trim()) {
             code.push_str(line);
             code.push('\n');
         } else if lines.next().is_some_and(|item| item.ends_with('{')) {
@@ -165,7 +168,8 @@ fn test_files(file: &Path, source: &str) -> Vec<PathBuf> {
     let own = file.file_stem().unwrap();
     let dir = file.parent().unwrap();
     let dir = if own == "mod" || own == "lib" { dir.to_path_buf() } else { dir.join(own) };
-    let declared = source.split("#[cfg(test)]").skip(1).filter_map(|rest| {
+    let for_tests = FOR_TESTS.iter().flat_map(|mark| source.split(mark).skip(1));
+    let declared = for_tests.filter_map(|rest| {
         let item = rest.trim_start().lines().next()?.strip_suffix(';')?;
         Some(item.split_once("mod ")?.1)
     });

@@ -169,7 +169,7 @@ mod tests {
     /// modulo 2^31 - 1 (by C. F. Gauss' reduction): in so few lines lie the pairs of what two
     /// streams draw at the same time, whose states have this ratio.
     fn shortest_relation(ratio: u64) -> f64 {
-        let (modulus, ratio) = (MODULUS as i128, i128::from(ratio));
+        let (modulus, ratio) = (i128::from(MODULUS), i128::from(ratio));
         let (mut long, mut short) = ([modulus, 0], [modulus - ratio, 1]);
         let norm = |v: [i128; 2]| v[0] * v[0] + v[1] * v[1];
         loop {

@@ -157,8 +157,9 @@ mod tests {
 
     #[test]
     fn files_of_another_machine_are_read_as_our_own() {
-        let captured =
-            |name: &str| std::fs::read_to_string(format!("tests/fixtures/proc/{name}")).unwrap();
+        let captured = |name: &str| {
+            std::fs::read_to_string(format!("../../tests/fixtures/proc/{name}")).unwrap()
+        };
         let paths = [
             ("/proc/stat", "stat"),
             ("/proc/diskstats", "diskstats"),
