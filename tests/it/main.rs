@@ -37,6 +37,7 @@ mod engine_contract;
 mod every_suite;
 mod every_workload;
 mod export_sql;
+mod failed_again;
 mod failover;
 mod faults;
 mod findings;
