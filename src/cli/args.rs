@@ -10,7 +10,7 @@ mod run;
 mod shared;
 mod study;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 use super::values::{Listen, Seconds, gigabytes};
 use crate::model::AskedRamp;
@@ -26,11 +26,14 @@ pub use shared::{
 };
 pub use study::{InterferenceArgs, SelftestArgs, StudyArgs, SweepArgs};
 
+/// The version with the commit and the kind of build, as `--version` prints it.
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("DBDYNO_BUILD"), ")");
+
 /// A dynamometer for database platforms: small, well-understood workloads inside a database and
 /// from the client, from one job to saturation, turned into key performance metrics with a verdict
 /// beside every number.
 #[derive(Debug, Parser)]
-#[command(name = "dbdyno", version, propagate_version = true)]
+#[command(name = "dbdyno", version = VERSION, propagate_version = true)]
 #[command(
     after_help = "Without a command: 'dbdyno run', the quick suite on the embedded engine, under three minutes.\n\nExit codes: 0 fine; 1 a check found something; 2 usage, configuration or catalogue; 3 the target; \
 130 interrupted (what was measured is stored)."
@@ -196,8 +199,12 @@ pub enum Command {
         #[arg(value_enum)]
         shell: clap_complete::Shell,
     },
-    /// Print the manual page (roff)
-    Man,
+    /// Print the manual page (roff), or write one for each command
+    Man {
+        /// Write dbdyno.1 and a page for each command into this directory
+        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+        dir: Option<PathBuf>,
+    },
 }
 
 /// What `list` lists.

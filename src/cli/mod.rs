@@ -81,7 +81,7 @@ fn dispatch(cli: Cli) -> Result<()> {
         Command::ExportSql(args) => commands::export_sql::export(&context, &args),
         Command::Server { what } => commands::server::server(&context, &what),
         Command::Completions { shell } => commands::generate::completions(shell),
-        Command::Man => commands::generate::man(),
+        Command::Man { dir } => commands::generate::man(dir.as_deref()),
     }
 }
 
