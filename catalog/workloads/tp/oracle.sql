@@ -13,7 +13,7 @@ v_key number;
 v_row {{big}}%rowtype;
 
 -- name: TP-LOOKUP.body
-v_key := 1 + floor(to_number(v_seed) * {{big_rows}} / 2147483648);
+v_key := {{drawn_id}};
 select /*+ hash(t) no_result_cache */ * into v_row from {{big}} t where id = v_key;
 v_rows := v_rows + sql%rowcount;
 
@@ -76,7 +76,7 @@ v_row {{big}}%rowtype;
 -- name: TP-LIGHT.body
 if floor(to_number(v_seed) * 100 / 2147483648) < {{update_pct}} then
   {{advance}}
-  v_key := 1 + floor(to_number(v_seed) * {{big_rows}} / 2147483648);
+  v_key := {{drawn_id}};
   select /*+ hash(t) */ * into v_row from {{big}} t where id = v_key for update;
   v_rows := v_rows + sql%rowcount;
   update /*+ hash(t) */ {{big}} t set status = status + 1, amount = amount + 1 where id = v_key;
@@ -85,7 +85,7 @@ if floor(to_number(v_seed) * 100 / 2147483648) < {{update_pct}} then
   v_commits := v_commits + 1;
 else
   {{advance}}
-  v_key := 1 + floor(to_number(v_seed) * {{big_rows}} / 2147483648);
+  v_key := {{drawn_id}};
   select /*+ hash(t) no_result_cache */ * into v_row from {{big}} t where id = v_key;
   v_rows := v_rows + sql%rowcount;
 end if;

@@ -6,7 +6,7 @@
 v_count bigint;
 
 -- name: TP-LOOKUP.body
-perform * from {{big}} where id = 1 + (v_seed * {{big_rows}} >> 31);
+perform * from {{big}} where id = {{drawn_id}};
 get diagnostics v_count = row_count;
 v_rows := v_rows + v_count;
 
@@ -41,7 +41,7 @@ v_key bigint;
 -- name: TP-LIGHT.body
 if v_seed * 100 >> 31 < {{update_pct}} then
   v_seed := v_seed * 48271 % 2147483647;
-  v_key := 1 + (v_seed * {{big_rows}} >> 31);
+  v_key := {{drawn_id}};
   perform * from {{big}} where id = v_key for update;
   get diagnostics v_count = row_count;
   v_rows := v_rows + v_count;
@@ -51,7 +51,7 @@ if v_seed * 100 >> 31 < {{update_pct}} then
   v_commits := v_commits + 1;
 else
   v_seed := v_seed * 48271 % 2147483647;
-  v_key := 1 + (v_seed * {{big_rows}} >> 31);
+  v_key := {{drawn_id}};
   perform * from {{big}} where id = v_key;
   get diagnostics v_count = row_count;
 end if;
