@@ -54,6 +54,15 @@ end while;
 commit;
 set v_commits = v_commits + 1;
 
+-- name: TP-HOT.update
+update {{big}} set status = status + 1, amount = amount + 1 where id = 1 + (:hot - 1) * ({{big_rows}} div 64)
+
+-- name: TP-HOT.body
+update {{big}} set status = status + 1, amount = amount + 1
+where id = 1 + (v_seed * {{rows}} >> 31) * ({{big_rows}} div 64);
+set v_rows = v_rows + row_count();
+set v_commits = v_commits + 1;
+
 -- name: TP-REPORT.declare
 {{declare}}
 declare v_count bigint;

@@ -49,6 +49,20 @@ end loop;
 commit write immediate wait;
 v_commits := v_commits + 1;
 
+-- name: TP-HOT.update
+update /*+ hash(t) */ {{big}} t set status = status + 1, amount = amount + 1
+where id = 1 + (:hot - 1) * floor({{big_rows}} / 64)
+
+-- name: TP-HOT.declare
+v_key number;
+
+-- name: TP-HOT.body
+v_key := 1 + floor(to_number(v_seed) * {{rows}} / 2147483648) * floor({{big_rows}} / 64);
+update /*+ hash(t) */ {{big}} t set status = status + 1, amount = amount + 1 where id = v_key;
+v_rows := v_rows + sql%rowcount;
+commit write immediate wait;
+v_commits := v_commits + 1;
+
 -- name: TP-REPORT.lookup
 select /*+ index(t (key25)) no_result_cache */ * from {{big}} t where key25 = :key
 

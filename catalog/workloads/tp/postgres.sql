@@ -29,6 +29,14 @@ end loop;
 commit;
 v_commits := v_commits + 1;
 
+-- name: TP-HOT.body
+update {{big}} set status = status + 1, amount = amount + 1
+where id = 1 + (v_seed * {{rows}} >> 31) * ({{big_rows}} / 64);
+get diagnostics v_count = row_count;
+commit;
+v_rows := v_rows + v_count;
+v_commits := v_commits + 1;
+
 -- name: TP-REPORT.body
 perform * from {{big}} where key25 = 1 + (v_seed * {{big_key25}} >> 31);
 get diagnostics v_count = row_count;
