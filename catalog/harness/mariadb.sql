@@ -13,7 +13,7 @@
 -- durable commits at all. One CALL per transaction is answered when its commit is durable.
 --
 -- Blocks draw-*: a key from the state of the key generator by the law that the parameters keys and place choose, as an
--- expression: what a body has where it says {{drawn_NAME}} of a bind that is keyed (docs/decisions/0037-skewed-keys.md).
+-- expression: what a body has where it says {{drawn_NAME}} of a bind that is keyed (docs/decisions/0038-skewed-keys.md).
 --
 -- What a body may use: p_job, p_jobs, v_seed (state of the key generator, already advanced for this op; it may be advanced
 -- further with set v_seed = v_seed * 48271 % 2147483647), v_rows, v_commits, v_sink, and its own declarations: in MariaDB's

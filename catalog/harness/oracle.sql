@@ -20,7 +20,7 @@
 -- * Privileges are the caller's (authid current_user): a role's count in a routine only so.
 --
 -- Blocks draw-*: a key from the state of the key generator by the law that the parameters keys and place choose, as an
--- expression: what a body has where it says {{drawn_NAME}} of a bind that is keyed (docs/decisions/0037-skewed-keys.md). Powers are
+-- expression: what a body has where it says {{drawn_NAME}} of a bind that is keyed (docs/decisions/0038-skewed-keys.md). Powers are
 -- of BINARY_DOUBLE, as those of other engines: NUMBER would take far longer.
 --
 -- What a body may use: p_job, p_jobs, v_seed (BINARY_DOUBLE, state of the key generator, already advanced for this op), c_multiplier,

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Hashes of skewed keys by an implementation of its own, after docs/decisions/0037-skewed-keys.md.
+"""Hashes of skewed keys by an implementation of its own, after docs/decisions/0038-skewed-keys.md.
 
 python3 tests/vectors/skewed_keys.py > tests/vectors/skewed_keys.csv
 """

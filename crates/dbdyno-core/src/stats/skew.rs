@@ -6,7 +6,7 @@
 //! generator and one power per key, no sum over all keys and no table, any exponent but 1. What is
 //! drawn has a known law of its own, [`SkewedKeys::probability`], which differs from Zipf's by less
 //! than 1 % of the draws. Why this and not the generators of other tools:
-//! docs/decisions/0037-skewed-keys.md.
+//! docs/decisions/0038-skewed-keys.md.
 
 use std::fmt;
 use std::str::FromStr;
@@ -281,7 +281,7 @@ mod tests {
         let first: Vec<u64> = (0..8).map(|_| zipf.key(stream.step())).collect();
         assert_eq!(first, [1, 1, 443, 9998, 22342, 4, 172, 47]);
         // Of tests/vectors/skewed_keys.py.
-        let vectors = include_str!("../../tests/vectors/skewed_keys.csv");
+        let vectors = include_str!("../../../../tests/vectors/skewed_keys.csv");
         let mut seen = 0;
         for line in vectors.lines().skip(1) {
             let fields: Vec<&str> = line.split(',').collect();
