@@ -75,6 +75,7 @@ mod sessions;
 mod shared_results;
 mod sizes;
 mod skeleton;
+mod skewed;
 mod skipped;
 mod slowest;
 mod small_disk;
