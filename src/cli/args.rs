@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+mod bundle;
 mod campaign;
 mod failover;
 mod monitor;
@@ -17,6 +18,7 @@ use crate::model::AskedRamp;
 use crate::plan::DEFAULT_SEED;
 use crate::report::Language;
 
+pub use bundle::{BundleArgs, RerunArgs};
 pub use campaign::CampaignArgs;
 pub use failover::{FailoverArgs, HowArg};
 pub use monitor::MonitorArgs;
@@ -164,6 +166,15 @@ pub enum Command {
     /// Each run is compared with the first one; ratios have intervals (--format
     /// text|markdown|html|csv|json).
     Compare(CompareArgs),
+    /// Seal a run in one file that others can check and repeat
+    ///
+    /// Results, plan with all SQL, disclosure and hashes. Prints the file's name and its digest.
+    Bundle(BundleArgs),
+    /// Do the work of a bundle once more, elsewhere, and compare
+    ///
+    /// The same tests with the same data, seed and windows, on any target; then the comparison
+    /// with what was sealed.
+    Rerun(Box<RerunArgs>),
     /// Tell whether a platform is large enough for a load
     ///
     /// At which jobs, with what headroom, and what ends first; of several platforms the smallest

@@ -71,6 +71,8 @@ fn dispatch(cli: Cli) -> Result<()> {
         Command::Selftest(args) => commands::selftest::selftest(&context, &args),
         Command::Runs { what } => commands::runs::runs(&context, &what),
         Command::Report(args) => commands::report::report(&context, &args),
+        Command::Bundle(args) => commands::bundle::bundle(&context, &args),
+        Command::Rerun(args) => commands::rerun::rerun(&context, &args),
         Command::Capacity(args) => commands::capacity::capacity(&context, &args),
         Command::Compare(args) => commands::compare::compare(&context, &args),
         Command::Monitor(args) => commands::monitor::monitor(&context, &args),

@@ -10,6 +10,7 @@
 mod architecture;
 mod beside;
 mod browser;
+mod bundles;
 mod campaigns;
 mod capacity;
 mod catalogue;

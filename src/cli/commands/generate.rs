@@ -19,7 +19,7 @@ pub fn completions(shell: clap_complete::Shell) -> Result<()> {
 }
 
 /// Prints the manual page: dbdyno(1), followed by a section for every command. With a directory it
-/// writes dbdyno.1 and a page for every command there (`dbdyno-run.1`, `dbdyno-server-stop.1`).
+/// writes dbdyno.1 and a page for every command there (`dbdyno-run.1`, `dbdyno-server-fetch.1`).
 ///
 /// # Errors
 /// If a page cannot be rendered or written.
