@@ -52,6 +52,7 @@ mod live;
 mod mariadb;
 mod mysql;
 mod network;
+mod oltp;
 mod one_at_a_time;
 mod open_loop;
 mod oracle;

@@ -126,6 +126,7 @@ const FIGURES: &[Definition] = &[
     ("tier_os_cache_ms", "OS cache", "ms", |r| tiers::os_cache_read_ms(r, &read_tiers(r)?)),
     ("tier_device_ms", "Device", "ms", tiers::device_read_ms),
     ("write_amplification", "Write amplification", "", write_amplification),
+    ("table_bytes_per_op", "Table growth per op", "bytes", |r| per_op(r, "table_bytes")),
     ("threads_used", "Threads", "", threads_used),
     ("elapsed_s", "Elapsed", "s", |r| Ok(r.window_s)),
 ];
