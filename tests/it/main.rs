@@ -1,5 +1,12 @@
 //! The one integration binary.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "tests may panic and print"
+)]
+
 mod architecture;
 mod beside;
 mod browser;
@@ -30,6 +37,7 @@ mod engine_contract;
 mod every_suite;
 mod every_workload;
 mod export_sql;
+mod failed_again;
 mod failover;
 mod faults;
 mod findings;
@@ -67,6 +75,7 @@ mod sessions;
 mod shared_results;
 mod sizes;
 mod skeleton;
+mod skewed;
 mod skipped;
 mod slowest;
 mod small_disk;

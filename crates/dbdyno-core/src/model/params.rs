@@ -1,0 +1,63 @@
+//! Names of parameters that mean something to this program; every other name means what its
+//! workload says.
+
+/// Table organisation: of this parameter's values those that the engine lacks are refused, and
+/// `{{small}}` and `{{big}}` stand for the tables in it.
+pub const ORG: &str = "org";
+/// Its value for the engine's own organisation.
+pub const OWN_ORG: &str = "default";
+/// `slice`: the reads of a slice share one transaction on the client drive.
+pub const READ_TX: &str = "read_tx";
+/// Rows per op of a bulk load.
+pub const BATCH: &str = "batch";
+/// By which law keys are drawn, and where the keys drawn most often lie.
+pub const KEYS: &str = "keys";
+pub const PLACE: &str = "place";
+/// Processes asked for per op: shown beside those that really worked.
+pub const THREADS: &str = "threads";
+/// Percent of the ops that update: a column of its own in the KPM report.
+pub const UPDATE_PCT: &str = "update_pct";
+
+/// How the table is stored, by rows or by columns: figures of both stand in one table.
+pub const STORE: &str = "store";
+/// Rows of the active part of a table, from which keys are drawn: what a sweep varies.
+pub const ACTIVE_ROWS: &str = "active_rows";
+/// Of a workload that does nothing but sleep in the database: how long an op does, in us.
+pub const SLEEP_US: &str = "sleep_us";
+/// On the client drive: over what, and in which form, statements travel; every workload has them.
+pub const TRANSPORT: &str = "transport";
+pub const PROTOCOL: &str = "protocol";
+
+/// Of a test beside which another workload ran: that workload, and its jobs.
+pub const BESIDE: &str = "beside";
+pub const BESIDE_JOBS: &str = "beside_jobs";
+
+/// Of a test that ran on some of the nodes of a cluster: how many.
+pub const NODES: &str = "nodes";
+
+/// Those that a selection may have; CONTRIBUTING.md tells what they mean.
+pub const RESERVED: [&str; 11] = [
+    ORG,
+    READ_TX,
+    BATCH,
+    KEYS,
+    PLACE,
+    THREADS,
+    UPDATE_PCT,
+    STORE,
+    ACTIVE_ROWS,
+    TRANSPORT,
+    PROTOCOL,
+];
+
+/// `name=value` of each, with `between` in between.
+pub fn assignments<'a>(
+    params: impl IntoIterator<Item = (&'a String, &'a String)>,
+    between: &str,
+) -> String {
+    params
+        .into_iter()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect::<Vec<_>>()
+        .join(between)
+}

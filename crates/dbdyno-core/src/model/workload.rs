@@ -1,0 +1,384 @@
+//! A workload: one op in a loop, defined entirely by the catalogue.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Expr, Kpm, Quantity, ReasonCode, Status};
+use crate::stats::skew::{KeyLaw, Place};
+
+/// A workload as the catalogue defines it, checked; SQL blocks are kept beside it in the catalogue.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Workload {
+    /// Best-known name, upper case: `SRV-QUERY1`.
+    pub id: String,
+    /// Group id, upper case: `SRV`.
+    pub group: String,
+    /// One line: what the op does.
+    pub title: String,
+    /// Prose for reports: what it stresses and how to read it.
+    pub about: String,
+    /// Raised whenever the work done changes; results of different revisions are never compared
+    /// silently.
+    pub revision: u32,
+    /// Codes of other suites that correspond (`T611`, `SRV-21`), each with the parameters it fixes.
+    pub aliases: Vec<Alias>,
+    /// Declared parameters, in order of display.
+    pub params: Vec<Param>,
+    /// Primary key performance metric.
+    pub kpm: Kpm,
+    /// Second metric, if one is printed.
+    pub second: Option<Kpm>,
+    /// Units of work of one op (default 1), e.g. `38 * passes`, `small_mb`.
+    pub work: Expr,
+    /// The amounts of published quantities in one op: `rows = 25`, `operations = "work"`; `work`
+    /// stands for the units of one op.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub per_op: BTreeMap<Quantity, Expr>,
+    /// Parameters that make an op longer and leave what it does: its figures per unit of work are
+    /// compared with those of any other value.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub scaled_by: Vec<String>,
+    /// Tables of the data set that must be loaded: `small`, `big`.
+    pub tables: Vec<String>,
+    /// Tables read into the cache before the test; the warm-up is checked by the contract.
+    pub warm: Vec<String>,
+    /// Tables whose files are put out of the operating system's cache before and during the test,
+    /// where we can reach them, so that what the database's own cache lacks comes from the device.
+    /// Which tier served the reads is measured.
+    pub evict: Vec<String>,
+    /// True if an op commits: its routine is a procedure, one commit per transaction.
+    pub commits: bool,
+    /// True if the op is the engine's bulk load of `batch` rows (client drive only).
+    pub bulk: bool,
+    /// Values drawn for each op of the client drive, by bind name.
+    pub binds: BTreeMap<String, Bind>,
+    /// Alternatives of one client-drive op; see `ClientBranch`.
+    pub client: Vec<ClientBranch>,
+    /// Block names run once before the jobs start, and after they ended (also after a failure). In
+    /// these names and in those of `session`, `{{param}}` is the parameter's value; `{{org}}` the
+    /// organisation, also if it is the default.
+    pub setup: Vec<String>,
+    pub teardown: Vec<String>,
+    /// Block names run in each job's session once, before the gate: settings that hold for this
+    /// workload only.
+    pub session: Vec<String>,
+    /// Processes that worked on one op, from counters of the whole test (`seq_scans / ops`): the
+    /// real number of threads beside the one asked for by the parameter `threads`.
+    pub threads: Option<Expr>,
+    /// For mixed workloads: the parts; jobs are dealt to them equally.
+    pub parts: Vec<Part>,
+    /// The expected answer, checked by `verify` before timing. Without one (or one that says
+    /// nothing of an op's rows) the contract's claims about `rows` are checked with one op; without
+    /// such claims `verify` says that it checks nothing.
+    pub answer: Option<Answer>,
+    /// What must be true if the workload stressed what it says.
+    pub contract: Vec<Claim>,
+    /// Our counts against the database's own counters.
+    pub crosscheck: Vec<Claim>,
+    /// Engines that cannot run it, with the reason.
+    pub unsupported: BTreeMap<String, String>,
+    /// Drives that cannot run it, per drive name (`database`, `client`), with the reason.
+    pub undrivable: BTreeMap<String, String>,
+}
+
+impl Workload {
+    /// A workload of one unit per op and nothing else: no tables, no SQL, no claims.
+    pub fn bare(id: &str, title: &str, kpm: Kpm) -> Workload {
+        Workload {
+            id: id.into(),
+            group: id.into(),
+            title: title.into(),
+            about: String::new(),
+            revision: 1,
+            aliases: Vec::new(),
+            params: Vec::new(),
+            kpm,
+            second: None,
+            work: Expr("1".into()),
+            per_op: BTreeMap::new(),
+            scaled_by: Vec::new(),
+            tables: Vec::new(),
+            warm: Vec::new(),
+            evict: Vec::new(),
+            commits: false,
+            bulk: false,
+            binds: BTreeMap::new(),
+            client: Vec::new(),
+            setup: Vec::new(),
+            teardown: Vec::new(),
+            session: Vec::new(),
+            threads: None,
+            parts: Vec::new(),
+            answer: None,
+            contract: Vec::new(),
+            crosscheck: Vec::new(),
+            unsupported: BTreeMap::new(),
+            undrivable: BTreeMap::new(),
+        }
+    }
+
+    /// The difference between the work and that of a publication with one of these codes.
+    pub fn differs<'n>(&self, codes: impl IntoIterator<Item = &'n str>) -> Option<&str> {
+        let mut codes = codes.into_iter();
+        codes.find_map(|code| {
+            let alias = self.aliases.iter().find(|alias| alias.code.eq_ignore_ascii_case(code))?;
+            alias.differs.as_deref()
+        })
+    }
+}
+
+/// A code of another suite that corresponds to this workload.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Alias {
+    pub code: String,
+    /// Parameters that the code fixes, e.g. `org = "heap-list"`.
+    #[serde(default)]
+    pub params: BTreeMap<String, String>,
+    /// The difference between the work and the published one, on some engine or on all: said
+    /// wherever the two stand side by side.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub differs: Option<String>,
+}
+
+/// A declared parameter.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Param {
+    pub name: String,
+    /// Value if none is given.
+    pub default: String,
+    /// Defaults of single engines that differ.
+    #[serde(default)]
+    pub engine_default: BTreeMap<String, String>,
+    /// Allowed values; empty = any whole number between `min` and `max`.
+    #[serde(default)]
+    pub values: Vec<String>,
+    #[serde(default)]
+    pub min: Option<i64>,
+    #[serde(default)]
+    pub max: Option<i64>,
+    /// The value that every test had before the workload got this parameter: with it the work is
+    /// what it was, so that it is in no hash.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub implied: Option<String>,
+    /// The table of the data set that each value chooses: `{{table}}` in SQL, `table_rows` and so
+    /// on in expressions, `table` in the lists of tables.
+    #[serde(default)]
+    pub table: BTreeMap<String, String>,
+    /// Values that single engines cannot give, with the reason: engine -> value -> reason. The
+    /// value `>N` stands for every number above N; `value,other=a|b` for the value together with
+    /// these of another parameter. The engine `every` stands for all.
+    #[serde(default)]
+    pub unavailable: BTreeMap<String, BTreeMap<String, String>>,
+    /// One line for `list workloads`.
+    pub about: String,
+}
+
+impl Param {
+    /// In `unavailable` what stands for all engines.
+    pub const EVERY: &'static str = "every";
+
+    /// What `engine` cannot give of this parameter's value in `params`, and why, if it cannot.
+    pub fn unavailable_on(
+        &self,
+        engine: &str,
+        params: &BTreeMap<String, String>,
+    ) -> Option<(String, &str)> {
+        let value = params.get(&self.name)?;
+        let covers = |refused: &str| match refused.strip_prefix('>') {
+            Some(limit) => limit
+                .parse::<i64>()
+                .ok()
+                .zip(value.parse::<i64>().ok())
+                .is_some_and(|(limit, n)| n > limit),
+            None => refused == value,
+        };
+        let met = |(name, named): (&str, &str)| {
+            params.get(name).is_some_and(|value| Claim::names(named, value))
+        };
+        let of_engines = [engine, Param::EVERY].into_iter();
+        let mut refusals = of_engines.filter_map(|engine| self.unavailable.get(engine)).flatten();
+        let (refused, reason) = refusals.find(|(refused, _)| {
+            let (own, other) = Param::of_refused(refused);
+            covers(own) && other.is_none_or(met)
+        })?;
+        let beside = Param::of_refused(refused)
+            .1
+            .and_then(|(name, _)| Some(format!(" with {name}={}", params.get(name)?)));
+        Some((format!("{}={value}{}", self.name, beside.unwrap_or_default()), reason))
+    }
+
+    /// What a key of `unavailable` names: the own value, and with `value,other=a|b` another
+    /// parameter and its values.
+    pub fn of_refused(refused: &str) -> (&str, Option<(&str, &str)>) {
+        let both = refused
+            .split_once(',')
+            .and_then(|(own, other)| Some((own, Some(other.split_once('=')?))));
+        both.unwrap_or((refused, None))
+    }
+}
+
+/// A part of a mixed workload.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Part {
+    pub workload: String,
+    #[serde(default)]
+    pub params: BTreeMap<String, String>,
+}
+
+/// How a bind of the client drive gets its value for an op; every value is a 64-bit integer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Bind {
+    /// Uniform in 1..=N, drawn from the job's own generator.
+    Random(Expr),
+    /// In 1..=N, drawn from the job's own generator by the law that the workload's parameters `keys`
+    /// and `place` choose. A plan has `Random` or `Skewed` in its place; in the body of a routine
+    /// `{{drawn_NAME}}` is the same draw.
+    Keyed(Expr),
+    /// As a plan has what is not drawn evenly.
+    Skewed { rows: u64, keys: KeyLaw, place: Place },
+    /// The job's number, 1..=jobs.
+    Job,
+    /// Counts 1, 2, 3 ... within a job, plus `job * 1_000_000_000_000`: unique over all jobs.
+    Sequence,
+    /// Number of the repetition within the op: 1, 2, 3 ... `times`.
+    Repetition,
+    /// A fixed value per test.
+    Constant(Expr),
+}
+
+/// One alternative of a client-drive op: its statements run in order; every row of every result is
+/// read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClientBranch {
+    /// Percent of ops that take this branch; the branch without a chance takes the rest.
+    #[serde(default)]
+    pub chance: Option<Expr>,
+    /// `none`: reads only; `auto`: the single statement commits itself; `block`: begin ... commit
+    /// around the steps.
+    #[serde(default)]
+    pub commit: super::Commit,
+    /// Block names, in order.
+    pub steps: Vec<String>,
+    /// How often the list of steps is repeated within one op (default 1).
+    #[serde(default)]
+    pub times: Option<Expr>,
+}
+
+/// The expected answer of a workload.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Answer {
+    /// Statement block whose result is checked (client form). Absent: only one op is checked.
+    #[serde(default)]
+    pub step: Option<String>,
+    /// Fixed bind values for the check.
+    #[serde(default)]
+    pub binds: BTreeMap<String, Expr>,
+    /// Rows that the step returns; also those that one op touches, unless `routine_rows` says
+    /// otherwise. A client's op that is the step and nothing else touches these, as often as it
+    /// repeats the step.
+    #[serde(default)]
+    pub rows: Option<Expr>,
+    /// Rows that one op touches (default `rows`), of the routine or of several steps of a client;
+    /// may use `commits`, the commits that the op reported, for an op whose random branch decides
+    /// about the rows.
+    #[serde(default)]
+    pub routine_rows: Option<Expr>,
+    /// Sums over the step's result, by column name.
+    #[serde(default)]
+    pub sums: BTreeMap<String, Expr>,
+    /// What the routine must return in `sink` for one op from the fixed seed 1 (within 1e-6
+    /// relative).
+    #[serde(default)]
+    pub sink: Option<Expr>,
+}
+
+/// A claim about counters of a whole test: `what / per` lies between `min` and `max`, or equals
+/// within 0.5 %.
+///
+/// Expressions know data set facts, numeric parameters, `jobs` and our own counts (`ops`, `rows`,
+/// `commits`, `units`). Where a parameter has the name of a count (`rows`): in `min` and `max` the
+/// parameter is meant, in `equals` the count.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    /// A counter name, or one of our own counts: `ops`, `rows`, `commits`, `units`, or a fact of
+    /// the test (`evicted`), or (in a contract) a numeric parameter. A gauge (`durable`) stands for
+    /// its least value during the test.
+    pub what: String,
+    /// Divisor, same names; default 1. `s` = seconds from gate to end, `job_s` = seconds times
+    /// jobs.
+    #[serde(default)]
+    pub per: Option<String>,
+    #[serde(default)]
+    pub min: Option<Expr>,
+    #[serde(default)]
+    pub max: Option<Expr>,
+    /// For cross-checks: what the quotient must be, within 0.5 %: an expression that may use `ops`,
+    /// `rows`, `commits`, `units`.
+    #[serde(default)]
+    pub equals: Option<Expr>,
+    /// A counter, gauge or own count without which the claim says nothing: it is judged unless this
+    /// is known to be 0.
+    #[serde(default)]
+    pub when: Option<String>,
+    /// Verdict if the claim does not hold (default `invalid`); `conditional` for what only
+    /// restricts a figure's meaning.
+    #[serde(default)]
+    pub status: Option<Status>,
+    /// Reason code if the claim does not hold (default `contract` or `crosscheck`).
+    #[serde(default)]
+    pub code: Option<ReasonCode>,
+    /// What an engine must have for the claim to hold there: counters of its probes, or what its
+    /// file in `engines/` says of it; `!name` for what it must lack.
+    #[serde(default)]
+    pub needs: Vec<String>,
+    /// The engines that have all that, found by the catalogue and stored with a plan; empty = no
+    /// need, so all.
+    #[serde(default)]
+    pub engines: Vec<String>,
+    /// Drives for which it holds; empty = both.
+    #[serde(default)]
+    pub drives: Vec<String>,
+    /// Parameter values with which it holds, `a`, `a|b` or `!a|b` (neither); empty = all.
+    #[serde(default)]
+    pub params: BTreeMap<String, String>,
+    /// What it means if it does not hold.
+    pub because: String,
+}
+
+impl Claim {
+    /// The values in `a|b`, and whether they are those with which the claim does not hold (`!a|b`).
+    pub fn named_values(named: &str) -> (bool, std::str::Split<'_, char>) {
+        let (without, values) =
+            named.strip_prefix('!').map_or((false, named), |values| (true, values));
+        (without, values.split('|'))
+    }
+
+    /// True if `value` is one of those named `a|b`; with `!a|b` if it is none of them.
+    pub fn names(named: &str, value: &str) -> bool {
+        let (without, mut values) = Claim::named_values(named);
+        values.any(|name| name == value) != without
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_claim_holds_with_the_values_named_or_with_all_others() {
+        assert!(
+            Claim::names("heap", "heap")
+                && Claim::names("heap|iot", "heap")
+                && Claim::names("!iot|hash", "heap")
+        );
+        assert!(!Claim::names("heap|iot", "hash") && !Claim::names("!heap|iot", "heap"));
+    }
+}

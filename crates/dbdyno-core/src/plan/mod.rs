@@ -1,0 +1,251 @@
+//! From a selection of workloads to a closed plan: parameters, drive, ramp and all SQL, before
+//! anything runs. Pure.
+
+use crate::catalog::{Catalog, SuiteEntry};
+use crate::error::{Error, Result};
+use crate::model::{
+    Arrivals, AskedRamp, AskedRate, Capabilities, Drive, Facts, Loop, Plan, Precision, Promise,
+    Scale, Selection, TableRef, Window,
+};
+
+mod compile;
+mod draw;
+mod hash;
+mod pace;
+mod params;
+mod select;
+mod show;
+mod values;
+
+#[cfg(test)]
+mod tests;
+
+pub use select::{Candidate, candidates, jobs_note};
+pub use show::{Shown, describe, show};
+pub use values::facts;
+
+/// Nominal size if neither the user nor a suite gives one.
+pub const DEFAULT_SIZE_GB: f64 = 0.25;
+/// Window if neither the user nor a suite gives one.
+pub const DEFAULT_WARMUP_S: f64 = 2.0;
+pub const DEFAULT_DURATION_S: f64 = 10.0;
+/// Where a window ends when its figure is known: the shortest warm-up and the longest window.
+pub const LEAST_WARMUP_S: f64 = 1.0;
+pub const DEFAULT_MAX_DURATION_S: f64 = 60.0;
+/// Seed of data and keys if the user gives none.
+pub const DEFAULT_SEED: u32 = 42;
+
+/// What is asked for; what is left out comes from the suite, else from the defaults above.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// The engine's name, as the catalogue's file names have it.
+    pub engine: String,
+    pub capabilities: Capabilities,
+    /// Suites by id.
+    pub suites: Vec<String>,
+    /// Workloads as `ID[:param=value,...]`, after those of the suites.
+    pub workloads: Vec<String>,
+    /// What runs beside every test, with so many jobs: `ID[:param=value,...]`.
+    pub beside: Option<(String, u32)>,
+    /// Further tests, each alone or beside another workload with so many jobs.
+    pub pairs: Vec<(SuiteEntry, Option<(String, u32)>)>,
+    pub jobs: Option<AskedRamp>,
+    /// Each test runs on so many nodes of a cluster, one number after the other; none = on all.
+    pub nodes: Vec<u32>,
+    pub drive: Option<Drive>,
+    pub warmup_s: Option<f64>,
+    pub duration_s: Option<f64>,
+    /// Fixed work instead of fixed time.
+    pub ops_per_job: Option<u64>,
+    /// Instead of either: until the interval of the mean is so narrow, at most so many seconds.
+    pub precision: Option<Precision>,
+    pub max_duration_s: Option<f64>,
+    /// Open loop: rates, when ops are due at them, and the promise by which the highest rate is
+    /// looked for.
+    pub rate: Option<AskedRate>,
+    pub arrivals: Arrivals,
+    pub promise: Option<Promise>,
+    /// How often each test is run.
+    pub repeat: Option<u32>,
+    /// How often a disturbed test is measured again at most.
+    pub redo_disturbed: u32,
+    /// Factor on the windows and the fixed work that the request does not give itself: 1 = as the
+    /// suite says.
+    pub time_scale: f64,
+    pub size_gb: Option<f64>,
+    pub seed: u64,
+    /// Of the keys that jobs draw; as `seed` if none is given.
+    pub key_seed: Option<u64>,
+    /// Processors of the target's host and nodes that the target names, for `cores` and `nodes` in
+    /// a ramp.
+    pub scale: Scale,
+}
+
+impl Request {
+    /// A request that names nothing yet; `cores` are the processors of the target's host.
+    pub fn new(engine: &str, capabilities: Capabilities, cores: u32) -> Request {
+        Request {
+            engine: engine.into(),
+            capabilities,
+            suites: Vec::new(),
+            workloads: Vec::new(),
+            beside: None,
+            pairs: Vec::new(),
+            jobs: None,
+            nodes: Vec::new(),
+            drive: None,
+            warmup_s: None,
+            duration_s: None,
+            ops_per_job: None,
+            precision: None,
+            max_duration_s: None,
+            rate: None,
+            arrivals: Arrivals::default(),
+            promise: None,
+            repeat: None,
+            redo_disturbed: 0,
+            time_scale: 1.0,
+            size_gb: None,
+            seed: DEFAULT_SEED.into(),
+            key_seed: None,
+            scale: Scale { cores, nodes: 1 },
+        }
+    }
+}
+
+impl Request {
+    /// True if it says itself when a test ends.
+    fn gives_end(&self) -> bool {
+        self.duration_s.is_some()
+            || self.ops_per_job.is_some()
+            || self.precision.is_some()
+            || self.rate.is_some()
+    }
+}
+
+/// Why a selection does not become part of the plan.
+#[derive(Debug)]
+enum Refusal {
+    /// The engine cannot do it: (workload id, reason). Left out of a suite, an error if asked for
+    /// by name.
+    Unavailable(String, String),
+    /// The request or the catalogue is wrong.
+    Wrong(Error),
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        Refusal::Wrong(error)
+    }
+}
+
+/// When a test without a suite ends, and how its ops start.
+///
+/// # Errors
+/// A rate that is to be found without a promise, or the other way round.
+pub fn pace_of(request: &Request) -> Result<(Window, Loop)> {
+    let window = pace::window(request, &SuiteEntry::default(), None, &Facts::new())?;
+    Ok((window, pace::looping(request)?))
+}
+
+/// Builds the plan.
+///
+/// # Errors
+/// Unknown names, bad parameters or jobs, a workload asked for by name that the engine cannot run,
+/// an error in the catalogue's SQL, a plan without any workload.
+pub fn build(catalog: &Catalog, request: &Request) -> Result<Plan> {
+    let mut plan = empty_plan(catalog, request)?;
+    for wish in select::wishes(catalog, request)? {
+        match select::selection(catalog, request, plan.size_gb, &wish) {
+            Ok(selection) => match wish
+                .suite
+                .and_then(|_| select::repeats(request, &plan.selections, &selection))
+            {
+                None => plan.selections.extend(select::on_nodes(selection, &request.nodes)),
+                Some(reason) => plan.left_out.push((selection.workload.id, reason)),
+            },
+            Err(Refusal::Unavailable(id, reason)) if wish.suite.is_some() => {
+                plan.left_out
+                    .push((wish.entry.code.clone().unwrap_or_else(|| wish.with_way(id)), reason));
+            }
+            Err(Refusal::Unavailable(id, reason)) => {
+                return Err(unavailable(wish.text(), &id, &reason, request));
+            }
+            Err(Refusal::Wrong(error)) => return Err(error),
+        }
+    }
+    if plan.selections.is_empty() {
+        return Err(nothing_to_run(&plan));
+    }
+    plan.tables = tables(&plan.selections);
+    Ok(plan)
+}
+
+fn empty_plan(catalog: &Catalog, request: &Request) -> Result<Plan> {
+    let suites =
+        request.suites.iter().map(|name| catalog.suite(name)).collect::<Result<Vec<_>>>()?;
+    let ids: Vec<_> = suites.iter().map(|suite| suite.id.as_str()).collect();
+    let suite = if ids.is_empty() || !request.workloads.is_empty() || !request.pairs.is_empty() {
+        "custom".into()
+    } else {
+        ids.join("+")
+    };
+    let largest = suites.iter().filter_map(|suite| suite.size_gb).reduce(f64::max);
+    let size_gb = request.size_gb.or(largest).unwrap_or(DEFAULT_SIZE_GB);
+    let (tables, selections, left_out) = Default::default();
+    let (engine, seed, jobs_given) = (request.engine.clone(), request.seed, request.jobs.is_some());
+    let redo_disturbed = request.redo_disturbed;
+    let note = note(request, &suites);
+    let harness = catalog.harness(&request.engine);
+    let calibration = compile::bare_routine(&request.engine, &request.capabilities, &harness)?;
+    Ok(Plan {
+        engine,
+        suite,
+        seed,
+        key_seed: request.key_seed.unwrap_or(seed),
+        size_gb,
+        jobs_given,
+        redo_disturbed,
+        note,
+        tables,
+        selections,
+        left_out,
+        calibration,
+    })
+}
+
+/// What the suites say of figures that are measured as they have it: longer windows are another
+/// thing.
+fn note(request: &Request, suites: &[&crate::catalog::Suite]) -> Option<String> {
+    let is_own = !request.gives_end() && request.time_scale <= 1.0;
+    suites.iter().filter(|_| is_own).find_map(|suite| suite.note.clone())
+}
+
+fn unavailable(text: &str, id: &str, reason: &str, request: &Request) -> Error {
+    Error::usage(
+        format!("--workload {text}"),
+        format!("{id} cannot run on {}: {reason}", request.engine),
+    )
+    .advise(format!("see 'dbdyno show workload {id}'"))
+}
+
+fn nothing_to_run(plan: &Plan) -> Error {
+    match plan.left_out.first() {
+        None => Error::usage("--workload", "no workload is selected")
+            .advise("name a workload or a suite"),
+        Some((id, reason)) => Error::usage(
+            format!("--suite {}", plan.suite),
+            format!("no workload of it can run on {}; {id}: {reason}", plan.engine),
+        ),
+    }
+}
+
+/// Tables that must be loaded, each once; the small ones first, the default organisation first of a
+/// kind.
+fn tables(selections: &[Selection]) -> Vec<TableRef> {
+    let mut tables: Vec<TableRef> =
+        selections.iter().flat_map(|selection| selection.tables.clone()).collect();
+    tables.sort_by_key(|table| (table.kind != "small", table.clone()));
+    tables.dedup();
+    tables
+}

@@ -1,0 +1,393 @@
+//! One selection: which workload, with which parameters, drive, ramp and window.
+
+use crate::catalog::{Catalog, Entry, Suite, SuiteEntry, parse_selection};
+use crate::error::{Error, Result};
+use crate::model::params::{NODES, PROTOCOL, TRANSPORT, assignments};
+use crate::model::ramp::RAMP_FORMS;
+use crate::model::{Background, Drive, Facts, Loop, PartPlan, Ramp, Selection, TableRef, Wire};
+
+use super::compile::{self, Target};
+use super::params::{self, Params};
+use super::{DEFAULT_SIZE_GB, Refusal, Request, hash, pace, values};
+
+/// A test as it is wished for, by a suite or by name.
+pub(super) struct Wish<'a> {
+    pub entry: SuiteEntry,
+    /// What a suite wishes for and cannot have is left out; what is asked for by name is an error.
+    pub suite: Option<&'a Suite>,
+    /// What runs beside it, with so many jobs.
+    pub beside: Option<&'a (String, u32)>,
+}
+
+impl Wish<'_> {
+    /// As written: `TP-LIGHT:update_pct=40`.
+    pub fn text(&self) -> &str {
+        self.entry.workload.as_deref().unwrap_or_else(|| self.entry.label())
+    }
+}
+
+impl Wish<'_> {
+    /// The workload with the way of its statements, if the wish has one.
+    pub fn with_way(&self, id: String) -> String {
+        let way: Vec<_> = self
+            .entry
+            .params
+            .iter()
+            .filter(|(name, _)| [TRANSPORT, PROTOCOL].contains(&name.as_str()))
+            .collect();
+        if way.is_empty() { id } else { format!("{id}:{}", assignments(way, ",")) }
+    }
+}
+
+/// All wishes of the request in order.
+pub(super) fn wishes<'a>(catalog: &'a Catalog, request: &'a Request) -> Result<Vec<Wish<'a>>> {
+    let (mut wishes, beside) = (Vec::new(), request.beside.as_ref());
+    for name in &request.suites {
+        let suite = catalog.suite(name)?;
+        let tests = catalog.suite_tests(suite)?.into_iter();
+        wishes.extend(tests.map(|entry| Wish { entry, suite: Some(suite), beside }));
+    }
+    wishes.extend(request.workloads.iter().map(|text| Wish {
+        entry: named(text),
+        suite: None,
+        beside,
+    }));
+    let pair = |(entry, beside): &'a (SuiteEntry, Option<(String, u32)>)| Wish {
+        entry: entry.clone(),
+        suite: None,
+        beside: beside.as_ref(),
+    };
+    wishes.extend(request.pairs.iter().map(pair));
+    Ok(wishes)
+}
+
+fn named(text: &str) -> SuiteEntry {
+    SuiteEntry { workload: Some(text.to_string()), ..SuiteEntry::default() }
+}
+
+/// A test of a suite and what it would run, or why it would not.
+pub struct Candidate {
+    pub entry: SuiteEntry,
+    pub selection: std::result::Result<Selection, String>,
+}
+
+/// The tests of the request's suites in order, also those that are only listed, for listings:
+/// nothing is opened or run.
+///
+/// # Errors
+/// Unknown names and bad parameters, as [`super::build`].
+pub fn candidates(catalog: &Catalog, request: &Request) -> Result<Vec<Candidate>> {
+    let size_gb = request.size_gb.unwrap_or(DEFAULT_SIZE_GB);
+    let outcome = |wish: Wish<'_>| {
+        let selection = match selection(catalog, request, size_gb, &wish) {
+            Ok(selection) => Ok(selection),
+            Err(Refusal::Unavailable(_, reason)) => Err(reason),
+            Err(Refusal::Wrong(error)) => return Err(error),
+        };
+        Ok::<_, Error>(Candidate { entry: wish.entry, selection })
+    };
+    wishes(catalog, request)?.into_iter().map(outcome).collect()
+}
+
+/// Compiles a wish, with what runs beside it.
+pub(super) fn selection(
+    catalog: &Catalog,
+    request: &Request,
+    size_gb: f64,
+    wish: &Wish<'_>,
+) -> std::result::Result<Selection, Refusal> {
+    let selection = alone(catalog, request, size_gb, wish)?;
+    match wish.beside {
+        None => Ok(selection),
+        Some((text, jobs)) => {
+            let background = background(catalog, request, size_gb, text)?;
+            with_background(selection, Background { selection: background, jobs: *jobs })
+        }
+    }
+}
+
+/// What is to run beside tests: in a closed loop, whatever they do.
+fn background(
+    catalog: &Catalog,
+    request: &Request,
+    size_gb: f64,
+    text: &str,
+) -> std::result::Result<Selection, Refusal> {
+    let request = Request { rate: None, promise: None, ops_per_job: None, ..request.clone() };
+    let wish = Wish { entry: named(text), suite: None, beside: None };
+    alone(catalog, &request, size_gb, &wish).map_err(|refusal| match refusal {
+        Refusal::Unavailable(id, reason) => {
+            let what = format!("{id} cannot run on {}: {reason}", request.engine);
+            Refusal::Wrong(Error::usage(format!("--beside {text}"), what))
+        }
+        Refusal::Wrong(error) => {
+            Refusal::Wrong(Error { place: format!("--beside {text}"), ..error })
+        }
+    })
+}
+
+fn with_background(
+    selection: Selection,
+    background: Background,
+) -> std::result::Result<Selection, Refusal> {
+    if selection.window.ops_per_job().is_some() {
+        let what =
+            format!("{} is fixed work, whose end nobody knows beforehand", selection.label());
+        return Err(Error::usage("--beside", what).advise("give --duration").into());
+    }
+    let parts = background.selection.parts.len() as u32;
+    let jobs = background.jobs.div_ceil(parts) * parts;
+    let background = Background { jobs, ..background };
+    let named =
+        |params: &Params| params.clone().into_iter().chain(background.params()).collect::<Params>();
+    let (params, chosen) = (named(&selection.params), named(&selection.chosen));
+    let mut tables = [selection.tables.clone(), background.selection.tables.clone()].concat();
+    tables.sort();
+    tables.dedup();
+    let hash = hash::of_texts(
+        selection.workload.revision,
+        &params::hashed(&selection.workload, &params),
+        [selection.hash.as_str(), background.selection.hash.as_str()].into_iter(),
+        16,
+    );
+    Ok(Selection {
+        params,
+        chosen,
+        tables,
+        hash,
+        background: Some(Box::new(background)),
+        ..selection
+    })
+}
+
+/// Compiles a wish alone.
+fn alone(
+    catalog: &Catalog,
+    request: &Request,
+    size_gb: f64,
+    wish: &Wish<'_>,
+) -> std::result::Result<Selection, Refusal> {
+    runnable(request, &wish.entry)?;
+    let (name, given) = parse_selection(wish.text())?;
+    let asked = catalog.find(&name)?;
+    let mut given = wish.entry.params.clone().into_iter().chain(given).collect();
+    let wire = Wire::take(&mut given).map_err(|what| Error::usage(place(wish), what))?;
+    let params = asked.with(&given, &place(wish))?;
+    let workload = &asked.entry.workload;
+    let params = params::complete(workload, &request.engine, &params, &place(wish))?;
+    let parts = parts(catalog, request, asked.entry, &params)?;
+    for (entry, params) in parts.iter().chain([&(asked.entry, params.clone())]) {
+        available(request, entry, params)?;
+    }
+    let looping = pace::looping(request)?;
+    let needs_client = looping != Loop::Closed || wire != Wire::default();
+    let asked_drive =
+        if needs_client { Some(Drive::Client) } else { request.drive.or(wish.entry.drive) };
+    travels(request, wire, &workload.id)?;
+    let drive = choose_drive(request, asked_drive, workload.id.as_str(), &parts)?;
+    let target =
+        Target { engine: &request.engine, capabilities: &request.capabilities, drive, size_gb };
+    let harness = catalog.harness(&request.engine);
+    let compiled =
+        parts.iter().map(|(entry, params)| compile::part(&target, &harness, entry, params));
+    let compiled = compiled.collect::<Result<Vec<PartPlan>>>()?;
+    let facts = work_facts(asked.entry, &params, size_gb);
+    let chosen = params::chosen(workload, &request.engine, &params)
+        .into_iter()
+        .chain(wire.params())
+        .collect();
+    let tables = tables(request, asked.entry, &params, &parts);
+    let texts: Vec<String> = parts
+        .iter()
+        .zip(&compiled)
+        .flat_map(|((entry, params), part)| {
+            hash::of_part(&params::hashed(&entry.workload, params), part)
+        })
+        .collect();
+    let all_params: Params = params.clone().into_iter().chain(wire.params()).collect();
+    let hashed = params::hashed(workload, &all_params);
+    Ok(Selection {
+        hash: hash::of_texts(workload.revision, &hashed, texts.iter().map(String::as_str), 16),
+        ramp: ramp(request, wish)?.for_parts(compiled.len()),
+        workload: values::with_tables(workload, &params),
+        asked_as: wish.entry.code.clone().or_else(|| asked.alias.map(str::to_string)),
+        chosen,
+        params: all_params,
+        drive,
+        wire,
+        background: None,
+        parts: compiled,
+        looping,
+        window: pace::window(request, &wish.entry, wish.suite, &facts)?,
+        repeat: request.repeat.or(wish.entry.repeat).unwrap_or(1),
+        nodes: None,
+        tables,
+    })
+}
+
+/// The selection on each number of nodes that is asked for; as it is if none is.
+pub(super) fn on_nodes(selection: Selection, numbers: &[u32]) -> Vec<Selection> {
+    if numbers.is_empty() {
+        return vec![selection];
+    }
+    let on = |nodes: &u32| {
+        let mut selection = Selection { nodes: Some(*nodes), ..selection.clone() };
+        for params in [&mut selection.params, &mut selection.chosen] {
+            params.insert(NODES.into(), nodes.to_string());
+        }
+        selection
+    };
+    numbers.iter().map(on).collect()
+}
+
+/// Refuses a way of statements that the engine has not, or that they do not go from inside the
+/// database.
+fn travels(request: &Request, wire: Wire, id: &str) -> std::result::Result<(), Refusal> {
+    let inside = request.drive == Some(Drive::Database) && wire != Wire::default();
+    let inside = inside.then(|| "transport and protocol are those of the client drive".to_string());
+    let reason = inside.or_else(|| request.capabilities.lacks_wire(wire));
+    reason.map_or(Ok(()), |reason| Err(Refusal::Unavailable(id.to_string(), reason)))
+}
+
+/// The ramp that the request gives, else the suite, on the processors of the target's host.
+fn ramp(request: &Request, wish: &Wish<'_>) -> Result<Ramp> {
+    let asked = request.jobs.as_ref().or(wish.entry.jobs.as_ref()).cloned().unwrap_or_default();
+    let place = || {
+        if request.jobs.is_some() {
+            format!("--jobs {asked}")
+        } else {
+            format!("{}: {asked}", place(wish))
+        }
+    };
+    asked.on(request.scale).map_err(|what| Error::usage(place(), what).advise(RAMP_FORMS))
+}
+
+/// What to tell about the jobs of a mixed workload: they are multiples of its parts, whatever was
+/// asked for.
+pub fn jobs_note(selection: &Selection) -> Option<String> {
+    let parts = selection.parts.len();
+    (parts > 1).then(|| format!("jobs are multiples of {parts}, an equal number for each part"))
+}
+
+/// Refuses what a suite only lists, and what cannot be made as short as asked for.
+fn runnable(request: &Request, entry: &SuiteEntry) -> std::result::Result<(), Refusal> {
+    let refuse = |reason: String| Err(Refusal::Unavailable(entry.label().to_string(), reason));
+    match (&entry.none, entry.least_time_scale) {
+        (Some(reason), _) => refuse(reason.clone()),
+        (None, Some(least)) if request.time_scale < least && !request.gives_end() => {
+            let scale = request.time_scale;
+            refuse(format!("its work is one op, which --time-scale {scale} cannot shorten"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What the fixed work of a suite may use: parameters, rows of the tables, and `units`, the units
+/// of work of one op.
+fn work_facts(entry: &Entry, params: &Params, size_gb: f64) -> Facts {
+    let mut facts = values::facts(&entry.workload, params, size_gb);
+    // Work that is known only once the data is loaded (MB of a table) is not a measure of fixed
+    // work.
+    if let Ok(units) = entry.workload.work.eval(&facts) {
+        facts.insert("units".into(), units);
+    }
+    facts
+}
+
+/// Why a test is one that the plan has already: its organisation, spelled out, is the engine's own.
+/// Tests of a publication stand by themselves.
+pub(super) fn repeats(
+    request: &Request,
+    planned: &[Selection],
+    selection: &Selection,
+) -> Option<String> {
+    let own = request.capabilities.default_org();
+    let org = selection.params.get(values::ORG).filter(|org| *org == own)?;
+    let mut params = selection.params.clone();
+    params.insert(values::ORG.into(), values::OWN_ORG.into());
+    let key = |other: &Selection| (other.workload.id.clone(), other.asked_as.clone(), other.drive);
+    let same = |other: &Selection| key(other) == key(selection) && other.params == params;
+    planned.iter().any(same).then(|| {
+        format!("org={org} is this engine's default organisation, which is measured already")
+    })
+}
+
+fn place(wish: &Wish<'_>) -> String {
+    let kind = if wish.suite.is_some() { "suite entry" } else { "--workload" };
+    format!("{kind} {}", wish.text())
+}
+
+/// The parts of a mixed workload with their parameters; a simple workload is its own only part.
+fn parts<'a>(
+    catalog: &'a Catalog,
+    request: &Request,
+    entry: &'a Entry,
+    params: &Params,
+) -> Result<Vec<(&'a Entry, Params)>> {
+    if entry.workload.parts.is_empty() {
+        return Ok(vec![(entry, params.clone())]);
+    }
+    let part = |part: &crate::model::Part| {
+        let asked = catalog.find(&part.workload)?;
+        let place = format!("{}: part {}", entry.place, part.workload);
+        let params = asked.with(&part.params, &place)?;
+        Ok((
+            asked.entry,
+            params::complete(&asked.entry.workload, &request.engine, &params, &place)?,
+        ))
+    };
+    entry.workload.parts.iter().map(part).collect()
+}
+
+/// Tables of a workload and its parts, each in the organisation that its parameters choose.
+fn tables(
+    request: &Request,
+    entry: &Entry,
+    params: &Params,
+    parts: &[(&Entry, Params)],
+) -> Vec<TableRef> {
+    let of_entry = |entry: &Entry, params: &Params| -> Vec<TableRef> {
+        let kinds = values::with_tables(&entry.workload, params).tables;
+        kinds.iter().map(|kind| values::table_ref(kind, params, &request.capabilities)).collect()
+    };
+    let mut tables = of_entry(entry, params);
+    tables.extend(parts.iter().flat_map(|(entry, params)| of_entry(entry, params)));
+    tables.sort();
+    tables.dedup();
+    tables
+}
+
+fn available(
+    request: &Request,
+    entry: &Entry,
+    params: &Params,
+) -> std::result::Result<(), Refusal> {
+    let reason = entry.workload.unsupported.get(&request.engine).cloned();
+    let reason = reason.or_else(|| params::unavailable(&entry.workload, &request.engine, params));
+    match reason.or_else(|| values::missing_org(params, &request.capabilities)) {
+        Some(reason) => Err(Refusal::Unavailable(entry.workload.id.clone(), reason)),
+        None => Ok(()),
+    }
+}
+
+/// The drive asked for, else the first of the engine's that every part can be driven by.
+fn choose_drive(
+    request: &Request,
+    asked: Option<Drive>,
+    id: &str,
+    parts: &[(&Entry, Params)],
+) -> std::result::Result<Drive, Refusal> {
+    let candidates = asked.map_or(request.capabilities.drives.to_vec(), |drive| vec![drive]);
+    let reason = |drive: Drive| {
+        parts.iter().find_map(|(entry, _)| {
+            compile::undrivable(&request.engine, &request.capabilities, entry, drive)
+        })
+    };
+    if let Some(drive) = candidates.iter().copied().find(|drive| reason(*drive).is_none()) {
+        return Ok(drive);
+    }
+    let reasons = candidates
+        .iter()
+        .filter_map(|drive| Some(format!("{} drive: {}", drive.name(), reason(*drive)?)));
+    Err(Refusal::Unavailable(id.into(), reasons.collect::<Vec<_>>().join("; ")))
+}
