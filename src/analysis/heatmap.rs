@@ -96,18 +96,20 @@ pub fn side_by_side<'a>(runs: &[Vec<&'a Test>], metric: &Metric) -> Option<Compa
     };
     let known: Vec<_> = figures.iter().zip(&lowered).map(accepted).collect();
     let mut places = places(better, &known);
-    if is_bounded(better, &figures, &known) {
-        for place in places.iter_mut().flatten() {
-            place.rank = Rank::Undecided;
+    if let Some(bound) = beyond(better, &figures, &known) {
+        for (place, known) in places.iter_mut().zip(&known) {
+            let share_of_bound = known.map(|known| share(better, known.value, bound));
+            *place =
+                place.zip(share_of_bound).map(|(_, share)| Place { share, rank: Rank::Undecided });
         }
     }
     Some(Compared { unit, better, figures, lowered, known, places })
 }
 
-/// True if a figure that is only a lower bound lies beyond the best of those that count: then
-/// nobody knows which is the best.
-fn is_bounded(better: Better, figures: &[Option<Figure<'_>>], known: &[Option<Known>]) -> bool {
-    let Some(best) = best(better, known) else { return false };
+/// The furthest of the figures that are only lower bounds and lie beyond the best of those that
+/// count: then nobody knows which is the best.
+fn beyond(better: Better, figures: &[Option<Figure<'_>>], known: &[Option<Known>]) -> Option<f64> {
+    let best = best(better, known)?;
     let is_bound = |figure: &Figure<'_>| {
         let reasons = figure.verdict().reasons.into_iter();
         reasons.map(|reason| reason.code).any(|code| {
@@ -120,11 +122,13 @@ fn is_bounded(better: Better, figures: &[Option<Figure<'_>>], known: &[Option<Kn
             )
         })
     };
-    figures.iter().flatten().any(|figure| {
+    let bounds = figures.iter().flatten().filter(|figure| {
         figure.status() < Status::Invalid
             && is_bound(figure)
             && better.beats(figure.value, best.value)
-    })
+    });
+    let values = bounds.map(|figure| figure.value);
+    values.reduce(|most, next| if better.beats(next, most) { next } else { most })
 }
 
 /// The verdict on a figure beside others that lower it.

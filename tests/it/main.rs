@@ -32,6 +32,7 @@ mod every_workload;
 mod export_sql;
 mod failover;
 mod faults;
+mod figures;
 mod findings;
 mod fixture;
 mod heatmaps;
