@@ -17,13 +17,13 @@ run:
 
 # Installs what the tests need (only what is missing), then runs all of them.
 test: deps
-	cargo test --lib --bins
+	cargo test --workspace --lib --bins
 	cargo build --workspace --test it --bin peers
 	./scripts/with-skips.sh env RUST_TEST_THREADS=$(THREADS) cargo test --test it
 
 # A part of it for in between: installs nothing, starts no server.
 test-fast:
-	cargo test --lib
+	cargo test --workspace --lib
 	cargo test --test it -- $(FAST:%=%::) $(SLOW:%=--skip %)
 
 check:

@@ -2,6 +2,13 @@
 //! `cargo run --release --example scale -- /tmp/scale.db 500`, then `dbdyno report html last --results /tmp/scale.db`. The second
 //! word is the number of runs of 200 tests (50); instead of a file it may be the URL of a database.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "an example prints"
+)]
+
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;

@@ -118,6 +118,9 @@ if ! command -v pgbouncer >/dev/null 2>&1; then
     install_program pgbouncer
 fi
 
+# The packages of every platform, whose licences and sources are checked without a network (tests/it/supply_chain.rs).
+cargo fetch --locked --quiet
+
 # Our program, built as the tests build it: built alone, with other features, half of its packages would be compiled twice.
 dbdyno() {
     cargo build --quiet --all-targets && "${CARGO_TARGET_DIR:-target}/debug/dbdyno" "$@"

@@ -1,31 +1,14 @@
 //! dbdyno, a dynamometer for database platforms. `ARCHITECTURE.md` is the map of this crate.
 
-// `print!` and `eprint!` panic where nobody reads; `cli::out` does not.
-#![deny(clippy::print_stdout, clippy::print_stderr)]
-
-pub mod analysis;
-pub mod campaign;
-pub mod catalog;
 pub mod cli;
-pub mod dataset;
-pub mod engine;
-pub mod error;
-pub mod export;
-pub mod fit;
-pub mod host;
-pub mod import;
-pub mod model;
-pub mod monitor;
-pub mod plan;
-pub mod probe;
-pub mod report;
-pub mod runner;
 pub mod serve;
-pub mod server;
-pub mod sql;
-pub mod stats;
-pub mod store;
-pub mod workers;
+
+pub use dbdyno_core::{analysis, catalog, error, model, plan, sql, stats};
+pub use dbdyno_engines::{engine, host, probe};
+pub use dbdyno_lab::{
+    campaign, dataset, export, fit, import, monitor, runner, server, store, workers,
+};
+pub use dbdyno_report as report;
 
 /// Version of dbdyno.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -1,5 +1,5 @@
 -- DuckDB: counters are what its own log (FileSystem, Transaction, QueryLog) says, added up by our engine since the file was
--- attached and put into variables of the asking session (src/engine/duckdb/counts.rs). Statements and transactions are those of
+-- attached and put into variables of the asking session (engine::duckdb::counts). Statements and transactions are those of
 -- the jobs, transactions known only where jobs commit: their entries would cost a look-up a sixth of its time.
 
 -- name: version

@@ -41,20 +41,48 @@ fn rust_files(dir: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The top-level module a source file belongs to: `src/engine/null.rs` -> `engine`.
+/// The folders with the sources of the program and of its crates.
+fn source_folders() -> Vec<PathBuf> {
+    let crates = std::fs::read_dir("crates").unwrap().map(|entry| entry.unwrap().path());
+    let mut folders: Vec<PathBuf> = crates.map(|folder| folder.join("src")).collect();
+    folders.push("src".into());
+    folders.sort();
+    folders
+}
+
+/// Every source file of the program and of its crates.
+fn all_rust_files() -> Vec<PathBuf> {
+    source_folders().iter().flat_map(|folder| rust_files(folder)).collect()
+}
+
+/// The crate that is one module by itself, and its folder.
+const REPORT: &str = "crates/dbdyno-report";
+
+/// The module a source file belongs to: `crates/dbdyno-engines/src/engine/null.rs` -> `engine`.
 fn module_of(file: &Path) -> String {
-    let inside = file.strip_prefix("src").unwrap();
-    let first = inside.components().next().unwrap().as_os_str().to_str().unwrap();
+    if file.starts_with(REPORT) {
+        return "report".into();
+    }
+    let mut inside = file.components().skip_while(|part| part.as_os_str() != "src").skip(1);
+    let first = inside.next().unwrap().as_os_str().to_str().unwrap();
     first.trim_end_matches(".rs").to_string()
 }
 
-/// Modules named after `crate::` in the file, also inside `use crate::{a::{x, y}, b::z}`.
+/// How a path to a module begins: in its own crate or in one below.
+const CRATES: [&str; 4] = ["crate::", "dbdyno_core::", "dbdyno_engines::", "dbdyno_lab::"];
+
+/// Modules named after `crate::` or another of [`CRATES`] in the file, also inside `use crate::{a::{x, y}, b::z}`.
 fn imports_of(source: &str) -> BTreeSet<String> {
     let named = |rest: &str| match rest.strip_prefix('{') {
         Some(group) => heads_of(group),
         None => first_word(rest).into_iter().collect(),
     };
-    source.split("crate::").skip(1).flat_map(named).collect()
+    let mut imports: BTreeSet<String> =
+        CRATES.iter().flat_map(|name| source.split(name).skip(1)).flat_map(named).collect();
+    if source.contains("dbdyno_report::") {
+        imports.insert("report".into());
+    }
+    imports
 }
 
 /// The first words of the items of a group, up to the brace that closes it.
@@ -86,7 +114,7 @@ fn first_word(text: &str) -> Option<String> {
 fn every_module_imports_only_what_its_row_names() {
     let layers = layers();
     let mut broken = Vec::new();
-    for file in rust_files(Path::new("src")) {
+    for file in all_rust_files() {
         let module = module_of(&file);
         if module == "lib" || module == "main" {
             continue;
@@ -116,13 +144,16 @@ fn reaches(layers: &Layers, from: &str, to: &str, depth: usize) -> bool {
     layers[from].iter().any(|next| next == to || reaches(layers, next, to, depth + 1))
 }
 
+/// What stands before code that only tests see.
+const FOR_TESTS: [&str; 2] = ["#[cfg(test)]", r#"#[cfg(any(test, feature = "fixtures"))]"#];
+
 /// A source file without what only tests see: `#[cfg(test)]` before a module in braces (which ends
 /// at the next brace in the first column) or before one line. Modules in files of their own are
 /// left out by [`test_files`].
 fn code_of(source: &str) -> String {
     let (mut code, mut lines) = (String::new(), source.lines());
     while let Some(line) = lines.next() {
-        if line.trim() != "#[cfg(test)]" {
+        if !FOR_TESTS.contains(&line.trim()) {
             code.push_str(line);
             code.push('\n');
         } else if lines.next().is_some_and(|item| item.ends_with('{')) {
@@ -137,7 +168,8 @@ fn test_files(file: &Path, source: &str) -> Vec<PathBuf> {
     let own = file.file_stem().unwrap();
     let dir = file.parent().unwrap();
     let dir = if own == "mod" || own == "lib" { dir.to_path_buf() } else { dir.join(own) };
-    let declared = source.split("#[cfg(test)]").skip(1).filter_map(|rest| {
+    let for_tests = FOR_TESTS.iter().flat_map(|mark| source.split(mark).skip(1));
+    let declared = for_tests.filter_map(|rest| {
         let item = rest.trim_start().lines().next()?.strip_suffix(';')?;
         Some(item.split_once("mod ")?.1)
     });
@@ -147,7 +179,7 @@ fn test_files(file: &Path, source: &str) -> Vec<PathBuf> {
 /// Every file of the crate that is not for tests only, with its code.
 fn shipped_code() -> Vec<(PathBuf, String)> {
     let read = |file: PathBuf| (file.clone(), std::fs::read_to_string(file).unwrap());
-    let all: Vec<(PathBuf, String)> = rust_files(Path::new("src")).into_iter().map(read).collect();
+    let all: Vec<(PathBuf, String)> = all_rust_files().into_iter().map(read).collect();
     let tests: BTreeSet<PathBuf> =
         all.iter().flat_map(|(file, source)| test_files(file, source)).collect();
     all.into_iter()
@@ -159,7 +191,7 @@ fn shipped_code() -> Vec<(PathBuf, String)> {
 /// Literals that are spelled like an engine without choosing by it.
 const HARMLESS_NAMES: &[(&str, &str)] = &[
     // SQL's own null.
-    ("src/export/workload.rs", "null"),
+    ("crates/dbdyno-lab/src/export/workload.rs", "null"),
 ];
 
 #[test]
@@ -186,15 +218,30 @@ type Words = &'static [&'static str];
 /// Words that name an engine or a kind of storage, where they belong (the beginnings of paths, and
 /// the engines whose files of the catalogue are its own), and how many other files may have them.
 const NAMES: &[(Words, Words, Words, usize)] = &[
-    (&["mariadb"], &["src/engine/mariadb/", "src/server/"], &["mariadb", "mysql"], 8),
-    (&["mysql"], &["src/engine/mariadb/", "src/server/"], &["mariadb", "mysql"], 4),
-    (&["postgres", "postgresql"], &["src/engine/postgres/", "src/server/"], &["postgres"], 12),
-    (&["sqlite", "rusqlite"], &["src/engine/sqlite"], &["sqlite"], 12),
-    (&["oracle", "oracledb"], &["src/engine/oracle/"], &["oracle"], 8),
-    (&["duckdb"], &["src/engine/duckdb/"], &["duckdb"], 6),
+    (
+        &["mariadb"],
+        &["crates/dbdyno-engines/src/engine/mariadb/", "crates/dbdyno-lab/src/server/"],
+        &["mariadb", "mysql"],
+        8,
+    ),
+    (
+        &["mysql"],
+        &["crates/dbdyno-engines/src/engine/mariadb/", "crates/dbdyno-lab/src/server/"],
+        &["mariadb", "mysql"],
+        4,
+    ),
+    (
+        &["postgres", "postgresql"],
+        &["crates/dbdyno-engines/src/engine/postgres/", "crates/dbdyno-lab/src/server/"],
+        &["postgres"],
+        12,
+    ),
+    (&["sqlite", "rusqlite"], &["crates/dbdyno-engines/src/engine/sqlite"], &["sqlite"], 12),
+    (&["oracle", "oracledb"], &["crates/dbdyno-engines/src/engine/oracle/"], &["oracle"], 8),
+    (&["duckdb"], &["crates/dbdyno-engines/src/engine/duckdb/"], &["duckdb"], 6),
     (
         &["rocksdb", "myrocks", "lsm"],
-        &["src/engine/mariadb/", "src/server/mariadb.rs"],
+        &["crates/dbdyno-engines/src/engine/mariadb/", "crates/dbdyno-lab/src/server/mariadb.rs"],
         &["mariadb", "mysql"],
         6,
     ),
@@ -213,12 +260,9 @@ fn says_one_of(text: &str, words: &[&str]) -> bool {
 
 #[test]
 fn an_engine_is_named_in_few_files_beside_its_own() {
-    let shipped = [
-        files_below(Path::new("src")),
-        files_below(Path::new("catalog")),
-        vec!["Cargo.toml".into()],
-    ]
-    .concat();
+    let mut shipped = files_below(Path::new("catalog"));
+    shipped.extend(source_folders().iter().flat_map(|folder| files_below(folder)));
+    shipped.push("Cargo.toml".into());
     for (words, places, engines, most) in NAMES {
         let own = |file: &Path| {
             let of_catalog = file.starts_with("catalog")
@@ -228,7 +272,7 @@ fn an_engine_is_named_in_few_files_beside_its_own() {
             of_catalog || places.iter().any(|place| file.to_str().unwrap().starts_with(place))
         };
         // What a publication may tell is a list, and the names of products are on it.
-        let is_list = |file: &Path| file.starts_with("src/report/publish");
+        let is_list = |file: &Path| file.starts_with("crates/dbdyno-report/src/publish");
         let names = |file: &&PathBuf| {
             !is_list(file)
                 && std::fs::read_to_string(file).is_ok_and(|text| says_one_of(&text, words))

@@ -172,7 +172,7 @@ fn files_below(dir: &std::path::Path) -> Vec<(std::path::PathBuf, String)> {
 #[test]
 fn every_decision_that_sources_and_documents_name_exists() {
     let mut named = 0;
-    for dir in ["src", "catalog", "docs", "examples", "scripts"] {
+    for dir in ["src", "crates", "catalog", "docs", "examples", "scripts"] {
         for (file, text) in files_below(std::path::Path::new(dir)) {
             for rest in text
                 .split("docs/decisions/")

@@ -277,8 +277,10 @@ fn german_reports_have_no_english_word_and_no_decimal_point() {
 
 #[test]
 fn english_sentences_do_not_stand_in_german_reports() {
-    let english: toml::Table = include_str!("../../src/report/texts/en.toml").parse().unwrap();
-    let german_texts: toml::Table = include_str!("../../src/report/texts/de.toml").parse().unwrap();
+    let english: toml::Table =
+        include_str!("../../crates/dbdyno-report/src/texts/en.toml").parse().unwrap();
+    let german_texts: toml::Table =
+        include_str!("../../crates/dbdyno-report/src/texts/de.toml").parse().unwrap();
     let texts = |file: &toml::Table, part: &str| file[part].as_table().unwrap().clone();
     let sentences = texts(&english, "sentences")
         .into_iter()
@@ -302,7 +304,8 @@ fn english_sentences_do_not_stand_in_german_reports() {
 
 #[test]
 fn every_german_text_is_of_some_english_one() {
-    let german_texts: toml::Table = include_str!("../../src/report/texts/de.toml").parse().unwrap();
+    let german_texts: toml::Table =
+        include_str!("../../crates/dbdyno-report/src/texts/de.toml").parse().unwrap();
     // The notes of suites are said as they stand there.
     let suites = std::fs::read_dir("catalog/suites").unwrap().map(|entry| entry.unwrap().path());
     let mut sources: String = suites.map(|suite| std::fs::read_to_string(suite).unwrap()).collect();
@@ -311,7 +314,7 @@ fn every_german_text_is_of_some_english_one() {
         let text = std::fs::read_to_string(probes.unwrap().path()).unwrap();
         sources += &text.replace("''", "\u{2}").replace('\'', "\"").replace('\u{2}', "'");
     }
-    let mut folders = vec![std::path::PathBuf::from("src")];
+    let mut folders = vec![std::path::PathBuf::from("src"), std::path::PathBuf::from("crates")];
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
             match entry.extension().and_then(|ending| ending.to_str()) {

@@ -1,5 +1,12 @@
 //! The one integration binary.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "tests may panic and print"
+)]
+
 mod architecture;
 mod beside;
 mod browser;

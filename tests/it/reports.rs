@@ -105,9 +105,10 @@ fn has_golden(report: &dyn Report, format: &dyn Format) -> bool {
 
 /// A page without the parts that are the same in every page.
 pub fn without_assets(page: &str) -> String {
-    let assets = ["assets/report.js", "assets/report.css", "src/report/format/html/symbols.svg"];
+    let report = root().join("crates/dbdyno-report");
+    let assets = ["assets/report.js", "assets/report.css", "src/format/html/symbols.svg"];
     assets.iter().fold(page.to_string(), |page, name| {
-        page.replace(&fs::read_to_string(root().join(name)).unwrap(), name)
+        page.replace(&fs::read_to_string(report.join(name)).unwrap(), name)
     })
 }
 

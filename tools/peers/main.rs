@@ -4,6 +4,9 @@
 //! other programs took processor time is dropped. Nothing here is a test: figures depend on the
 //! machine, ratios less so.
 
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a tool prints its tables")]
+#![allow(clippy::unwrap_used, reason = "the proxy of the tests, which a peer shares")]
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 

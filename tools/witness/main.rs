@@ -3,6 +3,8 @@
 //! Counts are of fixed work, and witnesses must agree exactly or within what a stated reason allows;
 //! times are medians of turns, and what is more than 3 % apart is explained below the table.
 
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a tool prints its tables")]
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 

@@ -46,7 +46,7 @@ values ('{{name}}', {{rows}}, {{seed}}, {{revision}}, '{{data_set_id}}', '{{chec
   {{table_bytes}}, {{index_bytes}}, '{{loaded_at}}')
 
 -- name: chunks.create
--- What is in of a table that is being loaded (see src/dataset/chunks.rs).
+-- What is in of a table that is being loaded (see dataset::chunks).
 create table if not exists {{prefix}}state_chunks (
   table_name varchar(64) not null,
   first_id bigint not null,

@@ -100,7 +100,7 @@ select sum(id + key25 + key125 + key320 + region + quantity + status) + sum(amou
 -- nothing: a lock on the data directory keeps others out
 
 -- name: objects.own
--- Everything that we made, by our naming rule (see src/dataset/clean.rs).
+-- Everything that we made, by our naming rule (see dataset::clean).
 select '{{prefix}}' || table_name as name, 'drop table {{prefix}}"' || table_name || '"' as "drop" from duckdb_tables()
  where database_name = 'dbdyno'
    and instr('|state|small|big|{{words}}|', '|' || split_part(table_name, '_', 1) || '|') > 0

@@ -295,7 +295,7 @@ where l.type = 'UL' and l.lmode = 6 and l.id1 = dbms_utility.get_hash_value('dbd
 -- nothing: to see other sessions takes a privilege that a user of its own need not have
 
 -- name: objects.own
--- Everything that we made: in our user's schema, named by our rule (see src/dataset/clean.rs). A table goes before its cluster.
+-- Everything that we made: in our user's schema, named by our rule (see dataset::clean). A table goes before its cluster.
 select lower(object_name) as name,
   'drop ' || lower(object_type) || ' ' || lower(object_name) || case object_type when 'TABLE' then ' purge' end as "drop"
 from user_objects

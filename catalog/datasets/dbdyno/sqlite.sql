@@ -99,7 +99,7 @@ select count(key320) from {{table}} indexed by {{name}}_key320
 -- nothing: a lock on the data directory keeps others out
 
 -- name: objects.own
--- Everything that we made, by our naming rule (see src/dataset/clean.rs).
+-- Everything that we made, by our naming rule (see dataset::clean).
 select name, 'drop table "' || name || '"' as "drop" from sqlite_schema
  where type = 'table'
    and instr('|state|small|big|{{words}}|', '|' || substr(name, 1, instr(name || '_', '_') - 1) || '|') > 0

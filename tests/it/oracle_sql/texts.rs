@@ -171,7 +171,7 @@ fn of_harness(catalog: &Catalog) -> Vec<Text> {
 fn of_engine() -> Vec<Text> {
     let blocks = dbdyno::sql::parse_blocks(
         "provision.sql",
-        include_str!("../../../src/engine/oracle/provision.sql"),
+        include_str!("../../../crates/dbdyno-engines/src/engine/oracle/provision.sql"),
     )
     .unwrap();
     let values = [

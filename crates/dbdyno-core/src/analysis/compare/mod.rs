@@ -1,0 +1,426 @@
+//! The comparison of two runs: what differs between their disclosures and which figures that
+//! touches, then the ratio of every figure with its interval, and what follows, in words. Pure:
+//! from stored figures only.
+
+mod answer;
+mod disclosure;
+mod estimate;
+mod findings;
+mod gate;
+mod metric;
+mod pairs;
+mod past;
+mod ratio;
+mod rows;
+
+use std::collections::BTreeMap;
+
+use serde::{Serialize, Serializer};
+
+use super::interval::Unknown;
+use super::price::PriceList;
+use crate::model::{Better, Effect, RunRecord, Sentence, Status, Test};
+use crate::stats::moderated::{self, Size};
+
+pub use answer::{ability, answer};
+pub use disclosure::{Difference, NOT_STATED, differences};
+pub use estimate::Past;
+pub use findings::Finding;
+pub use gate::{Judgement, Level, Missing, Outcome};
+pub use past::{Earlier, earlier};
+pub use ratio::{Ratio, Span};
+
+/// One of the runs compared.
+#[derive(Debug, Clone, Copy)]
+pub struct Side<'a> {
+    /// As the comparison calls it.
+    pub name: &'a str,
+    pub run: &'a RunRecord,
+    pub tests: &'a [Test],
+    /// What the platform costs, if the user says so.
+    pub price: Option<&'a PriceList>,
+}
+
+/// The terms of a comparison, beside the two runs.
+#[derive(Debug, Clone, Default)]
+pub struct Terms<'a> {
+    /// The groups of figures that a difference between disclosures touches.
+    pub effects: &'a [Effect],
+    /// The tests of earlier fresh runs of the same platform, which tell what differs between runs.
+    pub past: Vec<Past<'a>>,
+    /// Calibrations among them, by name.
+    pub calibrations: Vec<String>,
+    /// The earlier runs are the base, of which the base's run is one.
+    pub is_base: bool,
+    /// The loss, as a fraction of the base, that a gate allows; without it nothing is judged.
+    pub limit: Option<f64>,
+}
+
+impl<'a> Terms<'a> {
+    /// Without earlier runs and without a gate.
+    pub fn of(effects: &'a [Effect]) -> Terms<'a> {
+        Terms { effects, ..Terms::default() }
+    }
+}
+
+impl Side<'_> {
+    /// Options that its tests used and that have no price: what it costs is not known.
+    fn unpriced(&self) -> Vec<&str> {
+        self.price.map(|price| price.unpriced(self.run)).unwrap_or_default()
+    }
+}
+
+/// What the comparison of two runs says.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Comparison {
+    pub base: String,
+    pub other: String,
+    /// The calibrations that the intervals allow for, by name.
+    pub calibrations: Vec<String>,
+    pub differences: Vec<Difference>,
+    /// Speed and throughput of every workload, by its KPM.
+    pub kpms: Vec<Row>,
+    /// The same by every other rate and by service time.
+    pub further: Vec<Row>,
+    /// The KPM at every number of jobs that both have.
+    pub equal_jobs: Vec<EqualJobs>,
+    /// Geometric means over the workloads of a group.
+    pub groups: Vec<GroupMean>,
+    pub not_compared: Vec<NotCompared>,
+    pub findings: Vec<Finding>,
+    /// Earlier runs that tell what differs between runs; with fewer than two a prior does.
+    pub earlier_runs: usize,
+    /// The multiple of what the prior allows by which the two runs differ, figure by figure, where
+    /// that widened the intervals.
+    pub widened: Option<f64>,
+    /// The loss that would have been found in most figures.
+    pub detectable: Option<Size>,
+    /// The loss, as a fraction, that a gate allows.
+    pub limit: Option<f64>,
+    /// The gate's judgement, if there is a limit.
+    pub gate: Option<Judgement>,
+}
+
+/// Speed: one job. Throughput: the best at any number of jobs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    Speed,
+    Throughput,
+}
+
+impl Kind {
+    /// As printed.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Speed => "speed",
+            Kind::Throughput => "throughput",
+        }
+    }
+}
+
+/// What a ratio means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Change {
+    /// Inside the noise.
+    #[serde(rename = "~")]
+    Same,
+    Better,
+    Worse,
+    /// The noise is not known.
+    Undecided,
+}
+
+impl Change {
+    /// As printed: `~`, `better`, `worse`, `undecided`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Change::Same => "~",
+            Change::Better => "better",
+            Change::Worse => "worse",
+            Change::Undecided => "undecided",
+        }
+    }
+}
+
+/// The workload that a line is about.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Subject {
+    pub workload: String,
+    pub group: String,
+    /// The code of another suite under which it was run.
+    pub asked_as: Option<String>,
+    /// Parameters that were chosen.
+    pub params: BTreeMap<String, String>,
+}
+
+impl Subject {
+    /// `SRV-QUERY1 (T611) org=heap`.
+    pub fn label(&self) -> String {
+        let code = self
+            .asked_as
+            .iter()
+            .filter(|code| **code != self.workload)
+            .map(|code| format!(" ({code})"));
+        let params = self.params.iter().map(|(name, value)| format!(" {name}={value}"));
+        [self.workload.clone()].into_iter().chain(code).chain(params).collect()
+    }
+}
+
+/// One figure of both runs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Row {
+    #[serde(flatten)]
+    pub subject: Subject,
+    pub kind: Kind,
+    /// Name of the metric; the unit for a KPM of ours.
+    pub metric: String,
+    pub unit: String,
+    pub better: Better,
+    pub base: f64,
+    pub other: f64,
+    /// Jobs at which the figures were reached; absent if a publication does not print them.
+    pub base_jobs: Option<u32>,
+    pub other_jobs: Option<u32>,
+    #[serde(flatten)]
+    pub ratio: Ratio,
+    /// It is better or worse also as one of all figures compared: see METHODOLOGY, "Comparisons".
+    pub stands: bool,
+    /// The loss, as a fraction of the base, that would have been found with a chance of 80 %;
+    /// absent for a figure that decides nothing.
+    pub detectable_loss: Option<f64>,
+    /// It is worse also as one of all figures that a gate judges.
+    #[serde(skip)]
+    pub is_loss: bool,
+    /// The repetitions that it is estimated from.
+    #[serde(skip)]
+    pub sample: Option<estimate::Sample>,
+    /// The ratio with its variance; absent where nothing tells that.
+    #[serde(skip)]
+    pub estimate: Option<moderated::Ratio>,
+    /// The worse of both verdicts, lowered by what makes the two hard to compare.
+    #[serde(rename = "verdict")]
+    pub status: Status,
+    #[serde(serialize_with = "all_said")]
+    pub reasons: Vec<Sentence>,
+    /// The verdicts of the two figures themselves.
+    #[serde(skip)]
+    pub base_status: Status,
+    #[serde(skip)]
+    pub other_status: Status,
+    /// Mean service times at those jobs, in ms.
+    #[serde(rename = "base_service_time_ms")]
+    pub base_service_ms: Option<f64>,
+    #[serde(rename = "other_service_time_ms")]
+    pub other_service_ms: Option<f64>,
+    /// Ratio of the figures per job, core and licence, and per cost of the platform.
+    pub per_job: Option<f64>,
+    pub per_core: Option<f64>,
+    pub per_licence: Option<f64>,
+    pub per_price: Option<f64>,
+}
+
+impl Row {
+    /// Better, worse, inside the noise or undecided, by its own interval.
+    pub fn change(&self) -> Change {
+        self.ratio.change(self.better)
+    }
+    /// How much worse the other is, as a fraction of the base: positive = worse, whatever the
+    /// direction of the metric.
+    pub fn loss(&self) -> f64 {
+        match self.better {
+            Better::Higher => 1.0 - self.ratio.value,
+            Better::Lower => 1.0 - 1.0 / self.ratio.value,
+        }
+    }
+    /// True if the other's figure became invalid, or both are sound and it is worse by more than
+    /// the fraction `below` and beyond the noise, as one of all figures compared. Of an invalid
+    /// base nothing can be said.
+    pub fn is_failure(&self, below: f64) -> bool {
+        match (self.base_status, self.other_status) {
+            (Status::Invalid, _) => false,
+            (_, Status::Invalid) => true,
+            _ => self.is_loss && self.loss() > below,
+        }
+    }
+    /// True if both figures are sound and one of them has no interval.
+    pub fn is_undecided(&self) -> bool {
+        self.status < Status::Invalid && self.change() == Change::Undecided
+    }
+    /// Other / base service time.
+    pub fn service_ratio(&self) -> Option<f64> {
+        Some(self.other_service_ms? / self.base_service_ms?).filter(|ratio| ratio.is_finite())
+    }
+}
+
+/// The KPM of both at the same number of jobs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct EqualJobs {
+    #[serde(flatten)]
+    pub subject: Subject,
+    pub jobs: u32,
+    pub metric: String,
+    pub unit: String,
+    pub better: Better,
+    pub base: f64,
+    pub other: f64,
+    #[serde(flatten)]
+    pub ratio: Ratio,
+    /// Throughput / best throughput of the ramp.
+    pub base_utilisation: Option<f64>,
+    pub other_utilisation: Option<f64>,
+    pub base_cpu_busy_pct: Option<f64>,
+    pub other_cpu_busy_pct: Option<f64>,
+    #[serde(rename = "base_service_time_ms")]
+    pub base_service_ms: Option<f64>,
+    #[serde(rename = "other_service_time_ms")]
+    pub other_service_ms: Option<f64>,
+    #[serde(rename = "verdict")]
+    pub status: Status,
+    #[serde(skip)]
+    pub sample: Option<estimate::Sample>,
+}
+
+/// Geometric mean of the ratios of a group's valid figures, times taken inversely: above 1 =
+/// better.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct GroupMean {
+    pub group: String,
+    pub kind: Kind,
+    pub ratio: f64,
+    pub workloads: usize,
+    /// Figures of the group that are conditional or invalid.
+    pub left_out: usize,
+}
+
+/// A figure that only one of the runs has, or that cannot be compared.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NotCompared {
+    #[serde(rename = "workload")]
+    pub label: String,
+    pub kind: Option<Kind>,
+    #[serde(serialize_with = "said")]
+    pub why: Sentence,
+    /// The base has a sound figure and the other has none.
+    pub lost: bool,
+}
+
+impl Comparison {
+    /// Sound figures of the base that the other does not have.
+    pub fn lost(&self) -> impl Iterator<Item = &NotCompared> {
+        self.not_compared.iter().filter(|figure| figure.lost)
+    }
+    /// Why sound figures that somebody measured could not be decided, with how many.
+    pub fn undecided(&self) -> Vec<(Unknown, usize)> {
+        let mut reasons: Vec<(Unknown, usize)> = Vec::new();
+        for why in
+            self.kpms.iter().filter(|row| row.is_undecided()).filter_map(|row| row.ratio.span.err())
+        {
+            match reasons.iter_mut().find(|(known, _)| *known == why) {
+                Some((_, rows)) => *rows += 1,
+                None => reasons.push((why, 1)),
+            }
+        }
+        reasons.retain(|(why, _)| *why != Unknown::Published);
+        reasons
+    }
+    /// Figures that differ by their own interval, but no more of them, or no further, than chance
+    /// makes of so many.
+    pub fn by_chance(&self) -> usize {
+        let differs = |row: &&Row| matches!(row.change(), Change::Better | Change::Worse);
+        self.kpms
+            .iter()
+            .filter(|row| row.status == Status::Valid && !row.stands)
+            .filter(differs)
+            .count()
+    }
+    /// True if no figure of the base is sound, so that none of the other can be worse.
+    pub fn judges_nothing(&self) -> bool {
+        self.lost().next().is_none()
+            && self.kpms.iter().all(|row| row.base_status == Status::Invalid)
+    }
+}
+
+/// A sentence as JSON: its English text.
+fn said<S: Serializer>(sentence: &Sentence, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(sentence)
+}
+
+fn all_said<S: Serializer>(sentences: &[Sentence], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(sentences.iter().map(ToString::to_string))
+}
+
+/// Compares `other` with `base`.
+pub fn compare(base: &Side<'_>, other: &Side<'_>, terms: &Terms<'_>) -> Comparison {
+    let mut comparison = Comparison {
+        base: base.name.into(),
+        other: other.name.into(),
+        limit: terms.limit,
+        calibrations: terms.calibrations.clone(),
+        ..Comparison::default()
+    };
+    comparison.differences = disclosure::differences(base, other, terms.effects);
+    let context = rows::Context::new(base, other, &terms.past);
+    for pair in pairs::pairs(base, other, &mut comparison.not_compared) {
+        rows::add(&mut comparison, &context, &pair);
+    }
+    comparison.not_compared.extend(without_price(base, other));
+    estimate::estimate(&mut comparison, terms.is_base);
+    ratio::mark_standing(&mut comparison.kpms);
+    comparison.groups = rows::group_means(&comparison.kpms);
+    gate::judge(&mut comparison, other);
+    comparison.findings = findings::findings(&comparison, base, other);
+    comparison
+}
+
+/// Why there is no ratio per price although both platforms have a price list.
+fn without_price(base: &Side<'_>, other: &Side<'_>) -> Option<NotCompared> {
+    base.price.zip(other.price)?;
+    let side = [base, other].into_iter().find(|side| !side.unpriced().is_empty())?;
+    let why = Sentence::new("{name} used {options}, which has no price")
+        .with("name", side.name)
+        .with("options", side.unpriced().join(", "));
+    Some(NotCompared { label: "per price".into(), kind: None, why, lost: false })
+}
+
+#[cfg(any(test, feature = "fixtures"))]
+pub mod fixture {
+    use super::Side;
+    use crate::model::{Disclosure, RunKind, RunRecord, RunStatus, Test};
+
+    /// A finished run without tests.
+    pub fn run(name: &str) -> RunRecord {
+        RunRecord {
+            id: 1,
+            name: Some(name.into()),
+            kind: RunKind::Measured,
+            provenance: None,
+            target: "other".into(),
+            engine: Some("other".into()),
+            suite: "quick".into(),
+            labels: Default::default(),
+            started_at: Some("2026-01-01T00:00:00Z".into()),
+            ended_at: None,
+            status: RunStatus::Finished,
+            version: "0.1.0".into(),
+            command: "dbdyno run".into(),
+            seed: Some(42),
+            size_gb: Some(1.0),
+            data_set_id: Some("d".into()),
+            disclosure: Disclosure::default(),
+            own_loop: None,
+            device_sync: None,
+            plan: serde_json::Value::Null,
+            loads: Vec::new(),
+        }
+    }
+
+    /// A side of a comparison.
+    pub fn side<'a>(name: &'a str, run: &'a RunRecord, tests: &'a [Test]) -> Side<'a> {
+        Side { name, run, tests, price: None }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,258 @@
+//! Verdicts: whether a number means what it says, with the reasons.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::sentence::Sentence;
+
+/// How far a KPM can be trusted. Ordered: the worst reason decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    Valid,
+    Conditional,
+    Invalid,
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Status::Valid => "valid",
+            Status::Conditional => "conditional",
+            Status::Invalid => "invalid",
+        })
+    }
+}
+
+/// Codes of reasons with their documentation: the enum, its list and its names are made from one
+/// table.
+macro_rules! reason_codes {
+    ($($(#[$about:meta])* $name:ident = $code:literal,)*) => {
+        /// Why a verdict is what it is: a stable short code. The rules stand in METHODOLOGY.md.
+        #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[serde(from = "String", into = "String")]
+        pub enum ReasonCode {
+            $($(#[$about])* $name,)*
+            /// Of a claim in a catalogue of one's own, or of another version.
+            Other(String),
+        }
+
+        impl ReasonCode {
+            /// Every code that we give ourselves.
+            pub const ALL: &'static [ReasonCode] = &[$(ReasonCode::$name),*];
+
+            /// As it is stored.
+            pub fn as_str(&self) -> &str {
+                match self {
+                    $(ReasonCode::$name => $code,)*
+                    ReasonCode::Other(code) => code,
+                }
+            }
+        }
+    };
+}
+
+reason_codes! {
+    Crosscheck = "crosscheck",
+    Contract = "contract",
+    Errors = "errors",
+    Little = "little",
+    Sampling = "sampling",
+    Clock = "clock",
+    Durability = "durability",
+    Implausible = "implausible",
+    Burst = "burst",
+    Steal = "steal",
+    ForeignLoad = "foreign-load",
+    PlatformUnsteady = "platform-unsteady",
+    ClientLimit = "client-limit",
+    Network = "network",
+    NotSteady = "not-steady",
+    Samples = "samples",
+    Precision = "precision",
+    /// Given to a figure, not to a test.
+    Wide = "wide",
+    Overload = "overload",
+    Beside = "beside",
+    Repetitions = "repetitions",
+    Tier = "tier",
+    Threads = "threads",
+    ClockStep = "clock-step",
+    Instruments = "instruments",
+    /// Of our own clock reads.
+    TimingCost = "timing-cost",
+    Interrupted = "interrupted",
+    Failed = "failed",
+    /// A load machine of several is gone.
+    WorkerLost = "worker-lost",
+    NodeLost = "node-lost",
+    SharedHost = "shared-host",
+    FlowControl = "flow-control",
+    Recorded = "recorded",
+    /// Of the engine's version, not of the test.
+    UnconfirmedEngine = "unconfirmed-engine",
+    /// Of scripts that ran without this program.
+    Scripts = "scripts",
+    Unchecked = "unchecked",
+    /// Given to a heatmap's cell only, as the next two: it compares one drive with the other.
+    Drive = "drive",
+    /// It compares what was measured with what is published.
+    Origin = "origin",
+    /// It compares one revision of a workload with another.
+    Revision = "revision",
+    /// Given to a figure: it is the best valid one of a ramp that has a better one, which is
+    /// conditional.
+    PassedOver = "passed-over",
+    Published = "published",
+    NoKpm = "no-kpm",
+    Bound = "bound",
+    Misprint = "misprint",
+    Doubtful = "doubtful",
+    LowerBound = "lower-bound",
+    Caution = "caution",
+    Approximate = "approximate",
+    Restored = "restored",
+    Unit = "unit",
+    TimingFloor = "timing-floor",
+    PlatformTable = "platform-table",
+}
+
+impl From<String> for ReasonCode {
+    fn from(code: String) -> Self {
+        let known = ReasonCode::ALL.iter().find(|known| known.as_str() == code).cloned();
+        known.unwrap_or(ReasonCode::Other(code))
+    }
+}
+
+impl From<ReasonCode> for String {
+    fn from(code: ReasonCode) -> Self {
+        code.as_str().to_string()
+    }
+}
+
+impl fmt::Display for ReasonCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// One reason of a verdict.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Reason {
+    /// What the verdict is because of this reason alone.
+    pub status: Status,
+    pub code: ReasonCode,
+    /// One sentence with the figures, in English.
+    pub text: String,
+    /// The same sentence with its values by name, for other languages; results of older versions
+    /// have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sentence: Option<Sentence>,
+}
+
+impl Reason {
+    /// A reason; its sentence holds the figures.
+    pub fn new(status: Status, code: ReasonCode, sentence: impl Into<Sentence>) -> Self {
+        let sentence = sentence.into();
+        Reason { status, code, text: sentence.to_string(), sentence: Some(sentence) }
+    }
+
+    /// Its sentence; of a result of an older version its text.
+    pub fn said(&self) -> Sentence {
+        self.sentence.clone().unwrap_or_else(|| Sentence::quoted(self.text.as_str()))
+    }
+
+    /// The reason as one of a part of a mixed workload.
+    pub fn of_part(self, part: &str) -> Self {
+        Reason::new(self.status, self.code.clone(), self.said().of_part(part))
+    }
+}
+
+/// The verdict on a test's KPMs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    pub status: Status,
+    /// Reasons that lowered the verdict, worst first; then notes (status valid) that did not.
+    pub reasons: Vec<Reason>,
+}
+
+impl Verdict {
+    /// The verdict that follows from `reasons`: the worst of them; valid if there are none.
+    pub fn from_reasons(mut reasons: Vec<Reason>) -> Self {
+        reasons.sort_by_key(|reason| std::cmp::Reverse(reason.status));
+        let status = reasons.first().map_or(Status::Valid, |worst| worst.status);
+        Verdict { status, reasons }
+    }
+
+    /// True if all that lowers the verdict came from outside the test, so that another one may be
+    /// spared.
+    pub fn is_disturbed(&self) -> bool {
+        use ReasonCode::{ForeignLoad, PlatformUnsteady, Steal, UnconfirmedEngine};
+        let against = self.reasons.iter().filter(|reason| reason.status != Status::Valid);
+        let mut of_test = against.filter(|reason| reason.code != UnconfirmedEngine).peekable();
+        of_test.peek().is_some()
+            && of_test.all(|reason| matches!(reason.code, Steal | ForeignLoad | PlatformUnsteady))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_worst_reason_decides_and_stands_first() {
+        let reason = |status, code| Reason::new(status, code, "");
+        let verdict = Verdict::from_reasons(vec![
+            reason(Status::Valid, ReasonCode::Sampling),
+            reason(Status::Invalid, ReasonCode::Errors),
+            reason(Status::Conditional, ReasonCode::Steal),
+        ]);
+        assert_eq!(verdict.status, Status::Invalid);
+        assert_eq!(verdict.reasons[0].code, ReasonCode::Errors);
+        assert_eq!(Verdict::from_reasons(vec![]).status, Status::Valid);
+    }
+    #[test]
+    fn a_test_is_disturbed_if_nothing_else_is_said_against_it() {
+        let disturbed = |codes: &[(Status, ReasonCode)]| {
+            let reasons =
+                codes.iter().map(|(status, code)| Reason::new(*status, code.clone(), "")).collect();
+            Verdict::from_reasons(reasons).is_disturbed()
+        };
+        let (steal, note) =
+            ((Status::Conditional, ReasonCode::Steal), (Status::Valid, ReasonCode::Sampling));
+        assert!(disturbed(&[
+            steal.clone(),
+            note.clone(),
+            (Status::Conditional, ReasonCode::PlatformUnsteady)
+        ]));
+        assert!(!disturbed(&[steal, (Status::Conditional, ReasonCode::Burst)]));
+        assert!(!disturbed(&[note]) && !disturbed(&[]));
+    }
+    #[test]
+    fn codes_are_stored_as_their_names_and_unknown_ones_are_kept() {
+        for code in ["steal", "no-kpm", "of-our-own"] {
+            let reason = format!(r#"{{"status":"valid","code":"{code}","text":"as ever"}}"#);
+            let read: Reason = serde_json::from_str(&reason).unwrap();
+            assert_eq!(matches!(read.code, ReasonCode::Other(_)), code == "of-our-own");
+            assert_eq!(serde_json::to_string(&read).unwrap(), reason);
+        }
+    }
+    #[test]
+    fn methodology_has_a_rule_for_each_code_and_no_other() {
+        let tables =
+            include_str!("../../../../METHODOLOGY.md").split("| reason | status | rule |").skip(1);
+        let rows = tables.flat_map(|table| {
+            table
+                .trim_start()
+                .lines()
+                .take_while(|line| line.starts_with("| ") || line.starts_with("|-"))
+        });
+        let mut documented: Vec<&str> =
+            rows.filter_map(|row| row.strip_prefix("| ")?.split(" |").next()).collect();
+        let mut known: Vec<&str> = ReasonCode::ALL.iter().map(ReasonCode::as_str).collect();
+        documented.sort_unstable();
+        known.sort_unstable();
+        assert_eq!(documented, known);
+    }
+}

@@ -1,0 +1,209 @@
+//! Disks: the mount and the device behind a path, and the space that is free.
+
+use std::fs::File;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use procfs::process::{MountInfo, MountInfos, Process};
+
+use super::{Fact, chosen, file};
+
+/// Major and minor number of a device.
+pub type DeviceNumbers = (u32, u32);
+
+/// Bytes that an ordinary user may still write on the file system of `path` (or of the nearest
+/// directory above it that exists); none if that cannot be found out.
+pub fn free_bytes(path: &Path) -> Option<u64> {
+    let existing = path.ancestors().find(|path| path.exists()).unwrap_or(Path::new("."));
+    let figures = rustix::fs::statvfs(existing).ok()?;
+    figures.f_bavail.checked_mul(figures.f_frsize)
+}
+
+/// File systems that are the cache themselves (linux/magic.h): they take the hint to forget a block
+/// and keep it.
+const IN_MEMORY: [u64; 2] = [/* tmpfs */ 0x0102_1994, /* ramfs */ 0x8584_58f6];
+
+/// True if the file or directory lies in memory, so that there is no device under it.
+pub fn is_in_memory(file: &File) -> bool {
+    // The type differs between architectures.
+    #[allow(clippy::unnecessary_cast)]
+    rustix::fs::fstatfs(file).is_ok_and(|system| IN_MEMORY.contains(&(system.f_type as u64)))
+}
+
+/// Numbers of the block device behind a path; none for file systems without one.
+pub fn device_of(path: &Path) -> Option<DeviceNumbers> {
+    device(&mount_of(path)?)
+}
+
+/// The same on another machine, by its table of mounts; of a file system over several devices not
+/// known.
+pub fn device_in(mounts: MountInfos, path: &Path) -> Option<DeviceNumbers> {
+    numbers(&longest(mounts.0, path)?.majmin).filter(|(major, _)| *major != 0)
+}
+
+/// Numbers of the disk whose line in `/proc/diskstats` counts the requests to empty its write
+/// cache: the whole disk's, since the kernel does not count them by partition. None for devices
+/// without a queue of their own (device mapper, software RAID), which pass them on uncounted.
+pub fn flush_counting_disk(device: DeviceNumbers) -> Option<DeviceNumbers> {
+    counts_flushes(&disk_folder(device)?)
+}
+
+/// Section `storage` of the disclosure: device and file system behind a path.
+pub(super) fn facts(path: &Path) -> Vec<Fact> {
+    let mount = mount_of(path);
+    let disk = mount.as_ref().and_then(device).and_then(disk_folder);
+    let of_disk = |name: &str| disk.as_ref().and_then(|folder| file(folder.join(name).to_str()?));
+    let free_mb = free_bytes(path).map(|bytes| (bytes / 1_000_000).to_string());
+    vec![
+        ("path", Some(path.display().to_string())),
+        (
+            "device",
+            mount.as_ref().map(|mount| mount.mount_source.clone().unwrap_or_else(|| "none".into())),
+        ),
+        ("model", of_disk("device/model")),
+        (
+            "rotational",
+            of_disk("queue/rotational")
+                .map(|flag| if flag == "1" { "yes" } else { "no" }.to_string()),
+        ),
+        ("scheduler", of_disk("queue/scheduler").map(|text| chosen(&text))),
+        ("write_cache", of_disk("queue/write_cache")),
+        ("read_ahead_kb", of_disk("queue/read_ahead_kb")),
+        ("file_system", mount.as_ref().map(|mount| mount.fs_type.clone())),
+        ("mount_options", mount.as_ref().map(options)),
+        ("free_mb", free_mb),
+    ]
+}
+
+/// Of that what the table of mounts of another machine tells.
+pub(super) fn facts_in(mounts: MountInfos, path: &Path) -> Vec<Fact> {
+    let mount = longest(mounts.0, path);
+    vec![
+        ("path", Some(path.display().to_string())),
+        ("device", mount.as_ref().and_then(|mount| mount.mount_source.clone())),
+        ("file_system", mount.as_ref().map(|mount| mount.fs_type.clone())),
+        ("mount_options", mount.as_ref().map(options)),
+    ]
+}
+
+/// The mount that holds `path`.
+fn mount_of(path: &Path) -> Option<MountInfo> {
+    let path = path.canonicalize().ok()?;
+    longest(Process::myself().ok()?.mountinfo().ok()?.0, &path)
+}
+
+/// The last mount on the longest point that is a part of `path`.
+fn longest(mounts: Vec<MountInfo>, path: &Path) -> Option<MountInfo> {
+    let point = |mount: &MountInfo| {
+        PathBuf::from(mount.mount_point.to_string_lossy().replace("\\040", " "))
+    };
+    let holding = mounts.into_iter().filter(|mount| path.starts_with(point(mount)));
+    holding.max_by_key(|mount| point(mount).components().count())
+}
+
+/// The options of a mount by name, the way of access first.
+fn options(mount: &MountInfo) -> String {
+    let mut options: Vec<&String> = mount.mount_options.keys().collect();
+    options.sort_by_key(|option| (!matches!(option.as_str(), "rw" | "ro"), *option));
+    options.into_iter().cloned().collect::<Vec<_>>().join(",")
+}
+
+/// Numbers of a mount's block device. File systems over several devices (btrfs) have numbers of
+/// their own: there the mounted device counts.
+fn device(mount: &MountInfo) -> Option<DeviceNumbers> {
+    let own = numbers(&mount.majmin)?;
+    if own.0 != 0 {
+        return Some(own);
+    }
+    let source = mount.mount_source.as_deref().filter(|source| source.starts_with("/dev/"))?;
+    let device = std::fs::metadata(source).ok()?.rdev();
+    Some((rustix::fs::major(device), rustix::fs::minor(device)))
+}
+
+/// `254:1`.
+fn numbers(text: &str) -> Option<DeviceNumbers> {
+    let (major, minor) = text.trim().split_once(':')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+/// The `/sys` folder of the whole disk: of a partition its parent, which has the queue.
+fn disk_folder(device: DeviceNumbers) -> Option<PathBuf> {
+    disk_folder_in(Path::new("/sys/dev/block"), device)
+}
+
+fn disk_folder_in(by_number: &Path, (major, minor): DeviceNumbers) -> Option<PathBuf> {
+    let folder = by_number.join(format!("{major}:{minor}")).canonicalize().ok()?;
+    if folder.join("partition").exists() {
+        folder.parent().map(Path::to_path_buf)
+    } else {
+        Some(folder)
+    }
+}
+
+fn counts_flushes(disk: &Path) -> Option<DeviceNumbers> {
+    disk.join("mq").exists().then_some(())?;
+    numbers(&std::fs::read_to_string(disk.join("dev")).ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use procfs::FromBufRead;
+
+    use super::*;
+
+    fn mount(path: &str) -> MountInfo {
+        let captured: &[u8] = include_bytes!("../../../../tests/fixtures/proc/mountinfo");
+        longest(MountInfos::from_buf_read(captured).unwrap().0, Path::new(path)).unwrap()
+    }
+
+    #[test]
+    fn a_path_that_does_not_exist_yet_has_the_space_of_its_parent() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(free_bytes(&dir.path().join("a/b")).unwrap() > 0);
+    }
+
+    #[test]
+    fn the_longest_mount_point_wins() {
+        let source = |path: &str| mount(path).mount_source.unwrap();
+        assert_eq!(source("/srv/fast/db"), "/dev/nvme0n1p2");
+        assert_eq!(source("/srv/faster"), "/dev/vda1");
+        assert_eq!(source("/srv/my data/x"), "/dev/vdb1");
+    }
+
+    #[test]
+    fn device_and_options_of_a_mount_are_known() {
+        let mount = mount("/srv/fast");
+        assert_eq!((device(&mount), mount.fs_type.as_str()), (Some((259, 2)), "xfs"));
+        assert_eq!(options(&mount), "rw,noatime,nodiratime");
+    }
+
+    /// A `/sys` with a disk `vda` (254:0), its partition `vda1` (254:1) and a device mapper's
+    /// `dm-0` (253:0).
+    fn sys() -> tempfile::TempDir {
+        let sys = tempfile::tempdir().unwrap();
+        let make = |name: &str, text: &str| {
+            let path = sys.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        make("vda/dev", "254:0\n");
+        make("vda/mq/0/nr_tags", "256\n");
+        make("vda/vda1/dev", "254:1\n");
+        make("vda/vda1/partition", "1\n");
+        make("dm-0/dev", "253:0\n");
+        for (number, folder) in [("254:0", "vda"), ("254:1", "vda/vda1"), ("253:0", "dm-0")] {
+            std::os::unix::fs::symlink(sys.path().join(folder), sys.path().join(number)).unwrap();
+        }
+        sys
+    }
+
+    #[test]
+    fn a_partitions_disk_is_the_one_that_it_lies_on() {
+        let sys = sys();
+        let of = |device| disk_folder_in(sys.path(), device).and_then(|disk| counts_flushes(&disk));
+        assert_eq!(of((254, 1)), Some((254, 0)));
+        assert_eq!(of((254, 0)), Some((254, 0)));
+        assert_eq!(of((253, 0)), None, "a device mapper's device counts no flushes");
+        assert_eq!(of((8, 0)), None);
+    }
+}

@@ -1,0 +1,10 @@
+//! The engines of dbdyno and the probes: what talks to a database or reads the host.
+//!
+//! Begin with [`engine::Engine`], the contract that every engine keeps, and [`engine::ENGINES`],
+//! their list. [`host`] reads facts of the machine, [`probe`] its counters and the database's.
+
+use dbdyno_core::{error, model, sql, stats};
+
+pub mod engine;
+pub mod host;
+pub mod probe;

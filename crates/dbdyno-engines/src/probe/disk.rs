@@ -1,0 +1,140 @@
+//! I/O of the device behind the database's files, from `/proc/diskstats`.
+
+use std::path::Path;
+
+use procfs::DiskStat;
+
+use crate::host::{DeviceNumbers, device_of, flush_counting_disk};
+use crate::model::{Counters, IoCount, IoKind};
+
+use super::{Probe, ProbeContext};
+
+/// Bytes of a sector in `/proc/diskstats`, whatever the device's own sector size is (kernel,
+/// Documentation/block/stat).
+const SECTOR_BYTES: f64 = 512.0;
+
+/// Reads, writes and syncs of the device that holds the database, several times a second.
+pub struct DeviceTimes {
+    device: DeviceNumbers,
+    flushed: Option<DeviceNumbers>,
+}
+
+impl DeviceTimes {
+    /// Of the device behind the database's files.
+    ///
+    /// # Errors
+    /// Why there is none that the kernel counts.
+    pub fn open(storage: Option<&Path>) -> Result<DeviceTimes, String> {
+        let storage = storage
+            .ok_or("I/O of the device is not known: the database's files are not on this host")?;
+        let none = "I/O of the device is not known: the database's files lie on no block device of their own";
+        let device = device_of(storage).ok_or(none)?;
+        let times = DeviceTimes { device, flushed: flush_counting_disk(device) };
+        times.read().map(|_| times).ok_or_else(|| none.to_string())
+    }
+
+    /// Counts so far of what the kernel counts: reads, writes, and syncs of the disk under it (from
+    /// Linux 5.5 on).
+    pub fn read(&self) -> Option<Vec<(IoKind, IoCount)>> {
+        let stats = procfs::diskstats().ok()?;
+        let disk = find(&stats, self.device)?;
+        let flushed = self.flushed.and_then(|disk| find(&stats, disk));
+        let syncs = flushed
+            .and_then(|disk| Some(IoCount { ios: disk.flushes?, busy_ms: disk.time_flushing? }));
+        let reads = IoCount { ios: disk.reads, busy_ms: disk.time_reading };
+        let writes = IoCount { ios: disk.writes, busy_ms: disk.time_writing };
+        let syncs = syncs.map(|syncs| (IoKind::Sync, syncs));
+        Some([(IoKind::Read, reads), (IoKind::Write, writes)].into_iter().chain(syncs).collect())
+    }
+}
+
+struct Disk {
+    device: DeviceNumbers,
+    /// The disk under it whose flushes the kernel counts.
+    flushed: Option<DeviceNumbers>,
+}
+
+/// The probe, if the path lies on a block device that the kernel counts.
+pub(super) fn open(context: &ProbeContext<'_>) -> Option<Box<dyn Probe>> {
+    let device = device_of(context.storage?)?;
+    let mut disk = Disk { device, flushed: flush_counting_disk(device) };
+    disk.read(&mut Counters::default()).ok()?;
+    Some(Box::new(disk))
+}
+
+impl Probe for Disk {
+    fn name(&self) -> &'static str {
+        "disk"
+    }
+    fn read(&mut self, counters: &mut Counters) -> Result<(), String> {
+        let stats = procfs::diskstats().map_err(|error| error.to_string())?;
+        set(&stats, self.device, self.flushed, counters)
+    }
+}
+
+/// `os_disk_*` of one device, and of the disk under it the flushes (requests to empty its write
+/// cache, which is how a file is made durable; counted from Linux 5.5 on, but not by partition).
+pub(super) fn set(
+    stats: &[DiskStat],
+    device: DeviceNumbers,
+    flushed: Option<DeviceNumbers>,
+    counters: &mut Counters,
+) -> Result<(), String> {
+    let (major, minor) = device;
+    let disk =
+        find(stats, device).ok_or_else(|| format!("/proc/diskstats: no device {major}:{minor}"))?;
+    counters.set("os_disk_reads", disk.reads as f64);
+    counters.set("os_disk_writes", disk.writes as f64);
+    counters.set("os_disk_read_bytes", disk.sectors_read as f64 * SECTOR_BYTES);
+    counters.set("os_disk_write_bytes", disk.sectors_written as f64 * SECTOR_BYTES);
+    counters.set("os_disk_read_s", disk.time_reading as f64 / 1000.0);
+    counters.set("os_disk_busy_s", disk.time_in_progress as f64 / 1000.0);
+    if let Some(flushes) = flushed.and_then(|disk| find(stats, disk)?.flushes) {
+        counters.set("os_disk_flushes", flushes as f64);
+    }
+    Ok(())
+}
+
+fn find(stats: &[DiskStat], (major, minor): DeviceNumbers) -> Option<&DiskStat> {
+    stats.iter().find(|disk| (disk.major, disk.minor) == (major as i32, minor as i32))
+}
+
+#[cfg(test)]
+mod tests {
+    use procfs::{DiskStats, FromBufRead};
+
+    use super::*;
+
+    fn captured() -> Vec<DiskStat> {
+        let file: &[u8] = include_bytes!("../../../../tests/fixtures/proc/diskstats");
+        DiskStats::from_buf_read(file).unwrap().0
+    }
+
+    #[test]
+    fn reads_the_line_of_the_device() {
+        let mut counters = Counters::default();
+        set(&captured(), (254, 1), Some((254, 0)), &mut counters).unwrap();
+        assert_eq!(counters.get("os_disk_reads"), Some(12_900.0));
+        assert_eq!(counters.get("os_disk_write_bytes"), Some(8_820_000.0 * 512.0));
+        assert_eq!(counters.get("os_disk_busy_s"), Some(40.0));
+    }
+
+    #[test]
+    fn flushes_are_those_of_the_disk_under_a_partition_or_unknown() {
+        let flushes = |flushed| {
+            let mut counters = Counters::default();
+            set(&captured(), (254, 1), flushed, &mut counters).unwrap();
+            counters.get("os_disk_flushes")
+        };
+        assert_eq!(flushes(Some((254, 0))), Some(4410.0));
+        assert_eq!(flushes(None), None, "the 0 in a partition's line is not a count");
+        assert_eq!(flushes(Some((8, 0))), None);
+    }
+
+    #[test]
+    fn an_unknown_device_is_an_error_and_sets_nothing() {
+        let mut counters = Counters::default();
+        assert!(set(&captured(), (8, 0), None, &mut counters).unwrap_err().contains("8:0"));
+        assert_eq!(counters, Counters::default());
+    }
+}

@@ -1,0 +1,93 @@
+//! A whole run: open the platform, load, verify, measure test by test, judge and store each, close.
+//!
+//! Nothing is printed here: whoever watches gets [`Event`]s.
+
+use crate::dataset::LoadEvent;
+use crate::error::Error;
+use crate::model::{LoadResult, Selection, TestResult};
+use crate::runner::Now;
+
+pub mod answers;
+mod aside;
+pub mod debt;
+mod duet;
+mod evict;
+mod explain;
+pub mod failover;
+mod instrument;
+pub mod measure;
+mod nodes;
+mod numbers;
+pub mod overhead;
+pub mod platform;
+mod prepare;
+pub mod probing;
+mod repositories;
+mod request;
+pub mod run;
+pub mod sampler;
+pub mod schedule;
+pub mod selftest;
+mod sync;
+mod take;
+pub mod trials;
+
+pub use answers::{Checked, check as check_answers};
+pub use platform::{Keep, Platform, remove_private};
+pub use request::{HostUrls, Request};
+pub use run::{
+    Campaign, Ended, Lacking, adapted, data_request, ended_by, interruptible, lacking, load_with,
+    make_site, run, spare, standard_definition,
+};
+pub use schedule::Fresh;
+
+/// One thing that happened.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// A step that may take seconds begins: `starting a private server in /data`.
+    Step(&'a str),
+    /// Something worth knowing: a data set reused, an orphan removed, where things are kept.
+    Note(&'a str),
+    /// The data set is being loaded.
+    Load(&'a LoadEvent),
+    /// A table is there, with the figures of its load.
+    Loaded(&'a LoadResult),
+    /// The run has its number in the results file.
+    RunStarted { run_id: i64 },
+    /// A test begins.
+    TestStarted { seq: u32, selection: &'a Selection, jobs: u32, run_left_s: f64 },
+    /// Once a second during a test; `test_left_s` is infinite for fixed work.
+    TestProgress { test_left_s: f64, run_left_s: f64, now: Now },
+    /// Measured, judged and stored.
+    TestDone(&'a TestResult),
+    /// A test could not run or broke; it is stored as invalid with the reason.
+    TestFailed { selection: &'a Selection, jobs: u32, error: &'a Error },
+}
+
+/// Receives events, from the campaign's own thread or from loader threads.
+pub type Sink<'a> = dyn Fn(Event<'_>) + Sync + 'a;
+
+#[cfg(any(test, feature = "fixtures"))]
+pub mod fixture {
+    use super::overhead::selection;
+    use crate::model::{Plan, Selection};
+
+    /// A plan of workloads on the null engine that are repeated so often.
+    pub fn plan(repeats: &[u32], seed: u64) -> Plan {
+        let selection = |&repeat: &u32| Selection { repeat, ..selection(0, 1.0) };
+        Plan {
+            engine: "null".into(),
+            suite: "custom".into(),
+            seed,
+            key_seed: seed,
+            size_gb: 1.0,
+            jobs_given: false,
+            redo_disturbed: 0,
+            note: None,
+            tables: Vec::new(),
+            selections: repeats.iter().map(selection).collect(),
+            left_out: Vec::new(),
+            calibration: None,
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! The laboratory of dbdyno: it starts servers, loads data, runs tests and keeps their results.
+//!
+//! Begin with [`campaign`], which does a whole run from a request of plain data and tells events
+//! on the way. [`runner`] does one test, [`dataset`] loads what it works on, [`server`] keeps
+//! private servers, [`store`] the results. [`fit`] answers every "does it fit" before.
+
+use dbdyno_core::{analysis, catalog, error, model, plan, sql, stats};
+use dbdyno_engines::{engine, host, probe};
+
+pub mod campaign;
+pub mod dataset;
+pub mod export;
+pub mod fit;
+pub mod import;
+pub mod monitor;
+pub mod runner;
+pub mod server;
+pub mod store;
+pub mod workers;

@@ -1,0 +1,196 @@
+//! Tables of a page: they scroll inside their own box. In a heatmap the ground of a cell is one of
+//! eleven of one hue, from 0 to the best; a sign tells the best, and hatching an invalid figure.
+
+use maud::{Markup, html};
+
+use super::wide;
+use crate::Language;
+use crate::analysis::heatmap::Rank;
+use crate::document::{Cell, HeatCell, HeatRow, Heatmap, Table};
+use crate::format::{LEGEND, heat_shown, is_marked, is_number, shown, superscript};
+use crate::model::Status;
+
+/// From this many columns on a table is printed in small type, so that it is not cut.
+const MANY_COLUMNS: usize = 16;
+/// More notes than these are folded.
+const MOST_NOTES: usize = 5;
+/// A table of so many rows scrolls in a box of its own, below its head.
+const TALL: usize = 40;
+/// More columns than these do not fit on a sheet: those of least priority are for the screen.
+const PAPER_COLUMNS: usize = 28;
+
+/// The table with its footnotes and remarks.
+pub(super) fn table(table: &Table) -> Markup {
+    let screen = screen_only(table);
+    let many = if table.columns.len() >= MANY_COLUMNS { " many" } else { "" };
+    let tall = if table.rows.len() >= TALL { " tall" } else { "" };
+    let content = html! {
+        table class={ "sortable" (many) (tall) } { "\n"
+            thead { tr {
+                @for (position, column) in table.columns.iter().enumerate() {
+                    @let number = if is_number(table, position) { "number" } else { "" };
+                    th scope="col" class=[classes(number, "", screen[position])] {
+                        (column.name) @if let Some(unit) = &column.unit { span.unit { (unit) } }
+                    }
+                }
+            } } "\n"
+            tbody { "\n"
+                @for row in &table.rows {
+                    tr { @for (content, screen) in row.iter().zip(&screen) { (cell(content, table.language, *screen)) } } "\n"
+                }
+            } "\n"
+        }
+    };
+    html! { (wide(&table.name, &content)) (paper_note(&screen, table.language)) (notes(table)) }
+}
+
+/// Which columns are left out on paper: those with the highest priority numbers, of equal ones the
+/// last.
+fn screen_only(table: &Table) -> Vec<bool> {
+    let mut by_need: Vec<usize> = (0..table.columns.len()).collect();
+    by_need.sort_by_key(|&column| table.columns[column].priority);
+    let mut screen = vec![false; table.columns.len()];
+    for &column in
+        by_need.iter().skip(PAPER_COLUMNS).filter(|&&column| table.columns[column].priority > 0)
+    {
+        screen[column] = true;
+    }
+    screen
+}
+
+fn cell(cell: &Cell, language: Language, is_screen_only: bool) -> Markup {
+    let (kind, mark) = match cell {
+        Cell::Number { verdict, .. } => ("number", class(*verdict)),
+        Cell::Unknown(_) => ("number", "unknown"),
+        Cell::Verdict(status) => ("verdict", class(Some(*status))),
+        Cell::Empty | Cell::Text(_) => ("", ""),
+    };
+    html! { td class=[classes(kind, mark, is_screen_only)] { (shown(cell, language)) } }
+}
+
+/// The classes of a cell, if it has any.
+fn classes(kind: &str, mark: &str, is_screen_only: bool) -> Option<String> {
+    let names = [kind, mark, if is_screen_only { "screen" } else { "" }]
+        .into_iter()
+        .filter(|name| !name.is_empty());
+    Some(names.collect::<Vec<_>>().join(" ")).filter(|names| !names.is_empty())
+}
+
+/// The class that colours what is not valid.
+fn class(verdict: Option<Status>) -> &'static str {
+    match verdict {
+        Some(Status::Conditional) => "conditional",
+        Some(Status::Invalid) => "invalid",
+        Some(Status::Valid) | None => "",
+    }
+}
+
+/// Says on paper what is not there.
+fn paper_note(screen_only: &[bool], language: Language) -> Markup {
+    let left_out = screen_only.iter().filter(|screen| **screen).count();
+    html! {
+        @if left_out > 0 { p.paper { (language.count("left_out_on_paper", left_out, &[])) } "\n" }
+    }
+}
+
+/// Footnotes, the legend of marks and the remarks of a table.
+fn notes(table: &Table) -> Markup {
+    let footnotes = table
+        .footnotes
+        .iter()
+        .enumerate()
+        .map(|(index, why)| format!("{} {why}", superscript(index + 1)));
+    let legend = is_marked(&table.rows).then(|| table.language.phrase(LEGEND));
+    let all: Vec<String> = footnotes.chain(legend).chain(table.remarks.iter().cloned()).collect();
+    let list = html! { ul.notes { "\n" @for note in &all { li { (note) } "\n" } } };
+    html! {
+        @if all.len() > MOST_NOTES {
+            details { summary { (table.language.count("notes", all.len(), &[])) } "\n" (list) } "\n"
+        } @else if !all.is_empty() { (list) "\n" }
+    }
+}
+
+/// The heatmap as a table with its notes.
+pub(super) fn heatmap(map: &Heatmap) -> Markup {
+    let unit = map.language.phrase("Unit");
+    let names =
+        [map.row_title.as_str(), &unit].into_iter().chain(map.columns.iter().map(String::as_str));
+    let content = html! {
+        table.heatmap { "\n"
+            thead { tr {
+                @for (position, name) in names.enumerate() {
+                    th scope="col" class=[(position > 1).then_some("number")] { (name) }
+                }
+            } } "\n"
+            tbody { "\n" @for row in &map.rows { (heat_row(row, map.language)) } } "\n"
+        }
+    };
+    html! { (wide(&map.name, &content)) (notes(&map.as_table())) }
+}
+
+fn heat_row(row: &HeatRow, language: Language) -> Markup {
+    html! {
+        tr {
+            th scope="row" { (row.label) } td { (row.unit) }
+            @for cell in &row.cells {
+                td class={ "number " (heat(cell)) } title=[cell.note.as_ref()] { (heat_shown(cell, language)) }
+            }
+        } "\n"
+    }
+}
+
+/// The class of a cell: eleven grounds of one hue from 0 to the best, hatched if it is invalid,
+/// none if it supports nothing.
+fn heat(cell: &HeatCell) -> String {
+    match (cell.share, &cell.cell) {
+        (Some(share), _) => {
+            let best = if cell.rank == Some(Rank::Best) { " best" } else { "" };
+            format!("h{}{best}", (share.clamp(0.0, 1.0) * 10.0).round())
+        }
+        (None, Cell::Number { verdict: Some(Status::Invalid), .. }) => "hatched".into(),
+        (None, Cell::Number { verdict: Some(Status::Conditional), .. }) => "conditional".into(),
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::Digits;
+    use crate::model::Better;
+
+    #[test]
+    fn cells_have_a_ground_a_sign_and_their_note() {
+        let number = |verdict| Cell::Number {
+            value: 1.0,
+            digits: Digits::Decimals(0),
+            verdict: Some(verdict),
+        };
+        let best = HeatCell {
+            share: Some(1.0),
+            rank: Some(Rank::Best),
+            note: Some("at \"8\" jobs".into()),
+            ..HeatCell::bare(number(Status::Valid))
+        };
+        let invalid = HeatCell::bare(number(Status::Invalid));
+        let row = HeatRow {
+            label: "<T1>".into(),
+            unit: "s".into(),
+            better: Better::Lower,
+            cells: vec![best, invalid],
+        };
+        let map = Heatmap {
+            columns: vec!["a".into(), "b".into()],
+            rows: vec![row],
+            ..Heatmap::default()
+        };
+        let page = heatmap(&map).into_string();
+        for part in [
+            "<th scope=\"row\">&lt;T1&gt;</th>",
+            "class=\"number h10 best\" title=\"at &quot;8&quot; jobs\">1*</td>",
+            "class=\"number hatched\">1!</td>",
+        ] {
+            assert!(page.contains(part), "{part} in {page}");
+        }
+    }
+}

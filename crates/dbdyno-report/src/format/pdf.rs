@@ -1,0 +1,36 @@
+//! The page on paper. What is rendered here is the page; whoever may start programs has a browser
+//! print it.
+
+use super::html::Html;
+use super::{Format, Options, Rendered};
+use crate::document::Document;
+use crate::error::Result;
+
+/// `--format pdf`.
+pub struct Pdf;
+
+impl Format for Pdf {
+    fn name(&self) -> &'static str {
+        "pdf"
+    }
+
+    fn title(&self) -> &'static str {
+        "the page on paper, printed by an installed Chromium or Chrome"
+    }
+
+    fn is_text(&self) -> bool {
+        false
+    }
+
+    fn is_printed_page(&self) -> bool {
+        true
+    }
+
+    fn extension(&self) -> &'static str {
+        "pdf"
+    }
+
+    fn render(&self, document: &Document, options: Options) -> Result<Rendered> {
+        Html.render(document, options)
+    }
+}

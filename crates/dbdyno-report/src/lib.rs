@@ -1,0 +1,263 @@
+//! Reports: views over stored runs, as documents; the forms a document can take are in `format/`.
+//!
+//! A report measures nothing and opens no database. Adding one: one file here and one line in
+//! [`REPORTS`].
+
+pub mod about;
+pub mod beside;
+pub mod capacity;
+pub mod catalogue;
+pub mod columns;
+pub mod compare;
+pub mod datasheet;
+pub mod document;
+pub mod dress;
+pub mod failover;
+pub mod format;
+pub mod heatmap;
+pub mod interference;
+pub mod kpm;
+pub mod kpm_columns;
+mod lasting;
+pub mod layers;
+mod limits;
+mod lowered;
+mod machines;
+pub mod nodes;
+mod open_loop;
+pub mod page;
+pub mod picture;
+pub mod platform;
+pub mod points;
+pub mod price;
+mod profiles;
+pub mod publish;
+pub mod ramp_charts;
+mod ramps;
+pub mod run_json;
+pub mod scaling;
+pub mod shade;
+mod spread;
+mod stores;
+mod study;
+pub mod summary;
+pub mod sweep;
+mod test_charts;
+pub mod test_page;
+mod test_waits;
+pub mod texts;
+pub mod trials;
+pub mod workbook;
+
+use std::collections::BTreeMap;
+
+use dbdyno_core::{analysis, catalog, error, model, stats};
+
+use crate::analysis::capacity::Need;
+use crate::analysis::figure;
+use crate::analysis::noise::Noise;
+use crate::analysis::price::PriceList;
+use crate::catalog::{Catalog, Form, Group};
+use crate::model::{RunRecord, Test};
+
+use document::Code;
+pub use document::Document;
+pub use format::{Color, FORMATS, Format, Options, Rendered};
+pub use texts::Language;
+
+/// A run with its tests, in order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunTests {
+    pub run: RunRecord,
+    pub tests: Vec<Test>,
+}
+
+impl RunTests {
+    /// A run whose figures its tests tell together: every report of stored runs begins so.
+    pub fn of(run: RunRecord, mut tests: Vec<Test>) -> RunTests {
+        figure::estimate(&mut tests);
+        RunTests { run, tests }
+    }
+
+    /// The tests in the order of the plan, whose blocks ran them in an order of their own; without
+    /// repetitions as they ran.
+    pub fn ordered(mut self) -> RunTests {
+        let empty = Vec::new();
+        let planned = self.run.plan["selections"].as_array().unwrap_or(&empty);
+        if planned
+            .iter()
+            .all(|selection| selection["repeat"].as_u64().is_none_or(|times| times == 1))
+        {
+            return self;
+        }
+        let place = |test: &Test| {
+            let is_of = |selection: &serde_json::Value| {
+                selection["workload"] == test.workload()
+                    && selection["drive"] == test.drive().name()
+                    && selection["hash"] == test.hash()
+            };
+            planned.iter().position(is_of)
+        };
+        self.tests.sort_by_cached_key(|test| (place(test), test.jobs(), test.seq()));
+        self
+    }
+}
+
+/// What a report is made from.
+#[derive(Debug, Clone, Default)]
+pub struct Input {
+    pub runs: Vec<RunTests>,
+    /// Groups in the catalogue's order; groups that are missing here follow under their id.
+    pub groups: Vec<Group>,
+    /// The settings that a datasheet has room for, by engine.
+    pub key_settings: BTreeMap<&'static str, &'static [&'static str]>,
+    /// Organisations of tables that engines have, their own first.
+    pub orgs: BTreeMap<&'static str, &'static [&'static str]>,
+    /// What the figures of a single run are held against on its page.
+    pub reference: Option<RunTests>,
+    /// Calibrations, oldest first: comparisons allow for their noise, charts show it.
+    pub calibrations: Vec<RunTests>,
+    /// What platforms cost, as far as the user says.
+    pub prices: Vec<PriceList>,
+    /// Language of every fixed text, of numbers and of dates.
+    pub language: Language,
+    /// What the licences of engines say of publishing figures, by engine.
+    pub licences: BTreeMap<String, String>,
+    /// The command line that makes the report; empty if there is none.
+    pub command: String,
+    /// What the catalogue report describes, and whose rules say what a difference between
+    /// disclosures touches; empty for other reports.
+    pub catalog: Catalog,
+    /// The SQL of the catalogue's workloads as it would run; empty for reports of runs.
+    pub statements: Vec<Statements>,
+    /// What platforms are asked for; empty but of 'capacity'.
+    pub needs: Vec<Need>,
+    /// The loss, as a fraction of the base, from which a figure of a comparison fails.
+    pub fail_below: f64,
+    /// True if a comparison is asked whether it passes.
+    pub is_gate: bool,
+    /// Earlier runs, oldest first, from which comparisons learn what differs between fresh runs.
+    pub history: Vec<RunTests>,
+    /// The earlier runs are the base of a comparison: the first run is one of them.
+    pub is_base_of_many: bool,
+}
+
+/// The SQL of a workload on one engine and drive, or why there is none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Statements {
+    pub workload: String,
+    pub engine: String,
+    /// `database` or `client`; empty if the engine cannot run the workload at all.
+    pub drive: String,
+    pub sql: Result<Vec<Code>, String>,
+}
+
+impl Input {
+    /// What the calibrations found.
+    pub fn noises(&self) -> Vec<Noise<'_>> {
+        self.calibrations.iter().map(|data| Noise::of(&data.run, &data.tests)).collect()
+    }
+    /// The groups that have tests, with titles, in order.
+    fn used_groups(&self) -> Vec<(&str, &str)> {
+        let used: Vec<&str> = self.tests().map(|(_, test)| test.group()).collect();
+        let known = self.groups.iter().map(|group| (group.id.as_str(), group.title.as_str()));
+        let mut groups: Vec<_> = known.filter(|(id, _)| used.contains(id)).collect();
+        for id in used {
+            if !groups.iter().any(|(known, _)| *known == id) {
+                groups.push((id, id));
+            }
+        }
+        groups
+    }
+
+    /// Which columns the KPM report shows for tests of this group with this unit.
+    fn form(&self, group: &str, unit: &str) -> Form {
+        let stated =
+            self.groups.iter().find(|known| known.id == group).and_then(|known| known.form);
+        stated.unwrap_or_else(|| Form::of_unit(unit))
+    }
+
+    /// Names of the runs, for columns: the name given, else `run 7`; the id is added to names that
+    /// stand twice.
+    pub fn platforms(&self) -> Vec<String> {
+        let numbered =
+            |data: &RunTests| self.language.say("run_unnamed", &[("id", &data.run.id.to_string())]);
+        let name = |data: &RunTests| data.run.name.clone().unwrap_or_else(|| numbered(data));
+        let names: Vec<String> = self.runs.iter().map(name).collect();
+        let stands_twice = |name: &String| names.iter().filter(|other| *other == name).count() > 1;
+        let unique = names.iter().zip(&self.runs).map(|(name, data)| match stands_twice(name) {
+            true => format!("{name} ({})", numbered(data)),
+            false => name.clone(),
+        });
+        unique.collect()
+    }
+
+    /// All tests of all runs, each with its run.
+    fn tests(&self) -> impl Iterator<Item = (&RunRecord, &Test)> {
+        self.runs.iter().flat_map(|data| data.tests.iter().map(move |test| (&data.run, test)))
+    }
+}
+
+/// What a report is about, and thus needs in its [`Input`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Subject {
+    Runs,
+    /// Single tests, which must be named: `RUN:SEQ`.
+    Tests,
+    /// The catalogue; no run.
+    Catalog,
+    /// The two runs of a campaign, A and B.
+    Campaign,
+}
+
+/// A kind of report.
+pub trait Report: Sync {
+    /// As given to `dbdyno report`.
+    fn name(&self) -> &'static str;
+    /// One line for `list reports`.
+    fn title(&self) -> &'static str;
+    /// The form if none is asked for.
+    fn format(&self) -> &'static str {
+        "text"
+    }
+    /// What it is about.
+    fn subject(&self) -> Subject {
+        Subject::Runs
+    }
+    /// True if it is made for others: licences may restrict that.
+    fn is_publication(&self) -> bool {
+        false
+    }
+    /// True if it shows the seconds of tests (series, snapshots); they are most of a results file.
+    fn needs_seconds(&self) -> bool {
+        true
+    }
+    /// The document of the runs.
+    fn build(&self, input: &Input) -> Document;
+}
+
+/// Every report.
+pub const REPORTS: &[&dyn Report] = &[
+    &kpm::KpmReport,
+    &datasheet::Datasheet,
+    &heatmap::HeatmapReport,
+    &ramp_charts::RampReport,
+    &scaling::ScalingReport,
+    &nodes::NodesReport,
+    &layers::LayersReport,
+    &interference::InterferenceReport,
+    &sweep::SweepReport,
+    &failover::FailoverReport,
+    &platform::PlatformReport,
+    &points::PointsReport,
+    &price::PriceReport,
+    &summary::Summary,
+    &workbook::FullWorkbook,
+    &page::Page,
+    &publish::PublishReport,
+    &test_page::TestPage,
+    &catalogue::CatalogueReport,
+];
+
+/// Reports of runs that were measured together, of which no other run has one.
+pub const OF_CAMPAIGNS: &[&dyn Report] = &[&trials::TrialsReport];

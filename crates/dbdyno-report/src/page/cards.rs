@@ -1,0 +1,337 @@
+//! The cards of a run: each group of workloads by one headline, which a rule chooses, with its ramp
+//! in small, its service times and what limits it. Figures are those that the verdict accepts, as
+//! far as there are any; the others keep their sign.
+
+use super::super::document::Digits;
+use super::super::picture::{Card, Chip, Mark, Other, Said, Spark, SparkPoint, Times};
+use super::super::ramps::{RampRow, rows};
+use super::super::{Input, Language};
+use super::timeline::split;
+use crate::analysis::cpu;
+use crate::analysis::figure::Figure;
+use crate::analysis::heatmap::METRICS;
+use crate::analysis::interval::supports;
+use crate::analysis::limiter::{Limiter, limiters};
+use crate::analysis::ramp::{self, Scalability};
+use crate::model::{Better, Status, Test, Verdict};
+
+/// Digits of a figure in a card or a cell.
+pub(super) const DIGITS: Digits = Digits::Significant(3);
+/// A law must explain this share of the variance for its knee to be drawn.
+const LEAST_EXPLAINED: f64 = 0.8;
+/// A limit takes half of the time of the jobs.
+const LIMIT: f64 = 0.5;
+/// Other programs are named from this share of the CPU on, in percent.
+const FOREIGN_PCT: f64 = 10.0;
+/// Other workloads of a group beyond these stand in the table only.
+const MOST_OTHERS: usize = 6;
+
+/// A workload of a group with its figures.
+pub(super) struct Entry<'a> {
+    pub row: RampRow<'a>,
+    pub speed: Option<Figure<'a>>,
+    pub best: Option<Figure<'a>>,
+}
+
+impl<'a> Entry<'a> {
+    pub fn of(row: RampRow<'a>) -> Entry<'a> {
+        let [speed, best] = METRICS.each_ref().map(|metric| metric.of(&row.runs[0]));
+        Entry { row, speed, best }
+    }
+
+    pub fn tests(&self) -> &[&'a Test] {
+        &self.row.runs[0]
+    }
+
+    /// The figure that stands for it: a time at one job, else the best throughput.
+    pub fn main(&self) -> Option<Figure<'a>> {
+        let time = self.speed.filter(|speed| speed.better == Better::Lower);
+        time.or(self.best).or(self.speed)
+    }
+
+    /// Best throughput against that of one job, where the verdict accepts both.
+    pub fn gain(&self) -> Option<Scalability> {
+        let tests = self.tests();
+        if tests.iter().all(|test| test.jobs() == tests[0].jobs()) {
+            return None;
+        }
+        ramp::scalability(tests).filter(|found| supports(found.status))
+    }
+}
+
+/// The entries of every group, in the order of the catalogue, with the id and the title of the
+/// group.
+pub(super) fn groups(input: &Input) -> Vec<(&str, String, Vec<Entry<'_>>)> {
+    let language = input.language;
+    let of = |(id, title)| {
+        let entries = rows(input, id).into_iter().map(Entry::of).collect();
+        (id, short_title(&language.group(id, title)), entries)
+    };
+    input.used_groups().into_iter().map(of).collect()
+}
+
+/// A title without what stands behind a colon.
+fn short_title(title: &str) -> String {
+    title.split_once(':').map_or(title, |(short, _)| short).to_string()
+}
+
+/// The headline of a group: the first workload with a valid throughput at several numbers of jobs;
+/// else the first with a valid figure, a conditional one, any.
+pub(super) fn headline<'b, 'a>(entries: &'b [Entry<'a>]) -> Option<&'b Entry<'a>> {
+    let is = |entry: &&Entry<'_>, most: Status| {
+        entry.main().is_some_and(|figure| figure.status() <= most)
+    };
+    let has_ramp = |entry: &&Entry<'_>| ramp::curve(entry.tests()).len() > 1;
+    let first = entries.iter().find(|entry| is(entry, Status::Valid) && has_ramp(entry));
+    first
+        .or_else(|| entries.iter().find(|entry| is(entry, Status::Valid)))
+        .or_else(|| entries.iter().find(|entry| is(entry, Status::Conditional)))
+        .or(entries.first())
+}
+
+/// The card of each group.
+pub(super) fn cards(input: &Input) -> Vec<Card> {
+    let of = |(id, title, entries): &(&str, String, Vec<Entry<'_>>)| {
+        headline(entries).map(|chosen| card(input.language, id, title, chosen, entries))
+    };
+    groups(input).iter().filter_map(of).collect()
+}
+
+fn card(
+    language: Language,
+    id: &str,
+    title: &str,
+    chosen: &Entry<'_>,
+    entries: &[Entry<'_>],
+) -> Card {
+    let test = chosen.tests()[0];
+    let main = chosen.main();
+    let (mark, verdict) = main.map_or_else(
+        || worst(language, chosen.tests()),
+        |figure| (mark(&figure.verdict()), language.verdict(figure.status())),
+    );
+    let shown = main.map(|figure| short(language, figure.value));
+    let (value, suffix) = shown.unwrap_or_else(|| ("–".into(), String::new()));
+    let others = entries.iter().filter(|entry| entry.row.label != chosen.row.label);
+    Card {
+        group: id.into(),
+        title: if title == id { String::new() } else { title.into() },
+        mark,
+        verdict,
+        label: chosen.row.label.clone(),
+        about: test.title().into(),
+        value,
+        suffix,
+        unit: main.map_or_else(|| test.kpm().unit.clone(), |figure| figure.unit.into()),
+        pair: main.map(|figure| pair(language, chosen, &figure)).unwrap_or_default(),
+        spark: spark(language, chosen),
+        times_head: language.phrase("Service time"),
+        times: times(language, chosen),
+        chips: main.map(|_| chips(language, chosen)).unwrap_or_default(),
+        others: others.take(MOST_OTHERS).map(|entry| other(language, entry)).collect(),
+    }
+}
+
+/// The sign of a verdict.
+pub(super) fn mark(verdict: &Verdict) -> Mark {
+    if verdict.is_disturbed() { Mark::Disturbed } else { verdict.status.into() }
+}
+
+fn worst(language: Language, tests: &[&Test]) -> (Mark, String) {
+    let status = tests.iter().map(|test| test.status()).max().unwrap_or(Status::Invalid);
+    (status.into(), language.verdict(status))
+}
+
+/// `1.51` and `M`: three digits.
+pub(super) fn short(language: Language, value: f64) -> (String, String) {
+    const STEPS: [(f64, f64, &str); 3] =
+        [(999.5e6, 1e9, "G"), (999.5e3, 1e6, "M"), (9_999.5, 1e3, "k")];
+    let step = STEPS.iter().find(|step| value.abs() >= step.0);
+    let (scale, suffix) = step.map_or((1.0, ""), |step| (step.1, step.2));
+    (language.number(value / scale, DIGITS), suffix.into())
+}
+
+/// `1.51 M`.
+pub(crate) fn compact(language: Language, value: f64) -> String {
+    let (number, suffix) = short(language, value);
+    if suffix.is_empty() { number } else { format!("{number}\u{202f}{suffix}") }
+}
+
+/// `best, at 2 jobs · one job 996 k · 1.52 x`.
+fn pair(language: Language, entry: &Entry<'_>, main: &Figure<'_>) -> Vec<Said> {
+    let is_time = main.better == Better::Lower;
+    let jobs = |figure: &Figure<'_>| language.jobs(figure.jobs);
+    let strong = |figure: &Figure<'_>| Said::strong(&compact(language, figure.value));
+    let mut parts = vec![match is_time {
+        true => language.say("at {jobs}", &[("jobs", &jobs(main))]),
+        false => language.say("best, at {jobs}", &[("jobs", &jobs(main))]),
+    }];
+    if is_time {
+        let best =
+            entry.best.filter(|best| best.better == Better::Higher && supports(best.status()));
+        parts.extend(best.map(|best| {
+            let values =
+                [("figure", strong(&best)), ("unit", best.unit.to_string()), ("jobs", jobs(&best))];
+            language.say(
+                "best {figure} {unit} at {jobs}",
+                &values.each_ref().map(|(name, value)| (*name, value.as_str())),
+            )
+        }));
+    } else {
+        let is_told = |speed: &Figure<'_>| {
+            main.jobs != Some(1) && speed.unit == main.unit && supports(speed.status())
+        };
+        let one = entry.speed.filter(is_told);
+        parts.extend(
+            one.map(|speed| language.say("one job {figure}", &[("figure", &strong(&speed))])),
+        );
+    }
+    // A gain within the noise is none.
+    let gain = entry.gain().filter(|gain| gain.gains() == Some(true));
+    parts.extend(gain.map(|gain| Said::strong(&times_shown(language, gain.factor))));
+    let half = main
+        .half_width()
+        .filter(|_| supports(main.status()))
+        .map(|half| language.number(100.0 * half, Digits::Significant(2)));
+    parts.extend(half.map(|half| format!("±{half}\u{a0}%")));
+    Said::sentence(&parts.join(" · "))
+}
+
+/// `1.52×`.
+pub(crate) fn times_shown(language: Language, factor: f64) -> String {
+    format!("{}×", language.number(factor, DIGITS))
+}
+
+fn spark(language: Language, entry: &Entry<'_>) -> Option<Spark> {
+    let figures = ramp::curve(entry.tests());
+    let best = ramp::throughput(entry.tests());
+    let is_best = |figure: &Figure<'_>| best.is_some_and(|best| best.jobs == figure.jobs);
+    let point = |figure: &Figure<'_>| {
+        let jobs = f64::from(figure.jobs?);
+        Some(SparkPoint {
+            jobs,
+            value: figure.value,
+            mark: mark(&figure.verdict()),
+            is_best: is_best(figure),
+        })
+    };
+    let points: Vec<SparkPoint> = figures.iter().filter_map(point).collect();
+    let one_job = figures.iter().find(|figure| figure.jobs == Some(1) && supports(figure.status()));
+    let told = figures.iter().map(|figure| {
+        format!(
+            "{}: {} {}",
+            language.jobs(figure.jobs),
+            language.number(figure.value, DIGITS),
+            figure.unit
+        )
+    });
+    let (label, points_told) = (entry.row.label.as_str(), told.collect::<Vec<_>>().join("; "));
+    (points.len() > 1).then(|| Spark {
+        spoken: language
+            .say("{label} over jobs: {points}", &[("label", label), ("points", &points_told)]),
+        points,
+        one_job: one_job.map(|figure| figure.value),
+        knee: knee(entry.tests()).map(|jobs| {
+            let shown = language.number(jobs, Digits::Decimals(0));
+            (jobs, language.say("knee {jobs}", &[("jobs", &shown)]))
+        }),
+    })
+}
+
+/// Jobs of the knee, inside what was measured: where the law explains the ramp, and the knee has an
+/// interval with an end.
+pub(super) fn knee(tests: &[&Test]) -> Option<f64> {
+    let fit = ramp::scalability(tests)?
+        .law
+        .filter(|fit| fit.r_squared.is_some_and(|share| share >= LEAST_EXPLAINED))?;
+    let most = tests.iter().filter_map(|test| test.jobs()).max()?;
+    let (jobs, _) = fit.knee_jobs()?;
+    Some(jobs).filter(|jobs| *jobs >= 1.0 && *jobs <= f64::from(most))
+}
+
+/// Service times at one job and at the best number of jobs.
+fn times(language: Language, entry: &Entry<'_>) -> Vec<Times> {
+    let shown = [entry.speed, entry.best]
+        .into_iter()
+        .flatten()
+        .filter(|figure| figure.status() < Status::Invalid);
+    let mut tests: Vec<&Test> = shown.map(|figure| figure.test).collect();
+    tests.dedup_by_key(|test| test.jobs());
+    tests.iter().filter_map(|test| times_of(language, test)).collect()
+}
+
+/// The service times of a test; none if it has none.
+pub(super) fn times_of(language: Language, test: &Test) -> Option<Times> {
+    let latency = test.latency();
+    let percentiles_us = [latency.p50_us, latency.p95_us, latency.p99_us];
+    if percentiles_us.iter().all(Option::is_none) && latency.mean_us.is_none() {
+        return None;
+    }
+    let mean_us = latency.mean_us.filter(|_| percentiles_us.iter().all(Option::is_none));
+    let mean = mean_us.map(|us| language.say("mean {time}", &[("time", &duration(language, us))]));
+    Some(Times {
+        jobs: f64::from(test.jobs()?),
+        name: language.jobs(test.jobs()),
+        percentiles_us,
+        shown: percentiles_us.map(|us| us.map_or_else(|| "–".into(), |us| duration(language, us))),
+        mean_us,
+        mean_shown: mean.unwrap_or_default(),
+    })
+}
+
+/// A time in us as people read it.
+pub(super) fn duration(language: Language, us: f64) -> String {
+    let (scale, unit) = match us {
+        us if us < 999.5 => (1.0, "µs"),
+        us if us < 999_500.0 => (1e3, "ms"),
+        _ => (1e6, "s"),
+    };
+    format!("{}\u{a0}{unit}", language.number(us / scale, DIGITS))
+}
+
+/// What the best throughput was limited by, and what others used meanwhile.
+fn chips(language: Language, entry: &Entry<'_>) -> Vec<Chip> {
+    let Some(test) = entry.best.or(entry.speed).and_then(|figure| figure.test.measured()) else {
+        return Vec::new();
+    };
+    let is_limit = |limiter: &Limiter| limiter.share.is_some_and(|share| share >= LIMIT);
+    let limit = limiters(test).into_iter().find(is_limit).map(|limiter| {
+        let name = language.say(&format!("limit_{}", limiter.cause.code()), &[]);
+        let percent =
+            language.number(100.0 * limiter.share.unwrap_or(0.0).min(1.0), Digits::Decimals(0));
+        let text = language.say(
+            "limit: {limit}, {percent} % of the time",
+            &[("limit", &name), ("percent", &percent)],
+        );
+        Chip { text, is_limit: true, is_warning: false }
+    });
+    let below = || {
+        let percent = language.number(split(&test.window_counters)?.own, Digits::Decimals(0));
+        let text =
+            language.say("no limit found; ours {percent} % of the CPU", &[("percent", &percent)]);
+        Some(Chip { text, is_limit: false, is_warning: false })
+    };
+    let foreign =
+        cpu::foreign_pct(&test.window_counters).ok().filter(|percent| *percent >= FOREIGN_PCT);
+    let foreign = foreign.map(|percent| {
+        let percent = language.number(percent, Digits::Decimals(0));
+        let text = language.say("other programs {percent} %", &[("percent", &percent)]);
+        Chip { text, is_limit: false, is_warning: true }
+    });
+    limit.or_else(below).into_iter().chain(foreign).collect()
+}
+
+fn other(language: Language, entry: &Entry<'_>) -> Other {
+    let main = entry.main();
+    let (mark, verdict) = main.map_or_else(
+        || worst(language, entry.tests()),
+        |figure| (mark(&figure.verdict()), language.verdict(figure.status())),
+    );
+    Other {
+        label: entry.row.label.clone(),
+        value: main.map_or_else(|| "–".into(), |figure| compact(language, figure.value)),
+        unit: main.map_or("", |figure| figure.unit).into(),
+        mark,
+        verdict,
+    }
+}

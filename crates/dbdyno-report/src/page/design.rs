@@ -1,0 +1,506 @@
+//! How a page is arranged for a browser: the answer and trust first, then pictures with the exact
+//! figures folded below them, then every test, the disclosure folded, and at the end the command
+//! and the method.
+
+use std::collections::BTreeMap;
+
+use super::super::document::{Block, Section, Table};
+use super::super::picture::{Fold, Head, Mark, Page, Part, Picture, Said, Tone};
+use super::super::{
+    Input, Language, RunTests, about, beside, compare, datasheet, heatmap, kpm, platform, price,
+    ramp_charts, scaling, summary,
+};
+use super::{Limits, cards, head, panels, ratios, shortened, timeline};
+use crate::analysis::beside::Beside;
+use crate::analysis::compare::{self as comparison, Change, Comparison};
+use crate::analysis::interval::supports;
+use crate::model::Test;
+
+/// Rows of the picture on the one sheet of a summary.
+const SHEET_ROWS: usize = 14;
+/// Facts of its name plate.
+const SHEET_FACTS: usize = 6;
+/// Platforms on it, if there are several.
+const SHEET_PLATFORMS: usize = 9;
+/// Tiles on it.
+const SHEET_TILES: usize = 5;
+
+/// Runs whose names stand in a title; of more the others stand on the name plate.
+const MOST_NAMED: usize = 7;
+
+/// How to read the cards.
+const CARDS: &str = "Best throughput at any number of jobs, or the time at one job. Dashed: perfect scaling from one job. Service \
+times on one logarithmic axis: thick mark p50, bar to p99; an open circle is a mean, where too few ops were timed. A rule chooses the \
+headline: the first workload of the group with a valid ramp, else with a valid figure.";
+const PANELS: &str = "One row per group; each column has the same axes in every row. A knee is drawn only where a law of scalability \
+explains four numbers of jobs or more.";
+const TIMELINE: &str = "Every second of every test on one line of time. Gaps are set-up and loading, which are not measured. Numbered: \
+tests that others on the machine disturbed.";
+const FINGERPRINT: &str = "Each figure against {reference}, logarithmic: hollow is speed (one job), filled throughput (best). Right of \
+the line is better; a triangle is conditional, and nothing is said of it.";
+
+/// The page of one run or of several; none without runs.
+pub(super) fn page(input: &Input, limits: &Limits, left_out: &[String]) -> Option<Page> {
+    match input.runs.as_slice() {
+        [] => None,
+        [data] => Some(of_one(input, data, limits, left_out)),
+        _ => Some(of_several(input, limits, left_out)),
+    }
+}
+
+fn of_one(input: &Input, data: &RunTests, limits: &Limits, left_out: &[String]) -> Page {
+    let language = input.language;
+    let mut parts = vec![key_metrics(input, data)];
+    match beside::of_reference(input).as_slice() {
+        [] => parts.extend(fingerprint(input, data)),
+        published => parts.extend(beside::parts(published, language)),
+    }
+    parts.extend(panels::of(input).map(|picture| {
+        let folds = sections_folded(scaling::tables(input));
+        part(language, "How it scales", PANELS, vec![picture], folds)
+    }));
+    let line = timeline::of(input, data, limits.seconds);
+    parts.extend(
+        line.map(|picture| part(language, "Second by second", TIMELINE, vec![picture], Vec::new())),
+    );
+    parts.extend(every_test(input, limits));
+    parts.extend(further(input));
+    parts.push(platform_part(input, data));
+    parts.push(method(input, left_out));
+    Page { is_sheet: false, head: head::of_run(input, data, "run report"), parts }
+}
+
+fn part(
+    language: Language,
+    title: &str,
+    about: &str,
+    pictures: Vec<Picture>,
+    folds: Vec<Fold>,
+) -> Part {
+    Part { title: language.phrase(title), about: language.phrase(about), pictures, folds }
+}
+
+fn fold(language: Language, title: &str, blocks: Vec<Block>) -> Fold {
+    Fold { title: language.phrase(title), is_open: false, blocks }
+}
+
+/// Sections as folds under their own titles.
+fn sections_folded(sections: Vec<Section>) -> Vec<Fold> {
+    let of =
+        |section: Section| Fold { title: section.title, is_open: false, blocks: section.blocks };
+    sections.into_iter().filter(|section| !section.blocks.is_empty()).map(of).collect()
+}
+
+fn key_metrics(input: &Input, data: &RunTests) -> Part {
+    let language = input.language;
+    let about = if data.tests.is_empty() { "This run has no test." } else { CARDS };
+    let mut folds = Vec::new();
+    if !data.tests.is_empty() {
+        folds.push(fold(
+            language,
+            "Exact figures",
+            vec![Block::Table(datasheet::kpms(input, data))],
+        ));
+        let sentences = summary::Summary.sentences(input);
+        let blocks = sentences.into_iter().flat_map(|section| section.blocks).collect();
+        folds.push(fold(language, "The same in sentences", blocks));
+    }
+    part(
+        language,
+        "Key performance metrics",
+        about,
+        vec![Picture::Cards(cards::cards(input))],
+        folds,
+    )
+}
+
+/// The run against the reference that was chosen; none without one.
+fn fingerprint(input: &Input, data: &RunTests) -> Option<Part> {
+    let (language, reference) = (input.language, input.reference.as_ref()?);
+    let both = Input { runs: vec![reference.clone(), data.clone()], ..input.clone() };
+    let found = compare::comparisons(&both).into_iter().next()?;
+    let picture = ratios::fingerprint(&found, language)?;
+    let title = head::title(language, reference);
+    let named = format!("{} ({title})", found.base);
+    let about = language.say(FINGERPRINT, &[("reference", &named)]);
+    let blocks = vec![Block::Table(compare::rows(&found, language, false))];
+    let differs = compare::differences(&found.differences, language, "differences");
+    let folds =
+        vec![fold(language, "Exact figures", blocks), fold(language, "What differs", differs)];
+    Some(Part {
+        title: language.phrase("Platform fingerprint"),
+        about,
+        pictures: vec![picture],
+        folds,
+    })
+}
+
+/// The tables of every test, open; none where there are too many.
+fn every_test(input: &Input, limits: &Limits) -> Option<Part> {
+    let language = input.language;
+    if input.tests().count() > limits.lines || input.tests().count() == 0 {
+        return None;
+    }
+    let mut folds = sections_folded(kpm::tables(input));
+    folds.iter_mut().for_each(|fold| fold.is_open = true);
+    let about =
+        "Exact figures as stored, one line per test; a click on the head of a column sorts by it.";
+    Some(part(language, "Every test", about, Vec::new(), folds))
+}
+
+/// What only some runs have: prices.
+fn further(input: &Input) -> Option<Part> {
+    let blocks = |section: Section| section.blocks;
+    let priced = !input.prices.is_empty();
+    let all: Vec<Block> = price::sections(input).into_iter().flat_map(blocks).collect();
+    priced.then(|| {
+        part(input.language, "Licences and prices", "", vec![Picture::Blocks(all)], Vec::new())
+    })
+}
+
+fn platform_part(input: &Input, data: &RunTests) -> Part {
+    let language = input.language;
+    let loads =
+        (!data.run.loads.is_empty()).then(|| Block::Table(datasheet::loads(language, &data.run)));
+    let loads =
+        loads.map(|table| Fold { is_open: true, ..fold(language, "Data as loaded", vec![table]) });
+    let folds = disclosure(input).into_iter().chain(loads).collect();
+    part(language, "Platform as disclosed", "", Vec::new(), folds)
+}
+
+/// Every disclosed fact behind one line per kind.
+fn disclosure(input: &Input) -> Vec<Fold> {
+    let count = |blocks: &[Block]| -> usize {
+        blocks
+            .iter()
+            .map(|block| if let Block::Table(Table { rows, .. }) = block { rows.len() } else { 0 })
+            .sum()
+    };
+    let mut folds = sections_folded(platform::sections(input));
+    for fold in &mut folds {
+        let facts = count(&fold.blocks);
+        if facts > 0 {
+            fold.title = format!("{} ({facts})", fold.title);
+        }
+    }
+    folds
+}
+
+/// The command that made it, and how to read it.
+fn method(input: &Input, left_out: &[String]) -> Part {
+    let section = about::method(input);
+    let mut blocks = section.blocks;
+    blocks.rotate_right(1);
+    let tests = input.tests().count();
+    let left_out = shortened(input.language, tests, left_out)
+        .map(|section| section.blocks)
+        .unwrap_or_default();
+    let blocks = left_out.into_iter().chain(blocks).collect();
+    Part { title: section.title, pictures: vec![Picture::Blocks(blocks)], ..Part::default() }
+}
+
+/// Several runs side by side: who is ahead in sentences, heatmaps, their ramps, every test, what
+/// differs.
+fn of_several(input: &Input, limits: &Limits, left_out: &[String]) -> Page {
+    let language = input.language;
+    let mut parts = vec![in_sentences(input)];
+    parts.extend(heat(input));
+    parts.extend(overlays(input));
+    let laws = sections_folded(scaling::tables(input));
+    parts.push(part(language, "Laws of scalability", "", Vec::new(), laws));
+    parts.extend(every_test(input, limits));
+    parts.extend(further(input));
+    let datasheets = sections_folded(datasheet::sections_of_all(input));
+    parts.push(part(language, "Datasheets", "", Vec::new(), datasheets));
+    parts.push(part(language, "Platforms as disclosed", "", Vec::new(), disclosure(input)));
+    parts.push(method(input, left_out));
+    Page { is_sheet: false, head: head_of_several(input, "platforms"), parts }
+}
+
+fn head_of_several(input: &Input, kind: &str) -> Head {
+    let language = input.language;
+    let all: Vec<Test> =
+        input.runs.iter().flat_map(|data| data.tests.iter().map(Test::without_seconds)).collect();
+    let mut names = input.platforms();
+    let plate = input
+        .runs
+        .iter()
+        .zip(names.clone())
+        .map(|(data, name)| (name, head::title(language, data)));
+    if names.len() > MOST_NAMED {
+        names.truncate(MOST_NAMED);
+        names.push("…".into());
+    }
+    let names = names.join(", ");
+    Head {
+        kind: language.phrase(kind),
+        title: language.count("runs", input.runs.len(), &[("names", &names)]),
+        counts: head::counts(language, &all),
+        plate: plate.collect(),
+        folds: head::reasons(language, &all).into_iter().collect(),
+        ..Head::default()
+    }
+}
+
+fn in_sentences(input: &Input) -> Part {
+    let lines = summary::Summary.sentences(input).iter().map(line).collect();
+    part(input.language, "In sentences", "", vec![Picture::Lines(lines)], Vec::new())
+}
+
+/// Speed and throughput as heatmaps.
+fn heat(input: &Input) -> Vec<Part> {
+    let of = |section: Section| {
+        let mut part = Part { title: section.title, ..Part::default() };
+        for block in section.blocks {
+            match block {
+                Block::Heatmap(map) => part.pictures.push(Picture::Heatmap(map)),
+                Block::Paragraph(text) => part.about = text,
+                other => part.pictures.push(Picture::Blocks(vec![other])),
+            }
+        }
+        part
+    };
+    heatmap::sections(input).into_iter().map(of).collect()
+}
+
+/// The ramps of each group, platforms over one another.
+fn overlays(input: &Input) -> Vec<Part> {
+    let of = |section: Section| {
+        let charts = section.blocks.into_iter().filter_map(|block| match block {
+            Block::Chart(chart) => Some(chart),
+            _ => None,
+        });
+        Part {
+            title: section.title,
+            pictures: vec![Picture::Charts(charts.collect())],
+            ..Part::default()
+        }
+    };
+    ramp_charts::sections(input).into_iter().map(of).collect()
+}
+
+/// The page of comparisons with one base.
+pub(crate) fn compared(
+    input: &Input,
+    comparisons: &[Comparison],
+    paired: &[Beside],
+) -> Option<Page> {
+    let language = input.language;
+    let first = comparisons.first()?;
+    let several = comparisons.len() > 1;
+    let mut parts: Vec<Part> = comparisons
+        .iter()
+        .flat_map(|comparison| pair_parts(comparison, language, several))
+        .collect();
+    parts.splice(0..0, beside::parts(paired, language));
+    parts.extend(overlays(input));
+    parts.extend(heat(input));
+    parts.push(method(input, &[]));
+    let others: Vec<&str> =
+        comparisons.iter().map(|comparison| comparison.other.as_str()).collect();
+    let mut head = head_of_several(input, "comparison");
+    head.title = compare::against(
+        language,
+        &language.list(&others.iter().map(ToString::to_string).collect::<Vec<_>>()),
+        &first.base,
+    );
+    head.answer = match (several, paired) {
+        (true, _) => Vec::new(),
+        // What has no interval cannot be compared, but stands beside the publication.
+        (false, [one]) if first.kpms.is_empty() => Said::sentence(&beside::answer(one, language)),
+        (false, _) => compared_answer(first, language),
+    };
+    head.shares = shares(comparisons, language);
+    Some(Page { is_sheet: false, head, parts })
+}
+
+/// The findings with figures first, then what is left out and doubted, in words.
+fn compared_answer(comparison: &Comparison, language: Language) -> Vec<Said> {
+    const MOST: usize = 4;
+    let of =
+        |code: &'static str| comparison.findings.iter().filter(move |finding| finding.code == code);
+    let ordered =
+        ["group", "throughput", "speed", "undecided", "left-out", "slip"].into_iter().flat_map(of);
+    let found: Vec<String> = ordered
+        .take(MOST)
+        .map(|finding| format!("{}.", language.sentence(&finding.text)))
+        .collect();
+    let nothing = || compare::nothing_found(comparison, language);
+    let of_gate = comparison::answer(comparison);
+    if !of_gate.is_empty() {
+        let said = of_gate.iter().map(|said| format!("{}.", language.sentence(said)));
+        return Said::sentence(&said.collect::<Vec<_>>().join(" "));
+    }
+    let text = if found.is_empty() { nothing() } else { found.join(" ") };
+    Said::sentence(&text)
+}
+
+/// How many accepted figures are better, inside the noise, worse, or have no interval; and how many
+/// are left out.
+fn shares(comparisons: &[Comparison], language: Language) -> Vec<(Tone, usize, String)> {
+    let rows = || comparisons.iter().flat_map(|comparison| &comparison.kpms);
+    let of = |change: Change| {
+        rows().filter(|row| supports(row.status) && row.change() == change).count()
+    };
+    let said = |tone, count: usize, word: &str| (tone, count, language.phrase(word));
+    let left_out = rows().filter(|row| !supports(row.status)).count();
+    let all = vec![
+        said(Tone::Better, of(Change::Better), "better beyond the noise"),
+        said(Tone::Same, of(Change::Same), "within the noise"),
+        said(Tone::Worse, of(Change::Worse), "worse beyond the noise"),
+        said(Tone::Plain, of(Change::Undecided) + left_out, "undecided or not accepted"),
+    ];
+    all
+}
+
+fn pair_parts(comparison: &Comparison, language: Language, several: bool) -> Vec<Part> {
+    let named = |title: &str| match several {
+        true => {
+            format!(
+                "{}: {}",
+                compare::against(language, &comparison.other, &comparison.base),
+                language.phrase(title)
+            )
+        }
+        false => language.phrase(title),
+    };
+    let mut ratio = Part {
+        title: named("Ratio per key metric"),
+        about: compare::how_to_read(comparison, language),
+        ..Part::default()
+    };
+    ratio.pictures.extend(ratios::forest(comparison, language));
+    ratio.folds.push(fold(
+        language,
+        "Exact figures",
+        vec![Block::Table(compare::rows(comparison, language, several))],
+    ));
+    if !comparison.equal_jobs.is_empty() {
+        let table = compare::equal_jobs(comparison, language, several);
+        ratio.folds.push(fold(language, "Equal numbers of jobs", vec![Block::Table(table)]));
+    }
+    if !comparison.findings.is_empty() {
+        ratio.folds.push(fold(language, "Findings", compare::findings(comparison, language)));
+    }
+    let name = format!("differences {}", comparison.other);
+    let mut differs = Part { title: named("What differs"), ..Part::default() };
+    differs.pictures.push(Picture::Blocks(compare::differences(
+        &comparison.differences,
+        language,
+        &name,
+    )));
+    if !comparison.not_compared.is_empty() {
+        let table = compare::not_compared(comparison, language, several);
+        differs.folds.push(Fold {
+            is_open: true,
+            ..fold(language, "Not compared", vec![Block::Table(table)])
+        });
+    }
+    vec![ratio, differs]
+}
+
+/// The summary on one sheet.
+pub(crate) fn sheet(input: &Input, sections: &[Section]) -> Option<Page> {
+    let language = input.language;
+    let lines: Vec<(String, Vec<String>)> = sections.iter().map(line).collect();
+    let (mut head, pictures) = match input.runs.as_slice() {
+        [] => return None,
+        [data] => (head::of_run(input, data, "platform summary"), one_sheet(input)),
+        _ => (head_of_several(input, "summary of several platforms"), standings(input)),
+    };
+    head.folds.clear();
+    head.tests.clear();
+    // What a line has room for: the whole disclosure is the page's.
+    let room = if input.runs.len() == 1 { SHEET_FACTS } else { SHEET_PLATFORMS };
+    let more = input.runs.len().saturating_sub(SHEET_PLATFORMS);
+    head.plate.truncate(room);
+    head.plate.extend((more > 0).then(|| (language.count("more", more, &[]), String::new())));
+    // The figures of one run stand in the picture, what was measured on the name plate, and its
+    // verdicts in the head.
+    let lines = match input.runs.as_slice() {
+        [data] => {
+            let shown = ["heading_limits", "heading_price"].map(|key| language.say(key, &[]));
+            let kept = lines.into_iter().filter(|(title, _)| shown.contains(title));
+            kept.chain(care(language, data)).collect()
+        }
+        _ if pictures.is_empty() && more == 0 => lines,
+        // The title and the picture say the rest.
+        _ => lines
+            .into_iter()
+            .filter(|(title, _)| *title == language.say("heading_order", &[]))
+            .collect(),
+    };
+    let mut parts: Vec<Part> = pictures;
+    parts.push(Part { pictures: vec![Picture::Lines(lines)], ..Part::default() });
+    Some(Page { is_sheet: true, head, parts })
+}
+
+/// A section of sentences under its title.
+fn line(section: &Section) -> (String, Vec<String>) {
+    let texts = section.blocks.iter().filter_map(|block| match block {
+        Block::Paragraph(text) => Some(text.clone()),
+        _ => None,
+    });
+    (section.title.clone(), texts.collect())
+}
+
+/// Why tests of a run are not valid: each kind of reason with the number of tests.
+fn care(language: Language, data: &RunTests) -> Option<(String, Vec<String>)> {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for test in &data.tests {
+        let mut codes: Vec<_> =
+            test.verdict().reasons.iter().filter(|reason| !supports(reason.status)).collect();
+        codes.dedup_by_key(|reason| reason.code.clone());
+        codes
+            .into_iter()
+            .for_each(|reason| *counts.entry(language.code(&reason.code)).or_default() += 1);
+    }
+    let mut counts: Vec<(String, usize)> = counts.into_iter().collect();
+    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let told: Vec<String> =
+        counts.into_iter().map(|(code, count)| format!("{code} ({count})")).collect();
+    let text =
+        language.say("Verdicts are lowered for: {reasons}.", &[("reasons", &told.join(", "))]);
+    (!told.is_empty()).then(|| (language.phrase("Care"), vec![text]))
+}
+
+/// How near each of several platforms comes to the best.
+fn standings(input: &Input) -> Vec<Part> {
+    let title = input.language.phrase("Share of the best");
+    let found = ratios::standings(input, SHEET_ROWS);
+    found
+        .map(|(picture, about)| Part { title, about, pictures: vec![picture], ..Part::default() })
+        .into_iter()
+        .collect()
+}
+
+/// The tiles and the gains of one run.
+fn one_sheet(input: &Input) -> Vec<Part> {
+    let language = input.language;
+    let mut tiles = cards::cards(input);
+    tiles.sort_by_key(|card| card.mark != Mark::Valid);
+    tiles.truncate(SHEET_TILES);
+    for tile in &mut tiles {
+        (tile.spark, tile.times, tile.others, tile.chips) =
+            (None, Vec::new(), Vec::new(), Vec::new());
+        tile.about.clear();
+    }
+    let mut parts = vec![Part { pictures: vec![Picture::Cards(tiles)], ..Part::default() }];
+    parts.extend(ratios::gains(input, SHEET_ROWS).map(|(picture, left_out)| {
+        let about = language.phrase(
+            "Best throughput as a multiple of one job, logarithmic. A triangle is conditional.",
+        );
+        let more = if left_out > 0 {
+            format!(" {}.", language.count("more", left_out, &[]))
+        } else {
+            String::new()
+        };
+        Part {
+            title: language.phrase("What more jobs bring"),
+            about: about + &more,
+            pictures: vec![picture],
+            ..Part::default()
+        }
+    }));
+    parts
+}

@@ -1,0 +1,205 @@
+//! Row and column stores: figures of the same work on the same rows, in one table with their ratio.
+//! A section of the KPM report.
+
+use std::collections::BTreeMap;
+
+use super::Input;
+use super::columns::RATE;
+use super::document::{Block, Cell, Column, Section, Table};
+use crate::analysis::ramp;
+use crate::model::{Better, Kpm, KpmValue, RunRecord, Status, Test, params};
+
+const TITLE: &str = "Row and column stores";
+const ABOUT: &str = "The same work on the same rows, stored by rows and by columns. Where the ratio is above 1 the column store is better.";
+
+/// A test of a workload that rows or columns can be stored for; of repetitions the median one.
+#[derive(Clone, Copy)]
+struct Stored<'a> {
+    platform: &'a str,
+    run: &'a RunRecord,
+    test: &'a Test,
+}
+
+impl<'a> Stored<'a> {
+    fn store(&self) -> Option<&'a str> {
+        self.test.params().get(params::STORE).map(String::as_str)
+    }
+
+    fn is_accepted(&self) -> bool {
+        self.test.status() < Status::Invalid && self.figure().is_some()
+    }
+
+    /// The KPM and its value; the second metric where the KPM is what was read: a column store
+    /// reads less for the same rows.
+    fn figure(&self) -> Option<(&'a Kpm, f64)> {
+        match self.test.kpm().value {
+            KpmValue::Counter(_) | KpmValue::CounterBlocks(_) => {
+                self.test.second().zip(self.test.second_value())
+            }
+            _ => Some(self.test.kpm()).zip(self.test.kpm_value()),
+        }
+    }
+
+    /// What was done: equal ones are compared.
+    fn work(&self) -> (&'a str, Option<u32>, &'a str, BTreeMap<&'a str, &'a str>, Option<&'a str>) {
+        let params = self.test.params().iter().filter(|(name, _)| *name != params::STORE);
+        let params = params.map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let (jobs, unit) =
+            (self.test.jobs(), self.figure().map_or("", |(kpm, _)| kpm.unit.as_str()));
+        (self.test.workload(), jobs, unit, params, self.run.data_set_id.as_deref())
+    }
+}
+
+/// The section; none if no work was done on both stores with figures that the verdict accepts.
+pub(super) fn section(input: &Input) -> Option<Section> {
+    let language = input.language;
+    let platforms = input.platforms();
+    let tests = stored(input, &platforms);
+    let (accepted, refused): (Vec<_>, Vec<_>) = tests.into_iter().partition(Stored::is_accepted);
+    let of = |store| accepted.iter().filter(move |test| test.store() == Some(store));
+    let pairs = of("row").flat_map(|rows| of("column").map(move |columns| (rows, columns)));
+    let mut table = Table::new(language, "stores", columns());
+    for (rows, columns) in pairs
+        .filter(|(rows, columns)| rows.run.data_set_id.is_some() && rows.work() == columns.work())
+    {
+        let row = row(&mut table, rows, columns);
+        table.rows.extend(row);
+    }
+    if table.rows.is_empty() {
+        return None;
+    }
+    let mut about = language.phrase(ABOUT);
+    if !refused.is_empty() {
+        let count = refused.len().to_string();
+        about = format!(
+            "{about} {}",
+            language.say("Invalid tests are left out: {count}.", &[("count", &count)])
+        );
+    }
+    Some(Section::new(language, TITLE, vec![Block::Paragraph(about), Block::Table(table)]))
+}
+
+fn stored<'a>(input: &'a Input, platforms: &'a [String]) -> Vec<Stored<'a>> {
+    let of_run = |(data, platform): (&'a super::RunTests, &'a String)| {
+        let tests: Vec<&Test> =
+            data.tests.iter().filter(|test| test.params().contains_key(params::STORE)).collect();
+        let stored = |test| Stored { platform, run: &data.run, test };
+        ramp::repeated(&tests).into_iter().map(|repeated| stored(repeated.test)).collect::<Vec<_>>()
+    };
+    input.runs.iter().zip(platforms).flat_map(of_run).collect()
+}
+
+fn columns() -> Vec<Column> {
+    let columns = [
+        ("Workload", "", 0),
+        ("Jobs", "", 0),
+        ("Row store", "", 2),
+        ("Rows", "", 0),
+        ("Column store", "", 2),
+        ("Columns", "", 0),
+        ("Unit", "", 1),
+        ("Ratio", "", 0),
+    ];
+    columns.map(|(name, unit, priority)| Column::new(name, unit, priority)).into()
+}
+
+/// A pair of accepted tests; none of others.
+fn row(table: &mut Table, rows: &Stored<'_>, columns: &Stored<'_>) -> Option<Vec<Cell>> {
+    let ((kpm, by_rows), (_, by_columns)) = (rows.figure()?, columns.figure()?);
+    let ratio = match kpm.better {
+        Better::Higher => by_columns / by_rows,
+        Better::Lower => by_rows / by_columns,
+    };
+    let mut figure = |value: f64, status| table.figure(Ok(value), RATE, status);
+    Some(vec![
+        Cell::text(work_name(rows.test)),
+        Cell::count_if_known(rows.test.jobs()),
+        Cell::text(rows.platform),
+        figure(by_rows, rows.test.status()),
+        Cell::text(columns.platform),
+        figure(by_columns, columns.test.status()),
+        Cell::text(&kpm.unit),
+        figure(ratio, rows.test.status().max(columns.test.status())),
+    ])
+}
+
+/// The workload with its parameters but for the store.
+fn work_name(test: &Test) -> String {
+    let chosen = test.chosen().iter().filter(|(name, _)| *name != params::STORE);
+    format!("{} {}", test.workload(), params::assignments(chosen, ",")).trim_end().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::RunTests;
+    use crate::analysis::compare::fixture::run;
+    use crate::analysis::fixture;
+
+    fn measured(name: &str, store: &str, value: f64, status: Status, better: Better) -> RunTests {
+        let mut test = fixture::result();
+        test.params.insert(params::STORE.into(), store.into());
+        (test.kpm.better, test.kpm_value, test.verdict.status) = (better, Some(value), status);
+        let run = RunRecord { data_set_id: Some("same".into()), ..run(name) };
+        RunTests { run, tests: vec![test.into()] }
+    }
+
+    fn ratios(runs: Vec<RunTests>) -> Option<Vec<Cell>> {
+        let input = Input { runs, ..Input::default() };
+        let blocks = section(&input)?.blocks;
+        let table = blocks
+            .iter()
+            .find_map(|block| if let Block::Table(table) = block { Some(table) } else { None })?;
+        Some(table.rows.iter().filter_map(|row| row.last().cloned()).collect())
+    }
+
+    fn number(cell: &Cell) -> f64 {
+        match cell {
+            Cell::Number { value, .. } => *value,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn above_1_is_better_for_the_column_store_whatever_the_unit() {
+        let both = |better| {
+            vec![
+                measured("one", "row", 2.0, Status::Valid, better),
+                measured("two", "column", 8.0, Status::Valid, better),
+            ]
+        };
+        assert_eq!(
+            ratios(both(Better::Higher)).unwrap().iter().map(number).collect::<Vec<_>>(),
+            [4.0]
+        );
+        assert_eq!(
+            ratios(both(Better::Lower)).unwrap().iter().map(number).collect::<Vec<_>>(),
+            [0.25]
+        );
+    }
+
+    #[test]
+    fn bytes_read_are_not_compared_but_the_time_that_the_same_rows_took() {
+        let both = ["row", "column"].map(|store| {
+            let mut run = measured(store, store, 9.0, Status::Valid, Better::Higher);
+            let mut test = fixture::result();
+            test.params.insert(params::STORE.into(), store.into());
+            test.kpm.value = KpmValue::CounterBlocks("physical_reads".into());
+            test.second = Some(fixture::kpm(KpmValue::ServiceTime, "s", Better::Lower));
+            test.second_value = Some(if store == "row" { 6.0 } else { 2.0 });
+            run.tests = vec![test.into()];
+            run
+        });
+        assert_eq!(ratios(both.into()).unwrap().iter().map(number).collect::<Vec<_>>(), [3.0]);
+    }
+
+    #[test]
+    fn what_the_verdict_refuses_or_other_rows_gave_has_no_ratio() {
+        let row = || measured("one", "row", 2.0, Status::Valid, Better::Higher);
+        let refused = measured("two", "column", 8.0, Status::Invalid, Better::Higher);
+        assert!(ratios(vec![row(), refused]).is_none());
+        let mut elsewhere = measured("two", "column", 8.0, Status::Valid, Better::Higher);
+        elsewhere.run.data_set_id = Some("other".into());
+        assert!(ratios(vec![row(), elsewhere]).is_none());
+    }
+}
