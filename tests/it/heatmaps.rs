@@ -142,7 +142,10 @@ fn the_published_heatmaps_come_out_with_their_cells_and_their_best_and_worst() {
         }
     }
     // Of speed, then of throughput.
-    let expected = ["T611", "T613", "T614", "T622", "T711", "T712", "T713", "T616", "T626", "T711", "T713", "T714"];
+    let expected = [
+        "T611", "T613", "T614", "T622", "T711", "T712", "T713", "T616", "T626", "T711", "T713",
+        "T714",
+    ];
     assert_eq!(bounded, expected);
     // Of 65 rows so many have the published best; the others' best is flagged, or fewer than two
     // figures are valid.
