@@ -269,6 +269,7 @@ mod tests {
             ("os_disk_read_bytes", 49_152_000.0),
             ("os_disk_reads", 3_000.0),
             ("os_disk_read_s", 1.5),
+            ("table_bytes", 24_000_000.0),
             ("lsm_user_bytes", 40.0),
             ("lsm_flushed_bytes", 30.0),
             ("lsm_merge_written_bytes", 70.0),
@@ -338,6 +339,7 @@ mod tests {
             ("tier_os_cache_ms", 0.25),
             ("tier_device_ms", 0.5),
             ("write_amplification", 2.5),
+            ("table_bytes_per_op", 200.0),
             ("threads_used", 2.0),
             ("elapsed_s", 10.0),
         ];
