@@ -154,7 +154,7 @@ fn conclude(
     let run = store.run(&ended.run_id.to_string())?;
     let tests = store.tests(ended.run_id)?;
     let verdict = judge(args, &ended, &run.target, &tests);
-    let data = RunTests { run, tests };
+    let data = RunTests::of(run, tests);
     let groups = begun.groups.to_vec();
     let (key_settings, command) = (engine::key_settings(), paths::command_line());
     let (runs, language) = (vec![data.ordered()], args.language);
