@@ -53,9 +53,10 @@ Installed-Size: $(du -sk --exclude=DEBIAN "$package" | cut -f1)
 Depends: libc6 (>= $glibc)
 Suggests: postgresql, mariadb-server
 Description: dynamometer for database platforms
- Small, well-understood workloads run inside a database and from the client, from
- one job to saturation. They become key performance metrics of the whole platform,
- with a verdict beside every number and reports that compare platforms.
+ Small, well-understood workloads run inside a database and from the client,
+ from one job to saturation. They become key performance metrics of the whole
+ platform, with a verdict beside every number and reports that compare
+ platforms.
 C
 # Results are the user's: a purge takes the data that can be loaded again, and leaves what was measured.
 cat >"$package/DEBIAN/postrm" <<'P'

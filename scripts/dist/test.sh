@@ -23,7 +23,7 @@ root_of() {
     cached=$work/roots/$1.tar
     if [ ! -s "$cached" ]; then
         mkdir -p "$work/roots"
-        mmdebstrap --quiet --mode=root --variant=minbase --include=postgresql "$1" "$cached.part"
+        mmdebstrap --quiet --mode=root --format=tar --variant=minbase --include=postgresql "$1" "$cached.part"
         mv "$cached.part" "$cached"
     fi
     mkdir -p "$test_dir/$1"
@@ -73,7 +73,7 @@ test_archive() {
     for text in LICENSE-APACHE LICENSE-MIT THIRD-PARTY.txt CHANGELOG.md; do
         [ -s "$unpacked/doc/$text" ] || die "the archive lacks $text"
     done
-    DBDYNO_HOME=$test_dir/home "$unpacked/dbdyno" run --time-scale 0.1 >"$test_dir/out" || die "$(tail -n 5 "$test_dir/out")"
+    DBDYNO_HOME=$test_dir/home "$unpacked/dbdyno" run --time-scale 0.1 >"$test_dir/out" 2>&1 || die "$(tail -n 5 "$test_dir/out")"
     check_page "$test_dir"/home/run-1.html
 }
 
@@ -83,9 +83,9 @@ test_deb() {
         files "$release" >"$test_dir/before"
         cp "$dist"/dbdyno_"$version"-1_amd64.deb "$test_dir/$release/tmp/"
         inside "$release" "dpkg -i /tmp/dbdyno_*.deb >/dev/null"
-        inside "$release" "dbdyno run --time-scale 0.1 >/tmp/sqlite.out" || die "$release: sqlite: exit $?"
+        inside "$release" "dbdyno run --time-scale 0.1 >/tmp/sqlite.out 2>&1" || die "$release: sqlite: exit $?"
         check_page "$test_dir/$release/var/lib/dbdyno/run-1.html"
-        inside "$release" "dbdyno run postgres --time-scale 0.1 >/tmp/postgres.out" || die "$release: postgres: exit $?"
+        inside "$release" "dbdyno run postgres --time-scale 0.1 >/tmp/postgres.out 2>&1" || die "$release: postgres: exit $?"
         check_page "$test_dir/$release/var/lib/dbdyno/run-2.html"
         inside "$release" "dpkg -P dbdyno" >"$test_dir/purged"
         grep -q 'results stay in /var/lib/dbdyno' "$test_dir/purged" || die "$release: a purge took results or does not say that they stay"
@@ -105,7 +105,7 @@ test_wheel() {
     python3 -m venv "$test_dir/venv"
     find "$test_dir/venv" -type f ! -name '*.pyc' | sort >"$test_dir/before"
     "$test_dir/venv/bin/pip" install --quiet --disable-pip-version-check --no-index "$dist"/dbdyno-*.whl
-    DBDYNO_HOME=$test_dir/wheel "$test_dir/venv/bin/dbdyno" run --time-scale 0.1 >"$test_dir/out" || die "$(tail -n 5 "$test_dir/out")"
+    DBDYNO_HOME=$test_dir/wheel "$test_dir/venv/bin/dbdyno" run --time-scale 0.1 >"$test_dir/out" 2>&1 || die "$(tail -n 5 "$test_dir/out")"
     check_page "$test_dir/wheel/run-1.html"
     "$test_dir/venv/bin/pip" uninstall --quiet --yes dbdyno
     find "$test_dir/venv" -type f ! -name '*.pyc' | sort | diff "$test_dir/before" - || die "the wheel leaves files behind"
@@ -126,7 +126,7 @@ test_oci() {
     mounted="$bundle/dev/shm $mounted"
     [ -c "$bundle/dev/null" ] || mknod -m 666 "$bundle/dev/null" c 1 3
     [ -c "$bundle/dev/urandom" ] || mknod -m 666 "$bundle/dev/urandom" c 1 9
-    python3 scripts/dist/enter.py "$test_dir/bundle" run postgres --time-scale 0.1 >"$test_dir/out" ||
+    python3 scripts/dist/enter.py "$test_dir/bundle" run postgres --time-scale 0.1 >"$test_dir/out" 2>&1 ||
         die "image: $(tail -n 5 "$test_dir/out")"
     check_page "$bundle/var/lib/dbdyno/run-1.html"
 }
@@ -146,7 +146,7 @@ test_package() {
     (cd "$test_dir/packed/dbdyno-$version" &&
         LIBSQLITE3_FLAGS="$(sed -n 's/^LIBSQLITE3_FLAGS = "\(.*\)"/\1/p' "$root/.cargo/config.toml")" \
             cargo install --quiet --path . --root "$test_dir/installed" --target-dir "$work/package-target")
-    DBDYNO_HOME=$test_dir/from-source "$test_dir/installed/bin/dbdyno" run --time-scale 0.1 >"$test_dir/out" ||
+    DBDYNO_HOME=$test_dir/from-source "$test_dir/installed/bin/dbdyno" run --time-scale 0.1 >"$test_dir/out" 2>&1 ||
         die "$(tail -n 5 "$test_dir/out")"
     check_page "$test_dir/from-source/run-1.html"
 }

@@ -45,7 +45,7 @@ def main():
         for name, body, mode in files:
             entry = zipfile.ZipInfo(name, when)
             entry.external_attr = (0o100000 | mode) << 16
-            archive.writestr(entry, body)
+            archive.writestr(entry, body, zipfile.ZIP_DEFLATED, 9)
     print(f"dist: wheel {os.path.getsize(path)} bytes")
 
 
