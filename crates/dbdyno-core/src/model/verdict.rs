@@ -80,6 +80,8 @@ reason_codes! {
     Threads = "threads",
     /// Of a workload that is to make jobs wait for one another.
     NoContention = "no-contention",
+    /// Throughput at the end of a test is a fraction of that at its begin.
+    Collapse = "collapse",
     ClockStep = "clock-step",
     Instruments = "instruments",
     /// Of our own clock reads.
@@ -185,6 +187,19 @@ impl Verdict {
         reasons.sort_by_key(|reason| std::cmp::Reverse(reason.status));
         let status = reasons.first().map_or(Status::Valid, |worst| worst.status);
         Verdict { status, reasons }
+    }
+
+    /// The first reason that lowers the verdict and is what others on the machine did, whatever
+    /// else is said against the test.
+    pub fn disturbance(&self) -> Option<&Reason> {
+        use ReasonCode::{ForeignLoad, PlatformUnsteady, Steal};
+        let mut against = self.reasons.iter().filter(|reason| reason.status != Status::Valid);
+        against.find(|reason| matches!(reason.code, Steal | ForeignLoad | PlatformUnsteady))
+    }
+
+    /// True if there is such a reason: this counts as disturbed in every report.
+    pub fn has_disturbance(&self) -> bool {
+        self.disturbance().is_some()
     }
 
     /// True if all that lowers the verdict came from outside the test, so that another one may be
