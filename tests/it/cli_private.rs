@@ -163,3 +163,14 @@ fn no_text_of_a_setting_that_may_be_a_secret_or_a_path_is_stored() {
         assert!(!run.stdout.contains("topsecret"), "{}", run.stdout);
     }
 }
+
+#[test]
+fn the_first_run_of_root_makes_a_place_that_the_servers_account_reaches() {
+    let desk = Desk::new();
+    let line =
+        "run postgres --workload SRV-QUERY1 --jobs 1 --duration 0.1s --warmup 0s --size 0.01";
+    let mut command = desk.command(line);
+    command.env("DBDYNO_HOME", desk.path("new/home"));
+    finished(command, line).ok();
+    assert!(desk.path("new/home/run-1.html").exists());
+}

@@ -47,7 +47,8 @@ pub(super) const MIGRATIONS: &[Migration] = &[
 /// If the file cannot be written, is not ours, is damaged or was written by a newer dbdyno.
 pub fn open(path: &Path) -> Result<Connection> {
     if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
-        let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(directory);
+        let made =
+            fs::DirBuilder::new().recursive(true).mode(mode_of_directory()).create(directory);
         made.map_err(|error| unwritable(path, &error.to_string()))?;
     }
     if path.is_dir() {
@@ -61,6 +62,12 @@ pub fn open(path: &Path) -> Result<Connection> {
     prepare_schema(&mut connection, path)?;
     configure(&connection).map_err(|error| explain(path, &error))?;
     Ok(connection)
+}
+
+/// Rights of a directory that is made for a results file: nobody else lists it. That of root may be
+/// passed through, because private databases may live in it, whose servers run as another account.
+fn mode_of_directory() -> u32 {
+    if rustix::process::geteuid().is_root() { 0o711 } else { 0o700 }
 }
 
 /// Makes a file that only its owner can read: texts of statements, names of hosts and command lines
