@@ -19,7 +19,7 @@ run:
 test: deps
 	cargo test --workspace --lib --bins
 	cargo build --workspace --test it --bin peers
-	./scripts/with-skips.sh env RUST_TEST_THREADS=$(THREADS) cargo test --test it
+	RUST_TEST_THREADS=$(THREADS) ./scripts/with-skips.sh ./scripts/failed-again-alone.sh cargo test --test it
 
 # A part of it for in between: installs nothing, starts no server.
 test-fast:

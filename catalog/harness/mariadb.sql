@@ -12,6 +12,9 @@
 -- answer to the client until the log is on durable storage. A loop of commits inside a routine would therefore measure no
 -- durable commits at all. One CALL per transaction is answered when its commit is durable.
 --
+-- Blocks draw-*: a key from the state of the key generator by the law that the parameters keys and place choose, as an
+-- expression: what a body has where it says {{drawn_NAME}} of a bind that is keyed (docs/decisions/0038-skewed-keys.md).
+--
 -- What a body may use: p_job, p_jobs, v_seed (state of the key generator, already advanced for this op; it may be advanced
 -- further with set v_seed = v_seed * 48271 % 2147483647), v_rows, v_commits, v_sink, and its own declarations: in MariaDB's
 -- order, variables, then cursors, then handlers. Keys: 1 + (v_seed * N >> 31). Assignments need "set". Of the variables, rows
@@ -21,6 +24,19 @@
 -- A body that commits does so at most once per op, as the last thing that changes data. Autocommit is on: a single
 -- statement commits by itself; several begin with "start transaction" and end with "commit". Both count it with
 -- set v_commits = v_commits + 1. A body of a committing workload may leave commits out (a read of a mixed workload).
+
+-- name: draw-uniform
+1 + (v_seed * {{keys}} >> 31)
+
+-- name: draw-zipf
+cast(floor(power({{lowest}} + v_seed * {{step}}, {{exponent}}) + 0.5) as signed)
+
+-- name: draw-hot
+case when v_seed < {{below}} then 1 + v_seed * {{hot}} div {{below}}
+  else 1 + {{hot}} + (v_seed - {{below}}) * {{rest}} div {{rest_states}} end
+
+-- name: draw-scattered
+1 + ({{rank}}) * {{factor}} % {{keys}}
 
 -- name: loop
 -- of every procedure of many ops

@@ -19,10 +19,27 @@
 -- * The optimizer (level 2) must not find that a body has no effect: its results go into v_sink, which is returned.
 -- * Privileges are the caller's (authid current_user): a role's count in a routine only so.
 --
+-- Blocks draw-*: a key from the state of the key generator by the law that the parameters keys and place choose, as an
+-- expression: what a body has where it says {{drawn_NAME}} of a bind that is keyed (docs/decisions/0038-skewed-keys.md). Powers are
+-- of BINARY_DOUBLE, as those of other engines: NUMBER would take far longer.
+--
 -- What a body may use: p_job, p_jobs, v_seed (BINARY_DOUBLE, state of the key generator, already advanced for this op), c_multiplier,
 -- c_modulus, v_rows, v_commits, v_sink, and its own declarations. Keys: 1 + floor(to_number(v_seed) * N / 2147483648).
 --
 -- Every text in PL/SQL ends in a comment: the catalogue cuts a semicolon off at the end of a block, which PL/SQL must have.
+
+-- name: draw-uniform
+1 + floor(to_number(v_seed) * {{keys}} / 2147483648)
+
+-- name: draw-zipf
+to_number(floor(power({{lowest}}d + v_seed * {{step}}d, {{exponent}}d) + 0.5d))
+
+-- name: draw-hot
+case when v_seed < {{below}} then 1 + floor(to_number(v_seed) * {{hot}} / {{below}})
+  else 1 + {{hot}} + floor((to_number(v_seed) - {{below}}) * {{rest}} / {{rest_states}}) end
+
+-- name: draw-scattered
+1 + mod({{rank}} * {{factor}}, {{keys}})
 
 -- name: loop
 -- what both kinds of routine have after their name

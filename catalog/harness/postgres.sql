@@ -14,8 +14,24 @@
 -- is told while the transaction has a number: a rollback would undo what it wrote. A function has one transaction, which an
 -- error undoes, and tells nothing (docs/decisions/0033-errors-within-a-slice.md).
 --
+-- Blocks draw-*: a key from the state of the key generator by the law that the parameters keys and place choose, as an
+-- expression: what a body has where it says {{drawn_NAME}} of a bind that is keyed (docs/decisions/0038-skewed-keys.md).
+--
 -- What a body may use: p_job, p_jobs, v_seed (state of the key generator, already advanced for this op), v_rows,
 -- v_commits, v_sink, and its own declarations.
+
+-- name: draw-uniform
+1 + (v_seed * {{keys}} >> 31)
+
+-- name: draw-zipf
+floor(power({{lowest}}::float8 + v_seed * {{step}}::float8, {{exponent}}::float8) + 0.5)::bigint
+
+-- name: draw-hot
+case when v_seed < {{below}} then 1 + v_seed * {{hot}} / {{below}}
+  else 1 + {{hot}} + (v_seed - {{below}}) * {{rest}} / {{rest_states}} end
+
+-- name: draw-scattered
+1 + ({{rank}}) * {{factor}} % {{keys}}
 
 -- name: loop
 -- the block of both kinds of routine

@@ -61,6 +61,7 @@ select
                               where variable_name = 'ROCKSDB_BLOCK_SIZE') end) as blocks_written,
   max(case variable_name when 'INNODB_BUFFER_POOL_WRITE_REQUESTS' then variable_value end) as block_changes,
   sum(case when variable_name in ('INNODB_DEADLOCKS', 'ROCKSDB_ROW_LOCK_DEADLOCKS') then variable_value end) as deadlocks,
+  max(case variable_name when 'INNODB_ROW_LOCK_WAITS' then variable_value end) as row_lock_waits,
   sum(case when variable_name in ('INNODB_OS_LOG_WRITTEN', 'ROCKSDB_WAL_BYTES') then variable_value end) as wal_bytes,
   coalesce(max(case variable_name when 'INNODB_OS_LOG_FSYNCS' then variable_value end),
     case when @@global.innodb_flush_log_at_trx_commit = 1
@@ -96,7 +97,7 @@ where variable_name in (
   'ARIA_PAGECACHE_READS', 'ARIA_PAGECACHE_READ_REQUESTS', 'ARIA_PAGECACHE_WRITES', 'HANDLER_DELETE',
   'HANDLER_READ_KEY', 'HANDLER_READ_RND_NEXT', 'HANDLER_UPDATE', 'HANDLER_WRITE', 'INNODB_BUFFER_POOL_READ_REQUESTS',
   'INNODB_BUFFER_POOL_WRITE_REQUESTS', 'INNODB_DEADLOCKS', 'INNODB_LOG_WAITS', 'INNODB_LOG_WRITES',
-  'INNODB_OS_LOG_FSYNCS', 'INNODB_OS_LOG_WRITTEN', 'INNODB_PAGES_READ', 'INNODB_PAGES_WRITTEN',
+  'INNODB_OS_LOG_FSYNCS', 'INNODB_OS_LOG_WRITTEN', 'INNODB_PAGES_READ', 'INNODB_PAGES_WRITTEN', 'INNODB_ROW_LOCK_WAITS',
   'ROCKSDB_BLOCK_CACHE_HIT', 'ROCKSDB_BLOCK_CACHE_MISS', 'ROCKSDB_BLOOM_FILTER_USEFUL', 'ROCKSDB_BYTES_WRITTEN',
   'ROCKSDB_COMPACT_READ_BYTES', 'ROCKSDB_COMPACT_WRITE_BYTES', 'ROCKSDB_FLUSH_WRITE_BYTES', 'ROCKSDB_MEMTABLE_HIT',
   'ROCKSDB_ROWS_DELETED', 'ROCKSDB_ROWS_INSERTED', 'ROCKSDB_ROWS_READ', 'ROCKSDB_ROWS_UPDATED',

@@ -41,11 +41,12 @@ select
   max(case variable_name when 'Innodb_pages_read' then variable_value end) as physical_reads,
   max(case variable_name when 'Innodb_pages_written' then variable_value end) as blocks_written,
   max(case variable_name when 'Innodb_buffer_pool_write_requests' then variable_value end) as block_changes,
+  max(case variable_name when 'Innodb_row_lock_waits' then variable_value end) as row_lock_waits,
   (select max(count) from information_schema.innodb_metrics
     where name = 'lock_deadlocks' and status = 'enabled') as deadlocks
 from performance_schema.global_status
 where variable_name in ('Innodb_buffer_pool_write_requests', 'Innodb_buffer_pool_read_requests', 'Innodb_pages_read',
-  'Innodb_pages_written')
+  'Innodb_pages_written', 'Innodb_row_lock_waits')
 
 -- name: counters.log
 select

@@ -39,6 +39,10 @@ where s.name = 'physical writes direct temporary tablespace' and p.name = 'db_bl
 select sum(time_waited_micro) / 1000 as physical_read_time_ms
 from gv$system_event where event in ('db file sequential read', 'db file scattered read', 'direct path read', 'db file parallel read')
 
+-- name: counters.locks
+-- times that a session waited for a row that another one had locked
+select sum(total_waits) as row_lock_waits from gv$system_event where event = 'enq: TX - row lock contention'
+
 -- name: counters.log
 -- what the log writer waited for the device
 select sum(time_waited_micro) / 1000 as wal_sync_time_ms from gv$system_event where event = 'log file parallel write'

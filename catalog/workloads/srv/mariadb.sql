@@ -26,7 +26,7 @@ declare v_filler varchar(200);
 -- name: SRV-QUERY1.body
 select id, key25, key125, key320, region, booked_on, amount, quantity, status, code, filler, v_rows + 1
   into v_id, v_key25, v_key125, v_key320, v_region, v_booked_on, v_amount, v_quantity, v_status, v_code, v_filler, v_rows
-  from {{small}} where id = 1 + (v_seed * {{small_rows}} >> 31);
+  from {{small}} where id = {{drawn_id}};
 
 -- name: SRV-QUERY25.body
 {{all_columns}}
@@ -52,6 +52,6 @@ set v_rows = v_rows + v_count;
 -- nothing: no row is fetched
 
 -- name: SRV-UPDATE1.body
-update {{small}} set status = status + 1 where id = 1 + (v_seed * {{small_rows}} >> 31);
+update {{small}} set status = status + 1 where id = {{drawn_id}};
 set v_rows = v_rows + row_count();
 set v_commits = v_commits + 1;

@@ -14,7 +14,7 @@ v_key number;
 v_row {{small}}%rowtype;
 
 -- name: SRV-QUERY1.body
-v_key := 1 + floor(to_number(v_seed) * {{small_rows}} / 2147483648);
+v_key := {{drawn_id}};
 select /*+ hash(t) no_result_cache */ * into v_row from {{small}} t where id = v_key;
 v_rows := v_rows + sql%rowcount;
 
@@ -71,7 +71,7 @@ update /*+ hash(t) */ {{small}} t set status = status + 1 where id = :id
 v_key number;
 
 -- name: SRV-UPDATE1.body
-v_key := 1 + floor(to_number(v_seed) * {{small_rows}} / 2147483648);
+v_key := {{drawn_id}};
 update /*+ hash(t) */ {{small}} t set status = status + 1 where id = v_key;
 v_rows := v_rows + sql%rowcount;
 commit write immediate wait;

@@ -5,7 +5,7 @@
 v_count bigint;
 
 -- name: SRV-QUERY1.body
-perform * from {{small}} where id = 1 + (v_seed * {{small_rows}} >> 31);
+perform * from {{small}} where id = {{drawn_id}};
 get diagnostics v_count = row_count;
 v_rows := v_rows + v_count;
 
@@ -30,7 +30,7 @@ get diagnostics v_count = row_count;
 v_rows := v_rows + v_count;
 
 -- name: SRV-UPDATE1.body
-update {{small}} set status = status + 1 where id = 1 + (v_seed * {{small_rows}} >> 31);
+update {{small}} set status = status + 1 where id = {{drawn_id}};
 get diagnostics v_count = row_count;
 commit;
 v_rows := v_rows + v_count;

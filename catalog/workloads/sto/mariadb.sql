@@ -25,13 +25,13 @@ declare v_key bigint;
 -- name: STO-RANDOM.body
 if v_seed * 100 >> 31 < {{write_pct}} then
   set v_seed = v_seed * 48271 % 2147483647;
-  set v_key = 1 + (v_seed * {{big_rows}} >> 31);
+  set v_key = {{drawn_id}};
   update {{big}} set status = status + 1 where id = v_key;
   set v_rows = v_rows + row_count();
   set v_commits = v_commits + 1;
 else
   set v_seed = v_seed * 48271 % 2147483647;
-  set v_key = 1 + (v_seed * {{big_rows}} >> 31);
+  set v_key = {{drawn_id}};
   select id, key25, key125, key320, region, booked_on, amount, quantity, status, code, filler
     into v_id, v_key25, v_key125, v_key320, v_region, v_booked_on, v_amount, v_quantity, v_status, v_code, v_filler
     from {{big}} where id = v_key;

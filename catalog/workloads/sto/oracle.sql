@@ -28,7 +28,7 @@ v_row {{big}}%rowtype;
 if floor(to_number(v_seed) * 100 / 2147483648) < {{write_pct}} then
   v_seed := v_seed * c_multiplier;
   v_seed := v_seed - floor(v_seed / c_modulus) * c_modulus;
-  v_id := 1 + floor(to_number(v_seed) * {{big_rows}} / 2147483648);
+  v_id := {{drawn_id}};
   update /*+ hash(t) */ {{big}} t set status = status + 1 where id = v_id;
   v_rows := v_rows + sql%rowcount;
   commit write immediate wait;
@@ -36,7 +36,7 @@ if floor(to_number(v_seed) * 100 / 2147483648) < {{write_pct}} then
 else
   v_seed := v_seed * c_multiplier;
   v_seed := v_seed - floor(v_seed / c_modulus) * c_modulus;
-  v_id := 1 + floor(to_number(v_seed) * {{big_rows}} / 2147483648);
+  v_id := {{drawn_id}};
   select /*+ hash(t) no_result_cache */ * into v_row from {{big}} t where id = v_id;
   v_rows := v_rows + sql%rowcount;
 end if;

@@ -13,14 +13,14 @@ v_id bigint;
 -- name: STO-RANDOM.body
 if v_seed * 100 >> 31 < {{write_pct}} then
   v_seed := v_seed * 48271 % 2147483647;
-  v_id := 1 + (v_seed * {{big_rows}} >> 31);
+  v_id := {{drawn_id}};
   update {{big}} set status = status + 1 where id = v_id;
   get diagnostics v_count = row_count;
   commit;
   v_commits := v_commits + 1;
 else
   v_seed := v_seed * 48271 % 2147483647;
-  v_id := 1 + (v_seed * {{big_rows}} >> 31);
+  v_id := {{drawn_id}};
   perform * from {{big}} where id = v_id;
   get diagnostics v_count = row_count;
 end if;

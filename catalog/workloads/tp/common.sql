@@ -9,6 +9,9 @@ select * from {{big}} where id = :id
 -- name: TP-UPDATE32.update
 update {{big}} set status = status + 1, amount = amount + 1 where id = (:k - 1) * ({{big_rows}} / 32) + :offset
 
+-- name: TP-HOT.update
+update {{big}} set status = status + 1, amount = amount + 1 where id = 1 + (:hot - 1) * ({{big_rows}} / 64)
+
 -- name: TP-REPORT.lookup
 select * from {{big}} where key25 = :key
 

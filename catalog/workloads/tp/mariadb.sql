@@ -18,7 +18,7 @@ into v_count, v_id, v_key25, v_key125, v_key320, v_region, v_booked_on, v_amount
 
 -- name: TP-LOOKUP.body
 select * into v_id, v_key25, v_key125, v_key320, v_region, v_booked_on, v_amount, v_quantity, v_status, v_code, v_filler
-from {{big}} where id = 1 + (v_seed * {{big_rows}} >> 31);
+from {{big}} where id = {{drawn_id}};
 set v_rows = v_rows + row_count();
 
 -- name: TP-SELECT32.declare
@@ -54,6 +54,15 @@ end while;
 commit;
 set v_commits = v_commits + 1;
 
+-- name: TP-HOT.update
+update {{big}} set status = status + 1, amount = amount + 1 where id = 1 + (:hot - 1) * ({{big_rows}} div 64)
+
+-- name: TP-HOT.body
+update {{big}} set status = status + 1, amount = amount + 1
+where id = 1 + (v_seed * {{rows}} >> 31) * ({{big_rows}} div 64);
+set v_rows = v_rows + row_count();
+set v_commits = v_commits + 1;
+
 -- name: TP-REPORT.declare
 {{declare}}
 declare v_count bigint;
@@ -70,7 +79,7 @@ declare v_key bigint;
 -- name: TP-LIGHT.body
 if v_seed * 100 >> 31 < {{update_pct}} then
   set v_seed = v_seed * 48271 % 2147483647;
-  set v_key = 1 + (v_seed * {{big_rows}} >> 31);
+  set v_key = {{drawn_id}};
   start transaction;
   select * into v_id, v_key25, v_key125, v_key320, v_region, v_booked_on, v_amount, v_quantity, v_status, v_code, v_filler
   from {{big}} where id = v_key for update;
@@ -81,7 +90,7 @@ if v_seed * 100 >> 31 < {{update_pct}} then
   set v_commits = v_commits + 1;
 else
   set v_seed = v_seed * 48271 % 2147483647;
-  set v_key = 1 + (v_seed * {{big_rows}} >> 31);
+  set v_key = {{drawn_id}};
   select * into v_id, v_key25, v_key125, v_key320, v_region, v_booked_on, v_amount, v_quantity, v_status, v_code, v_filler
   from {{big}} where id = v_key;
   set v_rows = v_rows + row_count();

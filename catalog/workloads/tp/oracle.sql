@@ -13,7 +13,7 @@ v_key number;
 v_row {{big}}%rowtype;
 
 -- name: TP-LOOKUP.body
-v_key := 1 + floor(to_number(v_seed) * {{big_rows}} / 2147483648);
+v_key := {{drawn_id}};
 select /*+ hash(t) no_result_cache */ * into v_row from {{big}} t where id = v_key;
 v_rows := v_rows + sql%rowcount;
 
@@ -49,6 +49,20 @@ end loop;
 commit write immediate wait;
 v_commits := v_commits + 1;
 
+-- name: TP-HOT.update
+update /*+ hash(t) */ {{big}} t set status = status + 1, amount = amount + 1
+where id = 1 + (:hot - 1) * floor({{big_rows}} / 64)
+
+-- name: TP-HOT.declare
+v_key number;
+
+-- name: TP-HOT.body
+v_key := 1 + floor(to_number(v_seed) * {{rows}} / 2147483648) * floor({{big_rows}} / 64);
+update /*+ hash(t) */ {{big}} t set status = status + 1, amount = amount + 1 where id = v_key;
+v_rows := v_rows + sql%rowcount;
+commit write immediate wait;
+v_commits := v_commits + 1;
+
 -- name: TP-REPORT.lookup
 select /*+ index(t (key25)) no_result_cache */ * from {{big}} t where key25 = :key
 
@@ -76,7 +90,7 @@ v_row {{big}}%rowtype;
 -- name: TP-LIGHT.body
 if floor(to_number(v_seed) * 100 / 2147483648) < {{update_pct}} then
   {{advance}}
-  v_key := 1 + floor(to_number(v_seed) * {{big_rows}} / 2147483648);
+  v_key := {{drawn_id}};
   select /*+ hash(t) */ * into v_row from {{big}} t where id = v_key for update;
   v_rows := v_rows + sql%rowcount;
   update /*+ hash(t) */ {{big}} t set status = status + 1, amount = amount + 1 where id = v_key;
@@ -85,7 +99,7 @@ if floor(to_number(v_seed) * 100 / 2147483648) < {{update_pct}} then
   v_commits := v_commits + 1;
 else
   {{advance}}
-  v_key := 1 + floor(to_number(v_seed) * {{big_rows}} / 2147483648);
+  v_key := {{drawn_id}};
   select /*+ hash(t) no_result_cache */ * into v_row from {{big}} t where id = v_key;
   v_rows := v_rows + sql%rowcount;
 end if;

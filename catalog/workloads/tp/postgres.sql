@@ -6,7 +6,7 @@
 v_count bigint;
 
 -- name: TP-LOOKUP.body
-perform * from {{big}} where id = 1 + (v_seed * {{big_rows}} >> 31);
+perform * from {{big}} where id = {{drawn_id}};
 get diagnostics v_count = row_count;
 v_rows := v_rows + v_count;
 
@@ -29,6 +29,14 @@ end loop;
 commit;
 v_commits := v_commits + 1;
 
+-- name: TP-HOT.body
+update {{big}} set status = status + 1, amount = amount + 1
+where id = 1 + (v_seed * {{rows}} >> 31) * ({{big_rows}} / 64);
+get diagnostics v_count = row_count;
+commit;
+v_rows := v_rows + v_count;
+v_commits := v_commits + 1;
+
 -- name: TP-REPORT.body
 perform * from {{big}} where key25 = 1 + (v_seed * {{big_key25}} >> 31);
 get diagnostics v_count = row_count;
@@ -41,7 +49,7 @@ v_key bigint;
 -- name: TP-LIGHT.body
 if v_seed * 100 >> 31 < {{update_pct}} then
   v_seed := v_seed * 48271 % 2147483647;
-  v_key := 1 + (v_seed * {{big_rows}} >> 31);
+  v_key := {{drawn_id}};
   perform * from {{big}} where id = v_key for update;
   get diagnostics v_count = row_count;
   v_rows := v_rows + v_count;
@@ -51,7 +59,7 @@ if v_seed * 100 >> 31 < {{update_pct}} then
   v_commits := v_commits + 1;
 else
   v_seed := v_seed * 48271 % 2147483647;
-  v_key := 1 + (v_seed * {{big_rows}} >> 31);
+  v_key := {{drawn_id}};
   perform * from {{big}} where id = v_key;
   get diagnostics v_count = row_count;
 end if;

@@ -1,10 +1,16 @@
 //! What the names in a claim stand for, over a whole test (gate to end).
 
 use super::tiers::{DEVICE_READ_BYTES, device_read_bytes};
-use crate::model::{Claim, Expr, Facts, Reason, ReasonCode, Sentence, Status, TestResult};
+use crate::model::{
+    Activity, Claim, EventCount, Expr, Facts, Reason, ReasonCode, Sentence, Status, TestResult,
+    Waits,
+};
 
 /// Our own counts that a claim may name.
 pub(super) const OWN: [&str; 4] = ["ops", "rows", "commits", "units"];
+
+/// Sessions of jobs that were seen waiting for a row, summed over the samples.
+const ROW_LOCKS_SEEN: &str = "row_locks_seen";
 
 /// Counters whose value counts, not its growth.
 const GAUGES: [&str; 3] = ["durable", "instruments", "cache_lock"];
@@ -55,6 +61,9 @@ impl<'a> Scope<'a> {
         }
         if name == DEVICE_READ_BYTES {
             return device_read_bytes(&self.result.counters);
+        }
+        if name == ROW_LOCKS_SEEN {
+            return self.result.waits.as_ref().map(row_locks);
         }
         self.result.counters.get(name).or_else(|| self.result.facts.get(name).copied())
     }
@@ -115,6 +124,12 @@ impl<'a> Scope<'a> {
     }
 }
 
+fn row_locks(waits: &Waits) -> f64 {
+    let waiting =
+        |seen: &&EventCount| seen.event.activity == Activity::RowLock && !seen.event.background;
+    waits.events.iter().filter(waiting).map(|seen| seen.samples as f64).sum()
+}
+
 /// The claim's quotient in words: `physical_reads per ops`.
 pub fn name(claim: &Claim) -> String {
     match &claim.per {
@@ -146,7 +161,7 @@ pub fn unchecked(sentence: impl Into<Sentence>) -> Reason {
 mod tests {
     use super::*;
     use crate::analysis::fixture;
-    use crate::model::{Moment, Snapshot};
+    use crate::model::{Event, Moment, Snapshot};
 
     #[test]
     fn names_stand_for_the_whole_test() {
@@ -173,6 +188,25 @@ mod tests {
         assert_eq!(scope.bound(&Expr("rows".into())), Ok(320.0));
         assert_eq!(scope.bound(&Expr("ops".into())), Ok(120_000.0));
         assert_eq!(scope.equals(&Expr("rows".into())), Ok(120_000.0));
+    }
+
+    #[test]
+    fn sessions_seen_at_a_row_lock_are_those_of_jobs() {
+        let mut result = fixture::result();
+        assert_eq!(Scope::new(&result).counter(ROW_LOCKS_SEEN), None);
+        let seen = |activity, background, samples| EventCount {
+            event: Event { class: "Lock".into(), name: "tuple".into(), activity, background },
+            samples,
+            share: 0.1,
+        };
+        let events = vec![
+            seen(Activity::RowLock, false, 5),
+            seen(Activity::RowLock, true, 7),
+            seen(Activity::LogSync, false, 11),
+            seen(Activity::RowLock, false, 2),
+        ];
+        result.waits = Some(Waits { events, ..Waits::default() });
+        assert_eq!(Scope::new(&result).counter(ROW_LOCKS_SEEN), Some(7.0));
     }
 
     #[test]

@@ -5,8 +5,10 @@
 use std::collections::BTreeMap;
 
 use crate::error::{Error, Result, quote};
-use crate::model::params::BATCH;
+use crate::model::params::{BATCH, KEYS, PLACE};
 use crate::model::{Bind, Expr, Facts, LEAST_KNOWN_S, Param, Part, Quantity, Wire, Workload};
+
+use crate::stats::skew::{KeyLaw, Place};
 
 use super::{Catalog, Entry, Suite, SuiteEntry, check_blocks, check_claims, parse_selection};
 
@@ -138,7 +140,8 @@ fn shape(workload: &Workload) -> Vec<String> {
 
 fn param(param: &Param, engines: &[&str]) -> Option<String> {
     let mut named = param.engine_default.keys().chain(param.unavailable.keys());
-    if let Some(unknown) = named.find(|name| !engines.contains(&name.as_str())) {
+    let is_known = |name: &str| name == Param::EVERY || engines.contains(&name);
+    if let Some(unknown) = named.find(|name| !is_known(name)) {
         return Some(format!(
             "the parameter {} names the unknown engine {}",
             param.name,
@@ -149,10 +152,25 @@ fn param(param: &Param, engines: &[&str]) -> Option<String> {
     if let Some(bad) = defaults.into_iter().find(|value| !allowed(param, value)) {
         return Some(format!("the default {}={bad} is not an allowed value", param.name));
     }
+    if let Some(bad) = param.implied.iter().find(|value| !allowed(param, value)) {
+        return Some(format!("the implied {}={bad} is not an allowed value", param.name));
+    }
+    if let Some(wrong) = law(param) {
+        return Some(wrong);
+    }
     let mut refused = param.unavailable.values().flat_map(BTreeMap::keys);
     let bad = refused
         .find(|refused| !allowed(param, Param::of_refused(refused).0.trim_start_matches('>')))?;
     Some(format!("'unavailable' names {}={bad}, which is not an allowed value", param.name))
+}
+
+/// A value of `keys` or `place` that is no law and no place.
+fn law(param: &Param) -> Option<String> {
+    param.values.iter().find_map(|value| match param.name.as_str() {
+        KEYS => value.parse::<KeyLaw>().err(),
+        PLACE => value.parse::<Place>().err(),
+        _ => None,
+    })
 }
 
 /// A parameter or value together with which a value is refused, and which the workload has not.
@@ -248,8 +266,8 @@ fn expressions(workload: &Workload) -> Vec<String> {
     with_counts.extend(COUNTS.map(|name| (name.to_string(), 1.0)));
     let mut plain: Vec<&Expr> = vec![&workload.work];
     plain.extend(workload.binds.values().filter_map(|bind| match bind {
-        Bind::Random(expr) | Bind::Constant(expr) => Some(expr),
-        Bind::Job | Bind::Sequence | Bind::Repetition => None,
+        Bind::Random(expr) | Bind::Keyed(expr) | Bind::Constant(expr) => Some(expr),
+        Bind::Skewed { .. } | Bind::Job | Bind::Sequence | Bind::Repetition => None,
     }));
     plain.extend(
         workload.client.iter().flat_map(|branch| branch.chance.iter().chain(&branch.times)),

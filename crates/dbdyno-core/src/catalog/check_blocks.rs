@@ -4,11 +4,14 @@
 use std::collections::BTreeSet;
 
 use crate::error::quote;
-use crate::model::{Drive, Param, Workload};
+use crate::model::{Bind, Drive, Param, Workload};
 use crate::sql::{Block, Values, bind_names, fill, placeholders};
 
 use super::check::{CHOSEN, TABLES, chosen_fact_names, data_fact_names};
 use super::{Catalog, Entry};
+
+/// Before the name of a bind whose draw a routine's body has.
+const DRAWN: &str = "drawn_";
 
 /// What is wrong in a workload's blocks.
 pub(super) fn findings(catalog: &Catalog, entry: &Entry, engines: &[&str]) -> Vec<String> {
@@ -100,10 +103,17 @@ fn open<'a>(workload: &Workload, block: &'a Block, also: &[&str]) -> Vec<(usize,
             || chosen
             || TABLES.contains(&name)
             || matches!(name, "prefix" | "pad")
+            || is_drawn(workload, name)
             || also.contains(&name)
     };
     let found = placeholders(&block.text).into_iter().filter(|(_, name)| !is_value(name));
     found.map(|(range, name)| (range.start, name)).collect()
+}
+
+/// True of a bind by whose law a routine's body draws.
+fn is_drawn(workload: &Workload, name: &str) -> bool {
+    let bind = name.strip_prefix(DRAWN).and_then(|bind| workload.binds.get(bind));
+    matches!(bind, Some(Bind::Keyed(_)))
 }
 
 /// The blocks that a block includes.

@@ -60,7 +60,8 @@ const MEASURED: &[&str] = &[
     "server_cpu_sys_s",
 ];
 /// What is known of a test when it has ended, beside its counters.
-const OF_TEST: [&str; 4] = ["device_read_bytes", "evicted", "device_known", "threads_used"];
+const OF_TEST: [&str; 5] =
+    ["device_read_bytes", "evicted", "device_known", "threads_used", "row_locks_seen"];
 
 /// Names of counters: those of [`MEASURED`] and those that some engine gives.
 pub(super) fn counters(catalog: &Catalog) -> Vec<&str> {

@@ -10,6 +10,9 @@ pub const OWN_ORG: &str = "default";
 pub const READ_TX: &str = "read_tx";
 /// Rows per op of a bulk load.
 pub const BATCH: &str = "batch";
+/// By which law keys are drawn, and where the keys drawn most often lie.
+pub const KEYS: &str = "keys";
+pub const PLACE: &str = "place";
 /// Processes asked for per op: shown beside those that really worked.
 pub const THREADS: &str = "threads";
 /// Percent of the ops that update: a column of its own in the KPM report.
@@ -33,8 +36,19 @@ pub const BESIDE_JOBS: &str = "beside_jobs";
 pub const NODES: &str = "nodes";
 
 /// Those that a selection may have; CONTRIBUTING.md tells what they mean.
-pub const RESERVED: [&str; 9] =
-    [ORG, READ_TX, BATCH, THREADS, UPDATE_PCT, STORE, ACTIVE_ROWS, TRANSPORT, PROTOCOL];
+pub const RESERVED: [&str; 11] = [
+    ORG,
+    READ_TX,
+    BATCH,
+    KEYS,
+    PLACE,
+    THREADS,
+    UPDATE_PCT,
+    STORE,
+    ACTIVE_ROWS,
+    TRANSPORT,
+    PROTOCOL,
+];
 
 /// `name=value` of each, with `between` in between.
 pub fn assignments<'a>(

@@ -76,6 +76,8 @@ reason_codes! {
     Repetitions = "repetitions",
     Tier = "tier",
     Threads = "threads",
+    /// Of a workload that is to make jobs wait for one another.
+    NoContention = "no-contention",
     ClockStep = "clock-step",
     Instruments = "instruments",
     /// Of our own clock reads.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{Expr, Kpm, Quantity, ReasonCode, Status};
+use crate::stats::skew::{KeyLaw, Place};
 
 /// A workload as the catalogue defines it, checked; SQL blocks are kept beside it in the catalogue.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -158,13 +159,17 @@ pub struct Param {
     pub min: Option<i64>,
     #[serde(default)]
     pub max: Option<i64>,
+    /// The value that every test had before the workload got this parameter: with it the work is
+    /// what it was, so that it is in no hash.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub implied: Option<String>,
     /// The table of the data set that each value chooses: `{{table}}` in SQL, `table_rows` and so
     /// on in expressions, `table` in the lists of tables.
     #[serde(default)]
     pub table: BTreeMap<String, String>,
     /// Values that single engines cannot give, with the reason: engine -> value -> reason. The
     /// value `>N` stands for every number above N; `value,other=a|b` for the value together with
-    /// these of another parameter.
+    /// these of another parameter. The engine `every` stands for all.
     #[serde(default)]
     pub unavailable: BTreeMap<String, BTreeMap<String, String>>,
     /// One line for `list workloads`.
@@ -172,6 +177,9 @@ pub struct Param {
 }
 
 impl Param {
+    /// In `unavailable` what stands for all engines.
+    pub const EVERY: &'static str = "every";
+
     /// What `engine` cannot give of this parameter's value in `params`, and why, if it cannot.
     pub fn unavailable_on(
         &self,
@@ -190,7 +198,9 @@ impl Param {
         let met = |(name, named): (&str, &str)| {
             params.get(name).is_some_and(|value| Claim::names(named, value))
         };
-        let (refused, reason) = self.unavailable.get(engine)?.iter().find(|(refused, _)| {
+        let of_engines = [engine, Param::EVERY].into_iter();
+        let mut refusals = of_engines.filter_map(|engine| self.unavailable.get(engine)).flatten();
+        let (refused, reason) = refusals.find(|(refused, _)| {
             let (own, other) = Param::of_refused(refused);
             covers(own) && other.is_none_or(met)
         })?;
@@ -225,6 +235,12 @@ pub struct Part {
 pub enum Bind {
     /// Uniform in 1..=N, drawn from the job's own generator.
     Random(Expr),
+    /// In 1..=N, drawn from the job's own generator by the law that the workload's parameters `keys`
+    /// and `place` choose. A plan has `Random` or `Skewed` in its place; in the body of a routine
+    /// `{{drawn_NAME}}` is the same draw.
+    Keyed(Expr),
+    /// As a plan has what is not drawn evenly.
+    Skewed { rows: u64, keys: KeyLaw, place: Place },
     /// The job's number, 1..=jobs.
     Job,
     /// Counts 1, 2, 3 ... within a job, plus `job * 1_000_000_000_000`: unique over all jobs.

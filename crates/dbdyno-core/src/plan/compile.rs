@@ -12,7 +12,7 @@ use crate::model::{
 use crate::sql::{Block, Values, bind, fill, placeholders, statement, substitute};
 
 use super::params::{self, Params};
-use super::{hash, values};
+use super::{draw, hash, values};
 
 /// Blocks of an engine's harness by name.
 pub(super) type Harness<'a> = BTreeMap<&'a str, &'a Block>;
@@ -69,12 +69,10 @@ pub(super) fn part(
     entry: &Entry,
     params: &Params,
 ) -> Result<PartPlan> {
-    let compiler = Compiler {
-        target,
-        entry,
-        values: values::values(&entry.workload, params, target.size_gb, target.capabilities),
-        facts: values::facts(&entry.workload, params, target.size_gb),
-    };
+    let facts = values::facts(&entry.workload, params, target.size_gb);
+    let mut values = values::values(&entry.workload, params, target.size_gb, target.capabilities);
+    values.extend(draw::values(harness, entry, params, &facts)?);
+    let compiler = Compiler { target, entry, values, facts };
     let workload = &entry.workload;
     let code = match target.drive {
         Drive::Database => JobCode::Routine(compiler.routine(harness, params)?),
@@ -194,7 +192,11 @@ impl Compiler<'_> {
             return Err(Error::usage(&self.entry.place, what));
         }
         let shared_read = params.get(READ_TX).is_some_and(|value| value == "slice");
-        Ok(JobCode::Client { branches, binds: workload.binds.clone(), shared_read })
+        Ok(JobCode::Client {
+            branches,
+            binds: draw::binds(self.entry, params, &self.facts)?,
+            shared_read,
+        })
     }
 
     fn branch(&self, branch: &ClientBranch, upto: f64) -> Result<Branch> {
@@ -235,7 +237,12 @@ impl Compiler<'_> {
             self.find("declare").map(|block| self.text(block, &self.values, &[])).transpose()?;
         let declare = declare.unwrap_or_default();
         let texts = [body.as_str(), declare.as_str()].into_iter();
-        let digest = hash::of_texts(self.entry.workload.revision, params, texts, 8);
+        let digest = hash::of_texts(
+            self.entry.workload.revision,
+            &params::hashed(&self.entry.workload, params),
+            texts,
+            8,
+        );
         let name = format!(
             "{}w_{}_{digest}",
             self.target.capabilities.prefix,

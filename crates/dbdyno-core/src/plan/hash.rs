@@ -5,13 +5,7 @@ use sha2::{Digest, Sha256};
 use super::params::Params;
 use crate::model::{Bind, BoundStatement, Branch, Commit, JobCode, PartPlan};
 
-/// SHA-256 over revision, parameters and all SQL, 16 hex digits.
-pub(super) fn of_parts(revision: u32, params: &Params, parts: &[PartPlan]) -> String {
-    let sql: Vec<String> = parts.iter().flat_map(all_sql).collect();
-    of_texts(revision, params, sql.iter().map(String::as_str), 16)
-}
-
-/// The same of some texts, so many hex digits.
+/// SHA-256 over revision, parameters and texts, so many hex digits.
 pub(super) fn of_texts<'a>(
     revision: u32,
     params: &Params,
@@ -23,9 +17,10 @@ pub(super) fn of_texts<'a>(
     hex[..digits].to_string()
 }
 
-fn all_sql(part: &PartPlan) -> Vec<String> {
+/// What a part does in texts: of its parameters those given, and all SQL.
+pub(super) fn of_part(params: &Params, part: &PartPlan) -> Vec<String> {
     let mut sql: Vec<String> =
-        part.params.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        params.iter().map(|(name, value)| format!("{name}={value}")).collect();
     sql.extend(part.setup_sql());
     sql.extend(part.session.iter().cloned());
     match &part.code {
@@ -56,7 +51,8 @@ fn branch_fields(branch: &Branch) -> Vec<String> {
 
 fn bind_text(bind: &Bind) -> String {
     match bind {
-        Bind::Random(to) => format!("random {}", to.0),
+        Bind::Random(to) | Bind::Keyed(to) => format!("random {}", to.0),
+        Bind::Skewed { rows, keys, place } => format!("{keys} {rows} {place}"),
         Bind::Job => "job".into(),
         Bind::Sequence => "sequence".into(),
         Bind::Repetition => "repetition".into(),
@@ -103,7 +99,8 @@ mod tests {
     fn hash(branches: Vec<Branch>, bind: Bind) -> String {
         let binds = BTreeMap::from([("key".to_string(), bind)]);
         let part = PartPlan::bare("T", JobCode::Client { branches, binds, shared_read: false });
-        of_parts(1, &Params::new(), &[part])
+        let texts = of_part(&Params::new(), &part);
+        of_texts(1, &Params::new(), texts.iter().map(String::as_str), 16)
     }
 
     fn branch(sql: &str) -> Branch {

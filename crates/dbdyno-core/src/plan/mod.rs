@@ -9,6 +9,7 @@ use crate::model::{
 };
 
 mod compile;
+mod draw;
 mod hash;
 mod pace;
 mod params;

@@ -46,6 +46,18 @@ pub(super) fn chosen(workload: &Workload, engine: &str, complete: &Params) -> Pa
     chosen.filter_map(|name| Some((name.clone(), complete.get(name)?.clone()))).collect()
 }
 
+/// The complete parameters without those that are as they were before the workload had them.
+pub(super) fn hashed(workload: &Workload, complete: &Params) -> Params {
+    let is_implied = |name: &str, value: &str| {
+        workload.params.iter().any(|param| {
+            param.name == name && param.implied.as_deref().is_some_and(|implied| implied == value)
+        })
+    };
+    let mut params = complete.clone();
+    params.retain(|name, value| !is_implied(name, value));
+    params
+}
+
 /// Why the engine cannot give a parameter's value, if it cannot.
 pub(super) fn unavailable(workload: &Workload, engine: &str, complete: &Params) -> Option<String> {
     workload.params.iter().find_map(|param| {

@@ -146,7 +146,7 @@ fn with_background(
     tables.dedup();
     let hash = hash::of_texts(
         selection.workload.revision,
-        &params,
+        &params::hashed(&selection.workload, &params),
         [selection.hash.as_str(), background.selection.hash.as_str()].into_iter(),
         16,
     );
@@ -197,9 +197,17 @@ fn alone(
         .chain(wire.params())
         .collect();
     let tables = tables(request, asked.entry, &params, &parts);
-    let all_params = params.clone().into_iter().chain(wire.params()).collect();
+    let texts: Vec<String> = parts
+        .iter()
+        .zip(&compiled)
+        .flat_map(|((entry, params), part)| {
+            hash::of_part(&params::hashed(&entry.workload, params), part)
+        })
+        .collect();
+    let all_params: Params = params.clone().into_iter().chain(wire.params()).collect();
+    let hashed = params::hashed(workload, &all_params);
     Ok(Selection {
-        hash: hash::of_parts(workload.revision, &all_params, &compiled),
+        hash: hash::of_texts(workload.revision, &hashed, texts.iter().map(String::as_str), 16),
         ramp: ramp(request, wish)?.for_parts(compiled.len()),
         workload: values::with_tables(workload, &params),
         asked_as: wish.entry.code.clone().or_else(|| asked.alias.map(str::to_string)),

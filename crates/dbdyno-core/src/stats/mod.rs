@@ -11,6 +11,7 @@ pub mod moderated;
 pub mod paired;
 pub mod scaling;
 pub mod sequence;
+pub mod skew;
 pub mod steady;
 pub mod summary;
 pub mod weighted;

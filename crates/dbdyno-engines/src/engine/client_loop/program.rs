@@ -7,6 +7,7 @@ use super::{ClientSession, Done};
 use crate::engine::{EngineError, ErrorClass, JobOrder};
 use crate::model::{Bind, BoundStatement, Branch, Commit, Facts};
 use crate::stats::keys::{KeyStream, MODULUS};
+use crate::stats::skew::SkewedKeys;
 
 /// Values of a sequence bind of job j start above `j * SEQUENCE_STRIDE`.
 const SEQUENCE_STRIDE: i64 = 1_000_000_000_000;
@@ -43,6 +44,7 @@ struct Draws {
 
 enum Source {
     Random(u64),
+    Skewed(SkewedKeys),
     Sequence,
     Repetition,
     Fixed,
@@ -205,6 +207,7 @@ impl Draws {
         for &slot in slots {
             match self.sources[slot] {
                 Source::Random(n) => self.values[slot] = self.keys.key(n) as i64,
+                Source::Skewed(keys) => self.values[slot] = keys.key(self.keys.step()) as i64,
                 Source::Sequence => self.values[slot] += 1,
                 Source::Repetition => self.values[slot] = i64::from(repetition),
                 Source::Fixed => {}
@@ -220,7 +223,10 @@ fn source_of(bind: &Bind, job: u32, facts: &Facts) -> Result<(Source, i64), Stri
         Bind::Sequence => Ok((Source::Sequence, i64::from(job) * SEQUENCE_STRIDE)),
         Bind::Repetition => Ok((Source::Repetition, 1)),
         Bind::Constant(expr) => Ok((Source::Fixed, expr.eval(facts)?.round() as i64)),
-        Bind::Random(expr) => {
+        Bind::Skewed { rows, keys, place } => {
+            Ok((Source::Skewed(SkewedKeys::new(*rows, *keys, *place)?), 1))
+        }
+        Bind::Random(expr) | Bind::Keyed(expr) => {
             let n = expr.eval(facts)?.round();
             // Not `n < 1.0`: NaN must fail too. The generator scales by 31 bits, so n has at most
             // 32.
