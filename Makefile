@@ -69,3 +69,8 @@ instrument: deps
 .PHONY: deny
 deny:
 	cargo deny check
+
+# The guide of docs/guide as a site that can be searched without a network: target/guide/index.html (needs Python 3 and PyPI).
+.PHONY: guide
+guide:
+	./scripts/guide.sh

@@ -42,6 +42,7 @@ mod failover;
 mod faults;
 mod findings;
 mod fixture;
+mod guide;
 mod heatmaps;
 mod hostile;
 mod instrument;

@@ -15,6 +15,7 @@ pub mod list_plan;
 pub mod monitor;
 pub mod overhead;
 pub mod probe;
+pub mod reference;
 pub mod report;
 pub mod run;
 pub mod runs;
