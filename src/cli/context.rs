@@ -59,6 +59,7 @@ impl Context {
             .results
             .as_ref()
             .map_or(Ok(()), |file| paths::check_parent(file, "--results"))?;
+        paths::refuse_made_by_others(&self.place().path, "--results")?;
         self.opened(Store::open)
     }
 
@@ -67,7 +68,11 @@ impl Context {
     /// # Errors
     /// If there are none, or they cannot be read.
     pub fn store_to_read(&self) -> Result<Store> {
-        self.opened(Store::open_to_read)
+        // Nothing is written to a file of somebody else, even by whoever may.
+        match paths::is_made_by_others(&self.place().path)? {
+            true => self.opened(Store::open_read_only),
+            false => self.opened(Store::open_to_read),
+        }
     }
 
     /// The results, which must exist, to be changed.
@@ -75,6 +80,7 @@ impl Context {
     /// # Errors
     /// As [`Context::store`], and if there are none.
     pub fn existing_store(&self) -> Result<Store> {
+        paths::refuse_made_by_others(&self.place().path, "--results")?;
         self.opened(Store::open_existing)
     }
 

@@ -67,6 +67,32 @@ pub fn check_parent(path: &Path, option: &str) -> Result<()> {
     }
 }
 
+/// Refuses to write results where somebody else would get them: into a file that he has put under
+/// this name into a directory open to everybody, or through a link.
+///
+/// # Errors
+/// Names the file, and the option that says where.
+pub fn refuse_made_by_others(path: &Path, option: &str) -> Result<()> {
+    if !is_made_by_others(path)? {
+        return Ok(());
+    }
+    let what = "somebody else made it, in a directory open to everybody";
+    Err(Error::usage(path.display().to_string(), what)
+        .advise(format!("name a file in a directory of your own with {option}")))
+}
+
+/// True of a results file that somebody else has put into a directory open to everybody.
+///
+/// # Errors
+/// If that cannot be found out.
+pub fn is_made_by_others(path: &Path) -> Result<bool> {
+    if url_of(path).is_some() {
+        return Ok(false);
+    }
+    crate::host::made_by_others(path)
+        .map_err(|error| Error::usage(path.display().to_string(), error.to_string()))
+}
+
 /// Options whose values are commands of the user's own, which may hold passwords.
 const SHELL_COMMANDS: [&str; 3] = ["--break-command", "--mend-command", "--promote-command"];
 /// What is kept of them.

@@ -34,7 +34,8 @@ fn failure(test: &Test) -> Option<&str> {
 fn place_of(entry: &Entry, engine: &str, message: &str) -> String {
     let blocks = entry.blocks.for_engine(engine);
     let quoted = blocks.into_values().find(|block| is_quoted(&block.text, message));
-    quoted.map_or_else(|| entry.place.clone(), |block| format!("{}:{}", block.file, block.text_line))
+    quoted
+        .map_or_else(|| entry.place.clone(), |block| format!("{}:{}", block.file, block.text_line))
 }
 
 /// True if a piece of a block's text, between what is filled in, stands in a message.

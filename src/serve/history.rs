@@ -13,7 +13,7 @@ use super::series;
 use crate::analysis::interval::supports;
 use crate::analysis::ramp;
 use crate::error::visible;
-use crate::model::{RunRecord, Test};
+use crate::model::{RunRecord, Test, Verdict};
 use crate::report::document::Digits;
 use crate::report::format::html::content;
 use crate::store::{Measured, Store};
@@ -30,8 +30,11 @@ pub struct Entry {
     pub test: Test,
     /// How often it was run.
     pub times: usize,
-    /// Half width of the 95 % interval of its mean as a fraction of it, where it is known.
-    pub fraction: Option<f64>,
+    /// The KPM, absent if there is none.
+    pub value: Option<f64>,
+    /// The ends of its 95 % interval, where that is known.
+    pub ends: Option<[f64; 2]>,
+    pub verdict: Verdict,
 }
 
 /// The figures of one series in the order of their runs.
@@ -67,17 +70,15 @@ impl<'a> History<'a> {
     /// Number (from 1), entry and figure of those that support a statement.
     pub(super) fn accepted(&self) -> Vec<(usize, &'a Entry, f64)> {
         let numbered = self.entries.iter().zip(1..).filter(|((_, why), _)| why.is_none());
-        numbered
-            .filter_map(|((entry, _), number)| Some((number, *entry, entry.test.kpm_value()?)))
-            .collect()
+        numbered.filter_map(|((entry, _), number)| Some((number, *entry, entry.value?))).collect()
     }
 }
 
 /// Why a figure does not stand beside the newest one.
 fn left_out(entry: &Entry, newest: &Entry) -> Option<&'static str> {
     let checks = [
-        (!supports(entry.test.status()), "not valid"),
-        (!entry.test.kpm_value().is_some_and(f64::is_finite), "no figure"),
+        (!supports(entry.verdict.status), "not valid"),
+        (!entry.value.is_some_and(f64::is_finite), "no figure"),
         (entry.test.revision() != newest.test.revision(), "another revision of the workload"),
         (entry.test.hash() != newest.test.hash(), "other SQL or other parameters by default"),
         (entry.run.size_gb != newest.run.size_gb, "data of another size"),
@@ -137,7 +138,9 @@ fn entries(store: &Store, workload: &str, jobs: u32) -> Answer<Vec<Entry>> {
             run: run.clone(),
             test: found.test.clone(),
             times: found.times,
-            fraction: found.known.ok().map(|interval| interval.half_width()),
+            value: found.figure.map(|figure| figure.value),
+            ends: found.figure.and_then(|figure| figure.ends()),
+            verdict: found.verdict(),
         };
         entries.extend(ramp::repeated(&of_run).into_iter().map(entry));
     }

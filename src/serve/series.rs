@@ -75,8 +75,8 @@ fn chart(
     let point = |(number, entry, value): &(usize, &Entry, f64)| Point {
         x: *number as f64,
         y: *value,
-        low: entry.fraction.map(|fraction| value * (1.0 - fraction)),
-        high: entry.fraction.map(|fraction| value * (1.0 + fraction)),
+        low: entry.ends.map(|ends| ends[0]),
+        high: entry.ends.map(|ends| ends[1]),
         label: Some(run_name(language, &entry.run)),
         verdict: Some(Status::Valid),
     };
@@ -245,34 +245,29 @@ fn table(language: Language, history: &History<'_>) -> Table {
     let mut table = Table::new(language, language.phrase("Figures"), columns);
     let mut reasons = BTreeSet::new();
     for ((entry, why), number) in history.entries.iter().zip(1..) {
-        let status = entry.test.status();
-        let value = entry.test.kpm_value().filter(|value| value.is_finite());
+        let status = entry.verdict.status;
+        let value = entry.value.filter(|value| value.is_finite());
         let kpm = value.map_or(Cell::Empty, |value| Cell::Number {
             value,
             digits: DIGITS,
             verdict: Some(status),
         });
-        let end = |sign: f64| {
-            let end =
-                value.zip(entry.fraction).map(|(value, fraction)| value * (1.0 + sign * fraction));
-            end.map_or(Cell::Empty, Cell::plain)
-        };
+        let end = |side: usize| entry.ends.map_or(Cell::Empty, |ends| Cell::plain(ends[side]));
         let started = entry.run.started_at.as_deref().unwrap_or_default();
         table.rows.push(vec![
             Cell::count(number),
             Cell::text(run_name(language, &entry.run)),
             Cell::text(language.date(started.get(..10).unwrap_or(started))),
             kpm,
-            end(-1.0),
-            end(1.0),
+            end(0),
+            end(1),
             Cell::count(u32::try_from(entry.times).unwrap_or(u32::MAX)),
             Cell::Verdict(status),
             why.map_or(Cell::Empty, |why| Cell::text(language.phrase(why))),
         ]);
         reasons.extend(
             entry
-                .test
-                .verdict()
+                .verdict
                 .reasons
                 .iter()
                 .filter(|_| why.is_some())
@@ -317,7 +312,9 @@ mod tests {
                 3 => crate::analysis::errata::fixture::judged(test, Status::Conditional),
                 _ => test,
             };
-            Entry { run, test, times: 1, fraction: Some(0.01) }
+            let ends = Some([value / 1.01, value * 1.01]);
+            let verdict = test.verdict().clone();
+            Entry { run, test, times: 1, value: Some(value), ends, verdict }
         };
         (1..=10).map(entry).collect()
     }

@@ -38,7 +38,7 @@ pub fn input(
             None if seconds => store.tests(run.id)?,
             None => store.figures(run.id)?,
         };
-        Ok(RunTests { run, tests }.ordered())
+        Ok(RunTests::of(run, tests).ordered())
     };
     let runs = chosen.iter().map(read).collect::<Result<Vec<_>>>()?;
     let calibrations = calibrations(store, &runs)?;
@@ -71,10 +71,9 @@ fn calibrations(store: &Store, runs: &[RunTests]) -> Result<Vec<RunTests>> {
         for calibration in of_platform.take(MOST_CALIBRATIONS) {
             let found = match read.entry(calibration.id) {
                 Entry::Occupied(entry) => entry.into_mut(),
-                Entry::Vacant(entry) => entry.insert(RunTests {
-                    run: calibration.clone(),
-                    tests: store.figures(calibration.id)?,
-                }),
+                Entry::Vacant(entry) => {
+                    entry.insert(RunTests::of(calibration.clone(), store.figures(calibration.id)?))
+                }
             };
             if Noise::of(&found.run, &found.tests).is_of(run) {
                 break;
@@ -106,7 +105,7 @@ pub fn history(store: &Store, runs: &[RunTests]) -> Result<Vec<RunTests>> {
         .into_iter()
         .filter(is_of)
         .take(ENOUGH)
-        .map(|run| Ok(RunTests { tests: store.figures(run.id)?, run }))
+        .map(|run| store.figures(run.id).map(|tests| RunTests::of(run, tests)))
         .collect::<Result<_>>()?;
     found.reverse();
     Ok(found)
@@ -135,7 +134,7 @@ pub fn base_of(
     let found = store.finished_before(run.id, LOOKED_AT.max(most))?.into_iter().filter(is_of);
     let mut found: Vec<RunTests> = found
         .take(most)
-        .map(|run| Ok(RunTests { tests: store.figures(run.id)?, run }.ordered()))
+        .map(|run| store.figures(run.id).map(|tests| RunTests::of(run, tests).ordered()))
         .collect::<Result<_>>()?;
     found.reverse();
     Ok(found)
@@ -161,5 +160,6 @@ pub fn sides(store: &Store, run: &RunRecord) -> Result<Vec<RunTests>> {
 /// Unknown runs; results that cannot be read.
 pub fn side(store: &Store, run: &str) -> Result<RunTests> {
     let run = store.run(run)?;
-    Ok(RunTests { tests: store.figures(run.id)?, run })
+    let tests = store.figures(run.id)?;
+    Ok(RunTests::of(run, tests))
 }

@@ -137,7 +137,8 @@ fn a_workload_that_cannot_run_ends_with_the_place_of_its_sql() {
     let done = desk.run(&format!("run sqlite {catalog} {both} {SHORT}"));
     assert_eq!(done.code, Some(1), "{done:#?}");
     let last = done.stderr.lines().last().unwrap();
-    for part in ["common.sql:2: MINE-REGION could not run: ", "cuont", "show workload MINE-REGION"] {
+    for part in ["common.sql:2: MINE-REGION could not run: ", "cuont", "show workload MINE-REGION"]
+    {
         assert!(last.contains(part), "no '{part}' in {last}");
     }
     // What could be measured is stored and shown.

@@ -239,6 +239,7 @@ pub fn test(
         second: None,
         kpm_value: Some(ops_per_s * scale),
         second_value: None,
+        estimates: [None; 2],
         verdict: Verdict::from_reasons(vec![]),
         durability: None,
         lasting: None,

@@ -40,6 +40,7 @@ mod export_sql;
 mod failed_again;
 mod failover;
 mod faults;
+mod figures;
 mod findings;
 mod fixture;
 mod guide;

@@ -14,11 +14,11 @@ use crate::skipped::skipped;
 use crate::support::{Desk, column, directory, free_port, try_session_of, until};
 
 /// A server of the caller's own: TCP, encrypted or not, and a socket for its superuser.
-struct MySql {
+pub struct MySql {
     process: Child,
     port: u16,
     data: PathBuf,
-    admin_url: String,
+    pub admin_url: String,
     // Dropped after the server that lives in it.
     _dir: Directory,
 }
@@ -28,7 +28,6 @@ const SETTINGS: &[&str] = &[
     "--mysqlx=off",
     "--secure-file-priv=NULL",
     "--bind-address=127.0.0.1",
-    "--performance-schema=off",
     "--skip-log-bin",
     "--innodb-buffer-pool-size=64M",
     "--innodb-redo-log-capacity=32M",
@@ -37,7 +36,7 @@ const SETTINGS: &[&str] = &[
 
 impl MySql {
     /// None where there is no such server.
-    fn start() -> Option<MySql> {
+    pub fn start() -> Option<MySql> {
         let program = dbdyno::host::cache_dir().join("mysql-server/bin/mysqld");
         let program = Some(program).filter(|program| program.exists())?;
         let (dir, port) = (directory(), free_port());
@@ -61,7 +60,7 @@ impl MySql {
         Some(server)
     }
 
-    fn execute(&self, sql: &str) {
+    pub fn execute(&self, sql: &str) {
         try_session_of("mysql", &self.admin_url).unwrap().execute(sql).unwrap();
     }
 
@@ -174,6 +173,36 @@ fn clean_removes_what_is_ours(desk: &Desk, server: &MySql) {
     clean("dropped dbdyno.small");
 }
 
+/// Another account that can put something into our database, by rights on it or on every database,
+/// before an administrator uses it; who is none sees no rights of others, and has none to lose.
+fn a_database_that_others_can_change_is_not_used(desk: &Desk, server: &MySql) {
+    let url = &server.admin_url;
+    let run = format!(
+        "run {url} --size 0.01 --workload SRV-QUERY1 --jobs 1 --warmup 0 --duration 300ms --quiet"
+    );
+    with_password(desk, &run, SECRET).fails(3, &["others may create: 'ann'@'%'"]);
+    server.execute("revoke all on dbdyno.* from ann@'%'");
+    with_password(desk, &run, SECRET).ok();
+    let others = "others may create: 'mallory'@'%'";
+    server.execute("create user mallory@'%'");
+    for (grant, revoke, advice) in [
+        ("grant create routine, alter routine on dbdyno.*", "revoke all on dbdyno.*", "dbdyno.*"),
+        ("grant create view on `db%`.*", "revoke all on `db%`.*", "dbdyno.*"),
+        ("grant create, create view on *.*", "revoke all on *.*", "on *.*"),
+    ] {
+        server.execute(&format!("{grant} to mallory@'%'"));
+        for line in [run.clone(), format!("verify {url} --quiet"), format!("clean {url}")] {
+            with_password(desk, &line, SECRET).fails(3, &[others, advice]);
+        }
+        server.execute(&format!("{revoke} from mallory@'%'"));
+    }
+    server.execute("create trigger dbdyno.t before update on dbdyno.small for each row set @a = 1");
+    with_password(desk, &run, SECRET).fails(3, &["table dbdyno.small has the trigger t"]);
+    server.execute("drop trigger dbdyno.t");
+    server.execute("drop user mallory@'%'");
+    with_password(desk, &format!("clean {url}"), SECRET).ok();
+}
+
 #[test]
 fn a_live_server_keeps_the_contract() {
     let Some(server) = MySql::start() else {
@@ -188,6 +217,7 @@ fn a_live_server_keeps_the_contract() {
     answers_counters_and_commits_are_right(&desk, &server);
     clean_removes_what_is_ours(&desk, &server);
     every_workload_runs(&desk, "mysql", &server.url("mysql", ""));
+    a_database_that_others_can_change_is_not_used(&desk, &server);
 }
 
 #[test]

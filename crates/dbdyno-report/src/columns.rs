@@ -5,8 +5,9 @@ use super::Language;
 use super::about::About;
 use super::document::{Cell, Column, Digits, Table};
 use crate::analysis::Derived;
+use crate::analysis::figure::Figure;
 use crate::analysis::interval::Known;
-use crate::model::{RunRecord, Sentence, Test};
+use crate::model::{RunRecord, Sentence, Test, Verdict};
 
 /// What a row of a table of tests is made from.
 pub struct Line<'a> {
@@ -15,9 +16,20 @@ pub struct Line<'a> {
     pub test: &'a Test,
     /// How often it was run.
     pub times: usize,
+    /// The KPM of the repetitions; absent if it is not known, and for a test by itself.
+    pub figure: Option<Figure<'a>>,
+    /// How well the KPM is known, and the verdict on it.
     pub known: Known,
+    pub verdict: Verdict,
     pub derived: Derived,
     pub language: Language,
+}
+
+impl Line<'_> {
+    /// The KPM, or why it is unknown.
+    pub fn kpm(&self) -> Result<f64, Sentence> {
+        self.figure.map_or_else(|| kpm(self.test), |figure| Ok(figure.value))
+    }
 }
 
 /// Where a column's value comes from.
@@ -67,7 +79,7 @@ pub fn table(
         table.rows.push(row);
     }
     table.explain_all(
-        lines.iter().map(|line| (About { run: line.run, test: line.test }, line.test.verdict())),
+        lines.iter().map(|line| (About { run: line.run, test: line.test }, &line.verdict)),
     );
     table
 }
@@ -108,17 +120,17 @@ fn head(definition: &Definition, kpm_name: &str, kpm_unit: &str) -> Column {
 }
 
 fn cell(definition: &Definition, line: &Line<'_>, table: &mut Table) -> Cell {
-    let verdict = line.test.status();
+    let verdict = line.verdict.status;
     match definition.source {
         Source::Plain(get) => get(line),
         Source::Jobs => line.test.jobs().map_or_else(|| table.unknown(UNKNOWN_JOBS), Cell::count),
         _ if line.test.is_empty() => table.unknown("the test failed before anything was measured"),
         Source::Figure(get, digits) => table.figure(get(line), digits, verdict),
         Source::Derived(id, digits) => table.figure(derived(line, id), digits, verdict),
-        Source::Kpm => table.figure(kpm(line.test), RATE, verdict),
+        Source::Kpm => table.figure(line.kpm(), RATE, verdict),
         Source::KpmPerJob => match line.test.jobs() {
             Some(jobs) => {
-                table.figure(kpm(line.test).map(|value| value / f64::from(jobs)), RATE, verdict)
+                table.figure(line.kpm().map(|value| value / f64::from(jobs)), RATE, verdict)
             }
             None => table.unknown(UNKNOWN_JOBS),
         },

@@ -3,9 +3,10 @@
 use super::about::shareable;
 use super::columns::{NOT_PRINTED, RATE, UNKNOWN_JOBS, no_mean, no_percentile};
 use super::document::{Block, Cell, Column, Digits, Document, Section, Table};
-use super::heatmap::METRICS;
 use super::lowered::{self, Lowered};
 use super::{Input, Language, Report, RunTests, limits, nodes, open_loop, page, spread};
+use crate::analysis::figure::Figure;
+use crate::analysis::heatmap::METRICS;
 use crate::analysis::ramp;
 use crate::model::{Better, LoadResult, PublishedKind, RunKind, RunRecord, Test, params};
 
@@ -341,7 +342,7 @@ pub(super) fn kpms(input: &Input, data: &RunTests) -> Table {
 /// Where the interval of the throughput stands; without repetitions the KPM report has it.
 const INTERVAL: usize = 7;
 
-fn interval(table: &mut Table, figure: &ramp::Figure<'_>) -> Cell {
+fn interval(table: &mut Table, figure: &Figure<'_>) -> Cell {
     let percent =
         figure.interval.map(|known| 100.0 * known.half_width()).map_err(|why| why.text().into());
     table.figure(percent, Digits::Significant(2), figure.status())
@@ -358,12 +359,13 @@ fn kpm_row(
     let unit = unit(speed.as_ref(), best.as_ref(), first);
     let is_repeated = ramp::repeated(tests).iter().any(|point| point.times > 1);
     let single = speed.map(|figure| figure.test);
-    let shown: Vec<&Test> =
-        [&speed, &best].into_iter().flatten().map(|figure| figure.test).collect();
+    let shown = [&speed, &best].into_iter().flatten();
+    let shown = shown.map(|figure| (figure.jobs, figure.verdict())).collect::<Vec<_>>();
     // Without any figure every test failed: then their verdicts say why.
-    let judged = if shown.is_empty() { tests.to_vec() } else { shown };
-    let status = judged.iter().map(|test| test.status()).max();
-    let mut figure = |figure: Option<ramp::Figure<'_>>, why: &'static str| match figure {
+    let of_tests = tests.iter().map(|test| (test.jobs(), test.verdict().clone()));
+    let judged = if shown.is_empty() { of_tests.collect() } else { shown };
+    let status = judged.iter().map(|(_, verdict)| verdict.status).max();
+    let mut figure = |figure: Option<Figure<'_>>, why: &'static str| match figure {
         Some(figure) => table.figure(Ok(figure.value), RATE, figure.status()),
         None => table.unknown(why),
     };
@@ -388,16 +390,16 @@ fn kpm_row(
         scaling(table, tests),
         status.map_or(Cell::Empty, Cell::Verdict),
     ];
-    for test in &judged {
-        let jobs = table.language.jobs(test.jobs());
+    for (jobs, verdict) in &judged {
+        let jobs = table.language.jobs(*jobs);
         let subject = table.language.say("{label} at {jobs}", &[("label", label), ("jobs", &jobs)]);
-        lowered.extend(lowered::of_verdict(&subject, test.verdict()));
+        lowered.extend(lowered::of_verdict(&subject, verdict));
     }
     if let Some(other) = METRICS[1].passed_over(tests) {
         let jobs = table.language.jobs(other.jobs);
         let subject =
             table.language.say("{label} at {jobs}, left out", &[("label", label), ("jobs", &jobs)]);
-        lowered.extend(lowered::of_verdict(&subject, other.verdict));
+        lowered.extend(lowered::of_verdict(&subject, &other.verdict()));
     }
     row
 }
@@ -423,7 +425,7 @@ fn no_throughput(tests: &[&Test]) -> &'static str {
 }
 
 /// Speed and throughput may be different metrics (a time and a rate); then both units are named.
-fn unit(speed: Option<&ramp::Figure<'_>>, best: Option<&ramp::Figure<'_>>, test: &Test) -> String {
+fn unit(speed: Option<&Figure<'_>>, best: Option<&Figure<'_>>, test: &Test) -> String {
     match (speed, best) {
         (Some(speed), Some(best)) if speed.unit != best.unit => {
             format!("{}; {}", speed.unit, best.unit)

@@ -6,10 +6,10 @@ use super::document::{Block, Cell, Digits, Document, HeatCell, HeatRow, Heatmap,
 use super::lowered::{self, Lowered};
 use super::ramps::{RampRow, compared};
 use super::{Input, Language, Report};
-use crate::analysis::heatmap::{Known, Place, places};
-use crate::analysis::interval::supports;
-use crate::analysis::ramp::{self, Figure};
-use crate::model::{Better, PublishedKind, Reason, ReasonCode, RunKind, Sentence, Status, Test};
+use crate::analysis::compare::Kind;
+use crate::analysis::figure::Figure;
+use crate::analysis::heatmap::{Compared, METRICS, Metric, Place, lowering, side_by_side, status};
+use crate::model::{Reason, Test};
 
 /// `report heatmap`.
 pub struct HeatmapReport;
@@ -32,62 +32,16 @@ impl Report for HeatmapReport {
     }
 }
 
-/// Takes a figure out of the tests of a ramp.
-type Get = for<'a> fn(&[&'a Test]) -> Option<Figure<'a>>;
-
-/// Which figure of a ramp a heatmap shows.
-pub(super) struct Metric {
-    pub name: &'static str,
-    title: &'static str,
-    about: &'static str,
-    figure: Get,
-    passed_over: Get,
-    /// Published figures of this kind are none of this metric.
-    foreign: Option<PublishedKind>,
-    /// Rows that do not belong into this heatmap.
-    pub left_out: fn(&[Option<Figure<'_>>]) -> bool,
-}
-
-impl Metric {
-    /// The figure of a ramp.
-    pub fn of<'a>(&self, tests: &[&'a Test]) -> Option<Figure<'a>> {
-        self.take(self.figure, tests)
-    }
-
-    /// What the verdict keeps from being that figure.
-    pub fn passed_over<'a>(&self, tests: &[&'a Test]) -> Option<Figure<'a>> {
-        self.take(self.passed_over, tests)
-    }
-
-    fn take<'a>(&self, get: Get, tests: &[&'a Test]) -> Option<Figure<'a>> {
-        let is_own = |test: &&&Test| self.foreign.is_none_or(|foreign| !test.states(foreign));
-        get(&tests.iter().filter(is_own).copied().collect::<Vec<_>>())
+/// The title of a metric's heatmap, and what the metric is.
+fn about(metric: &Metric) -> (&'static str, &'static str) {
+    match metric.kind {
+        Kind::Speed => ("Speed", "Speed is the figure of one job."),
+        Kind::Throughput => (
+            "Throughput",
+            "Throughput is the best valid figure at any number of jobs; without a valid one the best of the others.",
+        ),
     }
 }
-
-pub(super) const METRICS: [Metric; 2] = [
-    Metric {
-        name: "speed",
-        title: "Speed",
-        about: "Speed is the figure of one job.",
-        figure: ramp::speed,
-        passed_over: |_| None,
-        foreign: None,
-        left_out: |_| false,
-    },
-    Metric {
-        name: "throughput",
-        title: "Throughput",
-        about: "Throughput is the best valid figure at any number of jobs; without a valid one the best of the others.",
-        figure: ramp::throughput,
-        passed_over: ramp::passed_over,
-        foreign: Some(PublishedKind::Speed),
-        // A time at one job is a speed; it was shown there.
-        left_out: |row| {
-            row.iter().flatten().all(|found| found.better == Better::Lower && found.jobs == Some(1))
-        },
-    },
-];
 
 /// How to read it; stands above every heatmap.
 const HOW_TO_READ: &str = "The best valid figure of a row is darkest, nothing is almost white; in between the colour is the \
@@ -100,20 +54,21 @@ best.";
 pub fn sections(input: &Input) -> Vec<Section> {
     let language = input.language;
     let section = |metric: &Metric| {
-        let how = format!("{} {}", language.phrase(metric.about), language.phrase(HOW_TO_READ));
+        let (title, about) = about(metric);
+        let how = format!("{} {}", language.phrase(about), language.phrase(HOW_TO_READ));
         let map = map(input, metric);
         let content = match map.rows.is_empty() {
             true => Block::Paragraph(language.phrase("No run has such a figure.")),
             false => Block::Heatmap(map),
         };
-        Section::new(language, metric.title, vec![Block::Paragraph(how), content])
+        Section::new(language, title, vec![Block::Paragraph(how), content])
     };
     METRICS.iter().map(section).collect()
 }
 
 fn map(input: &Input, metric: &Metric) -> Heatmap {
     let mut map = Heatmap {
-        name: metric.name.into(),
+        name: metric.name().into(),
         language: input.language,
         row_title: input.language.phrase("Workload"),
         columns: input.platforms(),
@@ -129,53 +84,9 @@ fn map(input: &Input, metric: &Metric) -> Heatmap {
     map
 }
 
-/// The figures of a row side by side.
-pub(super) struct Compared<'a> {
-    pub unit: &'a str,
-    pub better: Better,
-    /// Per run; none where it has no figure in the unit of the row.
-    pub figures: Vec<Option<Figure<'a>>>,
-    /// What lowers the verdict on each, by itself or beside the others.
-    pub lowered: Vec<Vec<Reason>>,
-    /// Those that support a statement, and where they stand.
-    pub known: Vec<Option<Known>>,
-    pub places: Vec<Option<Place>>,
-}
-
-/// Puts the figures of a row side by side; none if there is none of this metric.
-pub(super) fn side_by_side<'a>(row: &RampRow<'a>, metric: &Metric) -> Option<Compared<'a>> {
-    let mut figures: Vec<_> = row.runs.iter().map(|tests| metric.of(tests)).collect();
-    let (unit, better) =
-        figures.iter().flatten().map(|figure| (figure.unit, figure.better)).next()?;
-    // A run of another revision may lack the second metric: then its figure is another one.
-    figures.iter_mut().for_each(|figure| *figure = figure.filter(|figure| figure.unit == unit));
-    if (metric.left_out)(&figures) {
-        return None;
-    }
-    let mut lowered: Vec<Vec<Reason>> =
-        figures.iter().map(|figure| lowering(figure.as_ref(), &figures)).collect();
-    for (reasons, tests) in lowered.iter_mut().zip(&row.runs) {
-        reasons.extend(metric.passed_over(tests).as_ref().map(bound));
-    }
-    let known = figures.iter().zip(&lowered);
-    let known: Vec<_> = known
-        .map(|(figure, lowered)| figure.as_ref().and_then(|figure| known_of(figure, lowered)))
-        .collect();
-    let places = places(better, &known);
-    Some(Compared { unit, better, figures, lowered, known, places })
-}
-
-fn known_of(figure: &Figure<'_>, lowered: &[Reason]) -> Option<Known> {
-    supports(status(figure, lowered)).then(|| Known::of(figure))
-}
-
-fn status(figure: &Figure<'_>, lowered: &[Reason]) -> Status {
-    lowered.iter().map(|reason| reason.status).fold(figure.status(), Status::max)
-}
-
 /// Adds the row, unless it has no figure at all.
 fn add(map: &mut Heatmap, row: &RampRow<'_>, metric: &Metric, reasons: &mut Vec<Lowered>) {
-    let Some(found) = side_by_side(row, metric) else { return };
+    let Some(found) = side_by_side(&row.runs, metric) else { return };
     let parts = found.figures.iter().zip(&row.runs).zip(found.places.iter().zip(&found.lowered));
     let cells = parts.map(|((figure, tests), (place, lowered))| match figure {
         Some(figure) => cell(map.language, figure, *place, lowered),
@@ -217,8 +128,8 @@ fn cell(
         [at, share, interval, stamp].into_iter().flatten().chain(reasons).collect();
     HeatCell {
         jobs: figure.jobs,
-        low: fraction.map(|fraction| figure.value * (1.0 - fraction)),
-        high: fraction.map(|fraction| figure.value * (1.0 + fraction)),
+        low: figure.ends().map(|ends| ends[0]),
+        high: figure.ends().map(|ends| ends[1]),
         share: place.map(|place| place.share),
         rank: place.map(|place| place.rank),
         note: (!notes.is_empty()).then(|| notes.join(", ")),
@@ -234,60 +145,6 @@ fn missing(map: &mut Heatmap, tests: &[&Test]) -> HeatCell {
     let why =
         if tests.is_empty() { "this run has no such test" } else { "no test gives this figure" };
     HeatCell::bare(map.unknown(why))
-}
-
-/// The reasons that lower the verdict on a figure beside the others of its row.
-fn lowering(figure: Option<&Figure<'_>>, row: &[Option<Figure<'_>>]) -> Vec<Reason> {
-    let Some((figure, first)) = figure.zip(row.iter().flatten().next()) else { return Vec::new() };
-    own_reasons(figure).chain(other_work(figure.test, first.test)).collect()
-}
-
-/// A figure beside which this better one is not valid is a lower bound.
-fn bound(better: &Figure<'_>) -> Reason {
-    let jobs = better.jobs.map(|jobs| jobs.to_string()).unwrap_or_default();
-    let sentence = Sentence::new(
-        "a lower bound: the better figure at another number of jobs ({jobs}) is not valid",
-    );
-    Reason::new(Status::Conditional, ReasonCode::PassedOver, sentence.with("jobs", jobs))
-}
-
-fn own_reasons(figure: &Figure<'_>) -> impl Iterator<Item = Reason> {
-    figure.verdict.reasons.iter().filter(|reason| reason.status > Status::Valid).cloned()
-}
-
-/// What makes a figure another one than the first of its row, with which it is compared.
-fn other_work(own: &Test, first: &Test) -> Vec<Reason> {
-    let mut reasons = Vec::new();
-    let mut add =
-        |code, sentence: Sentence| reasons.push(Reason::new(Status::Conditional, code, sentence));
-    if own.drive() != first.drive() {
-        let sentence = Sentence::new("another drive: {own}, compared with {first}");
-        add(
-            ReasonCode::Drive,
-            sentence.with("own", own.drive().name()).with("first", first.drive().name()),
-        );
-    }
-    match (own.kind(), first.kind()) {
-        (RunKind::Published, RunKind::Measured) => {
-            add(
-                ReasonCode::Origin,
-                Sentence::new("a published figure, compared with a measured one"),
-            );
-        }
-        (RunKind::Measured, RunKind::Published) => {
-            add(
-                ReasonCode::Origin,
-                Sentence::new("a measured figure, compared with a published one"),
-            );
-        }
-        _ => {}
-    }
-    if own.revision() != first.revision() {
-        let sentence = Sentence::new("revision {own} of the workload, compared with {first}");
-        let [own, first] = [own, first].map(|test| test.revision().to_string());
-        add(ReasonCode::Revision, sentence.with("own", own).with("first", first));
-    }
-    reasons
 }
 
 /// What lowered the verdicts of a row's figures, or kept a figure from being in it, with the
@@ -318,7 +175,9 @@ fn doubts(
         let passed_over = metric.passed_over(&row.runs[run]);
         let others = passed_over.iter().flat_map(|other| {
             let subject = left_out(&subject(run, other));
-            own_reasons(other).map(move |reason| Lowered { subject: subject.clone(), reason })
+            lowering(other)
+                .into_iter()
+                .map(move |reason| Lowered { subject: subject.clone(), reason })
         });
         own.chain(others).collect::<Vec<_>>()
     };

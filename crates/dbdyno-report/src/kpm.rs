@@ -115,15 +115,17 @@ fn blocks(input: &Input, group: &str, unit: &str) -> Vec<Block> {
     std::iter::once(tests).chain(parts).map(Block::Table).collect()
 }
 
-/// One line per test of a run, whose repetitions the median one stands for.
+/// One line per test of a run and its repetitions.
 fn lines<'a>(language: Language, data: &'a RunTests, group: &str, unit: &str) -> Vec<Line<'a>> {
     let tests = data.tests.iter().filter(|test| test.group() == group && test.kpm().unit == unit);
-    let line = |Repeated { test, times, known }: Repeated<'a>| Line {
+    let line = |repeated: Repeated<'a>| Line {
         run: &data.run,
-        test,
-        times,
-        known,
-        derived: derive(test),
+        known: repeated.known(),
+        verdict: repeated.verdict(),
+        test: repeated.test,
+        times: repeated.times,
+        figure: repeated.figure,
+        derived: derive(repeated.test),
         language,
     };
     ramp::repeated(&tests.collect::<Vec<_>>()).into_iter().map(line).collect()

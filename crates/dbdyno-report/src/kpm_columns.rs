@@ -45,7 +45,7 @@ const UPDATES: Definition =
         Some(percent) => Cell::text(percent),
         None => Cell::Empty,
     });
-const VERDICT: Definition = plain("Verdict", 0, |line| Cell::Verdict(line.test.status()));
+const VERDICT: Definition = plain("Verdict", 0, |line| Cell::Verdict(line.verdict.status));
 
 const CPU_BUSY: Definition = derived("CPU busy", "%", 3, "cpu_busy_pct", PCT);
 const CPU_USER: Definition = derived("CPU user", "%", 10, "cpu_user_pct", PCT);

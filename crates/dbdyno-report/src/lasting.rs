@@ -16,7 +16,7 @@ pub fn cell(line: &Line<'_>) -> Cell {
     match of(line.test) {
         None => Cell::Empty,
         Some(Lasting { kpm_value: Some(value), .. }) => {
-            Cell::Number { value, digits: RATE, verdict: Some(line.test.status()) }
+            Cell::Number { value, digits: RATE, verdict: Some(line.verdict.status) }
         }
         Some(lasting) => Cell::text(line.language.phrase(lasting.state.name())),
     }

@@ -54,6 +54,7 @@ use std::collections::BTreeMap;
 use dbdyno_core::{analysis, catalog, error, model, stats};
 
 use crate::analysis::capacity::Need;
+use crate::analysis::figure;
 use crate::analysis::noise::Noise;
 use crate::analysis::price::PriceList;
 use crate::catalog::{Catalog, Form, Group};
@@ -72,6 +73,12 @@ pub struct RunTests {
 }
 
 impl RunTests {
+    /// A run whose figures its tests tell together: every report of stored runs begins so.
+    pub fn of(run: RunRecord, mut tests: Vec<Test>) -> RunTests {
+        figure::estimate(&mut tests);
+        RunTests { run, tests }
+    }
+
     /// The tests in the order of the plan, whose blocks ran them in an order of their own; without
     /// repetitions as they ran.
     pub fn ordered(mut self) -> RunTests {

@@ -2,10 +2,10 @@
 
 use super::columns::RATE;
 use super::document::{Block, Cell, Column, Digits, Document, Section, Table};
-use super::heatmap::METRICS;
 use super::lowered::{self, Lowered};
 use super::ramps::{RampRow, rows};
 use super::{Input, Language, Report, RunTests};
+use crate::analysis::heatmap::METRICS;
 use crate::analysis::price::{Per, PriceList, Value};
 use crate::analysis::ramp::{self, Figure};
 use crate::model::{Better, PublishedKind, Status, Test};
@@ -227,7 +227,7 @@ fn add(
             }
             table.rows.push(row);
             let subject = format!("{name}, {}", ramps.label);
-            lowered.extend(lowered::of_verdict(&subject, best.verdict));
+            lowered.extend(lowered::of_verdict(&subject, &best.verdict()));
             if let Some(other) = METRICS[1].passed_over(tests) {
                 let language = table.language;
                 let at = language.say(
@@ -235,7 +235,7 @@ fn add(
                     &[("label", &subject), ("jobs", &language.jobs(other.jobs))],
                 );
                 let left_out = language.say("{subject}, left out", &[("subject", &at)]);
-                lowered.extend(lowered::of_verdict(&left_out, other.verdict));
+                lowered.extend(lowered::of_verdict(&left_out, &other.verdict()));
             }
         }
     }

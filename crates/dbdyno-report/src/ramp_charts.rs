@@ -190,12 +190,11 @@ fn throughput(language: Language, subject: &str, unit: String, ramps: &[Ramp<'_>
 
 fn measured_throughput(language: Language, ramp: &Ramp<'_>) -> Series {
     let point = |figure: &Figure<'_>| {
-        let half = figure.half_width().map(|fraction| fraction * figure.value);
         Some(Point {
             x: f64::from(figure.jobs?),
             y: figure.value,
-            low: half.map(|half| figure.value - half),
-            high: half.map(|half| figure.value + half),
+            low: figure.ends().map(|ends| ends[0]),
+            high: figure.ends().map(|ends| ends[1]),
             label: service_ms(figure.test).map(|ms| {
                 language.say("service time {ms} ms", &[("ms", &language.number(ms, DIGITS))])
             }),

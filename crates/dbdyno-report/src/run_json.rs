@@ -1,6 +1,8 @@
 //! The document of `run --format json`: one run with its tests. `docs/schema/run.schema.json` is
 //! its schema.
 
+mod figures;
+
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -67,6 +69,7 @@ pub fn document(run: &RunRecord, stored: &[model::Test]) -> Value {
         device_sync: run.device_sync,
         loads: &run.loads,
         promises: open_loop::kept(stored),
+        figures: figures::of(stored),
         tests,
     })
 }
@@ -101,6 +104,7 @@ struct Run<'a> {
     loads: &'a [LoadResult],
     #[serde(skip_serializing_if = "Vec::is_empty")]
     promises: Vec<open_loop::Kept<'a>>,
+    figures: Vec<figures::OfRun<'a>>,
     tests: Vec<Test<'a>>,
 }
 

@@ -276,8 +276,8 @@ fn chart(
         Point {
             x: f64::from(step.jobs),
             y: value,
-            low: step.figure.half_width().map(|fraction| value * (1.0 - fraction)),
-            high: step.figure.half_width().map(|fraction| value * (1.0 + fraction)),
+            low: step.figure.ends().map(|ends| ends[0]),
+            high: step.figure.ends().map(|ends| ends[1]),
             label: supports(status.max(scaling.best.status()))
                 .then(|| used(language, step.utilisation)),
             verdict: Some(status),

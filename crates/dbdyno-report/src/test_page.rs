@@ -337,7 +337,9 @@ fn parts(language: Language, run: &RunRecord, test: &Test) -> Vec<Block> {
         run,
         test,
         times: 1,
+        figure: None,
         known: interval::of_test(test, &test.kpm().value),
+        verdict: test.verdict().clone(),
         derived: derive(test),
         language,
     };

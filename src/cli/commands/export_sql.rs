@@ -1,6 +1,7 @@
 //! `export-sql`: the workloads of an engine as plain scripts for its own client.
 
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
@@ -10,7 +11,7 @@ use crate::cli::context::Context;
 use crate::cli::{file, out, paths, request};
 use crate::error::{Error, Result};
 use crate::export::{self, Export, Script};
-use crate::host::processors;
+use crate::host::{leads_where_others_want, processors};
 use crate::model::AskedRamp;
 use crate::plan::{self, DEFAULT_SIZE_GB};
 
@@ -53,6 +54,7 @@ pub fn export(context: &Context, args: &ExportArgs) -> Result<()> {
         command: paths::command_line(),
     })?;
     file::check_parent(&args.output)?;
+    refuse_links(&args.output)?;
     check_empty(&args.output)?;
     scripts.iter().try_for_each(|script| write(&args.output, script))?;
     let readme = args.output.join("README.md");
@@ -73,16 +75,35 @@ fn check_empty(dir: &Path) -> Result<()> {
     }
 }
 
+/// Refuses a way that somebody else has laid in a directory open to everybody.
+fn refuse_links(path: &Path) -> Result<()> {
+    match leads_where_others_want(path) {
+        Ok(false) => Ok(()),
+        Ok(true) => {
+            let what = "leads by a link that somebody else made in a directory open to everybody";
+            Err(Error::usage("--output", format!("{} {what}", path.display()))
+                .advise("choose a directory of your own"))
+        }
+        Err(error) => Err(unwritten(path, &error)),
+    }
+}
+
+/// Writes a script as a new file: whoever may write to the directory, too, may have put a link under
+/// its name, or puts one there in the meantime.
 fn write(dir: &Path, script: &Script) -> Result<()> {
     let path = dir.join(&script.path);
-    let failed = |error: std::io::Error| {
-        Error::usage("--output", format!("{} cannot be written ({error})", path.display()))
-            .advise("choose a directory that you may write to")
-    };
+    let failed = |error: std::io::Error| unwritten(&path, &error);
     fs::create_dir_all(path.parent().unwrap_or(dir)).map_err(failed)?;
-    fs::write(&path, &script.text).map_err(failed)?;
+    refuse_links(&path)?;
+    let mut file = fs::File::create_new(&path).map_err(failed)?;
+    file.write_all(script.text.as_bytes()).map_err(failed)?;
     if script.executable {
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).map_err(failed)?;
+        file.set_permissions(fs::Permissions::from_mode(0o755)).map_err(failed)?;
     }
     Ok(())
+}
+
+fn unwritten(path: &Path, error: &std::io::Error) -> Error {
+    Error::usage("--output", format!("{} cannot be written ({error})", path.display()))
+        .advise("choose a directory that you may write to")
 }

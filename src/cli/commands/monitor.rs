@@ -116,6 +116,7 @@ fn opened(context: &Context, catalog: &Catalog, target: &str, host: &HostArgs) -
 fn recorded(args: &MonitorArgs, observer: &Observer) -> Result<Recording> {
     let file = args.record.clone().unwrap_or_default();
     paths::check_parent(&file, "--record")?;
+    paths::refuse_made_by_others(&file, "--record")?;
     let (engine, disclosure) = observer.platform();
     let (target, command, name) = (observer.label(), paths::command_line(), args.name.clone());
     let subject = Subject { target, engine, disclosure: disclosure.clone(), command, name };

@@ -142,7 +142,7 @@ fn conclude(
         let unrunnable = unrunnable::first(begun.catalog, begun.target.engine(), &tests);
         unrunnable.map_or(Ok(()), Err)
     });
-    let data = RunTests { run, tests };
+    let data = RunTests::of(run, tests);
     let groups = begun.catalog.groups().to_vec();
     let (key_settings, command) = (engine::key_settings(), paths::command_line());
     let (runs, language) = (vec![data.ordered()], args.language);

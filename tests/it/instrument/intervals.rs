@@ -267,8 +267,13 @@ fn of_plateaus(steps: usize, seconds: usize) -> [f64; 2] {
     found.map(|found| found.share())
 }
 
-const KNOWN: Interval =
-    Interval { error: 0.0, freedom: 0.0, further: None, source: interval::Source::Seconds };
+const KNOWN: Interval = Interval {
+    error: 0.0,
+    freedom: 0.0,
+    further: None,
+    fresh: None,
+    source: interval::Source::Seconds,
+};
 
 #[test]
 fn the_interval_of_the_best_step_of_a_ramp_covers_though_chance_chose_it() {

@@ -1,5 +1,5 @@
 //! Bytes that somebody else wrote: answers of servers, results files, exports, spools and CSV
-//! files, each with random damage. Whatever they hold, the reader ends with a value or with an
+//! files, each with random damage (pages of host metrics: in the tests of their reader). Whatever they hold, the reader ends with a value or with an
 //! error; it never panics and never waits for what does not come.
 //!
 //! The corpus lies in `tests/fixtures/foreign`. `UPDATE_GOLDEN=1` records the dialogues with real
@@ -23,7 +23,9 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, FileFailurePersistence, TestCaseError, TestRunner};
 
 use crate::fixture;
+use crate::mysql::MySql;
 use crate::servers::Lease;
+use crate::skipped::skipped;
 use crate::support::directory;
 
 const CORPUS: &str = "tests/fixtures/foreign";
@@ -173,7 +175,7 @@ fn meeting(engine: &str, dir: &Path) -> (UnixListener, String) {
         ),
         _ => {
             let socket = dir.join("server.sock");
-            let url = format!("mariadb://dbdyno@/?socket={}&auth=none", socket.display());
+            let url = format!("{engine}://dbdyno@/?socket={}&auth=none", socket.display());
             (socket, url)
         }
     };
@@ -273,8 +275,20 @@ fn corpus(engine: &str) -> Dialogue {
 }
 
 fn update_corpus(engine: &str) {
-    let lease = Lease::new(engine, None, &[]);
-    let query = lease.url.split_once('?').unwrap().1;
+    if engine == "mysql" {
+        let Some(server) = MySql::start() else {
+            return skipped("MYSQL", "there is no MySQL server to record a dialogue with");
+        };
+        server.execute("create user dbdyno@localhost");
+        server.execute("grant all on *.* to dbdyno@localhost");
+        return record_dialogue(engine, &server.admin_url);
+    }
+    record_dialogue(engine, &Lease::new(engine, None, &[]).url);
+}
+
+/// Records a dialogue with the server at a URL, which names its socket.
+fn record_dialogue(engine: &str, url: &str) {
+    let query = url.split_once('?').unwrap().1;
     let parameters: BTreeMap<_, _> =
         query.split('&').filter_map(|pair| pair.split_once('=')).collect();
     let server = match engine {
@@ -330,6 +344,12 @@ fn answers_of_a_postgresql_server() {
 #[test]
 fn answers_of_a_mariadb_server() {
     a_client_survives("mariadb");
+}
+
+/// Another dialect: logins by caching_sha2_password, sets of rows that end otherwise.
+#[test]
+fn answers_of_a_mysql_server() {
+    a_client_survives("mysql");
 }
 
 /// Reads everything that reports read of a results file.

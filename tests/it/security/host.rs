@@ -57,6 +57,58 @@ fn output_goes_through_no_link_of_others_in_a_directory_open_to_everybody() {
     assert!(std::fs::read_to_string(&victim).unwrap().contains("<html"));
 }
 
+#[test]
+fn scripts_go_through_no_link_of_others() {
+    if !is_root("a link of another user") {
+        return;
+    }
+    let desk = Desk::new();
+    let (place, victim) = (desk.path("open"), desk.path("victim"));
+    for directory in [&place, &victim] {
+        std::fs::create_dir(directory).unwrap();
+    }
+    set_mode(&place, 0o1777);
+    let link = place.join("scripts");
+    as_user(uid_of(MALLORY), || symlink(&victim, &link).unwrap());
+    let export = |place: &Path| {
+        desk.run(&format!("export-sql postgres --workload SRV-QUERY1 -o {}", place.display()))
+    };
+    export(&link).fails(2, &["link", "somebody else"]);
+    assert_eq!(std::fs::read_dir(&victim).unwrap().count(), 0, "nothing was written there");
+    export(&place.join("own")).ok();
+}
+
+/// A file that is there already under the name of the results: who made it could read them.
+#[test]
+fn results_go_into_no_file_that_others_have_put_there() {
+    if !is_root("a file of another user") {
+        return;
+    }
+    let desk = Desk::new();
+    let (place, own) = (desk.path("open"), desk.path("own.db"));
+    std::fs::create_dir(&place).unwrap();
+    set_mode(&place, 0o1777);
+    drop(Store::open(&own).unwrap());
+    let (planted, link) = (place.join("planted.db"), place.join("link.db"));
+    as_user(uid_of(MALLORY), || {
+        drop(Store::open(&planted).unwrap());
+        symlink(&own, &link).unwrap();
+    });
+    let before = std::fs::read(&planted).unwrap();
+    for file in [&planted, &link] {
+        for line in [&format!("run sqlite {TINY} --quiet"), "runs delete 1"] {
+            desk.run(&format!("{line} --results {}", file.display()))
+                .fails(2, &["somebody else made it", "--results"]);
+        }
+        // To look at it does no harm, and changes nothing.
+        desk.run(&format!("runs list --results {}", file.display())).ok();
+    }
+    assert_eq!(std::fs::read(&planted).unwrap(), before);
+    let mine = place.join("mine.db");
+    desk.run(&format!("run sqlite {TINY} --quiet --results {}", mine.display())).ok();
+    desk.run(&format!("runs list --results {}", mine.display())).ok();
+}
+
 /// A library that leaves a trace when it is loaded.
 pub(super) fn trap(desk: &Desk, library: &Path) -> std::path::PathBuf {
     let trace = desk.path("trace");

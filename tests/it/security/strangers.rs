@@ -185,6 +185,10 @@ fn tables_that_we_did_not_make_stay() {
 fn a_mariadb_database_that_others_have_prepared_is_not_used() {
     let mut server = Existing::shared();
     server.create_user("mallory", "all");
+    // Before there is one, too.
+    Desk::new()
+        .run(&format!("run {} {TINY} {SHORT}", server.admin_url()))
+        .fails(3, &["in database dbdyno others may create: 'mallory'@'127.0.0.1'"]);
     for sql in [
         "create database dbdyno",
         "create database vault",
@@ -202,6 +206,14 @@ fn a_mariadb_database_that_others_have_prepared_is_not_used() {
     server.admin.execute("alter database dbdyno comment = 'made by dbdyno'").unwrap();
     all_refuse(&url, &["in database dbdyno others may create: 'mallory'@'127.0.0.1'"]);
     server.admin.execute("revoke all on dbdyno.* from mallory@'127.0.0.1'").unwrap();
+    // Rights in every database are rights in this one.
+    server
+        .admin
+        .execute("grant create routine, alter routine on *.* to mallory@'127.0.0.1'")
+        .unwrap();
+    let everywhere = "create routine, alter routine on *.* from 'mallory'@'127.0.0.1'";
+    all_refuse(&url, &["in database dbdyno others may create: 'mallory'@'127.0.0.1'", everywhere]);
+    server.admin.execute("revoke all on *.* from mallory@'127.0.0.1'").unwrap();
     Desk::new()
         .run(&format!("run {url} {TINY} {SHORT}"))
         .fails(3, &["dbdyno.state is there, and nothing proves that dbdyno made it"]);

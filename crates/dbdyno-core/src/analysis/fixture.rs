@@ -76,6 +76,7 @@ pub fn result() -> TestResult {
         second: None,
         kpm_value: Some(10_000.0),
         second_value: None,
+        estimates: [None; 2],
         verdict: Verdict::from_reasons(vec![]),
         durability: None,
         lasting: None,

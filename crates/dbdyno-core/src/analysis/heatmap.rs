@@ -3,9 +3,171 @@
 
 use serde::Serialize;
 
-use super::interval::FEWEST;
-use super::ramp::Figure;
-use crate::model::{Better, RunKind};
+use super::compare::Kind;
+use super::figure::Figure;
+use super::interval::{FEWEST, supports};
+use super::ramp;
+use crate::model::{Better, PublishedKind, Reason, ReasonCode, RunKind, Sentence, Status, Test};
+
+/// Which figure of a ramp a heatmap, a summary or a card shows.
+pub struct Metric {
+    pub kind: Kind,
+    figure: Get,
+    passed_over: Get,
+    /// Published figures of this kind are none of this metric.
+    foreign: Option<PublishedKind>,
+}
+
+/// Takes a figure out of the tests of a ramp.
+type Get = for<'a> fn(&[&'a Test]) -> Option<Figure<'a>>;
+
+/// Speed and throughput.
+pub const METRICS: [Metric; 2] = [
+    Metric { kind: Kind::Speed, figure: ramp::speed, passed_over: |_| None, foreign: None },
+    Metric {
+        kind: Kind::Throughput,
+        figure: ramp::throughput,
+        passed_over: ramp::passed_over,
+        foreign: Some(PublishedKind::Speed),
+    },
+];
+
+impl Metric {
+    /// `speed` or `throughput`.
+    pub fn name(&self) -> &'static str {
+        self.kind.name()
+    }
+
+    /// The figure of a ramp.
+    pub fn of<'a>(&self, tests: &[&'a Test]) -> Option<Figure<'a>> {
+        self.take(self.figure, tests)
+    }
+
+    /// What the verdict keeps from being that figure.
+    pub fn passed_over<'a>(&self, tests: &[&'a Test]) -> Option<Figure<'a>> {
+        self.take(self.passed_over, tests)
+    }
+
+    fn take<'a>(&self, get: Get, tests: &[&'a Test]) -> Option<Figure<'a>> {
+        let is_own = |test: &&&Test| self.foreign.is_none_or(|foreign| !test.states(foreign));
+        get(&tests.iter().filter(is_own).copied().collect::<Vec<_>>())
+    }
+
+    /// True of rows that do not belong to it: a time at one job is a speed.
+    fn leaves_out(&self, row: &[Option<Figure<'_>>]) -> bool {
+        let is_speed = |found: &Figure<'_>| found.better == Better::Lower && found.jobs == Some(1);
+        self.kind == Kind::Throughput && row.iter().flatten().all(is_speed)
+    }
+}
+
+/// The figures of a row side by side.
+pub struct Compared<'a> {
+    pub unit: &'a str,
+    pub better: Better,
+    /// Per run; none where it has no figure in the unit of the row.
+    pub figures: Vec<Option<Figure<'a>>>,
+    /// What lowers the verdict on each, by itself or beside the others.
+    pub lowered: Vec<Vec<Reason>>,
+    /// Those that support a statement, and where they stand.
+    pub known: Vec<Option<Known>>,
+    pub places: Vec<Option<Place>>,
+}
+
+/// Puts the figures of the same ramp in several runs side by side; none if there is none of this
+/// metric.
+pub fn side_by_side<'a>(runs: &[Vec<&'a Test>], metric: &Metric) -> Option<Compared<'a>> {
+    let mut figures: Vec<_> = runs.iter().map(|tests| metric.of(tests)).collect();
+    let (unit, better) =
+        figures.iter().flatten().map(|figure| (figure.unit, figure.better)).next()?;
+    // A run of another revision may lack the second metric: then its figure is another one.
+    figures.iter_mut().for_each(|figure| *figure = figure.filter(|figure| figure.unit == unit));
+    if metric.leaves_out(&figures) {
+        return None;
+    }
+    let first = figures.iter().flatten().next()?.test;
+    let beside = |figure: &Option<Figure<'_>>| -> Vec<Reason> {
+        let Some(figure) = figure else { return Vec::new() };
+        lowering(figure).into_iter().chain(other_work(figure.test, first)).collect()
+    };
+    let lowered: Vec<Vec<Reason>> = figures.iter().map(beside).collect();
+    let accepted = |(figure, lowered): (&Option<Figure<'_>>, &Vec<Reason>)| {
+        let figure = figure.as_ref()?;
+        supports(status(figure, lowered)).then(|| Known::of(figure))
+    };
+    let known: Vec<_> = figures.iter().zip(&lowered).map(accepted).collect();
+    let mut places = places(better, &known);
+    if let Some(bound) = beyond(better, &figures, &known) {
+        for (place, known) in places.iter_mut().zip(&known) {
+            let share_of_bound = known.map(|known| share(better, known.value, bound));
+            *place =
+                place.zip(share_of_bound).map(|(_, share)| Place { share, rank: Rank::Undecided });
+        }
+    }
+    Some(Compared { unit, better, figures, lowered, known, places })
+}
+
+/// The furthest of the figures that are only lower bounds and lie beyond the best of those that
+/// count: then nobody knows which is the best.
+fn beyond(better: Better, figures: &[Option<Figure<'_>>], known: &[Option<Known>]) -> Option<f64> {
+    let best = best(better, known)?;
+    let is_bound = |figure: &Figure<'_>| {
+        let reasons = figure.verdict().reasons.into_iter();
+        reasons.map(|reason| reason.code).any(|code| {
+            matches!(
+                code,
+                ReasonCode::LowerBound
+                    | ReasonCode::Bound
+                    | ReasonCode::TimingFloor
+                    | ReasonCode::PassedOver
+            )
+        })
+    };
+    let bounds = figures.iter().flatten().filter(|figure| {
+        figure.status() < Status::Invalid
+            && is_bound(figure)
+            && better.beats(figure.value, best.value)
+    });
+    let values = bounds.map(|figure| figure.value);
+    values.reduce(|most, next| if better.beats(next, most) { next } else { most })
+}
+
+/// The verdict on a figure beside others that lower it.
+pub fn status(figure: &Figure<'_>, lowered: &[Reason]) -> Status {
+    lowered.iter().map(|reason| reason.status).fold(figure.status(), Status::max)
+}
+
+/// What lowers the verdict on a figure.
+pub fn lowering(figure: &Figure<'_>) -> Vec<Reason> {
+    let mut reasons = figure.verdict().reasons;
+    reasons.retain(|reason| reason.status > Status::Valid);
+    reasons
+}
+
+/// What makes a figure another one than the first of its row, with which it is compared.
+fn other_work(own: &Test, first: &Test) -> Vec<Reason> {
+    let reason = |code, sentence: Sentence| Reason::new(Status::Conditional, code, sentence);
+    let drive = (own.drive() != first.drive()).then(|| {
+        let sentence = Sentence::new("another drive: {own}, compared with {first}");
+        let sentence = sentence.with("own", own.drive().name()).with("first", first.drive().name());
+        reason(ReasonCode::Drive, sentence)
+    });
+    let origin = match (own.kind(), first.kind()) {
+        (RunKind::Published, RunKind::Measured) => {
+            Some("a published figure, compared with a measured one")
+        }
+        (RunKind::Measured, RunKind::Published) => {
+            Some("a measured figure, compared with a published one")
+        }
+        _ => None,
+    };
+    let origin = origin.map(|text| reason(ReasonCode::Origin, Sentence::new(text)));
+    let revision = (own.revision() != first.revision()).then(|| {
+        let sentence = Sentence::new("revision {own} of the workload, compared with {first}");
+        let [own, first] = [own, first].map(|test| test.revision().to_string());
+        reason(ReasonCode::Revision, sentence.with("own", own).with("first", first))
+    });
+    drive.into_iter().chain(origin).chain(revision).collect()
+}
 
 /// A figure that supports a statement (`interval::supports`) and how well it is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -23,7 +185,8 @@ impl Known {
     /// What is known of a ramp's figure.
     pub fn of(figure: &Figure<'_>) -> Known {
         let is_printed = figure.test.kind() == RunKind::Published;
-        Known { value: figure.value, ci_fraction: figure.half_width(), is_printed }
+        let ci_fraction = figure.compared().ok().map(|interval| interval.half_width());
+        Known { value: figure.value, ci_fraction, is_printed }
     }
 }
 

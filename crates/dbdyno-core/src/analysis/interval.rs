@@ -4,8 +4,10 @@
 
 use std::fmt;
 
+use super::figure;
 use super::spread::{self, Window};
 use crate::model::{KpmValue, Status, Test};
+use crate::stats::moderated::Estimate;
 use crate::stats::summary::{t95, widening_of_best};
 
 /// A shorter window has too few seconds for an interval, in s.
@@ -23,13 +25,17 @@ pub enum Source {
 /// The 95 % interval of a figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
-    /// Standard error of the figure as a fraction of it, and its degrees of freedom; of repetitions
-    /// that of the median.
+    /// Standard error of the figure as a fraction of it (of its logarithm), and its degrees of
+    /// freedom.
     pub error: f64,
     pub freedom: f64,
     /// Half width of the range in which a further equal test falls in 19 of 20 cases, as a fraction
-    /// of the figure; of three or more repetitions (see [`spread`]).
+    /// of the figure; of repetitions.
     pub further: Option<f64>,
+    /// Half width of the range about the figure in which that of an equal fresh run falls in 19 of
+    /// 20 cases, as a fraction of it: by what differs between runs of platforms that have shown
+    /// nothing yet.
+    pub fresh: Option<f64>,
     pub source: Source,
 }
 
@@ -77,13 +83,33 @@ impl Interval {
     /// From the half width as a fraction and the freedom that the seconds of a window give.
     pub fn of_seconds(fraction: f64, freedom: f64) -> Interval {
         let error = t95(freedom).map_or(fraction, |factor| fraction / factor);
-        Interval { error, freedom, further: None, source: Source::Seconds }
+        Interval { error, freedom, further: None, fresh: None, source: Source::Seconds }
+    }
+
+    /// From what repetitions tell together.
+    fn of_estimate(estimate: &Estimate) -> Option<Interval> {
+        let (mean, repetitions) = (estimate.mean?, estimate.location.repetitions);
+        let times = repetitions as f64 + 1.0;
+        Some(Interval {
+            error: mean.value.sqrt(),
+            freedom: mean.freedom,
+            further: Some(mean.times(times).half_width()),
+            fresh: estimate.fresh.map(|fresh| fresh.times(2.0).half_width()),
+            source: Source::Repetitions(repetitions),
+        })
     }
 
     /// Half width of the 95 % confidence interval of the figure as a fraction of it: the one that
     /// is printed with it and by which two figures are compared, everywhere.
     pub fn half_width(&self) -> f64 {
         t95(self.freedom).map_or(f64::INFINITY, |factor| factor * self.error)
+    }
+
+    /// The ends of the interval around a value: so far from it on the logarithm, where errors as
+    /// fractions are symmetric, so that no rate is below 0.
+    pub fn ends(&self, value: f64) -> [f64; 2] {
+        let factor = self.half_width().exp();
+        [value / factor, value * factor]
     }
 }
 
@@ -114,31 +140,49 @@ fn of_stored(fraction: f64, freedom: f64) -> Known {
 }
 
 /// Of repetitions and their values, which `test` stands for: from their spread if there are two or
-/// more (starts or loads, if those were repeated), and never from the seconds of one of them, which
-/// do not show what differs between windows. Of a single one from its seconds.
+/// more (starts or loads, if those were repeated), which that of the run's other points moderates,
+/// and never from the seconds of one of them, which do not show what differs between windows. Of a
+/// single one from its seconds.
 pub fn of(repeats: &[(f64, &Test)], test: &Test, value: &KpmValue) -> Known {
-    repeated(repeats, value).map_or_else(|| of_test(test, value), Ok)
+    repeated(repeats, test, value).map_or_else(|| of_test(test, value), Ok)
 }
 
-/// Of the best of several figures: wider, by how many of them have an interval that touches its
-/// own, for chance favoured the one that is the best. `all` holds the best, too.
-pub fn of_best(best: (f64, Known), all: impl Iterator<Item = (f64, Known)>) -> Known {
-    let own = best.1?;
+/// By how much the interval of the best of several figures is wider than its own where it is
+/// compared: by how many of them have an interval that touches it, for chance favoured the one that
+/// is the best. `all` holds the best, too.
+pub fn favour(best: (f64, Known), all: impl Iterator<Item = (f64, Known)>) -> f64 {
+    let Ok(own) = best.1 else { return 1.0 };
     let is_near = |(value, known): (f64, Known)| {
         let noise = known.map_or(f64::INFINITY, |other| own.half_width() + other.half_width());
         value == best.0 || (value / best.0).ln().abs() <= noise
     };
     let near = all.map(is_near).filter(|is_near| *is_near).count();
-    let widening = widening_of_best(own.freedom, near).unwrap_or(1.0);
-    Ok(Interval { error: widening * own.error, ..own })
+    widening_of_best(own.freedom, near).unwrap_or(1.0)
 }
 
-fn repeated(repeats: &[(f64, &Test)], value: &KpmValue) -> Option<Interval> {
-    let found = spread::of(&windows(repeats, value))?;
+/// The interval of the best of several figures, as it is compared.
+pub fn of_best(best: (f64, Known), all: impl Iterator<Item = (f64, Known)>) -> Known {
+    let own = best.1?;
+    Ok(Interval { error: favour(best, all) * own.error, ..own })
+}
+
+fn repeated(repeats: &[(f64, &Test)], test: &Test, value: &KpmValue) -> Option<Interval> {
+    let windows = windows(repeats, value);
+    let is_one_start = windows
+        .iter()
+        .all(|window| (window.load, window.start) == (windows[0].load, windows[0].start));
+    if windows.len() > 1 && is_one_start {
+        let estimate = figure::estimate_of(repeats, test, value);
+        if let Some(interval) = estimate.as_ref().and_then(Interval::of_estimate) {
+            return Some(interval);
+        }
+    }
+    let found = spread::of(&windows)?;
     Some(Interval {
         error: found.error,
         freedom: found.groups as f64 - 1.0,
         further: found.next,
+        fresh: found.next,
         source: Source::Repetitions(repeats.len()),
     })
 }
@@ -188,14 +232,16 @@ mod tests {
 
     #[test]
     fn three_repetitions_tell_where_a_further_one_falls_whatever_their_seconds_say() {
-        // Mean 100, s = 2, t(0.975, 2) = 4.302653: 4.302653 * 2 * sqrt(1 + 0.4399) / 100, the error
-        // of a median of 3.
+        // The logarithms' s = 0.020003, t(0.975, 2) = 4.302653: a further one lies within
+        // 4.302653 s sqrt(1 + 1/3), a fresh run within t sqrt(2 (s^2/3 + 0.015^2 + 0.01^2)).
         let test = with(Some(0.5), 10.0);
         let found = of(&repeats(&[98.0, 100.0, 102.0], &test), &test, &KpmValue::Ops).unwrap();
-        assert!((found.further.unwrap() - 0.103_26).abs() < 1e-5, "{found:?}");
+        assert!((found.further.unwrap() - 0.099_38).abs() < 1e-4, "{found:?}");
         assert_eq!((found.source, found.freedom), (Source::Repetitions(3), 2.0));
-        assert!((found.error - 0.02 * 0.4399f64.sqrt()).abs() < 1e-6, "{found:?}");
+        assert!((found.error - 0.020_003 / 3f64.sqrt()).abs() < 1e-5, "{found:?}");
         assert!((found.half_width() - 4.302_653 * found.error).abs() < 1e-8);
+        assert!(found.fresh.unwrap() > found.half_width(), "{found:?}");
+        assert!(found.ends(100.0)[0] > 0.0, "{found:?}");
     }
 
     #[test]
@@ -204,10 +250,10 @@ mod tests {
         let single = of(&repeats(&[100.0], &long), &long, &ops).unwrap();
         assert_eq!(single, Interval::of_seconds(0.02, 4.0));
         assert!((single.half_width() - 0.02).abs() < 1e-12);
-        // t(0.975, 1) = 12.7062, s = sqrt(2), mean 99; the worse of two is as far off as one.
+        // t(0.975, 1) = 12.7062, the logarithms' s = 0.020203 / sqrt(2).
         let two = of(&repeats(&[98.0, 100.0], &long), &long, &ops).unwrap();
-        assert!((two.half_width() - 12.7062 * 2f64.sqrt() / 99.0).abs() < 1e-4, "{two:?}");
-        assert_eq!((two.further, two.freedom), (None, 1.0));
+        assert!((two.half_width() - 12.7062 * 0.020_203 / 2.0).abs() < 1e-4, "{two:?}");
+        assert_eq!(two.freedom, 1.0);
         let short = with(None, 2.0);
         assert_eq!(of(&repeats(&[100.0], &short), &short, &ops), Err(Unknown::ShortWindow));
         assert_eq!(of_test(&with(None, 10.0), &ops), Err(Unknown::Alike));

@@ -13,6 +13,7 @@ pub mod derive;
 pub mod durability;
 pub mod errata;
 pub mod failover;
+pub mod figure;
 #[cfg(any(test, feature = "fixtures"))]
 pub mod fixture;
 pub mod heatmap;

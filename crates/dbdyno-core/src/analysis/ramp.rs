@@ -5,9 +5,9 @@ mod group;
 
 pub use group::{distinction, groups, label, same, same_but_drive};
 
-use std::collections::BTreeMap;
-
 use super::compare::{Change, Ratio};
+use super::figure;
+pub use super::figure::Figure;
 use super::interval::{self, Known, Unknown};
 use super::interval::{most_trusted, supports};
 use crate::model::{Better, Kpm, KpmValue, Ramp, Status, Test, Verdict};
@@ -41,61 +41,27 @@ fn saturated(done: &[(u32, f64)]) -> bool {
     done.len() > VAIN_STEPS && (done.len() - VAIN_STEPS..done.len()).all(|at| !gained(at))
 }
 
-/// A figure of a test, measured or published: what reports, heatmaps, comparisons and summaries
-/// read.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Figure<'a> {
-    pub workload: &'a str,
-    pub params: &'a BTreeMap<String, String>,
-    /// Absent if a publication does not print them.
-    pub jobs: Option<u32>,
-    /// In `unit`.
-    pub value: f64,
-    pub unit: &'a str,
-    pub better: Better,
-    /// What it is computed from.
-    pub computed: &'a KpmValue,
-    /// How well it is known, from its repetitions or the seconds of its window.
-    pub interval: Known,
-    pub verdict: &'a Verdict,
-    /// Where it comes from (with its latency and series).
-    pub test: &'a Test,
-}
-
-impl<'a> Figure<'a> {
-    /// A figure of a test that is not repeated; `kpm` is the test's KPM or its second metric.
-    fn of(value: f64, kpm: &'a Kpm, test: &'a Test) -> Figure<'a> {
-        Figure {
-            workload: test.workload(),
-            params: test.params(),
-            jobs: test.jobs(),
-            value,
-            unit: &kpm.unit,
-            better: kpm.better,
-            computed: &kpm.value,
-            interval: interval::of_test(test, &kpm.value),
-            verdict: test.verdict(),
-            test,
-        }
-    }
-
-    /// Half width of its 95 % interval as a fraction of it, if it was measured.
-    pub fn half_width(&self) -> Option<f64> {
-        self.interval.ok().map(|interval| interval.half_width())
-    }
-
-    /// The verdict on it.
-    pub fn status(&self) -> Status {
-        self.verdict.status
-    }
-}
-
-/// The test that stands for its repetitions.
+/// A test and its repetitions.
 pub struct Repeated<'a> {
+    /// Their KPM; absent if none has one.
+    pub figure: Option<Figure<'a>>,
+    /// The one that stands for them.
     pub test: &'a Test,
     /// How often it was run.
     pub times: usize,
-    pub known: Known,
+}
+
+impl Repeated<'_> {
+    /// How well the KPM is known.
+    pub fn known(&self) -> Known {
+        let of_test = || interval::of_test(self.test, &self.test.kpm().value);
+        self.figure.map_or_else(of_test, |figure| figure.interval)
+    }
+
+    /// The verdict on the KPM, or on the test that has none.
+    pub fn verdict(&self) -> Verdict {
+        self.figure.map_or_else(|| self.test.verdict().clone(), |figure| figure.verdict())
+    }
 }
 
 /// One entry per number of jobs of each ramp, in order of appearance: of repetitions the sound one
@@ -116,17 +82,9 @@ pub fn repeated<'a>(tests: &[&'a Test]) -> Vec<Repeated<'a>> {
 
 fn stand_in<'a>(point: &[&'a Test]) -> Repeated<'a> {
     let by_value = by_jobs(point, Test::kpm_value);
-    match by_value.first() {
-        Some(repeats) if point.len() > 1 => {
-            let test = median(repeats, point[0].kpm().better).1;
-            let known = interval::of(repeats, test, &test.kpm().value);
-            Repeated { test, times: point.len(), known }
-        }
-        _ => {
-            let test = point[point.len() - 1];
-            Repeated { test, times: point.len(), known: interval::of_test(test, &test.kpm().value) }
-        }
-    }
+    let figure = by_value.first().map(|repeats| Figure::of(repeats, repeats[0].1.kpm()));
+    let test = figure.map_or(point[point.len() - 1], |figure| figure.test);
+    Repeated { figure, test, times: point.len() }
 }
 
 /// Speed: the KPM at one job; absent if the ramp has no test at one job or its KPM is unknown.
@@ -137,31 +95,20 @@ pub fn speed<'a>(tests: &[&'a Test]) -> Option<Figure<'a>> {
 
 /// Throughput: the best value at any number of jobs. If the KPM is lower-is-better (a time) and the
 /// second metric is higher-is-better (a rate), it is the best of the second metric. A conditional
-/// figure is taken only if none is valid, an invalid one only if all are.
+/// figure is taken only if none is valid, an invalid one only if all are; one beside which a better
+/// conditional figure stands is a lower bound.
 pub fn throughput<'a>(tests: &[&'a Test]) -> Option<Figure<'a>> {
-    best(most_trusted(representatives(tests, rate), Figure::status))
+    figure::best(representatives(tests, rate))
 }
 
-/// The conditional figure that would be the throughput if it were valid: then the throughput is a
-/// lower bound. Invalid figures say nothing.
+/// The conditional figure that would be the throughput if it were valid. Invalid figures say
+/// nothing.
 pub fn passed_over<'a>(tests: &[&'a Test]) -> Option<Figure<'a>> {
-    let sound =
-        representatives(tests, rate).into_iter().filter(|figure| figure.status() < Status::Invalid);
-    let (taken, most) = (throughput(tests)?, best(sound.collect())?);
-    most.better.beats(most.value, taken.value).then_some(most)
+    let jobs = throughput(tests)?.passed_over?;
+    representatives(tests, rate).into_iter().find(|figure| figure.jobs == Some(jobs))
 }
 
-fn best(figures: Vec<Figure<'_>>) -> Option<Figure<'_>> {
-    let best = figures
-        .iter()
-        .copied()
-        .reduce(|best, next| if next.better.beats(next.value, best.value) { next } else { best })?;
-    let known = figures.iter().map(|figure| (figure.value, figure.interval));
-    Some(Figure { interval: interval::of_best((best.value, best.interval), known), ..best })
-}
-
-/// The throughput curve: one figure per number of jobs, ascending; of repeated tests the one with
-/// the median value.
+/// The throughput curve: one figure per number of jobs, ascending.
 pub fn curve<'a>(tests: &[&'a Test]) -> Vec<Figure<'a>> {
     let figures = representatives(tests, rate).into_iter();
     figures.filter(|figure| figure.better == Better::Higher && figure.jobs.is_some()).collect()
@@ -195,7 +142,7 @@ pub fn scalability(tests: &[&Test]) -> Option<Scalability> {
         factor,
         jobs: best.jobs,
         status,
-        ratio: Ratio::of((single.value, single.interval), (best.value, best.interval)),
+        ratio: Ratio::of((single.value, single.interval), (best.value, best.compared())),
         law: scaling::fit(&points),
     })
 }
@@ -220,48 +167,45 @@ pub fn points(figures: &[Figure<'_>]) -> Vec<(f64, f64)> {
     accepted.filter_map(|figure| Some((f64::from(figure.jobs?), figure.value))).collect()
 }
 
-fn primary(test: &Test) -> Option<Figure<'_>> {
-    Some(Figure::of(test.kpm_value()?, test.kpm(), test))
+/// A metric of a test with its value, and what that is computed from.
+type Metric<'a> = (f64, &'a Kpm, &'a KpmValue);
+
+fn primary(test: &Test) -> Option<Metric<'_>> {
+    Some((test.kpm_value()?, test.kpm(), &test.kpm().value))
 }
 
 /// The metric that throughput is stated in.
-fn rate(test: &Test) -> Option<Figure<'_>> {
+fn rate(test: &Test) -> Option<Metric<'_>> {
     match test.second() {
         Some(second) if test.kpm().better == Better::Lower && second.better == Better::Higher => {
-            Some(Figure::of(test.second_value()?, second, test))
+            Some((test.second_value()?, second, &second.value))
         }
         _ => primary(test),
     }
 }
 
 /// What a law is fitted to: ops per second, or the rate that a publication prints.
-fn ops(test: &Test) -> Option<Figure<'_>> {
+fn ops(test: &Test) -> Option<Metric<'_>> {
     match test.measured() {
         Some(result) => {
-            let figure = || Figure {
-                computed: &KpmValue::Ops,
-                interval: interval::of_test(test, &KpmValue::Ops),
-                ..Figure::of(result.ops_per_s, test.kpm(), test)
-            };
-            (result.ops_per_s > 0.0).then(figure)
+            (result.ops_per_s > 0.0).then(|| (result.ops_per_s, test.kpm(), &KpmValue::Ops))
         }
         None => {
-            rate(test).filter(|figure| figure.jobs.is_some() && figure.better == Better::Higher)
+            rate(test).filter(|(_, kpm, _)| test.jobs().is_some() && kpm.better == Better::Higher)
         }
     }
 }
 
-/// One figure per number of jobs, ascending: of repeated tests the one with the median value.
+/// One figure per number of jobs, ascending.
 fn representatives<'a>(
     tests: &[&'a Test],
-    metric: fn(&'a Test) -> Option<Figure<'a>>,
+    metric: fn(&'a Test) -> Option<Metric<'a>>,
 ) -> Vec<Figure<'a>> {
     let representative = |repeats: &Vec<(f64, &'a Test)>| {
-        let better = metric(repeats[0].1)?.better;
-        let figure = metric(median(repeats, better).1)?;
-        Some(Figure { interval: interval::of(repeats, figure.test, figure.computed), ..figure })
+        let (_, kpm, computed) = metric(repeats[0].1)?;
+        Some(Figure::computed(repeats, kpm, computed))
     };
-    by_jobs(tests, |test| Some(metric(test)?.value)).iter().filter_map(representative).collect()
+    by_jobs(tests, |test| Some(metric(test)?.0)).iter().filter_map(representative).collect()
 }
 
 /// The tests with a value per number of jobs, ascending by jobs and by value. What a publication
@@ -397,13 +341,15 @@ mod tests {
     }
 
     #[test]
-    fn an_invalid_test_wins_only_among_its_like_and_repeats_give_their_median() {
+    fn an_invalid_test_wins_only_among_its_like_and_repeats_give_their_mean() {
         let broken = Reason::new(Status::Invalid, ReasonCode::Errors, "");
         let invalid = TestResult { verdict: Verdict::from_reasons(vec![broken]), ..at(4, 900.0) };
         let tests =
             [at(1, 90.0), at(1, 100.0), at(1, 130.0), at(2, 150.0), invalid].map(Test::from);
         let all: Vec<_> = tests.iter().collect();
-        assert_eq!(speed(&all).unwrap().value, 100.0);
+        // Two of the three logarithms lie close together, the third counts less.
+        let value = speed(&all).unwrap().value;
+        assert!(value > 100.0 && value < (90.0f64 * 100.0 * 130.0).cbrt() + 1e-9, "{value}");
         assert_eq!(throughput(&all).unwrap().value, 150.0);
         assert_eq!(throughput(&all[4..]).unwrap().value, 900.0);
         assert_eq!(speed(&all[3..]), None);
@@ -459,6 +405,7 @@ mod tests {
         let tests = [broken(800.0), at(1, 866.0), broken(700.0)].map(Test::from);
         let all: Vec<_> = tests.iter().collect();
         assert_eq!((speed(&all).unwrap().value, curve(&all)[0].value), (866.0, 866.0));
-        assert_eq!(speed(&[all[0], all[2]]).unwrap().value, 700.0);
+        let value = speed(&[all[0], all[2]]).unwrap().value;
+        assert!((value - (800.0f64 * 700.0).sqrt()).abs() < 1e-9, "{value}");
     }
 }

@@ -80,8 +80,11 @@ impl<'a> Ramp<'a> {
             })
         };
         let steps: Vec<Step<'a>> = figures.iter().filter_map(step).collect();
+        // As a step: as a best it is a lower bound where a better one is not valid.
+        let of_best = steps.iter().find(|step| Some(step.jobs) == best.jobs);
+        let of_best = of_best.map_or(best.status(), |step| step.figure.status());
         let is_enough =
-            |step: &&Step<'_>| step.figure.status() == best.status() && step.utilisation >= ENOUGH;
+            |step: &&Step<'_>| step.figure.status() == of_best && step.utilisation >= ENOUGH;
         let enough_jobs = steps.iter().find(is_enough).map(|step| step.jobs).or(best.jobs);
         Some(Scaling {
             best,
@@ -110,10 +113,6 @@ pub fn hidden_saturation(tests: &[Test]) -> Vec<Hidden> {
     const NEARLY_FULL_PCT: f64 = 90.0;
     let hidden = |ramp: Ramp<'_>| {
         let scaling = ramp.scaling().filter(|scaling| supports(scaling.best.status()))?;
-        // A better throughput that is not valid: the share of the best is not known.
-        if ramp::passed_over(&ramp.tests).is_some() {
-            return None;
-        }
         let accepted = || scaling.steps.iter().filter(|step| supports(step.figure.status()));
         let busy = |step: &Step<'_>| step.cpu_busy_pct.unwrap_or(0.0);
         let fills = accepted().any(|step| busy(step) >= NEARLY_FULL_PCT);

@@ -9,6 +9,7 @@ use super::{
     Counters, Drive, DriverFigures, Durability, Explained, Failover, Kpm, Lasting, NamedValues,
     Offer, Precision, Profile, ServerLog, TestSpec, Verdict, Waits,
 };
+use crate::stats::moderated::Estimate;
 
 /// What jobs counted while looping.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -332,6 +333,10 @@ pub struct TestResult {
     /// Primary KPM and second metric, computed; absent if the counter is unknown.
     pub kpm_value: Option<f64>,
     pub second_value: Option<f64>,
+    /// What its repetitions say of both together, where its run was estimated: see
+    /// `analysis::figure`.
+    #[serde(skip)]
+    pub estimates: [Option<Estimate>; 2],
     pub verdict: Verdict,
     /// Of a test that committed; none where the device is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -473,6 +478,7 @@ impl TestResult {
             second: None,
             kpm_value: None,
             second_value: None,
+            estimates: [None; 2],
             verdict: Verdict::from_reasons(Vec::new()),
             durability: None,
             lasting: None,

@@ -71,6 +71,8 @@ reason_codes! {
     NotSteady = "not-steady",
     Samples = "samples",
     Precision = "precision",
+    /// Given to a figure, not to a test.
+    Wide = "wide",
     Overload = "overload",
     Beside = "beside",
     Repetitions = "repetitions",
@@ -95,13 +97,14 @@ reason_codes! {
     /// Of scripts that ran without this program.
     Scripts = "scripts",
     Unchecked = "unchecked",
-    /// Given to a heatmap's cell only, as the next three: it compares one drive with the other.
+    /// Given to a heatmap's cell only, as the next two: it compares one drive with the other.
     Drive = "drive",
     /// It compares what was measured with what is published.
     Origin = "origin",
     /// It compares one revision of a workload with another.
     Revision = "revision",
-    /// It is the best valid figure of a ramp that has a better one, which is conditional.
+    /// Given to a figure: it is the best valid one of a ramp that has a better one, which is
+    /// conditional.
     PassedOver = "passed-over",
     Published = "published",
     NoKpm = "no-kpm",

@@ -22,7 +22,8 @@ pub use disk::{
 };
 pub use hardware::{machine_memory_bytes, memory_bytes, processors};
 pub use owned::{
-    Stranger, leads_where_others_want, may_be_run, others_read, stranger_above, stranger_at,
+    Stranger, leads_where_others_want, made_by_others, may_be_run, others_read, stranger_above,
+    stranger_at,
 };
 pub use placement::{Halves, keep_processes_on, keep_thread_on};
 pub use sync::{Sync, sync_rate};

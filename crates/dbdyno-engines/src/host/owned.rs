@@ -109,6 +109,26 @@ pub fn leads_where_others_want(path: &Path) -> io::Result<bool> {
     }))
 }
 
+/// True of a file that only somebody else than root, we and the owner of its directory can have
+/// made, or a link to it, in a directory in which others can make some, as in /tmp: whoever made it
+/// may read what is written to it. Linux asks the same with `fs.protected_regular`.
+///
+/// # Errors
+/// As [`leads_where_others_want`].
+pub fn made_by_others(path: &Path) -> io::Result<bool> {
+    if leads_where_others_want(path)? {
+        return Ok(true);
+    }
+    let absolute = std::path::absolute(path)?;
+    let (Ok(file), Some(Ok(directory))) =
+        (fs::metadata(&absolute), absolute.parent().map(fs::metadata))
+    else {
+        return Ok(false); // what is not there was made by nobody
+    };
+    let is_shared = directory.mode() & OTHERS_WRITE != 0;
+    Ok(is_shared && !is_trusted(file.uid()) && file.uid() != directory.uid())
+}
+
 /// Root and we. Where a user namespace does not know root, whoever owns `/` is taken for root.
 fn is_trusted(uid: u32) -> bool {
     let is_unknown_root = || {

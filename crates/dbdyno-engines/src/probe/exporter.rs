@@ -294,6 +294,8 @@ impl Page<'_> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     const PAGE: &str = "# HELP node_cpu_seconds_total Seconds\n\
@@ -352,6 +354,30 @@ mod tests {
             (fact("storage", "device"), fact("storage", "file_system")),
             (Some("/dev/mapper/vg-data"), Some("xfs"))
         );
+    }
+
+    proptest! {
+        /// What another program says under an exporter's address, and a page that is damaged on
+        /// the way.
+        #[test]
+        fn no_page_makes_the_reader_panic(
+            edits in prop::collection::vec((0..PAGE.len(), any::<u8>(), 0..9usize), 1..9),
+            directory in prop::option::of(".{0,20}"),
+        ) {
+            let mut bytes = PAGE.as_bytes().to_vec();
+            for (at, byte, removed) in edits {
+                let at = at.min(bytes.len());
+                let end = (at + removed).min(bytes.len());
+                bytes.splice(at..end, [byte]);
+            }
+            let text = String::from_utf8_lossy(&bytes);
+            if let Ok(page) = Page::parse(&text) {
+                let mut counters = Counters::default();
+                page.set(directory.as_deref(), &mut counters);
+                page.disclosure(directory.as_deref());
+                page.source();
+            }
+        }
     }
 
     #[test]

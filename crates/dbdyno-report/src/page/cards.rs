@@ -5,12 +5,14 @@
 use super::super::document::Digits;
 use super::super::picture::{Card, Chip, Mark, Other, Said, Spark, SparkPoint, Times};
 use super::super::ramps::{RampRow, rows};
-use super::super::{Input, Language, heatmap::METRICS};
+use super::super::{Input, Language};
 use super::timeline::split;
 use crate::analysis::cpu;
+use crate::analysis::figure::Figure;
+use crate::analysis::heatmap::METRICS;
 use crate::analysis::interval::supports;
 use crate::analysis::limiter::{Limiter, limiters};
-use crate::analysis::ramp::{self, Figure, Scalability};
+use crate::analysis::ramp::{self, Scalability};
 use crate::model::{Better, Status, Test, Verdict};
 
 /// Digits of a figure in a card or a cell.
@@ -106,7 +108,7 @@ fn card(
     let main = chosen.main();
     let (mark, verdict) = main.map_or_else(
         || worst(language, chosen.tests()),
-        |figure| (mark(figure.verdict), language.verdict(figure.status())),
+        |figure| (mark(&figure.verdict()), language.verdict(figure.status())),
     );
     let shown = main.map(|figure| short(language, figure.value));
     let (value, suffix) = shown.unwrap_or_else(|| ("–".into(), String::new()));
@@ -209,7 +211,7 @@ fn spark(language: Language, entry: &Entry<'_>) -> Option<Spark> {
         Some(SparkPoint {
             jobs,
             value: figure.value,
-            mark: mark(figure.verdict),
+            mark: mark(&figure.verdict()),
             is_best: is_best(figure),
         })
     };
@@ -323,7 +325,7 @@ fn other(language: Language, entry: &Entry<'_>) -> Other {
     let main = entry.main();
     let (mark, verdict) = main.map_or_else(
         || worst(language, entry.tests()),
-        |figure| (mark(figure.verdict), language.verdict(figure.status())),
+        |figure| (mark(&figure.verdict()), language.verdict(figure.status())),
     );
     Other {
         label: entry.row.label.clone(),

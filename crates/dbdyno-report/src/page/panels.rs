@@ -81,12 +81,12 @@ fn multiple(entry: &Entry<'_>) -> Option<Multiple> {
     let one = figures.iter().find(is_one).filter(|one| one.value > 0.0)?;
     let is_sound = supports(one.status());
     let sign =
-        |found: Mark| if is_sound || found == Mark::Invalid { found } else { mark(one.verdict) };
+        |found: Mark| if is_sound || found == Mark::Invalid { found } else { mark(&one.verdict()) };
     let points: Vec<(f64, f64, Mark)> = figures
         .iter()
         .filter(|figure| figure.status() < Status::Invalid)
         .filter_map(|figure| {
-            Some((f64::from(figure.jobs?), figure.value / one.value, sign(mark(figure.verdict))))
+            Some((f64::from(figure.jobs?), figure.value / one.value, sign(mark(&figure.verdict()))))
         })
         .collect();
     (points.len() > 1).then(|| Multiple { label: entry.row.label.clone(), points })

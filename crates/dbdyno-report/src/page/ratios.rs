@@ -271,8 +271,8 @@ pub(crate) fn gains(input: &Input, most: usize) -> Option<(Picture, usize)> {
                     true => Tone::Better,
                     false => Tone::Plain,
                 },
-                mark: if best.verdict.is_disturbed() {
-                    mark(best.verdict)
+                mark: if best.is_disturbed() {
+                    mark(&best.verdict())
                 } else {
                     Mark::from(found.status)
                 },

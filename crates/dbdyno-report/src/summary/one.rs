@@ -1,11 +1,10 @@
 //! The summary of one run: what was measured, speed and throughput per group, limits, trust.
 
 use super::super::document::{Digits, Section};
-use super::super::heatmap::METRICS;
 use super::super::ramps::{RampRow, rows};
 use super::super::{Input, RunTests, texts::Language};
 use super::{DIGITS, section, trust, what};
-use crate::analysis::heatmap::{Known, Rank, places};
+use crate::analysis::heatmap::{Known, METRICS, Rank, places};
 use crate::analysis::interval::supports;
 use crate::analysis::limiter::{Limiter, limiters};
 use crate::analysis::ramp::Figure;

@@ -4,11 +4,10 @@
 use std::cmp::Reverse;
 
 use super::super::document::{Digits, Section};
-use super::super::heatmap::{Compared, METRICS, Metric, side_by_side};
 use super::super::ramps::compared;
 use super::super::{Input, texts::Language};
 use super::{DIGITS, counts, section, what};
-use crate::analysis::heatmap::{Known, Place, Rank};
+use crate::analysis::heatmap::{Compared, Known, METRICS, Metric, Place, Rank, side_by_side};
 use crate::analysis::interval::FEWEST;
 use crate::model::{ReasonCode, RunKind};
 
@@ -55,7 +54,7 @@ pub fn sections(input: &Input, platforms: &[String]) -> Vec<Section> {
     let is_printed = input.runs.iter().all(|data| data.run.kind == RunKind::Published);
     let mut paragraphs =
         vec![language.say(if is_printed { "no_intervals" } else { "intervals" }, &[])];
-    let orders = METRICS.iter().map(|metric| (metric.name, order(input, metric, is_printed)));
+    let orders = METRICS.iter().map(|metric| (metric.name(), order(input, metric, is_printed)));
     paragraphs.extend(orders.map(|(metric, order)| paragraph(language, metric, &order, platforms)));
     let trusted = input.runs.iter().zip(platforms).map(|(data, platform)| {
         let verdicts = counts(language, &data.tests);
@@ -111,7 +110,7 @@ fn order(input: &Input, metric: &Metric, is_printed: bool) -> Order {
     let groups = input.used_groups();
     let mut order = Order { is_printed, ..Order::default() };
     for row in groups.iter().flat_map(|(group, _)| compared(input, group)) {
-        let found = side_by_side(&row, metric)
+        let found = side_by_side(&row.runs, metric)
             .filter(|found| found.figures.iter().flatten().count() >= FEWEST);
         match found.map(|found| (against(&found, is_printed), found)) {
             None => {}
@@ -223,7 +222,7 @@ pub fn standings(input: &Input) -> Vec<Standing> {
     let is_printed = input.runs.iter().all(|data| data.run.kind == RunKind::Published);
     METRICS
         .iter()
-        .filter_map(|metric| standing(metric.name, &order(input, metric, is_printed).lines))
+        .filter_map(|metric| standing(metric.name(), &order(input, metric, is_printed).lines))
         .collect()
 }
 

@@ -3,10 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use super::metric::{Metric, Reading};
+use super::metric::Metric;
 use super::pairs::Pair;
 use super::{Comparison, Ratio, Span};
-use crate::analysis::interval::{self, FEWEST, Unknown, most_trusted, supports};
+use crate::analysis::figure;
+use crate::analysis::interval::{self, Unknown, most_trusted, supports};
 use crate::model::{Better, Status, Test};
 use crate::stats::moderated::{self, Between, Location};
 
@@ -42,6 +43,9 @@ pub struct Sample {
 struct Repetitions {
     /// Their logarithms, negated where less is better.
     logs: Vec<f64>,
+    /// Their value as their run tells it, with its logarithm negated where less is better; absent of
+    /// publications.
+    location: Option<Location>,
     /// Squared standard error of a single one as the seconds of its window tell it, or why they do
     /// not.
     within: Result<f64, Unknown>,
@@ -49,27 +53,6 @@ struct Repetitions {
 
 /// Repetitions with their values.
 pub type Repeats<'a> = Vec<(f64, &'a Test)>;
-
-/// The repetitions of both sides that count: the valid ones where each side has two, else all that
-/// are not invalid.
-pub fn counted<'a>(base: &Reading<'a>, other: &Reading<'a>) -> [Repeats<'a>; 2] {
-    let sides = [base, other];
-    let at_most = |worst: Status| {
-        sides.map(|side| -> Repeats<'a> {
-            side.all.iter().filter(|(_, test)| test.status() <= worst).copied().collect()
-        })
-    };
-    let valid = at_most(Status::Valid);
-    if valid.iter().all(|repeats| repeats.len() >= FEWEST) {
-        return valid;
-    }
-    let [own, foreign] = at_most(Status::Conditional);
-    let or_all = |repeats: Repeats<'a>, side: &Reading<'a>| match repeats.is_empty() {
-        true => side.all.clone(),
-        false => repeats,
-    };
-    [or_all(own, base), or_all(foreign, other)]
-}
 
 /// The worst verdict of repetitions.
 pub fn worst(repeats: &Repeats<'_>) -> Status {
@@ -79,7 +62,11 @@ pub fn worst(repeats: &Repeats<'_>) -> Status {
 impl Repetitions {
     fn of(repeats: &Repeats<'_>, metric: &Metric) -> Repetitions {
         if repeats.iter().any(|(_, test)| test.measured().is_none()) {
-            return Repetitions { logs: Vec::new(), within: Err(Unknown::Published) };
+            return Repetitions {
+                logs: Vec::new(),
+                location: None,
+                within: Err(Unknown::Published),
+            };
         }
         let within = match repeats.as_slice() {
             [(_, test)] => {
@@ -88,7 +75,13 @@ impl Repetitions {
             }
             _ => Err(Unknown::ShortWindow),
         };
-        Repetitions { logs: logs(repeats, metric.better), within }
+        let of_run = repeats
+            .first()
+            .and_then(|(_, test)| figure::estimate_of(repeats, test, metric.computed(test)));
+        let turned =
+            |location: Location| Location { at: sign(metric.better) * location.at, ..location };
+        let location = of_run.map(|estimate| turned(estimate.location));
+        Repetitions { logs: logs(repeats, metric.better), location, within }
     }
 }
 
@@ -284,9 +277,13 @@ impl<'a> Estimates<'a> {
 /// The values of all points on one side.
 fn located(points: &[&Sample], side: usize) -> Vec<Location> {
     let logs: Vec<Vec<f64>> = points.iter().map(|point| point.sides[side].logs.clone()).collect();
-    let within = points.iter().map(|point| point.sides[side].within.ok());
-    let found = moderated::locate(&logs).into_iter().zip(within);
-    found.map(|(location, within)| Location { within, ..location }).collect()
+    let sides = points.iter().map(|point| &point.sides[side]);
+    let found = moderated::locate(&logs).into_iter().zip(sides);
+    let as_of_run = |(here, own): (Location, &Repetitions)| Location {
+        within: own.within.ok(),
+        ..own.location.unwrap_or(here)
+    };
+    found.map(as_of_run).collect()
 }
 
 /// The values of all points in earlier runs.

@@ -2,7 +2,7 @@
 
 use crate::analysis::interval::most_trusted;
 use crate::analysis::interval::{self, Known};
-use crate::analysis::{derive, published, ramp};
+use crate::analysis::{derive, figure, published, ramp};
 use crate::model::{Better, Kpm, KpmValue, PublishedKind, Status, Test};
 
 /// A metric of a workload.
@@ -133,7 +133,7 @@ pub struct Reading<'a> {
     pub test: &'a Test,
     /// How well the figure is known.
     pub known: Known,
-    /// All repetitions, whatever their verdicts, with their values.
+    /// The repetitions that count, with their values.
     pub all: Vec<(f64, &'a Test)>,
     /// Jobs of a better reading that is not valid: this one is a lower bound.
     pub passed_over: Option<u32>,
@@ -148,11 +148,10 @@ pub fn readings<'a>(tests: &[&'a Test], metric: &Metric, kind: PublishedKind) ->
     let own: Vec<&Test> =
         tests.iter().filter(|test| !test.is_statement() || test.states(kind)).copied().collect();
     let reading = |repeats: Vec<(f64, &'a Test)>| {
-        let (value, test) = ramp::median(&repeats, metric.better);
-        let (known, jobs) = (interval::of(&repeats, test, metric.computed(test)), test.jobs());
-        let at_jobs = own.iter().filter(|test| test.jobs() == jobs);
-        let all = at_jobs.filter_map(|test| Some((value_of(test)?, *test))).collect();
-        Reading { jobs, value, test, known, all, passed_over: None }
+        let computed = metric.computed(repeats[0].1);
+        let (value, test) = figure::value(&repeats, metric.better, computed);
+        let (known, jobs) = (interval::of(&repeats, test, computed), test.jobs());
+        Reading { jobs, value, test, known, all: repeats, passed_over: None }
     };
     ramp::by_jobs(&own, value_of).into_iter().map(reading).collect()
 }

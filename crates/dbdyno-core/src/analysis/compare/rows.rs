@@ -1,6 +1,6 @@
 //! The figures of a pair side by side.
 
-use super::estimate::{Past, Repeats, Sample, counted, worst};
+use super::estimate::{Past, Repeats, Sample, worst};
 use super::metric::{self, Metric, Reading, best, cpu_busy_pct, readings, service_ms};
 use super::pairs::Pair;
 use super::{Comparison, EqualJobs, GroupMean, Kind, NotCompared, Ratio, Row, Side};
@@ -244,7 +244,7 @@ fn make(
     other: &Reading<'_>,
 ) -> Row {
     let ratio = Ratio::of((base.value, base.known), (other.value, other.known));
-    let counted = counted(base, other);
+    let counted = [base, other].map(|reading| reading.all.clone());
     let per = |counts: Option<(f64, f64)>| counts.map(|(own, foreign)| ratio.value * own / foreign);
     let is_rate = metric.better == Better::Higher;
     let jobs = base.jobs.zip(other.jobs).map(|(own, foreign)| (f64::from(own), f64::from(foreign)));
@@ -327,7 +327,7 @@ fn equal_jobs(context: &Context<'_>, pair: &Pair<'_>) -> Vec<EqualJobs> {
     let is_rate = own.better == Better::Higher;
     let share = |value: f64, most: Option<f64>| most.map(|most| value / most).filter(|_| is_rate);
     let line = |(jobs, base, other): (u32, &Reading<'_>, &Reading<'_>)| {
-        let counted = counted(base, other);
+        let counted = [base, other].map(|reading| reading.all.clone());
         EqualJobs {
             subject: pair.subject.clone(),
             jobs,

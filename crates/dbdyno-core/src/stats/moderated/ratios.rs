@@ -148,7 +148,7 @@ const NONE: Variance = Variance { value: 0.0, freedom: 0.0 };
 
 /// Moderated variances of one repetition, of the points that have their own; by the platform's
 /// usual ones where those are known, so that points of unlike noise can tell of one another.
-fn noises(
+pub(super) fn noises(
     own: &[Variance],
     between: Option<&Between>,
 ) -> (Vec<Option<Variance>>, Option<Variance>) {
@@ -181,7 +181,7 @@ fn of_windows(a: &Location, b: &Location) -> Option<Variance> {
 }
 
 /// The noise of a point that was measured once, from the seconds of its window.
-fn within(one: &Location) -> Option<Variance> {
+pub(super) fn within(one: &Location) -> Option<Variance> {
     let seconds = Variance { value: one.within?, freedom: PRIOR_WINDOWS.freedom };
     Some(Variance::sum(&[seconds, PRIOR_WINDOWS]))
 }

@@ -15,11 +15,20 @@ where p.grantee = concat('''', replace(current_user(), '@', '''@'''), '''')
 -- As provision.sql has it; an empty table tells that we made the database.
 select exists (select 1 from information_schema.tables where table_schema = '{{database}}' and table_name = 'state_made') as made,
   (select group_concat(distinct p.grantee order by p.grantee separator ', ')
-     from information_schema.schema_privileges as p
-    where '{{database}}' like p.table_schema
-      and p.privilege_type in ('CREATE', 'ALTER', 'CREATE VIEW', 'CREATE ROUTINE', 'ALTER ROUTINE', 'TRIGGER')
-      and p.grantee <> concat('''', replace(current_user(), '@', '''@'''), '''')
-      and p.grantee not in (select grantee from information_schema.user_privileges where privilege_type = 'SUPER')) as others,
+     from (select grantee from information_schema.schema_privileges
+            where '{{database}}' like table_schema
+              and privilege_type in ('CREATE', 'ALTER', 'CREATE VIEW', 'CREATE ROUTINE', 'ALTER ROUTINE', 'TRIGGER')
+           union
+           select grantee from information_schema.user_privileges
+            where privilege_type in ('CREATE', 'ALTER', 'CREATE VIEW', 'CREATE ROUTINE', 'ALTER ROUTINE')) as p
+    where p.grantee <> concat('''', replace(current_user(), '@', '''@'''), '''')
+      and p.grantee not in (select grantee from information_schema.user_privileges
+                             where privilege_type in ('SUPER', 'CREATE USER'))) as others,
+  exists (select 1 from information_schema.user_privileges as p
+           where privilege_type in ('CREATE', 'ALTER', 'CREATE VIEW', 'CREATE ROUTINE', 'ALTER ROUTINE')
+             and p.grantee <> concat('''', replace(current_user(), '@', '''@'''), '''')
+             and p.grantee not in (select grantee from information_schema.user_privileges
+                                    where privilege_type in ('SUPER', 'CREATE USER'))) as everywhere,
   (select max(concat(event_object_table, ' has the trigger ', trigger_name))
      from information_schema.triggers where event_object_schema = '{{database}}') as attached
 

@@ -80,8 +80,9 @@ pub(super) fn prepare(session: &mut MariaSession, access: Access) -> Result<Ours
         return Err(lacks(&lacking, user.scalar().unwrap_or_default()));
     }
     let mut exists = session.query(&sql("exists")?, &[])?.scalar() == Some("1");
-    if exists {
-        check_ours(session)?;
+    // Rights can be given on a database before there is one.
+    if exists || access == Access::Provision {
+        check_ours(session, exists)?;
     }
     if !exists && access == Access::Provision {
         session.execute(&sql("create")?)?;
@@ -96,16 +97,16 @@ pub(super) fn prepare(session: &mut MariaSession, access: Access) -> Result<Ours
     Ok(Ours { exists, no_routines })
 }
 
-/// Refuses a database that we did not make, or into which others can put what would run with the
-/// rights of our user.
-fn check_ours(session: &mut MariaSession) -> Result<(), EngineError> {
+/// Refuses a database that is there and that we did not make, or into which others can put what
+/// would run with the rights of our user.
+fn check_ours(session: &mut MariaSession, exists: bool) -> Result<(), EngineError> {
     let (proof, adopt) = (sql(session.product, "proof")?, sql(session.product, "adopt")?);
     let told = session.query(&proof, &[])?;
     let others = told.get(0, "others").filter(|others| !others.is_empty());
     let refused = |what: String, advice: String| {
         Err(EngineError::new(ErrorClass::Privilege, what).advised(advice))
     };
-    if told.get(0, "made") != Some("1") {
+    if exists && told.get(0, "made") != Some("1") {
         let of =
             others.map(|others| format!(", in which {others} may create,")).unwrap_or_default();
         return refused(
@@ -114,11 +115,15 @@ fn check_ours(session: &mut MariaSession) -> Result<(), EngineError> {
         );
     }
     if let Some(others) = others {
+        let revoked = match told.get(0, "everywhere") {
+            Some("1") => {
+                "revoke create, alter, create view, create routine, alter routine on *.*".into()
+            }
+            _ => format!("revoke all on {DATABASE}.*"),
+        };
         return refused(
             format!("in database {DATABASE} others may create: {others}"),
-            format!(
-                "connect as such a user; or, as administrator: revoke all on {DATABASE}.* from {others}"
-            ),
+            format!("connect as such a user; or, as administrator: {revoked} from {others}"),
         );
     }
     match told.get(0, "attached") {

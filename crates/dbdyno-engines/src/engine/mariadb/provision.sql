@@ -15,15 +15,26 @@ select count(*) from information_schema.schemata where schema_name = '{{database
 
 -- name: proof
 -- One row: 1 if we made the database; other accounts, of those that are seen, that may put something into it that would run
--- with our rights (administrators may anyway); a trigger of one of its tables.
+-- with our rights (administrators, who can make users, may anyway), and whether one of them may do so in every database; a
+-- trigger of one of its tables.
 select (select schema_comment = 'made by dbdyno' from information_schema.schemata where schema_name = '{{database}}') as made,
   (select group_concat(distinct p.grantee order by p.grantee separator ', ')
-     from information_schema.schema_privileges as p
-    where '{{database}}' like p.table_schema
-      and p.privilege_type in ('CREATE', 'ALTER', 'CREATE VIEW', 'CREATE ROUTINE', 'ALTER ROUTINE', 'TRIGGER')
-      and p.grantee not in (concat('''', replace(current_user(), '@', '''@'''), ''''),
+     from (select grantee from information_schema.schema_privileges
+            where '{{database}}' like table_schema
+              and privilege_type in ('CREATE', 'ALTER', 'CREATE VIEW', 'CREATE ROUTINE', 'ALTER ROUTINE', 'TRIGGER')
+           union
+           select grantee from information_schema.user_privileges
+            where privilege_type in ('CREATE', 'ALTER', 'CREATE VIEW', 'CREATE ROUTINE', 'ALTER ROUTINE')) as p
+    where p.grantee not in (concat('''', replace(current_user(), '@', '''@'''), ''''),
         concat('''', coalesce(current_role(), ''), ''''))
-      and p.grantee not in (select grantee from information_schema.user_privileges where privilege_type = 'SUPER')) as others,
+      and p.grantee not in (select grantee from information_schema.user_privileges
+                             where privilege_type in ('SUPER', 'CREATE USER'))) as others,
+  exists (select 1 from information_schema.user_privileges as p
+           where privilege_type in ('CREATE', 'ALTER', 'CREATE VIEW', 'CREATE ROUTINE', 'ALTER ROUTINE')
+             and p.grantee not in (concat('''', replace(current_user(), '@', '''@'''), ''''),
+        concat('''', coalesce(current_role(), ''), ''''))
+             and p.grantee not in (select grantee from information_schema.user_privileges
+                                    where privilege_type in ('SUPER', 'CREATE USER'))) as everywhere,
   (select max(concat(event_object_table, ' has the trigger ', trigger_name))
      from information_schema.triggers where event_object_schema = '{{database}}') as attached
 

@@ -1,0 +1,251 @@
+//! Figures: the values of a run that every report shows, each with its verdict and its interval.
+//!
+//! They are made here alone, from stored tests: [`estimate`] lets the repetitions of all points of
+//! a run tell of one another, [`Figure`] is what one point gives in one metric. Reports, pages,
+//! comparisons and exports take both and compute nothing themselves.
+
+use std::collections::BTreeMap;
+
+use super::interval::{self, Known, most_trusted};
+use super::limiter::{Limiter, limiters};
+use super::ramp;
+use crate::model::{Better, Kpm, KpmValue, Reason, ReasonCode, Sentence, Status, Test, Verdict};
+use crate::stats::moderated::{self, Estimate};
+
+/// Repetitions with their values.
+pub type Repeats<'a> = Vec<(f64, &'a Test)>;
+
+/// An interval wider than that leaves no more than an order of magnitude: half width of the
+/// logarithm, a quarter more or a fifth less.
+pub const USEFUL: f64 = 0.223_143_551_314_209_76;
+
+/// A figure of a run: one workload with its parameters and drive, at one number of jobs, in one
+/// metric.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Figure<'a> {
+    pub workload: &'a str,
+    pub params: &'a BTreeMap<String, String>,
+    /// Absent if a publication does not print them.
+    pub jobs: Option<u32>,
+    /// In `unit`: of repetitions the mean of their logarithms, which one wild repetition cannot
+    /// move far.
+    pub value: f64,
+    pub unit: &'a str,
+    pub better: Better,
+    /// What it is computed from.
+    pub computed: &'a KpmValue,
+    /// How well it is known.
+    pub interval: Known,
+    /// Repetitions that count: those of the best verdict among them.
+    pub repetitions: usize,
+    /// The test that stands for the repetitions (with its latency and series).
+    pub test: &'a Test,
+    /// By how much its interval is wider where it is compared with others: chance favoured the
+    /// best of several.
+    pub favour: f64,
+    /// Of a best: the jobs of a better figure that is not valid, so that this one is a lower bound.
+    pub passed_over: Option<u32>,
+}
+
+impl<'a> Figure<'a> {
+    /// What repetitions at one number of jobs (one or more) say in a metric.
+    pub fn of(repeats: &[(f64, &'a Test)], kpm: &'a Kpm) -> Figure<'a> {
+        Figure::computed(repeats, kpm, &kpm.value)
+    }
+
+    /// The same of a value that is not that of the metric, such as ops per second.
+    pub fn computed(
+        repeats: &[(f64, &'a Test)],
+        kpm: &'a Kpm,
+        computed: &'a KpmValue,
+    ) -> Figure<'a> {
+        let (value, test) = value(repeats, kpm.better, computed);
+        Figure {
+            workload: test.workload(),
+            params: test.params(),
+            jobs: test.jobs(),
+            value,
+            unit: &kpm.unit,
+            better: kpm.better,
+            computed,
+            interval: interval::of(repeats, test, computed),
+            repetitions: repeats.len(),
+            test,
+            favour: 1.0,
+            passed_over: None,
+        }
+    }
+
+    /// Half width of its 95 % interval as a fraction of it, if it was measured.
+    pub fn half_width(&self) -> Option<f64> {
+        self.interval.ok().map(|interval| interval.half_width())
+    }
+
+    /// How well it is known where it is compared with others: less, if it is the best of several.
+    pub fn compared(&self) -> Known {
+        let own = self.interval?;
+        Ok(interval::Interval { error: self.favour * own.error, ..own })
+    }
+
+    /// The ends of that interval.
+    pub fn ends(&self) -> Option<[f64; 2]> {
+        self.interval.ok().map(|interval| interval.ends(self.value))
+    }
+
+    /// How far it can be trusted.
+    pub fn status(&self) -> Status {
+        let own = self.own_reasons().map(|reason| reason.status);
+        own.fold(self.test.status(), Status::max)
+    }
+
+    /// The verdict on it: that of the repetitions, and what lowers it as a figure.
+    pub fn verdict(&self) -> Verdict {
+        let reasons = self.test.verdict().reasons.iter().cloned();
+        Verdict::from_reasons(self.own_reasons().chain(reasons).collect())
+    }
+
+    /// True if all that lowers the verdict came from outside.
+    pub fn is_disturbed(&self) -> bool {
+        self.verdict().is_disturbed()
+    }
+
+    /// What it was limited by: the first cause that took a share of the time; none of a
+    /// publication.
+    pub fn limit(&self) -> Option<Limiter> {
+        let found = limiters(self.test.measured()?);
+        found.into_iter().find(|limiter| limiter.share.is_some_and(|share| share > 0.0))
+    }
+
+    /// What lowers the verdict on it beside the verdicts of its tests.
+    fn own_reasons(&self) -> impl Iterator<Item = Reason> {
+        self.wide().into_iter().chain(self.passed_over.map(lower_bound))
+    }
+
+    fn wide(&self) -> Option<Reason> {
+        let half = self.interval.ok()?.half_width();
+        let sentence = match half {
+            half if half <= USEFUL => return None,
+            half if half < std::f64::consts::LN_2 => {
+                Sentence::new("known to +-{half%} only: repeat it").with("half", half)
+            }
+            half => Sentence::new("known to a factor of {factor} only: repeat it")
+                .with("factor", half.min(50.0).exp()),
+        };
+        Some(Reason::new(Status::Conditional, ReasonCode::Wide, sentence))
+    }
+}
+
+/// A figure beside which a better one is not valid is a lower bound.
+fn lower_bound(jobs: u32) -> Reason {
+    let sentence = Sentence::new(
+        "a lower bound: the better figure at another number of jobs ({jobs}) is not valid",
+    );
+    Reason::new(Status::Conditional, ReasonCode::PassedOver, sentence.with("jobs", jobs))
+}
+
+/// The value of repetitions in ascending order, and the test that stands for them: the median one.
+pub fn value<'a>(
+    repeats: &[(f64, &'a Test)],
+    better: Better,
+    computed: &KpmValue,
+) -> (f64, &'a Test) {
+    let (median, test) = ramp::median(repeats, better);
+    let estimate = estimate_of(repeats, test, computed).filter(|_| repeats.len() > 1);
+    (estimate.map_or(median, |estimate| estimate.location.at.exp()), test)
+}
+
+/// What repetitions tell together: as their run was estimated, else by themselves. None of
+/// publications, and of values without a logarithm.
+pub fn estimate_of(repeats: &[(f64, &Test)], test: &Test, computed: &KpmValue) -> Option<Estimate> {
+    let result = test.measured()?;
+    let metrics = [Some(&result.kpm), result.second.as_ref()];
+    let known = metrics.iter().zip(&result.estimates);
+    let known = known.filter(|(kpm, _)| kpm.is_some_and(|kpm| kpm.value == *computed));
+    let known = known.filter_map(|(_, estimate)| *estimate).next();
+    let is_all = |known: &Estimate| known.location.repetitions == repeats.len();
+    if known.as_ref().is_some_and(is_all) {
+        return known;
+    }
+    let logs = logs(repeats)?;
+    moderated::estimates(&[logs], &[within(repeats, computed)]).into_iter().next()
+}
+
+/// The natural logarithms of measured repetitions; none if one has no logarithm.
+fn logs(repeats: &[(f64, &Test)]) -> Option<Vec<f64>> {
+    let log = |(value, test): &(f64, &Test)| {
+        test.measured()?;
+        Some(value.ln()).filter(|log| log.is_finite())
+    };
+    repeats.iter().map(log).collect()
+}
+
+/// Squared standard error of a single test as the seconds of its window tell it.
+fn within(repeats: &[(f64, &Test)], computed: &KpmValue) -> Option<f64> {
+    let [(_, test)] = repeats else { return None };
+    interval::of_test(test, computed).ok().map(|interval| interval.error.powi(2))
+}
+
+/// Lets the repetitions of all points of a run tell how well each is known, and notes that in the
+/// tests. Whoever reads the tests of a run for a report calls it once.
+pub fn estimate(tests: &mut [Test]) {
+    let found = estimated(tests);
+    let places: BTreeMap<u32, usize> =
+        tests.iter().enumerate().map(|(at, test)| (test.seq(), at)).collect();
+    for (seq, metric, estimate) in found {
+        let Some(Test::Measured(test)) = places.get(&seq).map(|at| &mut tests[*at]) else {
+            continue;
+        };
+        test.estimates[metric] = Some(estimate);
+    }
+}
+
+/// The estimates of a run's tests, each with the number of its test and of the metric.
+fn estimated(tests: &[Test]) -> Vec<(u32, usize, Estimate)> {
+    let measured = tests.iter().filter(|test| test.measured().is_some());
+    let ramps = ramp::groups(measured, |test| *test);
+    let mut members: Vec<(usize, Vec<u32>)> = Vec::new();
+    let (mut points, mut windows) = (Vec::new(), Vec::new());
+    for ramp in &ramps {
+        for (metric, value) in [Test::kpm_value as fn(&Test) -> Option<f64>, Test::second_value]
+            .into_iter()
+            .enumerate()
+        {
+            for repeats in ramp::by_jobs(ramp, value) {
+                let first = repeats[0].1;
+                let kpm = if metric == 0 { Some(first.kpm()) } else { first.second() };
+                let Some((logs, kpm)) = logs(&repeats).zip(kpm) else { continue };
+                points.push(logs);
+                windows.push(within(&repeats, &kpm.value));
+                let of_point = ramp.iter().filter(|test| test.jobs() == first.jobs());
+                members.push((metric, of_point.map(|test| test.seq()).collect()));
+            }
+        }
+    }
+    let found = moderated::estimates(&points, &windows);
+    let each = members.into_iter().zip(found);
+    each.flat_map(|((metric, seqs), estimate)| {
+        seqs.into_iter().map(move |seq| (seq, metric, estimate))
+    })
+    .collect()
+}
+
+/// The best of figures: of those of the best verdict among them. It is a lower bound if a better
+/// one is conditional; invalid ones say nothing.
+pub fn best<'a>(figures: Vec<Figure<'a>>) -> Option<Figure<'a>> {
+    let trusted = most_trusted(figures.clone(), Figure::status);
+    let taken = foremost(&trusted)?;
+    let sound: Vec<Figure<'a>> =
+        figures.into_iter().filter(|figure| figure.status() < Status::Invalid).collect();
+    let better = foremost(&sound).filter(|most| most.better.beats(most.value, taken.value));
+    let known = trusted.iter().map(|figure| (figure.value, figure.interval));
+    Some(Figure {
+        favour: interval::favour((taken.value, taken.interval), known),
+        passed_over: better.and_then(|most| most.jobs),
+        ..taken
+    })
+}
+
+fn foremost<'a>(figures: &[Figure<'a>]) -> Option<Figure<'a>> {
+    let figures = figures.iter().copied();
+    figures.reduce(|best, next| if next.better.beats(next.value, best.value) { next } else { best })
+}

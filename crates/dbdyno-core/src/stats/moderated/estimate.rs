@@ -1,0 +1,63 @@
+//! The values of the points of one run, and how well each is known.
+
+use super::ratios::{noises, one_run, within};
+use super::{Location, Variance, locate};
+
+/// The value of a point as its repetitions tell it together.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Estimate {
+    /// Natural logarithm of the value, with the variance of a repetition.
+    pub location: Location,
+    /// Squared error of the logarithm within this run; absent where nothing tells it.
+    pub mean: Option<Variance>,
+    /// Squared error with what differs between fresh runs; twice of it is that of an equal fresh
+    /// run about this one.
+    pub fresh: Option<Variance>,
+}
+
+/// The values of all points of a run from the logarithms of their repetitions (one or more each).
+/// `within` holds the squared standard error of a point that was measured once, as the seconds of
+/// its window tell it.
+pub fn estimates(points: &[Vec<f64>], within_windows: &[Option<f64>]) -> Vec<Estimate> {
+    let located = locate(points).into_iter().zip(within_windows);
+    let located: Vec<Location> =
+        located.map(|(location, within)| Location { within: *within, ..location }).collect();
+    let own = |one: &Location| Variance { value: one.variance, freedom: one.freedom() };
+    let own: Vec<Variance> = located.iter().map(own).collect();
+    let (noises, _) = noises(&own, None);
+    let fresh = one_run(&located, None);
+    let of = |((location, noise), fresh): ((Location, Option<Variance>), Option<Variance>)| {
+        let repeated = noise.map(|noise| noise.times(1.0 / location.repetitions as f64));
+        Estimate { location, mean: repeated.or_else(|| within(&location)), fresh }
+    };
+    located.into_iter().zip(noises).zip(fresh).map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_point_is_known_better_within_its_run_than_an_equal_fresh_run_can_tell() {
+        let calm = |shift: f64| [0.0, 0.02, -0.02, 0.01, -0.01].map(|off| off + shift).to_vec();
+        let points: Vec<Vec<f64>> = (0..6).map(|at| calm(f64::from(at))).collect();
+        let found = estimates(&points, &[None; 6]);
+        // The variance of a repetition is 2.5e-4, of the mean of five 5e-5; equal points agree upon
+        // it, with the freedom of all of them.
+        for (at, one) in found.iter().enumerate() {
+            let mean = one.mean.unwrap();
+            assert!((one.location.at - at as f64).abs() < 1e-12);
+            assert!((mean.value - 5e-5).abs() < 1e-9 && mean.freedom == 24.0, "{mean:?}");
+            // 1.5 % and 1 % between runs.
+            assert!((one.fresh.unwrap().value - 5e-5 - 3.25e-4).abs() < 1e-9, "{one:?}");
+        }
+    }
+
+    #[test]
+    fn a_single_window_is_known_by_its_seconds_and_by_nothing_without_them() {
+        let found = estimates(&[vec![1.0], vec![2.0]], &[Some(1e-4), None]);
+        let mean = found[0].mean.unwrap();
+        assert!((mean.value - (1e-4 + 9e-4)).abs() < 1e-12, "{mean:?}");
+        assert_eq!((found[1].mean, found[1].fresh), (None, None));
+    }
+}

@@ -1,0 +1,253 @@
+//! One figure has one value, one verdict and one interval, whatever report shows it.
+
+use std::collections::BTreeMap;
+
+use dbdyno::model::{Reason, ReasonCode, Status, TestResult, Verdict};
+use dbdyno::store::Store;
+use serde_json::Value;
+
+use crate::fixture;
+use crate::support::Desk;
+
+/// Reports whose tables hold figures of runs.
+const REPORTS: [&str; 7] = ["kpm", "datasheet", "heatmap", "ramp", "scaling", "html", "workbook"];
+
+/// A workload's repetitions at a number of jobs: rates in ops per second, and which of them were
+/// disturbed.
+struct Point {
+    workload: &'static str,
+    group: &'static str,
+    jobs: u32,
+    rates: [f64; 5],
+    disturbed: &'static [usize],
+}
+
+/// Calm ones, a wild repetition, a disturbed one, a best that is disturbed in all repetitions, and
+/// one that is hardly known.
+const POINTS: [Point; 10] = [
+    point("CPU-NUMBER", "CPU", 1, [100.0, 101.0, 99.0, 100.5, 99.5], &[]),
+    point("CPU-NUMBER", "CPU", 2, [196.0, 199.0, 201.0, 200.0, 203.0], &[]),
+    point("SRV-QUERY1", "SRV", 1, [5000.0, 5100.0, 4900.0, 5050.0, 2500.0], &[]),
+    point("SRV-QUERY1", "SRV", 2, [9000.0, 9100.0, 8800.0, 9300.0, 9050.0], &[1, 3]),
+    point("SRV-SCAN", "SRV", 1, [700.0, 710.0, 690.0, 705.0, 700.0], &[]),
+    point("SRV-SCAN", "SRV", 2, [1400.0, 1300.0, 1350.0, 1380.0, 1420.0], &[0, 1, 2, 3, 4]),
+    point("STO-RANDOM", "STO", 1, [60.0, 20.0, 180.0, 540.0, 90.0], &[]),
+    point("STO-RANDOM", "STO", 2, [6000.0, 6100.0, 6050.0, 5900.0, 5950.0], &[]),
+    point("TP-LIGHT", "TP", 1, [1400.0, 1410.0, 1420.0, 1390.0, 1405.0], &[0, 1]),
+    point("TP-LIGHT", "TP", 2, [1395.0, 1400.0, 1410.0, 1415.0, 1380.0], &[]),
+];
+
+const fn point(
+    workload: &'static str,
+    group: &'static str,
+    jobs: u32,
+    rates: [f64; 5],
+    disturbed: &'static [usize],
+) -> Point {
+    Point { workload, group, jobs, rates, disturbed }
+}
+
+fn tests(slower: f64) -> Vec<TestResult> {
+    let mut found = Vec::new();
+    for at in 0..5 {
+        for point in &POINTS {
+            let seq = found.len() as u32 + 1;
+            let rate = slower * point.rates[at];
+            let one = fixture::test(seq, point.workload, point.group, point.jobs, rate, "tps", 1.0);
+            let mut test = TestResult { ci_fraction: None, ci_freedom: None, ..one };
+            if point.disturbed.contains(&at) {
+                let reason = Reason::new(Status::Conditional, ReasonCode::Steal, "stolen");
+                test.verdict = Verdict::from_reasons(vec![reason]);
+            }
+            found.push(test);
+        }
+    }
+    found
+}
+
+/// A results file with the runs `base` and `other`, which is a tenth slower.
+fn desk() -> Desk {
+    let desk = Desk::new();
+    let mut store = Store::open(&desk.path("results.db")).unwrap();
+    for (name, slower) in [("base", 1.0), ("other", 0.9)] {
+        let run = dbdyno::model::RunRecord { name: Some(name.into()), ..fixture::run() };
+        let id = store.begin_run(&run).unwrap();
+        tests(slower).iter().for_each(|test| store.save_test(id, test).unwrap());
+    }
+    desk
+}
+
+/// What a report says of a figure; absent where it does not say it.
+#[derive(Debug, Clone, Default)]
+struct Said {
+    #[expect(dead_code, reason = "shown where two reports contradict each other")]
+    by: String,
+    value: Option<f64>,
+    verdict: Option<String>,
+    low: Option<f64>,
+    high: Option<f64>,
+    jobs: Option<f64>,
+}
+
+/// What all reports say, by figure: a workload at a number of jobs, or its best.
+#[derive(Default)]
+struct Sayings(BTreeMap<String, Vec<Said>>);
+
+impl Sayings {
+    fn add(&mut self, figure: String, said: Said) {
+        self.0.entry(figure).or_default().push(said);
+    }
+
+    /// The figures of which two reports say different things.
+    fn contradictions(&self) -> Vec<String> {
+        let differs = |a: &Said, b: &Said| {
+            let numbers = [(a.value, b.value), (a.low, b.low), (a.high, b.high), (a.jobs, b.jobs)];
+            let is_other = |(a, b): (Option<f64>, Option<f64>)| {
+                a.zip(b).is_some_and(|(a, b)| (a / b - 1.0).abs() > 1e-6)
+            };
+            let verdicts = a.verdict.as_ref().zip(b.verdict.as_ref());
+            numbers.into_iter().any(is_other) || verdicts.is_some_and(|(a, b)| a != b)
+        };
+        let mut found = Vec::new();
+        for (figure, said) in &self.0 {
+            for (at, one) in said.iter().enumerate() {
+                let other = said[..at].iter().find(|other| differs(one, other));
+                found.extend(other.map(|other| format!("{figure}: {one:?} but {other:?}")));
+            }
+        }
+        found
+    }
+}
+
+/// A table of a report: its rows by the names of its columns.
+fn rows(table: &Value) -> Vec<BTreeMap<String, Value>> {
+    let columns: Vec<String> = table["columns"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|column| column["name"].as_str().unwrap().to_string())
+        .collect();
+    let row = |row: &Value| {
+        let cells = row.as_array().unwrap().iter().cloned();
+        // Of columns with one name the first.
+        columns.iter().cloned().zip(cells).rev().collect()
+    };
+    table["rows"].as_array().unwrap().iter().map(row).collect()
+}
+
+fn tables(document: &Value) -> Vec<Value> {
+    let sections = document["sections"].as_array().unwrap();
+    sections.iter().flat_map(|one| one["tables"].as_array().unwrap().clone()).collect()
+}
+
+/// Without the parameters and codes that some reports add.
+fn workload(label: &str) -> &str {
+    label.split(' ').next().unwrap_or_default()
+}
+
+fn listen(report: &str, document: &Value, sayings: &mut Sayings) {
+    for table in tables(document) {
+        let name = table["name"].as_str().unwrap().to_string();
+        let by = format!("{report} {name}");
+        for row in rows(&table) {
+            let number = |column: &str| row.get(column).and_then(Value::as_f64);
+            let text = |column: &str| row.get(column).and_then(Value::as_str).map(String::from);
+            let Some(label) = text("Workload").or_else(|| text("Series")) else { continue };
+            let at = |jobs: Option<f64>| jobs.map(|jobs| format!("{} at {jobs}", workload(&label)));
+            let best = format!("best {}", workload(&label));
+            let said = |value: Option<f64>| Said {
+                by: by.clone(),
+                value,
+                verdict: text("Verdict"),
+                low: number("low"),
+                high: number("high"),
+                jobs: None,
+            };
+            let total = row.keys().find(|column| {
+                column.ends_with(" total") && !column.contains("reads") && !column.contains("Phys")
+            });
+            let total = total.and_then(|column| number(column));
+            if let (Some(figure), Some(value)) = (at(number("Jobs")), total) {
+                sayings.add(figure, said(Some(value)));
+            } else if row.contains_key("Scaling") {
+                let all =
+                    Said { verdict: None, jobs: number("Jobs"), ..said(number("Throughput")) };
+                sayings.add(best, all);
+            } else if row.contains_key("Best jobs") {
+                sayings.add(best, Said { jobs: number("Best jobs"), ..said(number("Best")) });
+            } else if row.contains_key("base jobs") && name == "throughput" {
+                let of_run = Said {
+                    verdict: text("base verdict"),
+                    low: number("base low"),
+                    high: number("base high"),
+                    jobs: number("base jobs"),
+                    ..said(number("base"))
+                };
+                sayings.add(best, of_run);
+            } else if let (Some(figure), Some(value)) = (at(number("Jobs")), number("Throughput")) {
+                let is_drawn = row.contains_key("Series") && label == "measured";
+                let label = if is_drawn { name.rsplit(' ').next().unwrap_or_default() } else { "" };
+                let figure = match is_drawn {
+                    true => format!("{label} at {}", number("Jobs").unwrap_or_default()),
+                    false => figure,
+                };
+                sayings.add(figure, said(Some(value)));
+            }
+        }
+    }
+}
+
+#[test]
+fn no_figure_has_two_values_verdicts_intervals_or_bests() {
+    let desk = desk();
+    let mut sayings = Sayings::default();
+    for report in REPORTS {
+        let document = desk.run(&format!("report {report} base --format json")).ok().json();
+        listen(report, &document, &mut sayings);
+    }
+    let run = desk.run("runs show base --format json").ok().json();
+    for figure in run["figures"].as_array().unwrap() {
+        let name = figure["workload"].as_str().unwrap();
+        let said = Said {
+            by: "run".into(),
+            value: figure["value"].as_f64(),
+            verdict: figure["verdict"]["status"].as_str().map(String::from),
+            low: figure["low"].as_f64(),
+            high: figure["high"].as_f64(),
+            jobs: None,
+        };
+        match figure["kind"].as_str().unwrap() {
+            "at-jobs" => {
+                sayings.add(format!("{name} at {}", figure["jobs"].as_f64().unwrap()), said)
+            }
+            "throughput" => {
+                let jobs = figure["jobs"].as_f64();
+                sayings.add(format!("best {name}"), Said { jobs, ..said });
+            }
+            _ => {}
+        }
+    }
+    let compared = desk.run("compare base other --format json").ok().json();
+    let value_of =
+        |row: &Value| Said { by: "compare".into(), value: row["base"].as_f64(), ..Said::default() };
+    for row in compared["equal_jobs"].as_array().unwrap() {
+        let name = row["workload"].as_str().unwrap();
+        sayings.add(format!("{name} at {}", row["jobs"].as_f64().unwrap()), value_of(row));
+    }
+    for row in compared["kpms"].as_array().unwrap() {
+        if row["kind"] == "throughput" {
+            let name = row["workload"].as_str().unwrap();
+            let said = Said { jobs: row["base_jobs"].as_f64(), ..value_of(row) };
+            sayings.add(format!("best {name}"), said);
+        }
+    }
+    let counts: BTreeMap<&str, usize> =
+        sayings.0.iter().map(|(figure, said)| (figure.as_str(), said.len())).collect();
+    assert_eq!(
+        counts.len(),
+        15,
+        "five workloads at two numbers of jobs and their bests: {counts:?}"
+    );
+    assert!(counts.values().all(|count| *count >= 6), "{counts:?}");
+    assert_eq!(sayings.contradictions(), Vec::<String>::new());
+}
