@@ -22,6 +22,8 @@ use crate::report::kpm_columns;
 const METHODOLOGY: &str = include_str!("../../../METHODOLOGY.md");
 const REASONS: &str = include_str!("../reference/reasons.toml");
 const COLUMNS: &str = include_str!("../reference/columns.toml");
+/// Beside the page that is made of it: it names variables of the engines' own clients.
+const ENVIRONMENT: &str = include_str!("../../../docs/guide/environment.toml");
 
 /// Columns of the help in the reference.
 const HELP_WIDTH: usize = 92;
@@ -31,69 +33,13 @@ const MAX_LISTED_TESTS: usize = 60;
 /// The line that each page begins with: it is not written by hand.
 const GENERATED: &str = "<!-- Made by `dbdyno reference`; a test holds it equal. -->\n\n";
 
-/// Environment variables and their meaning.
+/// Environment variables that go together, and their meaning.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Variable {
-    names: &'static [&'static str],
-    meaning: &'static str,
+    names: Vec<String>,
+    meaning: String,
 }
-
-/// Every environment variable that changes what the program does.
-const VARIABLES: &[Variable] = &[
-    Variable { names: &["DBDYNO_RESULTS"], meaning: "results file or database, as `--results`" },
-    Variable {
-        names: &["DBDYNO_CATALOG"],
-        meaning: "directory with your own workloads, as `--catalog`",
-    },
-    Variable {
-        names: &["DBDYNO_HOME"],
-        meaning: "one directory for results and private databases, instead of those of XDG",
-    },
-    Variable {
-        names: &["XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"],
-        meaning: "where results, private databases and fetched binaries are kept by default",
-    },
-    Variable {
-        names: &["DBDYNO_SERVER_USER"],
-        meaning: "account that runs private servers if dbdyno runs as root",
-    },
-    Variable {
-        names: &["DBDYNO_TOKEN"],
-        meaning: "token that readers of `serve`, if it listens on a network address, must send",
-    },
-    Variable {
-        names: &["DBDYNO_HOST_TOKEN"],
-        meaning: "token for the exporter that `--host-metrics` names",
-    },
-    Variable {
-        names: &["DBDYNO_NODE"],
-        meaning: "set by `failover` for the commands that it calls: the node that they act on",
-    },
-    Variable {
-        names: &["PGPASSWORD", "PGPASSFILE", "MYSQL_PWD", "ORACLE_PWD"],
-        meaning: "password for PostgreSQL, for MariaDB and MySQL, for Oracle Database",
-    },
-    Variable {
-        names: &["PGHOST", "PGPORT", "PGUSER", "PGDATABASE", "MYSQL_HOST"],
-        meaning: "what a URL leaves out",
-    },
-    Variable {
-        names: &["PGSSLMODE", "PGSSLROOTCERT", "PGSSLCERT", "PGSSLKEY"],
-        meaning: "TLS to PostgreSQL, as with libpq",
-    },
-    Variable {
-        names: &["PGCHANNELBINDING", "PGREQUIREAUTH", "PGREQUIREPEER"],
-        meaning: "what a connection to PostgreSQL must have, as with libpq",
-    },
-    Variable { names: &["NO_COLOR"], meaning: "no color, as `--color never`" },
-    Variable {
-        names: &["COLORTERM"],
-        meaning: "`truecolor` or `24bit`: heatmaps on the terminal use all colors",
-    },
-    Variable {
-        names: &["COLUMNS"],
-        meaning: "width of text output; without it a pipe gets every column of a table",
-    },
-];
 
 /// An exit code and what it means for a script.
 struct ExitCode {
@@ -156,7 +102,7 @@ struct Rule<'a> {
 pub fn reference(context: &Context, page: ReferencePage) -> Result<()> {
     let text = match page {
         ReferencePage::Commands => commands(),
-        ReferencePage::Environment => environment(),
+        ReferencePage::Environment => environment()?,
         ReferencePage::Workloads => workloads(&context.catalog()?),
         ReferencePage::Suites => suites(&context.catalog()?)?,
         ReferencePage::Reasons => reasons()?,
@@ -196,13 +142,14 @@ fn section(text: &mut String, name: &str, command: &clap::Command) {
     let _ = write!(text, "\n## {name}\n\n```text\n{}\n```\n", lines.join("\n").trim_end());
 }
 
-fn environment() -> String {
+fn environment() -> Result<String> {
+    let variables: BTreeMap<String, Vec<Variable>> = read(ENVIRONMENT, "environment.toml")?;
     let mut text = format!(
         "{GENERATED}# Environment variables and exit codes\n\nScripts steer dbdyno by these \
          variables and read its exit code. An option of the command line takes precedence over a \
          variable; an empty variable counts as not set.\n\n| variable | meaning |\n|---|---|\n"
     );
-    for Variable { names, meaning } in VARIABLES {
+    for Variable { names, meaning } in variables.values().flatten() {
         let _ = writeln!(text, "| `{}` | {meaning} |", names.join("`, `"));
     }
     text.push_str("\n## Exit codes\n\n| code | meaning |\n|---|---|\n");
@@ -212,7 +159,7 @@ fn environment() -> String {
     text.push_str(
         "\nAn error is one line on standard error: where it happened, what happened, what to do.\n",
     );
-    text
+    Ok(text)
 }
 
 fn workloads(catalog: &Catalog) -> String {
