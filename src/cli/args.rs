@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+mod bundle;
 mod campaign;
 mod failover;
 mod monitor;
@@ -10,13 +11,14 @@ mod run;
 mod shared;
 mod study;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 use super::values::{Listen, Seconds, gigabytes};
 use crate::model::AskedRamp;
 use crate::plan::DEFAULT_SEED;
 use crate::report::Language;
 
+pub use bundle::{BundleArgs, RerunArgs};
 pub use campaign::CampaignArgs;
 pub use failover::{FailoverArgs, HowArg};
 pub use monitor::MonitorArgs;
@@ -26,11 +28,14 @@ pub use shared::{
 };
 pub use study::{InterferenceArgs, SelftestArgs, StudyArgs, SweepArgs};
 
+/// The version with the commit and the kind of build, as `--version` prints it.
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("DBDYNO_BUILD"), ")");
+
 /// A dynamometer for database platforms: small, well-understood workloads inside a database and
 /// from the client, from one job to saturation, turned into key performance metrics with a verdict
 /// beside every number.
 #[derive(Debug, Parser)]
-#[command(name = "dbdyno", version, propagate_version = true)]
+#[command(name = "dbdyno", version = VERSION, propagate_version = true)]
 #[command(
     after_help = "Without a command: 'dbdyno run', the quick suite on the embedded engine, under three minutes.\n\nExit codes: 0 fine; 1 a check found something; 2 usage, configuration or catalog; 3 the target; \
 130 interrupted (what was measured is stored).\n\nGuide: docs/guide in the source, or 'dbdyno COMMAND --help'."
@@ -162,6 +167,15 @@ pub enum Command {
     /// Each run is compared with the first one; ratios have intervals (--format
     /// text|markdown|html|csv|json).
     Compare(CompareArgs),
+    /// Seal a run in one file that others can check and repeat
+    ///
+    /// Results, plan with all SQL, disclosure and hashes. Prints the file's name and its digest.
+    Bundle(BundleArgs),
+    /// Do the work of a bundle once more, elsewhere, and compare
+    ///
+    /// The same tests with the same data, seed and windows, on any target; then the comparison
+    /// with what was sealed.
+    Rerun(Box<RerunArgs>),
     /// Check whether a platform can carry a required load
     ///
     /// At how many jobs, with how much headroom, and which component saturates first. With several
@@ -197,8 +211,12 @@ pub enum Command {
         #[arg(value_enum)]
         shell: clap_complete::Shell,
     },
-    /// Print the manual page (roff)
-    Man,
+    /// Print the manual page (roff), or write one for each command
+    Man {
+        /// Write dbdyno.1 and a page for each command into this directory
+        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+        dir: Option<PathBuf>,
+    },
     /// Print a page of the guide's reference in Markdown
     #[command(hide = true)]
     Reference {

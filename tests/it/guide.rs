@@ -139,7 +139,9 @@ fn every_environment_variable_of_the_sources_is_in_the_reference() {
         .into_iter()
         .chain(crate::docs::files_below(Path::new("crates")))
     {
-        for rest in text.split("\"DBDYNO_").skip(1) {
+        // What the build sets (`env!`) is no variable of the user.
+        let read = text.replace("env!(\"DBDYNO_", "");
+        for rest in read.split("\"DBDYNO_").skip(1) {
             let name = rest.split('"').next().unwrap_or_default();
             if name.is_empty() || name.starts_with("TEST") {
                 continue;

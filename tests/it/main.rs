@@ -10,6 +10,7 @@
 mod architecture;
 mod beside;
 mod browser;
+mod bundles;
 mod campaigns;
 mod capacity;
 mod catalogue;
@@ -54,6 +55,7 @@ mod live;
 mod mariadb;
 mod mysql;
 mod network;
+mod oltp;
 mod one_at_a_time;
 mod open_loop;
 mod oracle;

@@ -56,3 +56,6 @@ from (select i, n, h1, (h1 * h1 + n) % 2147483647 as h2
                   from (select cast(:seq as bigint) // 1000000000000 * 1000000000000
                           + (cast(:seq as bigint) % 1000000000000 - 1) * {{rpt}} + 1 + r as i
                         from range({{rpt}}) slots(r)))))
+
+-- name: gather-delete
+-- nothing: it keeps its statistics by itself

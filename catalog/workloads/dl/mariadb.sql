@@ -146,3 +146,42 @@ from (select i, n, h1, (h1 * h1 + n) % 2147483647 as h2
             from (select base + seq as i, (base + seq) % 1000000000 as n
                   from seq_1_to_{{rpt}},
                     (select :seq div 1000000000000 * 1000000000000 + (:seq % 1000000000000 - 1) * {{rpt}} as base) as array_of_job) as one) as two) as three
+
+-- name: create-delete
+create table {{prefix}}dl_delete (id bigint not null primary key, slot bigint not null, note varchar(200) not null)
+engine = innodb comment = 'made by dbdyno'
+
+-- name: create-new
+create table {{prefix}}dl_delete_new (slot bigint not null primary key, note varchar(200) not null)
+engine = innodb comment = 'made by dbdyno'
+
+-- name: gather-delete
+analyze table {{prefix}}dl_delete
+
+-- name: first
+-- the id before the first of the range
+:job * 1000000000000 + (case '{{old}}' when 'random' then :range else :seq % 1000000000000 end - 1) * {{rpt}}
+
+-- name: DL-DELETE.declare
+-- The id before the first of the range is kept in a variable of the session, since each call is one transaction.
+declare v_first bigint;
+
+-- name: DL-DELETE.body
+if '{{old}}' = 'random' then
+  set v_first = p_job * 1000000000000 + (v_seed * (20000 div {{rpt}}) >> 31) * {{rpt}};
+else
+  if @dbdyno_dl_delete is null then
+    select coalesce(min(id), 1) - 1 into @dbdyno_dl_delete from {{prefix}}dl_delete
+    where id > p_job * 1000000000000 and id < (p_job + 1) * 1000000000000;
+  end if;
+  set v_first = @dbdyno_dl_delete;
+end if;
+start transaction;
+delete from {{prefix}}dl_delete where id between v_first + 1 and v_first + {{rpt}};
+set v_rows = v_rows + row_count();
+insert into {{prefix}}dl_delete (id, slot, note)
+select v_first + case '{{old}}' when 'random' then 0 else 20000 end + slot, slot, note from {{prefix}}dl_delete_new;
+set v_rows = v_rows + row_count();
+commit;
+set @dbdyno_dl_delete = v_first + {{rpt}};
+set v_commits = v_commits + 1;

@@ -284,3 +284,75 @@ from (select i, n, h1, mod(h1 * h1 + n, 2147483647) as h2
                     cross join (select floor(seq / 1000000000000) * 1000000000000
                         + (mod(seq, 1000000000000) - 1) * {{rpt}} as base
                       from (select cast(:seq as number(19)) as seq from dual) given) array_of_job) one) two) three
+
+-- name: drop-delete
+begin
+  execute immediate 'drop table {{prefix}}dl_delete purge';
+exception
+  when others then
+    if sqlcode <> -942 then
+      raise;
+    end if;
+end;
+-- PL/SQL
+
+-- name: drop-new
+begin
+  execute immediate 'drop table {{prefix}}dl_delete_new purge';
+exception
+  when others then
+    if sqlcode <> -942 then
+      raise;
+    end if;
+end;
+-- PL/SQL
+
+-- name: create-delete
+create table {{prefix}}dl_delete (id number(19) not null primary key, slot number(10) not null, note varchar2(200) not null)
+
+-- name: create-new
+create table {{prefix}}dl_delete_new (slot number(10) not null primary key, note varchar2(200) not null)
+
+-- name: fill-delete
+insert into {{prefix}}dl_delete (id, slot, note)
+select j * 1000000000000 + r, 1 + mod(r - 1, {{rpt}}), '{{pad}}'
+from (select level as j from dual connect by level <= {{jobs}}) jobs
+  cross join (select level as r from dual connect by level <= 20000) ranges
+order by 1
+
+-- name: fill-new
+insert into {{prefix}}dl_delete_new (slot, note)
+select r, '{{pad}}' from (select level as r from dual connect by level <= {{rpt}}) ranges
+
+-- name: index-delete
+create index {{prefix}}dl_delete_slot on {{prefix}}dl_delete (slot)
+
+-- name: gather-delete
+begin
+  dbms_stats.gather_table_stats(user, upper('{{prefix}}dl_delete'), cascade => true);
+end;
+-- PL/SQL
+
+-- name: first
+-- the id before the first of the range
+:job * 1000000000000 + (case '{{old}}' when 'random' then :range else mod(:seq, 1000000000000) end - 1) * {{rpt}}
+
+-- name: DL-DELETE.declare
+-- the id before the first of the range; a slice goes on where the last one ended
+v_first number;
+
+-- name: DL-DELETE.body
+if '{{old}}' = 'random' then
+  v_first := p_job * 1000000000000 + floor(to_number(v_seed) * floor(20000 / {{rpt}}) / 2147483648) * {{rpt}};
+elsif v_first is null then
+  select coalesce(min(id), 1) - 1 into v_first from {{prefix}}dl_delete
+  where id > p_job * 1000000000000 and id < (p_job + 1) * 1000000000000;
+end if;
+delete from {{prefix}}dl_delete where id between v_first + 1 and v_first + {{rpt}};
+v_rows := v_rows + sql%rowcount;
+insert into {{prefix}}dl_delete (id, slot, note)
+select v_first + case '{{old}}' when 'random' then 0 else 20000 end + slot, slot, note from {{prefix}}dl_delete_new;
+v_rows := v_rows + sql%rowcount;
+commit write immediate wait;
+v_first := v_first + {{rpt}};
+v_commits := v_commits + 1;

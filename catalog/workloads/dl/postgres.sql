@@ -163,3 +163,38 @@ from (select i, n, h1, (h1 * h1 + n) % 2147483647 as h2
                   from generate_series(1, {{rpt}}) as r,
                     (select cast(:seq as bigint) / 1000000000000 * 1000000000000
                       + (cast(:seq as bigint) % 1000000000000 - 1) * {{rpt}} as base) array_of_job) one) two) three
+
+-- name: create-delete
+create table {{prefix}}dl_delete (id bigint not null primary key, slot bigint not null, note varchar(200) not null);
+comment on table {{prefix}}dl_delete is 'made by dbdyno'
+
+-- name: create-new
+create table {{prefix}}dl_delete_new (slot bigint not null primary key, note varchar(200) not null);
+comment on table {{prefix}}dl_delete_new is 'made by dbdyno'
+
+-- name: fill-delete
+insert into {{prefix}}dl_delete (id, slot, note)
+select j * 1000000000000 + r, 1 + (r - 1) % {{rpt}}, '{{pad}}'
+from generate_series(1, {{jobs}}) as j, generate_series(1, 20000) as r
+order by 1
+
+-- name: DL-DELETE.declare
+-- the id before the first of the range; a slice goes on where the last one ended
+v_count bigint;
+v_first bigint := coalesce((select min(id) from {{prefix}}dl_delete
+  where id > p_job * 1000000000000 and id < (p_job + 1) * 1000000000000), 1) - 1;
+
+-- name: DL-DELETE.body
+if '{{old}}' = 'random' then
+  v_first := p_job * 1000000000000 + (v_seed * (20000 / {{rpt}}) >> 31) * {{rpt}};
+end if;
+delete from {{prefix}}dl_delete where id between v_first + 1 and v_first + {{rpt}};
+get diagnostics v_count = row_count;
+v_rows := v_rows + v_count;
+insert into {{prefix}}dl_delete (id, slot, note)
+select v_first + case '{{old}}' when 'random' then 0 else 20000 end + slot, slot, note from {{prefix}}dl_delete_new;
+get diagnostics v_count = row_count;
+v_rows := v_rows + v_count;
+commit;
+v_first := v_first + {{rpt}};
+v_commits := v_commits + 1;

@@ -55,3 +55,80 @@ set v_rows = v_rows + v_count;
 update {{small}} set status = status + 1 where id = {{drawn_id}};
 set v_rows = v_rows + row_count();
 set v_commits = v_commits + 1;
+
+-- name: create-json
+-- a virtual column holds the value of the path, for its index
+create table {{prefix}}srv_json (id bigint not null primary key, doc json not null,
+  k bigint generated always as (json_value(doc, '$.a.k')) virtual)
+engine = innodb comment = 'made by dbdyno'
+
+-- name: fill-json
+insert into {{prefix}}srv_json (id, doc)
+with recursive digits(n) as (select 0 union all select n + 1 from digits where n < 9)
+select id, concat('{"a": {"k": ', id, ', "name": "name of ', id, '"}, "n": 0, "tags": ["one", "two", "three"], "parts": [',
+  '{"text": "{{pad}}"}, {"text": "{{pad}}"}, {"text": "{{pad}}"}, {"text": "{{pad}}"}, {"text": "{{pad}}"}]}')
+from (select 1 + a.n + 10 * b.n + 100 * c.n + 1000 * d.n as id from digits a, digits b, digits c, digits d where d.n < 4) as ids
+
+-- name: index-json
+create index srv_json_k on {{prefix}}srv_json (k)
+
+-- name: gather-json
+analyze table {{prefix}}srv_json
+
+-- name: find-path
+select id, doc from {{prefix}}srv_json where k = :k
+
+-- name: set-path
+update {{prefix}}srv_json set doc = json_set(doc, '$.n', json_value(doc, '$.n') + 1) where id = :k
+
+-- name: SRV-JSON.declare
+declare v_id, v_key bigint;
+declare v_doc text;
+
+-- name: SRV-JSON.body
+if v_seed * 100 >> 31 < {{update_pct}} then
+  set v_seed = v_seed * 48271 % 2147483647;
+  set v_key = 1 + (v_seed * 4000 >> 31);
+  update {{prefix}}srv_json set doc = json_set(doc, '$.n', json_value(doc, '$.n') + 1) where id = v_key;
+  set v_rows = v_rows + row_count();
+  set v_commits = v_commits + 1;
+else
+  set v_seed = v_seed * 48271 % 2147483647;
+  set v_key = 1 + (v_seed * 4000 >> 31);
+  select id, doc into v_id, v_doc from {{prefix}}srv_json where k = v_key;
+  set v_rows = v_rows + row_count();
+end if;
+
+-- name: create-text
+create table {{prefix}}srv_text (id bigint not null primary key, body text not null)
+engine = innodb comment = 'made by dbdyno'
+
+-- name: fill-text
+insert into {{prefix}}srv_text (id, body)
+with recursive digits(n) as (select 0 union all select n + 1 from digits where n < 9)
+select id, concat('alpha', id % 32, ' beta', id div 32 % 32, ' the quick brown foxes jump over lazy dogs while databases count their rows and vacuum what nobody can see')
+from (select 1 + a.n + 10 * b.n + 100 * c.n + 1000 * d.n + 10000 * e.n as id
+      from digits a, digits b, digits c, digits d, digits e where e.n < 3) as ids
+where id <= 20480
+order by id
+
+-- name: index-text
+create fulltext index srv_text_body on {{prefix}}srv_text (body)
+
+-- name: gather-text
+analyze table {{prefix}}srv_text
+
+-- name: find-words
+select * from {{prefix}}srv_text
+where match (body) against (concat('+alpha', (:pair - 1) % 32, ' +beta', (:pair - 1) div 32) in boolean mode)
+
+-- name: SRV-TEXT.declare
+declare v_id, v_count bigint;
+declare v_body text;
+declare v_words varchar(40);
+
+-- name: SRV-TEXT.body
+set v_words = concat('+alpha', (v_seed * 1024 >> 31) % 32, ' +beta', (v_seed * 1024 >> 31) div 32);
+select count(*), max(id + 0), max(body) into v_count, v_id, v_body from {{prefix}}srv_text
+where match (body) against (v_words in boolean mode);
+set v_rows = v_rows + v_count;

@@ -8,3 +8,6 @@ select * from {{big}} where key25 = :key
 
 -- name: TP-HEAVY.lock
 select * from {{big}} where key125 = :key
+
+-- name: gather-upsert
+-- nothing: it keeps its statistics by itself

@@ -145,3 +145,58 @@ else
   from {{big}} where key125 = v_key;
   set v_rows = v_rows + v_count;
 end if;
+
+-- name: create-queue
+create table {{prefix}}tp_queue (id bigint not null auto_increment primary key, note varchar(200) not null)
+engine = innodb comment = 'made by dbdyno'
+
+-- name: begin-held
+start transaction with consistent snapshot
+
+-- name: TP-QUEUE.declare
+declare v_id bigint;
+
+-- name: TP-QUEUE.body
+start transaction;
+insert into {{prefix}}tp_queue (note) values ('{{pad}}');
+set v_rows = v_rows + row_count();
+select id into v_id from {{prefix}}tp_queue order by id limit 1 for update skip locked;
+delete from {{prefix}}tp_queue where id = v_id;
+set v_rows = v_rows + row_count();
+commit;
+set v_commits = v_commits + 1;
+
+-- name: create-upsert
+create table {{prefix}}tp_upsert (id bigint not null primary key, n bigint not null, note varchar(200) not null)
+engine = innodb comment = 'made by dbdyno'
+
+-- name: gather-upsert
+analyze table {{prefix}}tp_upsert
+
+-- name: change
+insert into {{prefix}}tp_upsert (id, n, note) values (:id, 1, '{{pad}}') on duplicate key update n = n + 1
+
+-- name: add
+insert into {{prefix}}tp_upsert (id, n, note) values (:seq, 1, '{{pad}}') on duplicate key update n = n + 1
+
+-- name: TP-UPSERT.declare
+-- New keys of a job are its own: job * 10^12 + 1, 2, ... The last one is kept in a variable of the session, since each call is one
+-- transaction; the first call of a session asks the table.
+declare v_key bigint;
+
+-- name: TP-UPSERT.body
+if v_seed * 100 >> 31 < {{hit}} then
+  set v_seed = v_seed * 48271 % 2147483647;
+  set v_key = 1 + (v_seed * 100000 >> 31);
+else
+  if @dbdyno_tp_upsert is null then
+    select coalesce(max(id), p_job * 1000000000000) into @dbdyno_tp_upsert from {{prefix}}tp_upsert
+    where id > p_job * 1000000000000 and id < (p_job + 1) * 1000000000000;
+  end if;
+  set @dbdyno_tp_upsert = @dbdyno_tp_upsert + 1;
+  set v_key = @dbdyno_tp_upsert;
+end if;
+insert into {{prefix}}tp_upsert (id, n, note) values (v_key, 1, '{{pad}}') on duplicate key update n = n + 1;
+-- a row that is changed counts twice
+set v_rows = v_rows + (row_count() + 1) div 2;
+set v_commits = v_commits + 1;

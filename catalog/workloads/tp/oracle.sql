@@ -163,3 +163,99 @@ else
   end loop;
 end if;
 v_rows := v_rows + v_count;
+
+-- name: drop-queue
+begin
+  execute immediate 'drop table {{prefix}}tp_queue purge';
+exception
+  when others then
+    if sqlcode <> -942 then
+      raise;
+    end if;
+end;
+-- PL/SQL
+
+-- name: create-queue
+create table {{prefix}}tp_queue (id number(19) generated always as identity primary key, note varchar2(200) not null)
+
+-- name: fill-queue
+insert into {{prefix}}tp_queue (note) select '{{pad}}' from (select level as n from dual connect by level <= 1000) numbers
+
+-- name: begin-held
+set transaction read only
+
+-- name: TP-QUEUE.declare
+-- rows are locked as they are fetched: one
+cursor c_oldest is
+  select /*+ index(q) */ id from {{prefix}}tp_queue q order by id for update skip locked;
+v_id number;
+
+-- name: TP-QUEUE.body
+insert into {{prefix}}tp_queue (note) values ('{{pad}}');
+v_rows := v_rows + sql%rowcount;
+open c_oldest;
+fetch c_oldest into v_id;
+close c_oldest;
+delete from {{prefix}}tp_queue where id = v_id;
+v_rows := v_rows + sql%rowcount;
+commit write immediate wait;
+v_commits := v_commits + 1;
+
+-- name: drop-upsert
+begin
+  execute immediate 'drop table {{prefix}}tp_upsert purge';
+exception
+  when others then
+    if sqlcode <> -942 then
+      raise;
+    end if;
+end;
+-- PL/SQL
+
+-- name: create-upsert
+create table {{prefix}}tp_upsert (id number(19) not null primary key, n number(19) not null, note varchar2(200) not null)
+
+-- name: fill-upsert
+insert into {{prefix}}tp_upsert (id, n, note)
+select (a - 1) * 1000 + b, 0, '{{pad}}'
+from (select level as a from dual connect by level <= 100) p cross join (select level as b from dual connect by level <= 1000) q
+
+-- name: gather-upsert
+begin
+  dbms_stats.gather_table_stats(user, upper('{{prefix}}tp_upsert'), cascade => true);
+end;
+-- PL/SQL
+
+-- name: change
+merge into {{prefix}}tp_upsert t using (select :id as id from dual) s on (t.id = s.id)
+when matched then update set n = t.n + 1
+when not matched then insert (id, n, note) values (s.id, 1, '{{pad}}')
+
+-- name: add
+merge into {{prefix}}tp_upsert t using (select :seq as id from dual) s on (t.id = s.id)
+when matched then update set n = t.n + 1
+when not matched then insert (id, n, note) values (s.id, 1, '{{pad}}')
+
+-- name: TP-UPSERT.declare
+-- new keys of a job are its own: job * 10^12 + 1, 2, ...; a slice goes on where the last one ended
+v_key number;
+v_last number;
+
+-- name: TP-UPSERT.body
+if v_last is null then
+  select coalesce(max(id), p_job * 1000000000000) into v_last from {{prefix}}tp_upsert
+  where id > p_job * 1000000000000 and id < (p_job + 1) * 1000000000000;
+end if;
+if floor(to_number(v_seed) * 100 / 2147483648) < {{hit}} then
+  {{advance}}
+  v_key := 1 + floor(to_number(v_seed) * 100000 / 2147483648);
+else
+  v_last := v_last + 1;
+  v_key := v_last;
+end if;
+merge into {{prefix}}tp_upsert t using (select v_key as id from dual) s on (t.id = s.id)
+when matched then update set n = t.n + 1
+when not matched then insert (id, n, note) values (s.id, 1, '{{pad}}');
+v_rows := v_rows + sql%rowcount;
+commit write immediate wait;
+v_commits := v_commits + 1;

@@ -110,3 +110,51 @@ else
   get diagnostics v_count = row_count;
 end if;
 v_rows := v_rows + v_count;
+
+-- name: create-queue
+create table {{prefix}}tp_queue (id bigint generated always as identity primary key, note varchar(200) not null);
+comment on table {{prefix}}tp_queue is 'made by dbdyno'
+
+-- name: begin-held
+begin isolation level repeatable read
+
+-- name: take
+delete from {{prefix}}tp_queue
+where id = (select id from {{prefix}}tp_queue order by id limit 1 for update skip locked)
+
+-- name: TP-QUEUE.body
+insert into {{prefix}}tp_queue (note) values ('{{pad}}');
+get diagnostics v_count = row_count;
+v_rows := v_rows + v_count;
+delete from {{prefix}}tp_queue
+where id = (select id from {{prefix}}tp_queue order by id limit 1 for update skip locked);
+get diagnostics v_count = row_count;
+v_rows := v_rows + v_count;
+commit;
+v_commits := v_commits + 1;
+
+-- name: create-upsert
+create table {{prefix}}tp_upsert (id bigint not null primary key, n bigint not null, note varchar(200) not null);
+comment on table {{prefix}}tp_upsert is 'made by dbdyno'
+
+-- name: TP-UPSERT.declare
+-- new keys of a job are its own: job * 10^12 + 1, 2, ...; a slice goes on where the last one ended
+v_count bigint;
+v_key bigint;
+v_last bigint := coalesce((select max(id) from {{prefix}}tp_upsert
+  where id > p_job * 1000000000000 and id < (p_job + 1) * 1000000000000), p_job * 1000000000000);
+
+-- name: TP-UPSERT.body
+if v_seed * 100 >> 31 < {{hit}} then
+  v_seed := v_seed * 48271 % 2147483647;
+  v_key := 1 + (v_seed * 100000 >> 31);
+else
+  v_last := v_last + 1;
+  v_key := v_last;
+end if;
+insert into {{prefix}}tp_upsert as t (id, n, note) values (v_key, 1, '{{pad}}')
+on conflict (id) do update set n = t.n + 1;
+get diagnostics v_count = row_count;
+v_rows := v_rows + v_count;
+commit;
+v_commits := v_commits + 1;

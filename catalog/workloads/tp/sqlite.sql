@@ -8,3 +8,9 @@ select * from {{big}} where key25 = :key
 
 -- name: TP-HEAVY.lock
 select * from {{big}} where key125 = :key
+
+-- name: create-queue
+create table {{prefix}}tp_queue (id integer primary key autoincrement, note text not null)
+
+-- name: begin-held
+begin

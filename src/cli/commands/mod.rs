@@ -1,5 +1,6 @@
 //! One file per command.
 
+pub mod bundle;
 pub mod calibrate;
 pub mod campaign;
 pub mod capacity;
@@ -17,6 +18,7 @@ pub mod overhead;
 pub mod probe;
 pub mod reference;
 pub mod report;
+pub mod rerun;
 pub mod run;
 pub mod runs;
 pub mod selftest;

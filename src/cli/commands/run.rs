@@ -33,15 +33,28 @@ const LEAST_SILENCE_S: f64 = 3.0;
 /// # Errors
 /// Usage, target, interrupted; with `--strict` an invalid KPM.
 pub fn run(context: &Context, args: &RunArgs) -> Result<()> {
+    let catalog = context.catalog()?;
+    let request = request::of_run(&catalog, args)?;
+    measure(context, args, &catalog, &request).map(|_| ())
+}
+
+/// Measures what the request asks for and shows the results; gives the number of the stored run.
+///
+/// # Errors
+/// As [`run`].
+pub fn measure(
+    context: &Context,
+    args: &RunArgs,
+    catalog: &Catalog,
+    request: &Request,
+) -> Result<i64> {
     let format = context.format(&["text", "json"])?;
     if let Some(path) = &args.report {
         super::report::check_file(context, path)?;
     }
-    let catalog = context.catalog()?;
-    let request = request::of_run(&catalog, args)?;
-    let plan = request.plan(&catalog)?;
+    let plan = request.plan(catalog)?;
     request.fresh.check(&request.target, &plan)?;
-    request::check_fit(&catalog, &request, &plan)?;
+    request::check_fit(catalog, request, &plan)?;
     let mut store = context.store()?;
     let interrupt = interrupt()?;
     let metrics = Arc::new(RunMetrics::new(request.target.label()));
@@ -50,9 +63,9 @@ pub fn run(context: &Context, args: &RunArgs) -> Result<()> {
         metrics_server::serve(address, move || metrics.text())?;
     }
     let console = Console::new(context, format == "json").plain(args.plain);
-    tell_beforehand(&console, &request, &plan);
-    let crew = crew(context, args, &request)?;
-    let ended = request::with_password(context, &request, |request| {
+    tell_beforehand(&console, request, &plan);
+    let crew = crew(context, args, request)?;
+    let ended = request::with_password(context, request, |request| {
         let events = |event: Event<'_>| {
             metrics.note(&event);
             console.show(&event);
@@ -61,7 +74,7 @@ pub fn run(context: &Context, args: &RunArgs) -> Result<()> {
                 console.note(&forecast::before(&plan, &request.target));
             }
         };
-        let (catalog, plan, interrupt) = (&catalog, &plan, &interrupt);
+        let (plan, interrupt) = (&plan, &interrupt);
         let workers = crew.as_ref().map(|crew| crew as &Mutex<dyn Workers>);
         campaign::run(
             &Campaign { catalog, request, plan, interrupt, events: &events, workers },
@@ -69,9 +82,11 @@ pub fn run(context: &Context, args: &RunArgs) -> Result<()> {
         )
     });
     let told = console.finish();
-    let begun = Begun { target: &request.target, format: &format, catalog: &catalog };
-    conclude(context, args, &store, &begun, ended?)?;
-    told
+    let begun = Begun { target: &request.target, format: &format, catalog };
+    let ended = ended?;
+    let run_id = ended.run_id;
+    conclude(context, args, &store, &begun, ended)?;
+    told.map(|()| run_id)
 }
 
 /// The load machines that run the jobs, if there are some.

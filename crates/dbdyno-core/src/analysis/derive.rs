@@ -126,6 +126,7 @@ const FIGURES: &[Definition] = &[
     ("tier_os_cache_ms", "OS cache", "ms", |r| tiers::os_cache_read_ms(r, &read_tiers(r)?)),
     ("tier_device_ms", "Device", "ms", tiers::device_read_ms),
     ("write_amplification", "Write amplification", "", write_amplification),
+    ("table_bytes_per_op", "Table growth per op", "bytes", |r| per_op(r, "table_bytes")),
     ("threads_used", "Threads", "", threads_used),
     ("elapsed_s", "Elapsed", "s", |r| Ok(r.window_s)),
 ];
@@ -268,6 +269,7 @@ mod tests {
             ("os_disk_read_bytes", 49_152_000.0),
             ("os_disk_reads", 3_000.0),
             ("os_disk_read_s", 1.5),
+            ("table_bytes", 24_000_000.0),
             ("lsm_user_bytes", 40.0),
             ("lsm_flushed_bytes", 30.0),
             ("lsm_merge_written_bytes", 70.0),
@@ -337,6 +339,7 @@ mod tests {
             ("tier_os_cache_ms", 0.25),
             ("tier_device_ms", 0.5),
             ("write_amplification", 2.5),
+            ("table_bytes_per_op", 200.0),
             ("threads_used", 2.0),
             ("elapsed_s", 10.0),
         ];

@@ -2,15 +2,21 @@
 
 use super::tiers::{DEVICE_READ_BYTES, device_read_bytes};
 use crate::model::{
-    Activity, Claim, EventCount, Expr, Facts, Reason, ReasonCode, Sentence, Status, TestResult,
-    Waits,
+    Activity, Claim, EventCount, Expr, Facts, Reason, ReasonCode, Sentence, SeriesPoint, Status,
+    TestResult, Waits,
 };
+use crate::stats::mean;
 
 /// Our own counts that a claim may name.
 pub(super) const OWN: [&str; 4] = ["ops", "rows", "commits", "units"];
 
 /// Sessions of jobs that were seen waiting for a row, summed over the samples.
 const ROW_LOCKS_SEEN: &str = "row_locks_seen";
+
+/// Ops per second of the last quarter of a test's seconds, of those of its first quarter.
+const RATE_KEPT: &str = "rate_kept";
+/// Fewer seconds tell nothing of how a rate falls.
+const LEAST_SECONDS: usize = 4;
 
 /// Counters whose value counts, not its growth.
 const GAUGES: [&str; 3] = ["durable", "instruments", "cache_lock"];
@@ -64,6 +70,9 @@ impl<'a> Scope<'a> {
         }
         if name == ROW_LOCKS_SEEN {
             return self.result.waits.as_ref().map(row_locks);
+        }
+        if name == RATE_KEPT {
+            return rate_kept(&self.result.series);
         }
         self.result.counters.get(name).or_else(|| self.result.facts.get(name).copied())
     }
@@ -122,6 +131,18 @@ impl<'a> Scope<'a> {
             && chosen
             && !empty
     }
+}
+
+/// Also the seconds before the window count: there a collapse may be over when the window opens.
+fn rate_kept(series: &[SeriesPoint]) -> Option<f64> {
+    let whole = series.iter().filter(|point| point.interval_s > 0.5);
+    let rates: Vec<f64> = whole.map(|point| point.ops / point.interval_s).collect();
+    let quarter = rates.len() / 4;
+    if rates.len() < LEAST_SECONDS {
+        return None;
+    }
+    let (first, last) = (mean(&rates[..quarter])?, mean(&rates[rates.len() - quarter..])?);
+    (first > 0.0).then(|| last / first)
 }
 
 fn row_locks(waits: &Waits) -> f64 {
@@ -207,6 +228,36 @@ mod tests {
         ];
         result.waits = Some(Waits { events, ..Waits::default() });
         assert_eq!(Scope::new(&result).counter(ROW_LOCKS_SEEN), Some(7.0));
+    }
+
+    #[test]
+    fn a_rate_that_falls_is_told_by_its_seconds() {
+        let mut result = fixture::result();
+        let mut kept = |rates: &[f64]| {
+            let point = |(at, ops): (usize, &f64)| SeriesPoint {
+                t_s: at as f64 + 1.0,
+                interval_s: 1.0,
+                ops: *ops,
+                units: *ops,
+                errors: 0,
+                p50_us: None,
+                p99_us: None,
+                max_us: None,
+                response_p99_us: None,
+                in_window: at > 1,
+                metrics: Default::default(),
+                sessions: Default::default(),
+            };
+            result.series = rates.iter().enumerate().map(point).collect();
+            Scope::new(&result).counter(RATE_KEPT)
+        };
+        assert_eq!(kept(&[9000.0, 3000.0, 1000.0]), None);
+        assert_eq!(
+            kept(&[8500.0, 9500.0, 3000.0, 2000.0, 2000.0, 2000.0, 1000.0, 800.0]),
+            Some(0.1)
+        );
+        assert_eq!(kept(&[500.0; 12]), Some(1.0));
+        assert_eq!(kept(&[0.0; 12]), None);
     }
 
     #[test]

@@ -142,7 +142,8 @@ fn names(entry: &Entry, engine: &str, block: &Block, also: &[&str]) -> Option<St
 /// nothing to do.
 fn around(entry: &Entry, engines: &[&str]) -> Vec<String> {
     let workload = &entry.workload;
-    let blocks = workload.setup.iter().chain(&workload.teardown).chain(&workload.session);
+    let blocks = workload.setup.iter().chain(&workload.teardown);
+    let blocks = blocks.chain(&workload.session).chain(&workload.hold);
     let finding = |short: &String| {
         let names_of = block_names(workload, short);
         let pairs =

@@ -60,8 +60,8 @@ const MEASURED: &[&str] = &[
     "server_cpu_sys_s",
 ];
 /// What is known of a test when it has ended, beside its counters.
-const OF_TEST: [&str; 5] =
-    ["device_read_bytes", "evicted", "device_known", "threads_used", "row_locks_seen"];
+const OF_TEST: [&str; 6] =
+    ["device_read_bytes", "evicted", "device_known", "threads_used", "row_locks_seen", "rate_kept"];
 
 /// Names of counters: those of [`MEASURED`] and those that some engine gives.
 pub(super) fn counters(catalog: &Catalog) -> Vec<&str> {

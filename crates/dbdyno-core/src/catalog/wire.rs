@@ -100,6 +100,8 @@ pub(super) struct WorkloadEntry {
     teardown: Vec<String>,
     #[serde(default)]
     session: Vec<String>,
+    #[serde(default)]
+    hold: Vec<String>,
     threads: Option<Expr>,
     #[serde(default)]
     parts: Vec<Part>,
@@ -336,6 +338,7 @@ impl WorkloadEntry {
             setup: self.setup,
             teardown: self.teardown,
             session: self.session,
+            hold: self.hold,
             threads: self.threads,
             parts: self.parts,
             answer: self.answer,

@@ -170,6 +170,8 @@ pub struct PartPlan {
     pub teardown: Vec<String>,
     /// Statements that each job's session runs once before the gate.
     pub session: Vec<String>,
+    /// Statements of a session that stays open, with what they began, until the jobs have ended.
+    pub hold: Vec<String>,
     /// Facts for expressions: the numeric parameters (data set facts come from the loaded data
     /// set).
     pub facts: Facts,
@@ -359,6 +361,7 @@ impl PartPlan {
             setup: Vec::new(),
             teardown: Vec::new(),
             session: Vec::new(),
+            hold: Vec::new(),
             facts: Facts::new(),
             answer: None,
             answer_step: None,

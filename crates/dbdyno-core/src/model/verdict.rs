@@ -80,6 +80,8 @@ reason_codes! {
     Threads = "threads",
     /// Of a workload that is to make jobs wait for one another.
     NoContention = "no-contention",
+    /// Throughput at the end of a test is a fraction of that at its begin.
+    Collapse = "collapse",
     ClockStep = "clock-step",
     Instruments = "instruments",
     /// Of our own clock reads.

@@ -63,6 +63,10 @@ pub struct Workload {
     /// Block names run in each job's session once, before the gate: settings that hold for this
     /// workload only.
     pub session: Vec<String>,
+    /// Block names run in a session of its own before the jobs start, which keeps what they began (a
+    /// transaction with its snapshot) until the last job has ended.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hold: Vec<String>,
     /// Processes that worked on one op, from counters of the whole test (`seq_scans / ops`): the
     /// real number of threads beside the one asked for by the parameter `threads`.
     pub threads: Option<Expr>,
@@ -108,6 +112,7 @@ impl Workload {
             setup: Vec::new(),
             teardown: Vec::new(),
             session: Vec::new(),
+            hold: Vec::new(),
             threads: None,
             parts: Vec::new(),
             answer: None,

@@ -89,6 +89,7 @@ pub(super) fn part(
         setup: compiler.around(&workload.setup)?,
         teardown: compiler.around(&workload.teardown)?,
         session: compiler.around(&workload.session)?,
+        hold: compiler.around(&workload.hold)?,
         facts: values::own_facts(workload, params, target.size_gb),
         answer: workload.answer.clone(),
         answer_step: compiler.answer_step()?,

@@ -23,6 +23,7 @@ pub(super) fn of_part(params: &Params, part: &PartPlan) -> Vec<String> {
         params.iter().map(|(name, value)| format!("{name}={value}")).collect();
     sql.extend(part.setup_sql());
     sql.extend(part.session.iter().cloned());
+    sql.extend(part.hold.iter().map(|statement| format!("held {statement}")));
     match &part.code {
         JobCode::Routine(routine) => sql.push(routine.call.sql.clone()),
         JobCode::Client { branches, binds, shared_read } => {

@@ -45,6 +45,7 @@ fn pieces(part: &PartPlan) -> Vec<(String, String)> {
     };
     let mut pieces = named("before the jobs start", &part.setup);
     pieces.extend(named("each job's session, once", &part.session));
+    pieces.extend(named("in a session that stays open until the jobs have ended", &part.hold));
     match &part.code {
         JobCode::Routine(routine) => {
             pieces.extend(named("create the routine", &routine.create));

@@ -128,9 +128,13 @@ fn run_inside(export: &Export<'_>, tables: &load::Tables<'_>) -> Result<Vec<Scri
 /// The workloads of the database drive by the names of their directories: published suites ask for
 /// one under several codes.
 fn exported<'a>(export: &'a Export<'_>) -> BTreeMap<String, &'a Selection> {
-    let exportable =
-        export.plan.selections.iter().filter(|selection| selection.drive == Drive::Database);
+    let exportable = export.plan.selections.iter().filter(|selection| is_exported(selection));
     exportable.map(|selection| (directory(selection), selection)).collect()
+}
+
+/// True of what scripts can do: a loop in the database, and no session that is held open beside it.
+fn is_exported(selection: &Selection) -> bool {
+    selection.drive == Drive::Database && selection.parts.iter().all(|part| part.hold.is_empty())
 }
 
 /// `TP-LIGHT` or, with chosen parameters, `TP-LIGHT.update_pct-40`: one word without what a shell
@@ -202,8 +206,7 @@ fn readme(
         format!("| {name} | {} | {} | {} |", workload.title, codes.join(", "), workload.kpm.unit)
     };
     let workloads: Vec<String> = exported.iter().map(line).collect();
-    let client_only =
-        export.plan.selections.iter().filter(|selection| selection.drive != Drive::Database);
+    let client_only = export.plan.selections.iter().filter(|selection| !is_exported(selection));
     let client_only =
         client_only.map(|selection| (selection.workload.id.clone(), client_reason(selection)));
     let left_out = export.plan.left_out.iter().cloned().chain(client_only);
@@ -229,6 +232,9 @@ fn readme(
 }
 
 fn client_reason(selection: &Selection) -> String {
+    if selection.drive == Drive::Database {
+        return "it holds a session open beside its jobs, which scripts do not".into();
+    }
     let stated = selection.workload.undrivable.get(Drive::Database.name()).cloned();
     stated.unwrap_or_else(|| "it has no form inside the database".into())
 }

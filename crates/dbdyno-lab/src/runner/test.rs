@@ -98,13 +98,14 @@ fn run_to_end(
         || (),
         || provision(session.as_mut(), spec, Phase::Setup),
     );
-    let outcome = match set_up {
-        Ok(()) => match context.database.deal(spec.selection.nodes, spec.selection.writes()) {
+    let held = set_up.and_then(|()| hold(context.database, spec));
+    let outcome = match held {
+        Ok(held) => match context.database.deal(spec.selection.nodes, spec.selection.writes()) {
             Ok(deal) => match context.workers {
                 Some(workers) => {
-                    measure_elsewhere(context, spec, (workers, deal), probes, progress)
+                    measure_elsewhere(context, spec, (workers, deal), held, probes, progress)
                 }
-                None => measure(context, spec, deal, probes, progress),
+                None => measure(context, spec, deal, held, probes, progress),
             },
             Err(error) => Outcome::Failed(error),
         },
@@ -158,11 +159,37 @@ fn provision(
     first_error
 }
 
+/// Sessions that keep what they began while jobs run.
+type Held = Vec<Box<dyn Session>>;
+
+/// Opens a session for each part that wants something held.
+fn hold(database: &dyn Database, spec: &TestSpec<'_>) -> Result<Held, EngineError> {
+    let mut held = Held::new();
+    for crew in Crew::all(spec) {
+        for part in crew.selection.parts.iter().filter(|part| !part.hold.is_empty()) {
+            let mut session = database.session()?;
+            for statement in &part.hold {
+                session.query(&sql::bind_late(statement, crew.jobs), &[])?;
+            }
+            held.push(session);
+        }
+    }
+    Ok(held)
+}
+
+/// Ends what was held: what is put off may be done then, and tables may be dropped.
+fn release(held: Held) {
+    for mut session in held {
+        let _ = session.execute("rollback"); // a session that is gone holds nothing
+    }
+}
+
 /// Gate to end.
 fn measure(
     context: &TestContext<'_>,
     spec: &TestSpec<'_>,
     deal: Deal,
+    held: Held,
     probes: &mut ReadProbes<'_>,
     progress: &mut dyn FnMut(Progress),
 ) -> Outcome {
@@ -206,6 +233,7 @@ fn measure(
     });
     let driver = coordinator.driver();
     coordinator.snapshot(Moment::End, ended.total_s);
+    release(held);
     // Before the teardown: a table that is dropped takes with it what is still to be done for it.
     if spec.selection.parts.iter().any(|part| part.commits) && ended.opened && !ended.interrupted {
         coordinator.snapshot(Moment::Paid, ended.total_s);
@@ -239,6 +267,7 @@ fn measure_elsewhere(
     context: &TestContext<'_>,
     spec: &TestSpec<'_>,
     (workers, deal): (&Mutex<dyn Workers>, Deal),
+    held: Held,
     probes: &mut ReadProbes<'_>,
     progress: &mut dyn FnMut(Progress),
 ) -> Outcome {
@@ -272,6 +301,7 @@ fn measure_elsewhere(
     });
     let driver = coordinator.driver();
     coordinator.snapshot(Moment::End, ended.total_s);
+    release(held);
     if spec.selection.parts.iter().any(|part| part.commits) && ended.opened && !ended.interrupted {
         coordinator.snapshot(Moment::Paid, ended.total_s);
     }

@@ -1,0 +1,60 @@
+//! Workloads with tables of their own that others delete from, change and search: a queue beside an
+//! old snapshot, and the figures that show what it costs.
+
+use serde_json::Value;
+
+use crate::servers::Lease;
+use crate::support::{Desk, column, try_session_of};
+
+fn has(test: &Value, code: &str) -> bool {
+    test["verdict"]["reasons"].as_array().unwrap().iter().any(|reason| reason["code"] == code)
+}
+
+#[test]
+fn a_queue_beside_an_old_snapshot_collapses_and_the_verdict_says_so() {
+    // Without waits for the disk the queue itself is what takes the time.
+    let lease = Lease::new("postgres", None, &[("synchronous_commit", "off")]);
+    let desk = Desk::new();
+    let line = format!(
+        "run {} --workload TP-QUEUE --workload TP-QUEUE:horizon=held --size 0.01 --jobs 1 --warmup 0 --duration 8s \
+         --format json",
+        lease.url
+    );
+    let document = desk.run(&line).ok().json();
+    let [free, held] = document["tests"].as_array().unwrap().as_slice() else { panic!() };
+    assert!(!has(free, "collapse"), "{:#}", free["verdict"]);
+    assert!(has(held, "collapse"), "{:#}", held["verdict"]);
+    for test in [free, held] {
+        assert!(!has(test, "contract") && !has(test, "crosscheck"), "{:#}", test["verdict"]);
+        let bytes = test["metrics"]["table_bytes_per_op"].as_f64().unwrap();
+        assert!(bytes.is_finite(), "{bytes}");
+    }
+    // A row and its entry in the index take more than 200 bytes, and nothing of them is used again.
+    let bytes = held["metrics"]["table_bytes_per_op"].as_f64().unwrap();
+    assert!(bytes > 200.0, "{bytes} bytes per op");
+    let per_s = |test: &Value| test["kpm"]["value"].as_f64().unwrap();
+    assert!(per_s(held) < per_s(free), "{} beside {}", per_s(held), per_s(free));
+    // The snapshot and the table went with the test.
+    let mut session = try_session_of("postgres", &lease.url).unwrap();
+    let open = column(
+        session.as_mut(),
+        "select count(*) from pg_stat_activity where datname = current_database() and backend_xmin is not null \
+         and pid <> pg_backend_pid() and backend_type = 'client backend'",
+    );
+    assert_eq!(open, ["0"]);
+    let left = "select count(*) from pg_class where relname like 'tp_queue%'";
+    assert_eq!(column(session.as_mut(), left), ["0"]);
+}
+
+#[test]
+fn what_scripts_cannot_hold_is_left_out_of_them_with_the_reason() {
+    let desk = Desk::new();
+    let dir = desk.path("pack");
+    let ids = "--workload TP-QUEUE --workload TP-QUEUE:horizon=held --workload TP-UPSERT";
+    let line = format!("export-sql postgres --size 0.01 {ids} --output {}", dir.display());
+    desk.run(&line).ok();
+    let readme = std::fs::read_to_string(dir.join("README.md")).unwrap();
+    assert!(readme.contains("- TP-QUEUE: it holds a session open beside its jobs"), "{readme}");
+    assert!(dir.join("workloads/TP-QUEUE/setup.sql").exists());
+    assert!(!dir.join("workloads/TP-QUEUE.horizon-held").exists());
+}
