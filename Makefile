@@ -53,6 +53,13 @@ witness:
 	./scripts/test-dependencies.sh --peers
 	cargo run --release --package dbdyno-tools --bin witness -- $(ARGS)
 
+# What comparisons say of pairs of equal quick runs on fresh servers, and of losses of our own making. Ten pairs on three
+# engines take more than two hours of a quiet machine; a part of it: make pairs ARGS="sqlite --pairs 1"
+.PHONY: pairs
+pairs:
+	cargo build --release
+	cargo run --release --package dbdyno-tools --bin pairs -- $(ARGS)
+
 # The 40 tests that take the most of a processor, with all that they start, each alone. As long as all tests take; some of
 # them: DBDYNO_TEST_SLOWEST="engine_contract private_server" make slowest
 .PHONY: slowest

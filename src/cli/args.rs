@@ -392,6 +392,10 @@ pub struct CompareArgs {
     /// a label, KEY=VALUE (the last 10 of them)
     #[arg(long, value_name = "BASE")]
     pub baseline: Option<String>,
+    /// Measure what differs (by its own interval) again in both runs, five times on fresh servers and
+    /// data, and judge by the new figures alone
+    #[arg(long, conflicts_with = "baseline")]
+    pub confirm: bool,
     #[command(flatten)]
     pub limit: LimitArgs,
     /// Licences and prices of a platform (TOML, docs/price.md): ratios per price and licence; may

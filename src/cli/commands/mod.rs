@@ -7,6 +7,7 @@ pub mod capacity;
 pub mod catalogue;
 pub mod check;
 pub mod compare;
+mod confirm;
 pub mod data;
 pub mod export_sql;
 pub mod failover;

@@ -142,6 +142,11 @@ impl Percentile {
         }
     }
 
+    /// Ops from which on it can be told: ten lie beyond it.
+    pub fn fewest_ops(self) -> f64 {
+        10.0 / (1.0 - self.fraction())
+    }
+
     /// Its value in microseconds; absent where there are too few samples for it.
     pub fn of(self, times: &LatencySummary) -> Option<f64> {
         match self {

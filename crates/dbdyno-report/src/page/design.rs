@@ -348,7 +348,8 @@ fn shares(comparisons: &[Comparison], language: Language) -> Vec<(Tone, usize, S
         said(Tone::Better, of(Change::Better), "better beyond the noise"),
         said(Tone::Same, of(Change::Same), "within the noise"),
         said(Tone::Worse, of(Change::Worse), "worse beyond the noise"),
-        said(Tone::Plain, of(Change::Undecided) + left_out, "undecided or not accepted"),
+        said(Tone::Plain, of(Change::Undecided), "undecided"),
+        said(Tone::Plain, left_out, "not valid"),
     ];
     all
 }

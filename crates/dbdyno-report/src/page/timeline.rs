@@ -5,7 +5,7 @@ use super::super::picture::{CpuSplit, Picture, Second, Timeline, TimelineTest, T
 use super::super::{Input, Language, RunTests};
 use super::cards::mark;
 use crate::analysis::cpu;
-use crate::model::{Named, Reason, ReasonCode, SeriesPoint, Status, Test, TestResult, params};
+use crate::model::{Named, SeriesPoint, Test, TestResult, params};
 
 /// The line of a run; none if no test of it has seconds, or there are more than `most` of them.
 pub(super) fn of(input: &Input, data: &RunTests, most: usize) -> Option<Picture> {
@@ -50,7 +50,7 @@ fn of_test(
     let subject = format!("{}, {jobs}", label.trim_end());
     let sign = mark(&result.verdict);
     // Also of a test that has other faults: no disturbance is hidden.
-    let number = disturbance(result).map(|reason| {
+    let number = result.verdict.disturbance().map(|reason| {
         notes.push(format!("{subject}: {}", language.reason(reason)));
         notes.len()
     });
@@ -64,13 +64,6 @@ fn of_test(
         mark: sign,
         number,
     }
-}
-
-/// What others on the machine did to a test.
-fn disturbance(result: &TestResult) -> Option<&Reason> {
-    use ReasonCode::{ForeignLoad, PlatformUnsteady, Steal};
-    let mut lowering = result.verdict.reasons.iter().filter(|reason| reason.status > Status::Valid);
-    lowering.find(|reason| matches!(reason.code, ForeignLoad | PlatformUnsteady | Steal))
 }
 
 /// Tests of a group that follow each other share a bar.
