@@ -37,16 +37,8 @@ const WORKERS: &str = "Load generators";
 const MEASURING: &str = "Measuring";
 const OUTPUT: &str = "Output";
 
-/// Examples below the long help of `run`.
-pub const EXAMPLES: &str = "Examples:
-  dbdyno run                                    quick suite on the embedded engine, 3 minutes
-  dbdyno run postgres --suite standard          every workload on a private server
-  dbdyno run postgres://me@db1/app --name prod  an existing server
-  dbdyno run --workload SRV-QUERY1 --workload LGWR-LAT --jobs 1,2,4
-  dbdyno run postgres --workload TP-LIGHT:update_pct=40 --repeat 5 --fresh server
-  dbdyno run postgres --workload TP-LIGHT --drive client --rate auto --slo 'p99<5ms'
-
-The end of a run names the page with every test; 'dbdyno report test RUN:SEQ' shows one test.";
+/// Examples below the long help of `run`; a file of words, as they name engines.
+pub const EXAMPLES: &str = include_str!("../../../docs/guide/run-examples.txt");
 
 /// Arguments of `run`.
 #[derive(Debug, Clone, Default, Args)]
