@@ -18,7 +18,7 @@ use crate::model::AskedRamp;
 use crate::plan::DEFAULT_SEED;
 use crate::report::Language;
 
-pub use bundle::{BundleArgs, RerunArgs};
+pub use bundle::{AuditArgs, BundleArgs, RerunArgs};
 pub use campaign::CampaignArgs;
 pub use failover::{FailoverArgs, HowArg};
 pub use monitor::MonitorArgs;
@@ -171,6 +171,11 @@ pub enum Command {
     ///
     /// Results, plan with all SQL, disclosure and hashes. Prints the file's name and its digest.
     Bundle(BundleArgs),
+    /// Check a bundle: its hashes, and what it lacks to be trusted and repeated
+    ///
+    /// By the eight principles of SPEC's research group and what TPC asks of a disclosure (--format
+    /// as of reports). 'report audit' does it for stored runs.
+    Audit(AuditArgs),
     /// Do the work of a bundle once more, elsewhere, and compare
     ///
     /// The same tests with the same data, seed and windows, on any target; then the comparison

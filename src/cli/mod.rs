@@ -73,6 +73,7 @@ fn dispatch(cli: Cli) -> Result<()> {
         Command::Runs { what } => commands::runs::runs(&context, &what),
         Command::Report(args) => commands::report::report(&context, &args),
         Command::Bundle(args) => commands::bundle::bundle(&context, &args),
+        Command::Audit(args) => commands::bundle::audit(&context, &args),
         Command::Rerun(args) => commands::rerun::rerun(&context, &args),
         Command::Capacity(args) => commands::capacity::capacity(&context, &args),
         Command::Compare(args) => commands::compare::compare(&context, &args),

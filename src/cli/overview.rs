@@ -16,7 +16,7 @@ const GROUPS: &[Group] = &[
         commands: &["layers", "interference", "sweep", "calibrate", "overhead"],
     },
     Group { title: "Read results", commands: &["report", "compare", "capacity", "serve", "runs"] },
-    Group { title: "Seal and repeat a run", commands: &["bundle", "rerun"] },
+    Group { title: "Seal, check and repeat a run", commands: &["bundle", "audit", "rerun"] },
     Group {
         title: "Prepare, check and clean a target",
         commands: &["check", "load", "verify", "selftest", "clean", "server"],

@@ -4,7 +4,10 @@ use std::fs;
 use std::io::{Cursor, Read, Write};
 use std::path::{Path, PathBuf};
 
+use dbdyno::catalog::Catalog;
 use dbdyno::error::Kind;
+use dbdyno::model::{Capabilities, Drive, Window};
+use dbdyno::plan::{Request, again, build, describe, differing};
 use dbdyno::store::{Store, open_bundle};
 use zip::write::SimpleFileOptions;
 use zip::{ZipArchive, ZipWriter};
@@ -155,9 +158,65 @@ fn a_bundle_is_run_again_with_the_same_statements_and_compared() {
     assert_eq!(tests(&shown(&here)), tests(&shown(&there)));
     // The comparison follows the datasheet.
     assert!(done.stdout.contains("SRV-QUERY1"), "{}", done.stdout);
+    let audit = there.run(&format!("audit {} --digest {digest}", file.display())).ok();
+    assert!(audit.stderr.contains("every hash is right"), "{}", audit.stderr);
+    for words in ["Repeated experiments", "SPEC RG 8", "give a price list"] {
+        assert!(audit.stdout.contains(words), "{words}: {}", audit.stdout);
+    }
     let nothing = format!("rerun {} sqlite --digest sha256:00", file.display());
     there.run(&nothing).fails(2, &["is another bundle", digest.as_str()]);
     fs::write(&file, b"PK").unwrap();
     there.run(&format!("rerun {} sqlite", file.display())).fails(2, &["is no bundle of dbdyno"]);
     there.run("bundle nobody").fails(2, &["nobody"]);
+}
+
+fn request(engine: &str) -> Request {
+    let drives = &[Drive::Database, Drive::Client];
+    Request::new(engine, Capabilities { drives, ..Capabilities::LEAST }, 2)
+}
+
+#[test]
+fn a_stored_plan_asks_for_itself() {
+    let catalog = Catalog::embedded().unwrap();
+    let asked = Request {
+        workloads: vec!["SRV-QUERY1".into(), "LGWR-LAT:rows=25".into()],
+        jobs: Some("1,2".parse().unwrap()),
+        duration_s: Some(2.5),
+        repeat: Some(3),
+        ..request("sqlite")
+    };
+    let plan = build(&catalog, &asked).unwrap();
+    let again = again(&catalog, &describe(&plan), "sqlite", request("sqlite")).unwrap();
+    assert_eq!(again.left_out, []);
+    let second = build(&catalog, &again.request).unwrap();
+    assert_eq!(describe(&second)["selections"], describe(&plan)["selections"]);
+    assert_eq!(differing(&describe(&plan), &second).unwrap(), Vec::<String>::new());
+}
+
+#[test]
+fn fixed_work_stays_as_much_and_another_engine_has_its_own_defaults() {
+    let catalog = Catalog::embedded().unwrap();
+    let asked = Request {
+        workloads: vec!["SRV-QUERY1".into()],
+        ops_per_job: Some(777),
+        jobs: Some("2".parse().unwrap()),
+        ..request("sqlite")
+    };
+    let plan = build(&catalog, &asked).unwrap();
+    let again = again(&catalog, &describe(&plan), "sqlite", request("postgres")).unwrap();
+    let second = build(&catalog, &again.request).unwrap();
+    assert_eq!(second.selections[0].window, Window::ops(777));
+    assert_eq!(differing(&describe(&plan), &second).unwrap(), ["SRV-QUERY1"]);
+}
+
+#[test]
+fn what_is_no_plan_of_ours_is_refused() {
+    let catalog = Catalog::embedded().unwrap();
+    let refused = again(
+        &catalog,
+        &serde_json::json!({"selections": [{"sql": 1}]}),
+        "sqlite",
+        request("sqlite"),
+    );
+    assert!(refused.unwrap_err().to_string().starts_with("plan: is not one of dbdyno's"));
 }

@@ -4,6 +4,7 @@
 //! [`REPORTS`].
 
 pub mod about;
+pub mod audit;
 pub mod beside;
 pub mod capacity;
 pub mod catalogue;
@@ -119,6 +120,8 @@ pub struct Input {
     pub calibrations: Vec<RunTests>,
     /// What platforms cost, as far as the user says.
     pub prices: Vec<PriceList>,
+    /// The run was read from a bundle, whose hashes are right.
+    pub is_sealed: bool,
     /// Language of every fixed text, of numbers and of dates.
     pub language: Language,
     /// What the licences of engines say of publishing figures, by engine.
@@ -251,6 +254,7 @@ pub const REPORTS: &[&dyn Report] = &[
     &platform::PlatformReport,
     &points::PointsReport,
     &price::PriceReport,
+    &audit::AuditReport,
     &summary::Summary,
     &workbook::FullWorkbook,
     &page::Page,

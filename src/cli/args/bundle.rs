@@ -1,10 +1,10 @@
-//! Arguments of the commands on bundles: `bundle`, `rerun`.
+//! Arguments of the commands on bundles: `bundle`, `audit`, `rerun`.
 
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
-use super::{HostArgs, NameArgs, PlaceArgs, RunArgs, TargetArgs};
+use super::{HostArgs, NameArgs, OutputArgs, PlaceArgs, RunArgs, TargetArgs};
 use crate::model::RunRecord;
 use crate::report::Language;
 
@@ -17,6 +17,22 @@ pub struct BundleArgs {
     /// File to write [default: run-N.dbdyno]
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
+}
+
+/// Arguments of `audit`.
+#[derive(Debug, Args)]
+pub struct AuditArgs {
+    /// File that 'dbdyno bundle' wrote
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub bundle: PathBuf,
+    /// What 'dbdyno bundle' printed, sha256:...: another bundle is refused
+    #[arg(long, value_name = "DIGEST")]
+    pub digest: Option<String>,
+    /// What the platform costs; may be given several times
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub price: Vec<PathBuf>,
+    #[command(flatten)]
+    pub out: OutputArgs,
 }
 
 /// Arguments of `rerun`.

@@ -2,11 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::cli::args::BundleArgs;
+use super::report;
+use crate::cli::args::{AuditArgs, BundleArgs};
 use crate::cli::context::Context;
 use crate::cli::{file, out};
 use crate::error::{Error, Result, quote};
 use crate::model::{RunKind, RunStatus};
+use crate::report::audit::AuditReport;
+use crate::report::{Input, RunTests};
 use crate::store::{Bundle, open_bundle};
 
 /// A larger file is no bundle.
@@ -35,6 +38,24 @@ pub fn bundle(context: &Context, args: &BundleArgs) -> Result<()> {
         args.output.clone().unwrap_or_else(|| PathBuf::from(format!("run-{}.dbdyno", run.id)));
     let digest = file::stream(context, &path, |file| store.seal(run.id, file))?;
     out::print(&format!("{}\n{digest}", path.display()))
+}
+
+/// Checks a bundle, and says point by point what it lacks.
+///
+/// # Errors
+/// Of the bundle; a form that the report has not.
+pub fn audit(context: &Context, args: &AuditArgs) -> Result<()> {
+    let bundle = open(&args.bundle, args.digest.as_deref())?;
+    if !context.global.quiet {
+        out::tell(&format!("{}: every hash is right", bundle.digest));
+    }
+    let runs = vec![RunTests { run: bundle.run, tests: bundle.tests }.ordered()];
+    let input = Input { runs, is_sealed: true, language: args.out.language, ..Input::default() };
+    let input = report::priced(input, &args.price)?;
+    let output = args.out.output.as_deref();
+    let format = report::form(context, &AuditReport, output)?;
+    let document = report::build(&AuditReport, format, input);
+    report::show(context, format, &document, output)
 }
 
 /// Opens a bundle, which must be the one with this digest, if one is given.

@@ -1,6 +1,7 @@
 //! Analysis: from what a test counted to KPMs, report columns, ramps and verdicts. Pure functions,
 //! no I/O.
 
+pub mod audit;
 pub mod beside;
 pub mod capacity;
 pub mod changes;

@@ -1,0 +1,345 @@
+//! Audit of a run: what a reader needs to trust and to repeat its figures, point by point, and what
+//! is missing.
+//!
+//! The first eight points are the principles of SPEC's research group (A. V. Papadopoulos et al.,
+//! "Methodological Principles for Reproducible Performance Evaluation in Cloud Computing", IEEE
+//! Transactions on Software Engineering 47(8), 2021); the others are what TPC asks of a disclosure
+//! and a run of ours can show.
+
+use std::collections::BTreeSet;
+
+use super::ramp;
+use crate::model::{Disclosure, RunRecord, Sentence, Status, Test};
+
+/// How far a run keeps a point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// As it should be.
+    Kept,
+    /// Some of it.
+    Partly,
+    /// Nothing of it.
+    Missing,
+}
+
+impl State {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            State::Kept => "kept",
+            State::Partly => "partly",
+            State::Missing => "missing",
+        }
+    }
+}
+
+/// A point of the audit.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Point {
+    /// What is asked for.
+    pub asked: &'static str,
+    /// Who asks for it: `SPEC RG 1`, `TPC`.
+    pub source: &'static str,
+    /// How far it is kept.
+    pub state: State,
+    /// What was found.
+    pub found: Sentence,
+    /// What would make it complete; none where it is kept.
+    pub advice: Option<&'static str>,
+}
+
+/// What is known of a run beside its record and its tests.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Circumstances {
+    /// It was read from a bundle, whose hashes are right.
+    pub is_sealed: bool,
+    /// Somebody states what the platform costs.
+    pub has_price: bool,
+}
+
+/// Repetitions from which an interval rests on more than a guess of the spread.
+const ENOUGH_REPETITIONS: usize = 3;
+
+/// Facts without which nobody can buy or build the same platform.
+const NECESSARY: [(&str, &str); 7] = [
+    ("hardware", "cpu_model"),
+    ("hardware", "threads"),
+    ("hardware", "memory_mb"),
+    ("os", "kernel"),
+    ("storage", "device"),
+    ("storage", "file_system"),
+    ("database", "version"),
+];
+
+/// The points in order.
+pub fn audit(run: &RunRecord, tests: &[Test], circumstances: Circumstances) -> Vec<Point> {
+    let measured: Vec<&Test> = tests.iter().filter(|test| test.measured().is_some()).collect();
+    let figures = ramp::repeated(&measured);
+    vec![
+        repetitions(&figures, run),
+        coverage(&measured),
+        setup(run),
+        access(circumstances),
+        distribution(&measured),
+        intervals(&figures),
+        units(&measured),
+        cost(circumstances),
+        data(run),
+        settings(run),
+        durability(run),
+        verdicts(&measured),
+    ]
+}
+
+fn point(
+    asked: &'static str,
+    source: &'static str,
+    found: Sentence,
+    outcome: (State, &'static str),
+) -> Point {
+    let (state, advice) = outcome;
+    let advice = (state != State::Kept).then_some(advice);
+    Point { asked, source, state, found, advice }
+}
+
+/// Kept if all have it, missing if none has.
+fn share_of(having: usize, all: usize) -> State {
+    match having {
+        _ if having == all && all > 0 => State::Kept,
+        0 => State::Missing,
+        _ => State::Partly,
+    }
+}
+
+fn repetitions(figures: &[ramp::Repeated<'_>], run: &RunRecord) -> Point {
+    let enough = figures.iter().filter(|figure| figure.times >= ENOUGH_REPETITIONS).count();
+    let fresh = run.disclosure.get("dbdyno", "fresh");
+    let state = match share_of(enough, figures.len()) {
+        State::Kept if fresh.is_none() => State::Partly,
+        state => state,
+    };
+    let template = match fresh {
+        Some(_) => {
+            "{enough} of {all} figures are of three repetitions or more, on a fresh server or fresh data"
+        }
+        None => {
+            "{enough} of {all} figures are of three repetitions or more, all on one start of the server"
+        }
+    };
+    let found = Sentence::new(template).with("enough", enough).with("all", figures.len());
+    point(
+        "Repeated experiments",
+        "SPEC RG 1",
+        found,
+        (state, "run it with --repeat 5 --fresh server"),
+    )
+}
+
+fn coverage(tests: &[&Test]) -> Point {
+    let workloads: BTreeSet<&str> = tests.iter().map(|test| test.workload()).collect();
+    let jobs: BTreeSet<Option<u32>> = tests.iter().map(|test| test.jobs()).collect();
+    let state = match (workloads.len(), jobs.len()) {
+        (0, _) => State::Missing,
+        (1, _) | (_, 1) => State::Partly,
+        _ => State::Kept,
+    };
+    let found = Sentence::new("{workloads} workloads at {jobs} numbers of jobs")
+        .with("workloads", workloads.len())
+        .with("jobs", jobs.len());
+    let advice = "run a suite over a ramp: --suite quick --jobs 1..auto";
+    point("Workload and configuration coverage", "SPEC RG 2", found, (state, advice))
+}
+
+fn setup(run: &RunRecord) -> Point {
+    let is_known = |(section, fact): &&(&str, &str)| run.disclosure.get(section, fact).is_some();
+    let lacking: Vec<String> = NECESSARY
+        .iter()
+        .filter(|fact| !is_known(fact))
+        .map(|(section, fact)| format!("{section}.{fact}"))
+        .collect();
+    let known = NECESSARY.len() - lacking.len();
+    let found = match lacking.is_empty() {
+        true => Sentence::new("{count} facts are disclosed").with("count", disclosed(run)),
+        false => Sentence::new("not disclosed: {facts}").with("facts", lacking.join(", ")),
+    };
+    let advice =
+        "tell the host of a remote server by --host-metrics, or measure on the host itself";
+    point(
+        "Experimental setup description",
+        "SPEC RG 3",
+        found,
+        (share_of(known, NECESSARY.len()), advice),
+    )
+}
+
+fn disclosed(run: &RunRecord) -> usize {
+    let facts = run.disclosure.0.values().flat_map(|section| section.values());
+    facts.filter(|value| value.as_str() != Disclosure::UNKNOWN).count()
+}
+
+fn access(circumstances: Circumstances) -> Point {
+    let (state, template) = match circumstances.is_sealed {
+        true => {
+            (State::Kept, "sealed with all statements, settings and seconds; the hashes are right")
+        }
+        false => (
+            State::Partly,
+            "stored with all statements, settings and seconds, where you can read them",
+        ),
+    };
+    point(
+        "Open access artifact",
+        "SPEC RG 4",
+        Sentence::new(template),
+        (state, "seal it with 'dbdyno bundle' and give the digest"),
+    )
+}
+
+fn distribution(tests: &[&Test]) -> Point {
+    let has = |test: &&&Test| {
+        let result = test.measured();
+        result.is_some_and(|result| {
+            result.latency.p99_us.is_some() || !result.latency.buckets.is_empty()
+        })
+    };
+    let having = tests.iter().filter(has).count();
+    let found =
+        Sentence::new("{having} of {all} tests have the distribution of their service times")
+            .with("having", having)
+            .with("all", tests.len());
+    point(
+        "Probabilistic result description",
+        "SPEC RG 5",
+        found,
+        (share_of(having, tests.len()), "measure longer windows: percentiles need samples"),
+    )
+}
+
+fn intervals(figures: &[ramp::Repeated<'_>]) -> Point {
+    let having = figures.iter().filter(|figure| figure.known().is_ok()).count();
+    let found = Sentence::new("{having} of {all} figures have a 95 % interval")
+        .with("having", having)
+        .with("all", figures.len());
+    point(
+        "Statistical evaluation",
+        "SPEC RG 6",
+        found,
+        (share_of(having, figures.len()), "repeat the tests: --repeat 5"),
+    )
+}
+
+fn units(tests: &[&Test]) -> Point {
+    let having = tests.iter().filter(|test| !test.kpm().unit.is_empty()).count();
+    let found = Sentence::new("{having} of {all} tests state the unit of their metric")
+        .with("having", having)
+        .with("all", tests.len());
+    point(
+        "Measurement units",
+        "SPEC RG 7",
+        found,
+        (share_of(having, tests.len()), "name the unit in the catalogue"),
+    )
+}
+
+fn cost(circumstances: Circumstances) -> Point {
+    let (state, template) = match circumstances.has_price {
+        true => (State::Kept, "a price list is given"),
+        false => (State::Missing, "nobody says what the platform costs"),
+    };
+    point("Cost", "SPEC RG 8", Sentence::new(template), (state, "give a price list: --price FILE"))
+}
+
+fn data(run: &RunRecord) -> Point {
+    let known = [run.size_gb.is_some(), run.seed.is_some(), run.data_set_id.is_some()];
+    let found = Sentence::new("{known} of size, seed and identity of the rows are stored, of 3")
+        .with("known", known.iter().filter(|is_known| **is_known).count());
+    let state = share_of(known.iter().filter(|is_known| **is_known).count(), known.len());
+    point(
+        "Size and content of the data",
+        "TPC",
+        found,
+        (state, "measure with a data set of dbdyno"),
+    )
+}
+
+fn settings(run: &RunRecord) -> Point {
+    let count = run.disclosure.0.get("settings").map_or(0, |section| section.len());
+    let state = if count > 0 { State::Kept } else { State::Missing };
+    let found =
+        Sentence::new("{count} settings of the database are disclosed").with("count", count);
+    point(
+        "Settings of the database",
+        "TPC",
+        found,
+        (state, "use an account that may read them: 'dbdyno check' names the rights"),
+    )
+}
+
+fn durability(run: &RunRecord) -> Point {
+    let (state, found) = match &run.device_sync {
+        Some(_) => (
+            State::Kept,
+            "the device's own time of a durable write was measured beside the commits",
+        ),
+        None => (State::Missing, "no durable write of the device was measured"),
+    };
+    point(
+        "Durability of commits",
+        "TPC",
+        Sentence::new(found),
+        (state, "run a workload that commits, on a host of ours"),
+    )
+}
+
+fn verdicts(tests: &[&Test]) -> Point {
+    let valid = tests.iter().filter(|test| test.status() == Status::Valid).count();
+    let found = Sentence::new("{valid} of {all} tests are valid")
+        .with("valid", valid)
+        .with("all", tests.len());
+    point(
+        "Tests that stressed what they say",
+        "TPC",
+        found,
+        (
+            share_of(valid, tests.len()),
+            "'dbdyno report kpm' gives the reasons and what settles them",
+        ),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::{compare, fixture};
+
+    fn states(points: &[Point]) -> Vec<(&'static str, State)> {
+        points.iter().map(|point| (point.asked, point.state)).collect()
+    }
+
+    #[test]
+    fn a_single_short_test_lacks_what_it_lacks() {
+        let run = compare::fixture::run("ours");
+        let tests = [Test::from(fixture::at(1, 1000.0))];
+        let points = audit(&run, &tests, Circumstances::default());
+        assert_eq!(points.len(), 12);
+        let of = |asked: &str| points.iter().find(|point| point.asked == asked).unwrap();
+        assert_eq!(of("Repeated experiments").state, State::Missing);
+        assert_eq!(of("Workload and configuration coverage").state, State::Partly);
+        assert_eq!(of("Cost").state, State::Missing);
+        assert_eq!(of("Open access artifact").state, State::Partly);
+        assert!(points.iter().all(|point| (point.state == State::Kept) == point.advice.is_none()));
+    }
+
+    #[test]
+    fn a_sealed_run_with_a_price_keeps_these_points() {
+        let run = compare::fixture::run("ours");
+        let sealed = Circumstances { is_sealed: true, has_price: true };
+        let points = audit(&run, &[], sealed);
+        assert!(states(&points).contains(&("Open access artifact", State::Kept)));
+        assert!(states(&points).contains(&("Cost", State::Kept)));
+        assert!(
+            states(&points).contains(&("Repeated experiments", State::Missing)),
+            "no test at all"
+        );
+    }
+}
