@@ -176,7 +176,7 @@ end;
 -- PL/SQL
 
 -- name: create-queue
-create table {{prefix}}tp_queue (id number(19) generated always as identity primary key, note varchar2(200) not null)
+create table {{prefix}}tp_queue (id number(19) generated always as identity, note varchar2(200) not null, primary key (id))
 
 -- name: fill-queue
 insert into {{prefix}}tp_queue (note) select '{{pad}}' from (select level as n from dual connect by level <= 1000) numbers
