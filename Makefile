@@ -77,6 +77,11 @@ instrument: deps
 deny:
 	cargo deny check
 
+# The guide of docs/guide as a site that can be searched without a network: target/guide/index.html (needs Python 3 and PyPI).
+.PHONY: guide
+guide:
+	./scripts/guide.sh
+
 # What a release consists of, into target/dist: archive, .deb, wheel, OCI image, bill of materials, SHA256SUMS. As root (the
 # image); a part of it: make dist PARTS="archive deb". Another processor: DIST_ARCH=aarch64 make dist PARTS="archive deb wheel"
 .PHONY: dist dist-test

@@ -17,6 +17,7 @@ pub mod pdf;
 pub mod ramp_chart;
 pub mod request;
 pub mod target;
+pub mod unrunnable;
 pub mod values;
 
 use std::process::ExitCode;
@@ -84,6 +85,7 @@ fn dispatch(cli: Cli) -> Result<()> {
         Command::Server { what } => commands::server::server(&context, &what),
         Command::Completions { shell } => commands::generate::completions(shell),
         Command::Man { dir } => commands::generate::man(dir.as_deref()),
+        Command::Reference { page } => commands::reference::reference(&context, page),
     }
 }
 

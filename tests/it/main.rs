@@ -44,6 +44,7 @@ mod faults;
 mod figures;
 mod findings;
 mod fixture;
+mod guide;
 mod heatmaps;
 mod hostile;
 mod instrument;

@@ -33,7 +33,9 @@ pub fn man(dir: Option<&Path>) -> Result<()> {
     command.build();
     let mut page = Vec::new();
     render(command.clone(), &mut page)?;
-    for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help") {
+    for sub in
+        command.get_subcommands().filter(|sub| sub.get_name() != "help" && !sub.is_hide_set())
+    {
         let name = format!("dbdyno-{}", sub.get_name());
         render(sub.clone().name(name), &mut page)?;
     }

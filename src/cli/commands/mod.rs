@@ -17,6 +17,7 @@ pub mod list_plan;
 pub mod monitor;
 pub mod overhead;
 pub mod probe;
+pub mod reference;
 pub mod report;
 pub mod rerun;
 pub mod run;

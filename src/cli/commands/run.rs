@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::campaign::{self, Campaign, Ended, Event, Request};
-use crate::catalog::{Catalog, Group};
+use crate::catalog::Catalog;
 use crate::cli::args::RunArgs;
 use crate::cli::console::Console;
 use crate::cli::context::{Context, interrupt};
 use crate::cli::values::{Listen, Seconds};
-use crate::cli::{forecast, metrics_server, out, paths, request};
+use crate::cli::{forecast, metrics_server, out, paths, request, unrunnable};
 use crate::engine;
 use crate::error::{Error, Kind, Result};
 use crate::model::{Plan, RunStatus, Status, Target, Test};
@@ -82,7 +82,7 @@ pub fn measure(
         )
     });
     let told = console.finish();
-    let begun = Begun { target: &request.target, format: &format, groups: catalog.groups() };
+    let begun = Begun { target: &request.target, format: &format, catalog };
     let ended = ended?;
     let run_id = ended.run_id;
     conclude(context, args, &store, &begun, ended)?;
@@ -140,7 +140,7 @@ struct Begun<'a> {
     target: &'a Target,
     /// Of the output: `text` or `json`.
     format: &'a str,
-    groups: &'a [Group],
+    catalog: &'a Catalog,
 }
 
 /// Shows what was measured, then says how it ended.
@@ -153,9 +153,12 @@ fn conclude(
 ) -> Result<()> {
     let run = store.run(&ended.run_id.to_string())?;
     let tests = store.tests(ended.run_id)?;
-    let verdict = judge(args, &ended, &run.target, &tests);
+    let verdict = judge(args, &ended, &run.target, &tests).and_then(|()| {
+        let unrunnable = unrunnable::first(begun.catalog, begun.target.engine(), &tests);
+        unrunnable.map_or(Ok(()), Err)
+    });
     let data = RunTests::of(run, tests);
-    let groups = begun.groups.to_vec();
+    let groups = begun.catalog.groups().to_vec();
     let (key_settings, command) = (engine::key_settings(), paths::command_line());
     let (runs, language) = (vec![data.ordered()], args.language);
     let mut input = Input { groups, runs, key_settings, command, language, ..Input::default() };
