@@ -53,6 +53,13 @@ witness:
 	./scripts/test-dependencies.sh --peers
 	cargo run --release --package dbdyno-tools --bin witness -- $(ARGS)
 
+# What comparisons say of pairs of equal quick runs on fresh servers, and of losses of our own making. Ten pairs on three
+# engines take more than two hours of a quiet machine; a part of it: make pairs ARGS="sqlite --pairs 1"
+.PHONY: pairs
+pairs:
+	cargo build --release
+	cargo run --release --package dbdyno-tools --bin pairs -- $(ARGS)
+
 # The 40 tests that take the most of a processor, with all that they start, each alone. As long as all tests take; some of
 # them: DBDYNO_TEST_SLOWEST="engine_contract private_server" make slowest
 .PHONY: slowest
@@ -69,3 +76,19 @@ instrument: deps
 .PHONY: deny
 deny:
 	cargo deny check
+
+# The guide of docs/guide as a site that can be searched without a network: target/guide/index.html (needs Python 3 and PyPI).
+.PHONY: guide
+guide:
+	./scripts/guide.sh
+
+# What a release consists of, into target/dist: archive, .deb, wheel, OCI image, bill of materials, SHA256SUMS. As root (the
+# image); a part of it: make dist PARTS="archive deb". Another processor: DIST_ARCH=aarch64 make dist PARTS="archive deb wheel"
+.PHONY: dist dist-test
+dist:
+	./scripts/dist/all.sh $(PARTS)
+
+# Each artefact as a user would use it: in clean root file systems of Debian, a virtual environment, the image's entry point.
+# Also that a second build is equal: make dist-test PARTS=again
+dist-test:
+	./scripts/dist/test.sh $(PARTS)

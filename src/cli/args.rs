@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+mod bundle;
 mod campaign;
 mod failover;
 mod monitor;
@@ -10,13 +11,14 @@ mod run;
 mod shared;
 mod study;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 use super::values::{Listen, Seconds, gigabytes};
 use crate::model::AskedRamp;
 use crate::plan::DEFAULT_SEED;
 use crate::report::Language;
 
+pub use bundle::{BundleArgs, RerunArgs};
 pub use campaign::CampaignArgs;
 pub use failover::{FailoverArgs, HowArg};
 pub use monitor::MonitorArgs;
@@ -26,14 +28,17 @@ pub use shared::{
 };
 pub use study::{InterferenceArgs, SelftestArgs, StudyArgs, SweepArgs};
 
+/// The version with the commit and the kind of build, as `--version` prints it.
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("DBDYNO_BUILD"), ")");
+
 /// A dynamometer for database platforms: small, well-understood workloads inside a database and
 /// from the client, from one job to saturation, turned into key performance metrics with a verdict
 /// beside every number.
 #[derive(Debug, Parser)]
-#[command(name = "dbdyno", version, propagate_version = true)]
+#[command(name = "dbdyno", version = VERSION, propagate_version = true)]
 #[command(
-    after_help = "Without a command: 'dbdyno run', the quick suite on the embedded engine, under three minutes.\n\nExit codes: 0 fine; 1 a check found something; 2 usage, configuration or catalogue; 3 the target; \
-130 interrupted (what was measured is stored)."
+    after_help = "Without a command: 'dbdyno run', the quick suite on the embedded engine, under three minutes.\n\nExit codes: 0 fine; 1 a check found something; 2 usage, configuration or catalog; 3 the target; \
+130 interrupted (what was measured is stored).\n\nGuide: docs/guide in the source, or 'dbdyno COMMAND --help'."
 )]
 pub struct Cli {
     #[command(flatten)]
@@ -50,14 +55,14 @@ pub struct Global {
     /// (schema dbdyno_results) [default: $DBDYNO_RESULTS, else results.db in the state directory]
     #[arg(long, global = true, value_name = "FILE|URL")]
     pub results: Option<PathBuf>,
-    /// Directory with workloads of your own, laid over the built-in catalogue [default:
+    /// Directory with workloads of your own, laid over the built-in catalog [default:
     /// $DBDYNO_CATALOG]
     #[arg(long, global = true, value_name = "DIR")]
     pub catalog: Option<PathBuf>,
     /// Output format; the help of each command lists its formats
     #[arg(long, global = true, value_name = "FORMAT")]
     pub format: Option<String>,
-    /// Colour in terminal output
+    /// Color in terminal output
     #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
     pub color: Color,
     /// No progress, only results and errors
@@ -78,15 +83,16 @@ pub enum Color {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Measure a target: load, verify, run workloads, store, report
+    #[command(after_long_help = run::EXAMPLES)]
     Run(Box<RunArgs>),
-    /// Measure how much equal tests differ on this platform
+    /// Calibrate: measure how much equal tests differ (A/A test)
     ///
     /// It is 'run' in 5 blocks, each on fresh data, with the label calibration=yes. Later
-    /// comparisons on this platform allow for it.
+    /// comparisons on this platform use the spread that it finds.
     Calibrate(Box<RunArgs>),
-    /// Compare two servers, versions or settings in alternating tests
+    /// A/B test: compare two servers, versions or settings
     ///
-    /// Measures two sides in blocks, each a trial of both in random order, until it is known
+    /// Measures two targets in blocks of one trial each, in random order, until it is clear
     /// whether B differs from A (--format text|markdown|html|csv|json). Every trial is stored as a
     /// test of its side's run.
     Campaign(Box<CampaignArgs>),
@@ -95,9 +101,9 @@ pub enum Command {
     /// The layers of a lookup: socket, TCP, text results, simple protocol (--format as of
     /// reports). 'report layers' shows it again.
     Layers(Box<StudyArgs>),
-    /// Measure what workloads take from one another
+    /// Measure how much workloads slow each other down
     ///
-    /// Each alone and beside each other one, with the consolidation factor of each pair (--format
+    /// Each one alone and every pair together, with the consolidation factor of each pair (--format
     /// as of reports). 'report interference' shows it again.
     Interference(Box<InterferenceArgs>),
     /// Measure how large each cache is, and what passing it costs
@@ -105,10 +111,10 @@ pub enum Command {
     /// Random reads of a growing part of a table (--format as of reports). 'report sweep' shows it
     /// again, and published figures over the size of the database.
     Sweep(Box<SweepArgs>),
-    /// Measure what clients and commits suffer when a node fails
+    /// Measure how a node failure affects the clients of a cluster
     ///
-    /// Time to the first error, to the first commit, to 90 % of the throughput; commits lost, in
-    /// doubt, duplicated (--format as of reports). 'report failover' shows it again.
+    /// Time to the first error, to the next successful commit and to 90 % of the previous
+    /// throughput; commits lost, duplicated or of unknown outcome (--format as of reports). 'report failover' shows it again.
     Failover(Box<FailoverArgs>),
     /// List workloads, suites, engines, reports, profiles or formats
     ///
@@ -161,28 +167,37 @@ pub enum Command {
     /// Each run is compared with the first one; ratios have intervals (--format
     /// text|markdown|html|csv|json).
     Compare(CompareArgs),
-    /// Tell whether a platform is large enough for a load
+    /// Seal a run in one file that others can check and repeat
     ///
-    /// At which jobs, with what headroom, and what ends first; of several platforms the smallest
-    /// and the cheapest that does (--format as of reports). Exits with 1 if none is known to.
+    /// Results, plan with all SQL, disclosure and hashes. Prints the file's name and its digest.
+    Bundle(BundleArgs),
+    /// Do the work of a bundle once more, elsewhere, and compare
+    ///
+    /// The same tests with the same data, seed and windows, on any target; then the comparison
+    /// with what was sealed.
+    Rerun(Box<RerunArgs>),
+    /// Check whether a platform can carry a required load
+    ///
+    /// At how many jobs, with how much headroom, and which component saturates first. With several
+    /// platforms, names the smallest and the cheapest that can (--format as of reports). Exits with
+    /// 1 if none is known to.
     Capacity(CapacityArgs),
-    /// Watch a server at work beside what its platform can do
+    /// Monitor a live server: its load as a share of the measured maximum
     ///
-    /// Its rates beside those measured, and what comes first as the load grows (--format
-    /// text|json).
+    /// Its current rates, and which component will saturate first (--format text|json).
     Monitor(Box<MonitorArgs>),
-    /// Show the results as a local web site until Ctrl-C
+    /// Browse the results in a local web UI until Ctrl-C
     ///
-    /// Runs, tests, comparisons, histories with their changes, a run under way. It writes nothing.
+    /// Runs, tests, comparisons, histories with change points, and the run in progress. Read-only.
     Serve(ServeArgs),
-    /// Run jobs here for 'run --workers' of another machine
+    /// Run jobs on this load generator for 'run --workers' elsewhere
     Worker(WorkerArgs),
-    /// Tell the figures of this machine over HTTP until Ctrl-C
+    /// Export metrics of this host over HTTP until Ctrl-C
     ///
-    /// Under the names of node_exporter: for --host-metrics of a run from elsewhere against a
-    /// database here. It writes nothing.
+    /// With node_exporter names, for a run on another host that uses --host-metrics. Writes nothing
+    /// to disk.
     Probe(ProbeArgs),
-    /// Measure our own loop on the null engine: cost per op and jitter
+    /// Measure dbdyno's own loop on the null engine: cost per op, jitter
     Overhead(OverheadArgs),
     /// Write workloads as plain scripts for the client of an engine
     ExportSql(ExportArgs),
@@ -196,8 +211,29 @@ pub enum Command {
         #[arg(value_enum)]
         shell: clap_complete::Shell,
     },
-    /// Print the manual page (roff)
-    Man,
+    /// Print the manual page (roff), or write one for each command
+    Man {
+        /// Write dbdyno.1 and a page for each command into this directory
+        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+        dir: Option<PathBuf>,
+    },
+    /// Print a page of the guide's reference in Markdown
+    #[command(hide = true)]
+    Reference {
+        #[arg(value_enum)]
+        page: ReferencePage,
+    },
+}
+
+/// A page of docs/guide that is made from what the program declares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ReferencePage {
+    Commands,
+    Environment,
+    Workloads,
+    Suites,
+    Reasons,
+    Columns,
 }
 
 /// What `list` lists.
@@ -356,6 +392,10 @@ pub struct CompareArgs {
     /// a label, KEY=VALUE (the last 10 of them)
     #[arg(long, value_name = "BASE")]
     pub baseline: Option<String>,
+    /// Measure what differs (by its own interval) again in both runs, five times on fresh servers and
+    /// data, and judge by the new figures alone
+    #[arg(long, conflicts_with = "baseline")]
+    pub confirm: bool,
     #[command(flatten)]
     pub limit: LimitArgs,
     /// Licences and prices of a platform (TOML, docs/price.md): ratios per price and licence; may
@@ -481,9 +521,9 @@ pub struct CheckArgs {
 #[derive(Debug, Clone, Default, Args)]
 pub struct TargetArgs {
     #[command(flatten)]
-    pub place: PlaceArgs,
-    #[command(flatten)]
     pub selection: SelectionArgs,
+    #[command(flatten)]
+    pub place: PlaceArgs,
     /// An engine without a database will do.
     #[arg(skip)]
     pub without_database: bool,

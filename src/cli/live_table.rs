@@ -4,6 +4,7 @@ use crate::analysis::cpu;
 use crate::dataset::LoadEvent;
 use crate::error::visible;
 use crate::model::{LoadResult, Selection, Status, TestResult};
+use crate::report::Language;
 use crate::report::document::Digits;
 use crate::report::format::layout::Layout;
 use crate::report::format::number::readable;
@@ -69,7 +70,9 @@ fn verdict(test: &TestResult, width: usize, color: bool) -> String {
         .reasons
         .iter()
         .find(|reason| reason.status == status && status != Status::Valid);
-    let why = why.map_or(String::new(), |reason| format!(": {}", visible(reason.code.as_str())));
+    let why = why.map_or(String::new(), |reason| {
+        format!(": {}", visible(&Language::English.code(&reason.code)))
+    });
     let why = if word.len() + why.len() <= width { why } else { String::new() };
     if color { format!("\x1b[{code}m{word}\x1b[0m{why}") } else { format!("{word}{why}") }
 }

@@ -17,6 +17,7 @@ pub mod pdf;
 pub mod ramp_chart;
 pub mod request;
 pub mod target;
+pub mod unrunnable;
 pub mod values;
 
 use std::process::ExitCode;
@@ -71,6 +72,8 @@ fn dispatch(cli: Cli) -> Result<()> {
         Command::Selftest(args) => commands::selftest::selftest(&context, &args),
         Command::Runs { what } => commands::runs::runs(&context, &what),
         Command::Report(args) => commands::report::report(&context, &args),
+        Command::Bundle(args) => commands::bundle::bundle(&context, &args),
+        Command::Rerun(args) => commands::rerun::rerun(&context, &args),
         Command::Capacity(args) => commands::capacity::capacity(&context, &args),
         Command::Compare(args) => commands::compare::compare(&context, &args),
         Command::Monitor(args) => commands::monitor::monitor(&context, &args),
@@ -81,7 +84,8 @@ fn dispatch(cli: Cli) -> Result<()> {
         Command::ExportSql(args) => commands::export_sql::export(&context, &args),
         Command::Server { what } => commands::server::server(&context, &what),
         Command::Completions { shell } => commands::generate::completions(shell),
-        Command::Man => commands::generate::man(),
+        Command::Man { dir } => commands::generate::man(dir.as_deref()),
+        Command::Reference { page } => commands::reference::reference(&context, page),
     }
 }
 

@@ -16,6 +16,7 @@ const GROUPS: &[Group] = &[
         commands: &["layers", "interference", "sweep", "calibrate", "overhead"],
     },
     Group { title: "Read results", commands: &["report", "compare", "capacity", "serve", "runs"] },
+    Group { title: "Seal and repeat a run", commands: &["bundle", "rerun"] },
     Group {
         title: "Prepare, check and clean a target",
         commands: &["check", "load", "verify", "selftest", "clean", "server"],
@@ -57,7 +58,8 @@ mod tests {
     #[test]
     fn every_command_stands_in_one_group_on_one_line() {
         let command = Cli::command();
-        let mut known: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
+        let shown = command.get_subcommands().filter(|command| !command.is_hide_set());
+        let mut known: Vec<&str> = shown.map(Command::get_name).collect();
         known.push("help");
         known.sort_unstable();
         let mut grouped: Vec<&str> =

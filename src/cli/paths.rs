@@ -120,6 +120,32 @@ fn without_commands(words: impl Iterator<Item = String>) -> impl Iterator<Item =
     })
 }
 
+/// The words of a line that [`command_line`] made.
+pub fn words(line: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let (mut word, mut is_word, mut is_quoted) = (String::new(), false, false);
+    let mut letters = line.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\'' => (is_quoted, is_word) = (!is_quoted, true),
+            '\\' if !is_quoted => word.extend(letters.next()),
+            ' ' if !is_quoted => {
+                if std::mem::take(&mut is_word) {
+                    words.push(std::mem::take(&mut word));
+                }
+            }
+            other => {
+                word.push(other);
+                is_word = true;
+            }
+        }
+    }
+    if is_word {
+        words.push(word);
+    }
+    words
+}
+
 /// A word as a shell reads it: in quotes if it holds anything that may mean something to a shell.
 pub fn quoted(word: &str) -> String {
     let is_plain = |letter: char| letter.is_alphanumeric() || "_-+=:,./@%".contains(letter);
@@ -154,6 +180,13 @@ mod tests {
             "results.sqlite-run-7.html",
         ];
         assert_eq!(pages, expected.map(|page| Path::new("/d").join(page)));
+    }
+
+    #[test]
+    fn a_line_is_read_back_as_its_words() {
+        let line =
+            ["dbdyno", "run", "x://me@h/d?a=1&b=2", "a b", "it's", "", "$HOME", "--jobs=1,2"];
+        assert_eq!(words(&line.map(quoted).join(" ")), line);
     }
 
     #[test]

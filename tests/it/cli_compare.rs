@@ -486,3 +486,29 @@ fn a_base_of_many_finds_a_loss_of_all_figures() {
     desk.run("compare --baseline many r7").fails(2, &["--baseline", "last:10"]);
     desk.run("compare --baseline last:10 r6 r7").fails(2, &["one run"]);
 }
+
+#[test]
+fn a_suspect_that_a_second_measurement_does_not_show_fails_nothing() {
+    let desk = Desk::new();
+    let run = "run sqlite --workload CPU-DOUBLE --jobs 1 --duration 0.1 --warmup 0.05 --repeat 3 --size 0.05";
+    for name in ["first", "second"] {
+        desk.run(&format!("{run} --name {name}")).ok();
+    }
+    let connection = rusqlite::Connection::open(desk.path("results.db")).unwrap();
+    // Whatever others do on the machine meanwhile: both are valid and calm, the second is slower.
+    let calm = "update test set verdict = 'valid', reasons = '[]', kpm_value = 100 + seq / 100.0";
+    assert_eq!(connection.execute(calm, []).unwrap(), 6);
+    let slower = "update test set kpm_value = kpm_value / 100 where run_id = 2";
+    assert_eq!(connection.execute(slower, []).unwrap(), 3);
+    drop(connection);
+    desk.run("compare first second --fail-below 90%").fails(1, &["CPU-DOUBLE"]);
+    let confirmed = desk.run("compare first second --fail-below 90% --confirm").ok();
+    assert!(confirmed.stderr.contains("measured again, as runs 3 and 4"), "{}", confirmed.stderr);
+    let again = desk.run("runs show 4 --format json").ok().json();
+    assert_eq!(
+        (again["name"].as_str(), again["tests"].as_array().unwrap().len()),
+        (Some("second again"), 5)
+    );
+    let refused = desk.run("compare first --baseline last:2 --confirm");
+    assert_eq!(refused.code, Some(2), "{}", refused.stderr);
+}

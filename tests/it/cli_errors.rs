@@ -40,6 +40,9 @@ fn unknown_names_are_answered_with_known_ones() {
     refused("list workloads --format nope", 2, &["nope", "json"]);
     refused("report kpm --format nope", 2, &["nope", "markdown"]);
     refused("report nope", 2, &["nope", "datasheet"]);
+    refused("report datashet", 2, &["datashet", "did you mean 'datasheet'?"]);
+    refused("run --jobz 2", 2, &["--jobz", "--jobs"]);
+    refused("cmpare 1 2", 2, &["cmpare", "compare"]);
     refused("run --format csv", 2, &["csv", "text, json"]);
     refused("show workload T611 --format csv", 2, &["csv", "text, json"]);
     refused("list suites --plan quick", 2, &["--plan", "list workloads"]);

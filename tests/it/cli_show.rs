@@ -238,6 +238,15 @@ fn completions_and_manual_come_from_the_declarations() {
     assert!(page.contains("dbdyno-run") || page.contains("dbdyno\\-run"), "{page}");
     let file = desk.path("dbdyno.1");
     std::fs::write(&file, &page).unwrap();
+    let pages = desk.path("pages");
+    std::fs::create_dir(&pages).unwrap();
+    desk.run(&format!("man --dir {}", pages.display())).ok();
+    for name in ["dbdyno.1", "dbdyno-run.1", "dbdyno-server-fetch.1"] {
+        let text = std::fs::read_to_string(pages.join(name)).unwrap();
+        assert!(text.contains(".SH SYNOPSIS"), "{name}: {text}");
+    }
+    let lacking = desk.path("nowhere/pages");
+    desk.run(&format!("man --dir {}", lacking.display())).fails(3, &["nowhere/pages: "]);
     let mut man = Command::new("man");
     man.env("MANWIDTH", "80").env("LC_ALL", "C.UTF-8").args(["--warnings", "-l"]).arg(&file);
     if Command::new("man").arg("--version").output().is_err() || which("groff").is_none() {
@@ -255,7 +264,9 @@ fn which(program: &str) -> Option<std::path::PathBuf> {
 #[test]
 fn help_and_version_end_well() {
     let desk = Desk::new();
-    assert!(desk.run("--version").ok().stdout.starts_with("dbdyno "));
+    // Which program measured is told to whoever asks: its version, and how it was built.
+    let version = desk.run("--version").ok().stdout;
+    assert_eq!(version, format!("dbdyno {} (debug build)\n", env!("CARGO_PKG_VERSION")));
     for line in ["--help", "help run", "run --help", "runs --help"] {
         assert!(desk.run(line).ok().stdout.contains("Usage:"), "{line}");
     }

@@ -1,8 +1,11 @@
-//! The commands and examples of README and CONTRIBUTING work as they stand there.
+//! The commands and examples of README, the guide's overview and CONTRIBUTING work as they are
+//! written.
 
 use crate::servers::Lease;
 use crate::support::{Desk, directory, mistakes, start_options};
 
+/// The document with the commands that are used most.
+const AT_A_GLANCE: &str = "docs/guide/at-a-glance.md";
 /// The address of the existing server in the documents.
 const URL: &str = "postgres://me@localhost:5432/app";
 const MARIADB_URL: &str = "mariadb://me@localhost:3306";
@@ -56,12 +59,15 @@ fn run(desk: &Desk, command: &str) {
 }
 
 #[test]
-fn the_commands_of_the_readme_work_in_their_order() {
+fn the_commands_of_readme_and_overview_work_in_their_order() {
     // A MariaDB of its own: for so long it would keep the other tests waiting for theirs.
     let (desk, home, postgres) = (Desk::new(), directory(), Lease::new("postgres", None, &[]));
     let mariadb = dbdyno::server::start("mariadb", &start_options(home.path(), &[])).unwrap();
-    let commands = commands(&document("README.md"));
+    let mut commands = commands(&document(AT_A_GLANCE));
     assert!(commands.len() >= 10, "{commands:?}");
+    let of_readme = self::commands(&document("README.md"));
+    assert_eq!(of_readme, ["run"], "make test is what runs this");
+    commands.splice(0..0, of_readme);
     for command in commands {
         let command = command.replace(URL, &postgres.url).replace(MARIADB_URL, &mariadb.url());
         let files = desk.path("");
@@ -121,6 +127,25 @@ fn the_recipe_for_a_workload_works_as_it_is_written() {
 }
 
 #[test]
+fn a_workload_that_cannot_run_ends_with_the_place_of_its_sql() {
+    let desk = Desk::new();
+    let (_, catalog) = recipe(&desk);
+    let file = desk.path("catalog/workloads/mine/common.sql");
+    let sql = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, sql.replacen("count(*) as n", "cuont(*) as n", 1)).unwrap();
+    let both = "--workload MINE-REGION --workload SRV-QUERY1 --size 0.01 --jobs 1";
+    let done = desk.run(&format!("run sqlite {catalog} {both} {SHORT}"));
+    assert_eq!(done.code, Some(1), "{done:#?}");
+    let last = done.stderr.lines().last().unwrap();
+    for part in ["common.sql:2: MINE-REGION could not run: ", "cuont", "show workload MINE-REGION"]
+    {
+        assert!(last.contains(part), "no '{part}' in {last}");
+    }
+    // What could be measured is stored and shown.
+    assert!(done.stdout.contains("SRV-QUERY1"), "{done:#?}");
+}
+
+#[test]
 fn own_workloads_with_own_tables_go_through_everything_on_every_engine() {
     for (target, drive) in [("sqlite", "client"), ("postgres", "database"), ("mariadb", "client")] {
         let desk = Desk::new();
@@ -160,7 +185,7 @@ fn own_workloads_with_own_tables_go_through_everything_on_every_engine() {
 }
 
 /// Text files below a directory.
-fn files_below(dir: &std::path::Path) -> Vec<(std::path::PathBuf, String)> {
+pub fn files_below(dir: &std::path::Path) -> Vec<(std::path::PathBuf, String)> {
     let entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
     let read = |path: std::path::PathBuf| match path.is_dir() {
         true => files_below(&path),

@@ -10,6 +10,7 @@
 mod architecture;
 mod beside;
 mod browser;
+mod bundles;
 mod campaigns;
 mod capacity;
 mod catalogue;
@@ -43,6 +44,7 @@ mod faults;
 mod figures;
 mod findings;
 mod fixture;
+mod guide;
 mod heatmaps;
 mod hostile;
 mod instrument;

@@ -13,7 +13,7 @@ use crate::analysis::compare::{
     self as comparison, Change, Comparison, Difference, Earlier, EqualJobs, Judgement, Kind, Level,
     NOT_STATED, Row, Side, Terms, compare, earlier,
 };
-use crate::analysis::interval::Unknown;
+use crate::analysis::interval::{Unknown, supports};
 use crate::model::{RunRecord, Sentence, Status, Test};
 use data::Data;
 
@@ -131,6 +131,12 @@ pub fn document(comparisons: &[Comparison], language: Language) -> Document {
                 vec![Block::Table(equal_jobs(comparison, language, several))],
             ));
         }
+        if comparison.work.iter().any(|work| work.stands) {
+            document.sections.push(section(
+                "Work per op",
+                vec![Block::Table(work(comparison, language, several))],
+            ));
+        }
         if !comparison.not_compared.is_empty() {
             document.sections.push(section(
                 "Not compared",
@@ -169,12 +175,16 @@ fn calibrated(comparison: &Comparison, language: Language) -> Option<String> {
 /// `Of 37 figures 1 is better, 0 are worse, 34 are ~, 2 are undecided.` And what chance makes of so
 /// many.
 fn counts(comparison: &Comparison, language: Language) -> String {
-    let judged: Vec<_> =
-        comparison.kpms.iter().filter(|row| row.status < Status::Invalid).collect();
+    let (judged, others): (Vec<&Row>, Vec<&Row>) =
+        comparison.kpms.iter().partition(|row| supports(row.status));
     let of = |change: Change| judged.iter().filter(|row| row.change() == change).count();
     let said = |change: Change| format!("{} {}", of(change), language.phrase(change.name()));
-    let said =
-        [Change::Better, Change::Worse, Change::Same, Change::Undecided].map(said).join(", ");
+    let mut said =
+        [Change::Better, Change::Worse, Change::Same, Change::Undecided].map(said).to_vec();
+    if !others.is_empty() {
+        said.push(format!("{} {}", others.len(), language.phrase("not valid")));
+    }
+    let said = said.join(", ");
     let decided = judged.len() - of(Change::Undecided);
     let chance = match comparison.by_chance() {
         0 => String::new(),
@@ -312,16 +322,17 @@ pub(super) fn rows(comparison: &Comparison, language: Language, several: bool) -
 }
 
 fn row_cells(row: &Row, language: Language) -> Vec<Cell> {
-    let figure = |value: f64| Cell::Number { value, digits: RATE, verdict: Some(row.status) };
+    let figure =
+        |value: f64, verdict: Status| Cell::Number { value, digits: RATE, verdict: Some(verdict) };
     let ratio =
         |value: Option<f64>| value.map_or(Cell::Empty, |value| number(value, Digits::Decimals(3)));
     vec![
         Cell::text(row.subject.label()),
         Cell::text(language.phrase(row.kind.name())),
         Cell::text(&row.unit),
-        figure(row.base),
+        figure(row.base, row.base_status),
         row.base_jobs.map_or(Cell::Empty, Cell::count),
-        figure(row.other),
+        figure(row.other, row.other_status),
         row.other_jobs.map_or(Cell::Empty, Cell::count),
         ratio(Some(row.ratio.value)),
         ratio(row.ratio.span.ok().map(|span| span.low)),
@@ -335,6 +346,40 @@ fn row_cells(row: &Row, language: Language) -> Vec<Cell> {
         ratio(row.per_price),
         Cell::Verdict(row.status),
     ]
+}
+
+/// The kinds of work per op that changed.
+fn work(comparison: &Comparison, language: Language, several: bool) -> Table {
+    let columns = vec![
+        Column::new("Workload", "", 0),
+        Column::new("Jobs", "", 0),
+        Column::new("Work per op", "", 0),
+        Column::new("Unit", "", 0),
+        Column::new("Base", "", 1),
+        Column::new("Other", "", 1),
+        Column::new("Ratio", "", 0),
+        Column::new("low", "", 2),
+        Column::new("high", "", 2),
+    ];
+    let mut table = table(language, "work per op", comparison, several, columns);
+    for work in comparison.work.iter().filter(|work| work.stands) {
+        let end = |value: Option<f64>| {
+            value.map_or(Cell::Empty, |value| number(value, Digits::Decimals(3)))
+        };
+        let span = work.ratio.span.ok();
+        table.rows.push(vec![
+            Cell::text(work.subject.label()),
+            Cell::count(work.jobs),
+            Cell::text(language.phrase(work.what)),
+            Cell::text(work.unit),
+            Cell::plain(work.base),
+            Cell::plain(work.other),
+            number(work.ratio.value, Digits::Decimals(3)),
+            end(span.map(|span| span.low)),
+            end(span.map(|span| span.high)),
+        ]);
+    }
+    table
 }
 
 /// The loss that would have been found, in percent, rounded up.

@@ -44,11 +44,11 @@ fn about(metric: &Metric) -> (&'static str, &'static str) {
 }
 
 /// How to read it; stands above every heatmap.
-const HOW_TO_READ: &str = "The best valid figure of a row is darkest, nothing is almost white; in between the colour is the \
+const HOW_TO_READ: &str = "The best valid figure of a row has the strongest colour, 0 has almost none; in between the colour is the \
 share of the best (best / figure where lower is better). * the best of the row; ~ does not differ from the best beyond \
 the noise of both (95 % intervals of the repetitions, else of the seconds). Conditional and invalid figures have no colour \
-and are never the best; a row with fewer than two valid figures, or with a measured one that has no interval, has no \
-best.";
+and are never the best; a row with fewer than two valid figures, or with a measured one that has no interval, or with a \
+lower bound beyond the best, has no best.";
 
 /// The section of each metric; the workbook and the page show the same.
 pub fn sections(input: &Input) -> Vec<Section> {

@@ -112,11 +112,32 @@ fn sentence(language: Language, answer: &Answer<'_>) -> String {
         ("settled", &settled),
     ];
     let highest = language.say(form(answer), &values);
-    [Some(highest), left_out(language, answer), conditions(language, answer)]
-        .into_iter()
-        .flatten()
-        .collect::<Vec<_>>()
-        .join(" ")
+    [
+        Some(highest),
+        bracket(language, answer),
+        left_out(language, answer),
+        conditions(language, answer),
+    ]
+    .into_iter()
+    .flatten()
+    .collect::<Vec<_>>()
+    .join(" ")
+}
+
+/// What single trials say of an answer that is not settled.
+fn bracket(language: Language, answer: &Answer<'_>) -> Option<String> {
+    let [kept, broken] = answer.bracket.map(|rate| rate.map(|rate| language.number(rate, RATE)));
+    let is_settled = answer.kept.is_some() && answer.broken.is_some();
+    if is_settled || (kept.is_none() && broken.is_none()) {
+        return None;
+    }
+    let unknown = || language.phrase("unknown");
+    let values =
+        [("kept", kept.unwrap_or_else(unknown)), ("broken", broken.unwrap_or_else(unknown))];
+    Some(language.say(
+        "In single trials the highest rate that kept it was {kept} ops/s, the lowest that broke it {broken} ops/s.",
+        &values.each_ref().map(|(name, value)| (*name, value.as_str())),
+    ))
 }
 
 /// Trials that are no evidence, with the reasons.

@@ -11,21 +11,29 @@ use crate::error::{Error, Result, quote};
 use crate::plan::DEFAULT_SEED;
 use crate::report::Language;
 
+/// Headings of options that several commands have.
+pub const WHAT: &str = "What to run";
+pub const PRIVATE: &str = "Data and private server";
+const OUTPUT: &str = "Output";
+const MEASURING: &str = "Measuring";
+
 /// Which data, and where they live.
 #[derive(Debug, Clone, Default, Args)]
 pub struct DataArgs {
-    /// Nominal size in GB: big table = size x 1,000,000 rows [default: that of --profile, else the
-    /// suite's]
-    #[arg(long, value_name = "GB", value_parser = gigabytes, allow_hyphen_values = true)]
+    /// Nominal size: 0.5 (GB), 500MB, 1GB [default: that of --profile, else the suite's]
+    ///
+    /// The big table has size in GB x 1,000,000 rows.
+    #[arg(long, value_name = "SIZE", value_parser = gigabytes, allow_hyphen_values = true,
+          help_heading = PRIVATE)]
     pub size: Option<f64>,
     /// Size profile, XS to XL: settings of private servers [default: the suite's]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = PRIVATE)]
     pub profile: Option<String>,
-    /// Where private databases live: chooses the storage under test
-    #[arg(long, value_name = "DIR")]
+    /// Directory of private databases: chooses the storage under test
+    #[arg(long, value_name = "DIR", help_heading = PRIVATE)]
     pub data_dir: Option<PathBuf>,
     /// Seed of data, keys and shuffled orders
-    #[arg(long, default_value_t = DEFAULT_SEED, value_name = "N")]
+    #[arg(long, default_value_t = DEFAULT_SEED, value_name = "N", help_heading = PRIVATE)]
     pub seed: u32,
 }
 
@@ -37,41 +45,43 @@ pub struct PlaceArgs {
     pub target: String,
     #[command(flatten)]
     pub data: DataArgs,
-    /// Directory with the binaries of a private server, or with the library of an engine that loads
-    /// one
-    #[arg(long, value_name = "DIR")]
+    /// Directory with the binaries of a private server, or with an engine's library
+    #[arg(long, value_name = "DIR", help_heading = PRIVATE)]
     pub server_bin: Option<PathBuf>,
-    /// TCP port (on 127.0.0.1) of a private server [default: none, a Unix socket only; of 'layers'
-    /// a free one]
-    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    /// TCP port of a private server on 127.0.0.1 [default: none; 'layers' takes a free one]
+    ///
+    /// Without it the server listens on a Unix socket only.
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..),
+          help_heading = PRIVATE)]
     pub port: Option<u16>,
     /// Keep the private server or file, and print how to connect
-    #[arg(long)]
+    #[arg(long, help_heading = PRIVATE)]
     pub keep: bool,
 }
 
 /// Which workloads.
 #[derive(Debug, Clone, Default, Args)]
 pub struct SelectionArgs {
-    /// Suite of workloads; may be given several times
-    #[arg(long, value_name = "NAME")]
+    /// Suite of workloads, see 'list suites'; may be given several times [default: quick, if no
+    /// workload is named]
+    #[arg(long, value_name = "NAME", help_heading = WHAT)]
     pub suite: Vec<String>,
     /// Workload by id or alias, with parameters: ID[:param=value,...]; may be given several times
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", help_heading = WHAT)]
     pub workload: Vec<String>,
-    /// Where the loop runs [default: the engine's]
-    #[arg(long, value_enum)]
+    /// Where the loop runs [default: in the database, if the engine has stored routines]
+    #[arg(long, value_enum, help_heading = WHAT)]
     pub drive: Option<DriveArg>,
 }
 
 /// What a run is called.
 #[derive(Debug, Clone, Default, Args)]
 pub struct NameArgs {
-    /// Name of the run; those of a campaign are NAME-A and NAME-B
-    #[arg(long, value_name = "TEXT")]
+    /// Name of the run; the sides of an A/B test are called NAME-A and NAME-B
+    #[arg(long, value_name = "TEXT", help_heading = OUTPUT)]
     pub name: Option<String>,
     /// Label of the run; may be given several times
-    #[arg(long, value_name = "KEY=VALUE")]
+    #[arg(long, value_name = "KEY=VALUE", help_heading = OUTPUT)]
     pub label: Vec<Label>,
 }
 
@@ -90,12 +100,14 @@ pub struct LimitArgs {
 /// What is added to a report.
 #[derive(Debug, Clone, Default, Args)]
 pub struct DressArgs {
-    /// With html and pdf: name, logo (PNG, JPEG, WebP or SVG, up to 200 kB), accent (#rrggbb) and
-    /// footer of one's own (TOML)
+    /// File (TOML) with your name, logo, accent color and footer (html and pdf)
+    ///
+    /// The logo is PNG, JPEG, WebP or SVG, up to 200 kB; the accent is written #rrggbb.
     #[arg(long, value_name = "FILE")]
     pub brand: Option<PathBuf>,
-    /// Paragraphs of one's own (TOML): [[text]] with section (title or number) and paragraphs; they
-    /// are marked as added
+    /// File (TOML) with paragraphs to add to the report
+    ///
+    /// One [[text]] per section (title or number); they are marked as added.
     #[arg(long, value_name = "FILE")]
     pub text: Option<PathBuf>,
 }
@@ -114,11 +126,12 @@ pub struct OutputArgs {
 /// Who tells of the database's host.
 #[derive(Debug, Clone, Default, Args)]
 pub struct HostArgs {
-    /// Figures of an existing server's host from a node_exporter or 'dbdyno probe' there, as
-    /// http://db1:9100/metrics; its token, if it wants one, in DBDYNO_HOST_TOKEN. Of a cluster once
-    /// for each node, as NODE=URL [default: this host if the server is on it, else what the server
-    /// lets its user read]
-    #[arg(long, value_name = "URL")]
+    /// Metrics of an existing server's host, from a node_exporter or 'dbdyno probe' there
+    ///
+    /// As http://db1:9100/metrics; its token, if it needs one, in DBDYNO_HOST_TOKEN. For a cluster
+    /// once for each node, as NODE=URL [default: this host if the server is on it, else what the
+    /// server lets its user read].
+    #[arg(long, value_name = "URL", help_heading = MEASURING)]
     pub host_metrics: Vec<MetricsUrl>,
 }
 

@@ -1,6 +1,6 @@
 //! `compare A B [C...]`: the first run is the base.
 
-use super::report;
+use super::{confirm, report};
 use crate::analysis::compare::{Comparison, Judgement, Level, Outcome, answer};
 use crate::cli::args::CompareArgs;
 use crate::cli::context::Context;
@@ -23,7 +23,14 @@ pub fn compare(context: &Context, args: &CompareArgs) -> Result<()> {
     let is_gate = args.limit.fail_below.is_some() || args.limit.junit.is_some();
     let (catalog, language) = (context.catalog()?, args.out.language);
     let input = Input { catalog, language, fail_below, is_gate, ..input };
-    let compared = comparisons(&input);
+    let mut compared = comparisons(&input);
+    let mut input = input;
+    if args.confirm
+        && let Some(again) = confirm::again(context, &input, &compared)?
+    {
+        input = again;
+        compared = comparisons(&input);
+    }
     let format = report::form(context, &CompareReport, output)?;
     let document =
         report::dressed(report::build(&CompareReport, format, input), format, &args.dress)?;

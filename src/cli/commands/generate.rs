@@ -1,5 +1,7 @@
 //! `completions` and `man`: generated from the argument declarations.
 
+use std::path::Path;
+
 use clap::CommandFactory;
 
 use crate::cli::args::Cli;
@@ -16,16 +18,24 @@ pub fn completions(shell: clap_complete::Shell) -> Result<()> {
     out::rendered(&String::from_utf8_lossy(&script))
 }
 
-/// Prints the manual page: dbdyno(1), followed by a section for every command.
+/// Prints the manual page: dbdyno(1), followed by a section for every command. With a directory it
+/// writes dbdyno.1 and a page for every command there (`dbdyno-run.1`, `dbdyno-server-fetch.1`).
 ///
 /// # Errors
-/// If a page cannot be rendered.
-pub fn man() -> Result<()> {
+/// If a page cannot be rendered or written.
+pub fn man(dir: Option<&Path>) -> Result<()> {
+    if let Some(dir) = dir {
+        return clap_mangen::generate_to(Cli::command(), dir).map_err(|error| {
+            Error::new(Kind::Target, dir.display().to_string(), error.to_string())
+        });
+    }
     let mut command = Cli::command();
     command.build();
     let mut page = Vec::new();
     render(command.clone(), &mut page)?;
-    for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help") {
+    for sub in
+        command.get_subcommands().filter(|sub| sub.get_name() != "help" && !sub.is_hide_set())
+    {
         let name = format!("dbdyno-{}", sub.get_name());
         render(sub.clone().name(name), &mut page)?;
     }

@@ -1,11 +1,13 @@
 //! One file per command.
 
+pub mod bundle;
 pub mod calibrate;
 pub mod campaign;
 pub mod capacity;
 pub mod catalogue;
 pub mod check;
 pub mod compare;
+mod confirm;
 pub mod data;
 pub mod export_sql;
 pub mod failover;
@@ -15,7 +17,9 @@ pub mod list_plan;
 pub mod monitor;
 pub mod overhead;
 pub mod probe;
+pub mod reference;
 pub mod report;
+pub mod rerun;
 pub mod run;
 pub mod runs;
 pub mod selftest;

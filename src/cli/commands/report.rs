@@ -20,6 +20,8 @@ use crate::report::{
 };
 use crate::serve::stored::{self, Chosen};
 
+/// Likeness by Jaro and Winkler from which on a name is offered for a misspelled one.
+const NEAR: f64 = 0.75;
 /// Characters per line of a text in a file.
 const FILE_WIDTH: usize = 120;
 
@@ -247,8 +249,14 @@ pub fn find(kind: &str) -> Result<&'static dyn Report> {
     };
     all().find(is_asked).ok_or_else(|| {
         let known: Vec<_> = all().map(|report| report.name()).collect();
+        let likeness = |name: &str| strsim::jaro_winkler(name, kind);
+        let nearest = known.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+        let question = match nearest.filter(|name| likeness(name) > NEAR) {
+            Some(name) => format!("did you mean '{name}'? known: "),
+            None => "choose ".into(),
+        };
         Error::usage("report", format!("{} is not a report", quote(kind)))
-            .advise(format!("choose {}", known.join(", ")))
+            .advise(format!("{question}{}", known.join(", ")))
     })
 }
 

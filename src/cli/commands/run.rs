@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::campaign::{self, Campaign, Ended, Event, Request};
-use crate::catalog::Group;
+use crate::catalog::Catalog;
 use crate::cli::args::RunArgs;
 use crate::cli::console::Console;
 use crate::cli::context::{Context, interrupt};
 use crate::cli::values::{Listen, Seconds};
-use crate::cli::{forecast, metrics_server, out, paths, request};
+use crate::cli::{forecast, metrics_server, out, paths, request, unrunnable};
 use crate::engine;
 use crate::error::{Error, Kind, Result};
 use crate::model::{Plan, RunStatus, Status, Target, Test};
@@ -33,15 +33,28 @@ const LEAST_SILENCE_S: f64 = 3.0;
 /// # Errors
 /// Usage, target, interrupted; with `--strict` an invalid KPM.
 pub fn run(context: &Context, args: &RunArgs) -> Result<()> {
+    let catalog = context.catalog()?;
+    let request = request::of_run(&catalog, args)?;
+    measure(context, args, &catalog, &request).map(|_| ())
+}
+
+/// Measures what the request asks for and shows the results; gives the number of the stored run.
+///
+/// # Errors
+/// As [`run`].
+pub fn measure(
+    context: &Context,
+    args: &RunArgs,
+    catalog: &Catalog,
+    request: &Request,
+) -> Result<i64> {
     let format = context.format(&["text", "json"])?;
     if let Some(path) = &args.report {
         super::report::check_file(context, path)?;
     }
-    let catalog = context.catalog()?;
-    let request = request::of_run(&catalog, args)?;
-    let plan = request.plan(&catalog)?;
+    let plan = request.plan(catalog)?;
     request.fresh.check(&request.target, &plan)?;
-    request::check_fit(&catalog, &request, &plan)?;
+    request::check_fit(catalog, request, &plan)?;
     let mut store = context.store()?;
     let interrupt = interrupt()?;
     let metrics = Arc::new(RunMetrics::new(request.target.label()));
@@ -50,9 +63,9 @@ pub fn run(context: &Context, args: &RunArgs) -> Result<()> {
         metrics_server::serve(address, move || metrics.text())?;
     }
     let console = Console::new(context, format == "json").plain(args.plain);
-    tell_beforehand(&console, &request, &plan);
-    let crew = crew(context, args, &request)?;
-    let ended = request::with_password(context, &request, |request| {
+    tell_beforehand(&console, request, &plan);
+    let crew = crew(context, args, request)?;
+    let ended = request::with_password(context, request, |request| {
         let events = |event: Event<'_>| {
             metrics.note(&event);
             console.show(&event);
@@ -61,7 +74,7 @@ pub fn run(context: &Context, args: &RunArgs) -> Result<()> {
                 console.note(&forecast::before(&plan, &request.target));
             }
         };
-        let (catalog, plan, interrupt) = (&catalog, &plan, &interrupt);
+        let (plan, interrupt) = (&plan, &interrupt);
         let workers = crew.as_ref().map(|crew| crew as &Mutex<dyn Workers>);
         campaign::run(
             &Campaign { catalog, request, plan, interrupt, events: &events, workers },
@@ -69,9 +82,11 @@ pub fn run(context: &Context, args: &RunArgs) -> Result<()> {
         )
     });
     let told = console.finish();
-    let begun = Begun { target: &request.target, format: &format, groups: catalog.groups() };
-    conclude(context, args, &store, &begun, ended?)?;
-    told
+    let begun = Begun { target: &request.target, format: &format, catalog };
+    let ended = ended?;
+    let run_id = ended.run_id;
+    conclude(context, args, &store, &begun, ended)?;
+    told.map(|()| run_id)
 }
 
 /// The load machines that run the jobs, if there are some.
@@ -125,7 +140,7 @@ struct Begun<'a> {
     target: &'a Target,
     /// Of the output: `text` or `json`.
     format: &'a str,
-    groups: &'a [Group],
+    catalog: &'a Catalog,
 }
 
 /// Shows what was measured, then says how it ended.
@@ -138,9 +153,12 @@ fn conclude(
 ) -> Result<()> {
     let run = store.run(&ended.run_id.to_string())?;
     let tests = store.tests(ended.run_id)?;
-    let verdict = judge(args, &ended, &run.target, &tests);
+    let verdict = judge(args, &ended, &run.target, &tests).and_then(|()| {
+        let unrunnable = unrunnable::first(begun.catalog, begun.target.engine(), &tests);
+        unrunnable.map_or(Ok(()), Err)
+    });
     let data = RunTests::of(run, tests);
-    let groups = begun.groups.to_vec();
+    let groups = begun.catalog.groups().to_vec();
     let (key_settings, command) = (engine::key_settings(), paths::command_line());
     let (runs, language) = (vec![data.ordered()], args.language);
     let mut input = Input { groups, runs, key_settings, command, language, ..Input::default() };

@@ -7,6 +7,9 @@ use std::process::{Command, Stdio};
 use crate::servers::Existing;
 use crate::support::{Desk, TINY, column, cpu_s, ended, finished, until};
 
+/// So much of a processor takes a run until its limits were looked at and rows are loaded: the first
+/// test is not over then, however busy the machine is.
+const BEGUN_S: f64 = 0.6;
 /// A user of nobody else's, of whom all threads count.
 const USER: u32 = 61_234;
 
@@ -56,7 +59,9 @@ fn a_thread_that_cannot_be_started_ends_its_test_and_keeps_nobody() {
     let line = "run sqlite --size 0.01 --workload SRV-QUERY1 --jobs 1,60 --warmup 0 --duration 3s \
          --quiet";
     let run = limited(&desk, "--nproc=600:600", line).spawn().unwrap();
-    until("the first test runs", || cpu_s(run.id()).is_some_and(|used_s| used_s > 1.0));
+    until("rows are loaded, or the first test runs", || {
+        cpu_s(run.id()).is_some_and(|used_s| used_s > BEGUN_S)
+    });
     // From now on there is room for few more threads than there are.
     let mut lower = Command::new("prlimit");
     lower.args(["--nproc=20:20", "--pid", &run.id().to_string()]);
@@ -68,6 +73,41 @@ fn a_thread_that_cannot_be_started_ends_its_test_and_keeps_nobody() {
     assert!(tests[0]["throughput"].as_f64().unwrap() > 0.0, "{:#}", tests[0]);
     let reasons = tests[1]["verdict"]["reasons"].to_string();
     assert!(reasons.contains("no further thread can be started"), "{reasons}");
+}
+
+/// Memory that is taken away while the program runs. A thread that gets no stack fails its test; where
+/// the program itself gets no memory it is gone, as the system would end it. Either way nobody waits,
+/// and what was measured before is stored.
+#[test]
+fn address_space_that_is_used_up_ends_its_test_and_loses_nothing_of_those_before() {
+    let desk = Desk::new();
+    let line = "run sqlite --size 0.01 --workload SRV-QUERY1 --jobs 1,200 --warmup 0 --duration 3s \
+         --quiet";
+    let run = limited(&desk, "--nproc=900:900", line).spawn().unwrap();
+    until("rows are loaded, or the first test runs", || {
+        cpu_s(run.id()).is_some_and(|used_s| used_s > BEGUN_S)
+    });
+    let status = std::fs::read_to_string(format!("/proc/{}/status", run.id())).unwrap();
+    let used = status.lines().find_map(|line| line.strip_prefix("VmSize:")).unwrap();
+    let used_kb: u64 = used.trim().trim_end_matches(" kB").parse().unwrap();
+    // Room for the stacks of some of the 200 threads.
+    let limit = (used_kb + 64 * 1024) * 1024;
+    let mut lower = Command::new("prlimit");
+    lower.args([&format!("--as={limit}:{limit}"), "--pid", &run.id().to_string()]);
+    assert!(as_user(&mut lower).status().unwrap().success());
+    let done = ended(run, line);
+    let run = desk.run("runs show last --format json").ok().json();
+    let tests = run["tests"].as_array().unwrap();
+    assert!(tests[0]["throughput"].as_f64().unwrap() > 0.0, "{:#}", tests[0]);
+    if done.code == Some(0) {
+        let reasons = tests[1]["verdict"]["reasons"].to_string();
+        assert!(run["status"] == "finished" && reasons.contains("\"failed\""), "{reasons}");
+    } else {
+        assert!(done.stderr.starts_with("memory allocation of "), "{done:?}");
+        assert_eq!((tests.len(), &run["status"]), (1, &"failed".into()), "{done:?}");
+    }
+    // What is left of it is in nobody's way.
+    desk.run(&format!("run sqlite {TINY} --quiet")).ok();
 }
 
 /// Found out before the run, not at its widest step.

@@ -11,9 +11,11 @@ use std::path::PathBuf;
 use dbdyno::engine::{self, Access, ConnectTo, Session};
 use dbdyno::model::Target;
 use dbdyno::model::rows::table_rows;
+use dbdyno::server::PrivateServer;
 
+use crate::leftovers::Directory;
 use crate::servers::Lease;
-use crate::support::{Desk, session, settings, try_session_of};
+use crate::support::{Desk, directory, session, settings, start_options, try_session_of};
 
 /// Standard deviations beyond which draws are not independent: by chance one of two million figures
 /// is. With a fixed seed and fixed work a figure is the same each time.
@@ -67,7 +69,8 @@ struct Kept {
     desk: Desk,
     engine: &'static str,
     /// None: a file below the desk.
-    lease: Option<Lease>,
+    url: Option<String>,
+    _lease: Option<Lease>,
 }
 
 impl Kept {
@@ -76,7 +79,8 @@ impl Kept {
     }
 
     fn of(engine: &'static str, lease: Option<Lease>) -> Kept {
-        Kept { desk: Desk::new(), engine, lease }
+        let url = lease.as_ref().map(|lease| lease.url.clone());
+        Kept { desk: Desk::new(), engine, url, _lease: lease }
     }
 
     /// The run of a suite of these entries.
@@ -95,7 +99,7 @@ impl Kept {
             );
         }
         std::fs::write(catalog.join("suites/touched.toml"), suite).unwrap();
-        let target = self.lease.as_ref().map_or((self.engine, "--keep"), |lease| (&lease.url, ""));
+        let target = self.url.as_ref().map_or((self.engine, "--keep"), |url| (url, ""));
         self.desk
             .run(&format!(
                 "--catalog {} run {} {} {SIZE} --suite touched --format json {more}",
@@ -108,8 +112,8 @@ impl Kept {
     }
 
     fn session(&self) -> Box<dyn Session> {
-        if let Some(lease) = &self.lease {
-            return try_session_of(self.engine, &lease.url).unwrap();
+        if let Some(url) = &self.url {
+            return try_session_of(self.engine, url).unwrap();
         }
         let target = Target::Embedded { engine: self.engine.into(), data_dir: self.desk.data() };
         let file = Some(self.file());
@@ -311,20 +315,117 @@ where command_type = 'Execute' and argument like '% where id = %'";
 
 /// Two tests of two jobs that each read 4,800 keys; 5 standard deviations of what they read are 2 %
 /// of the different rows, while a job that repeated another one's keys would take 20 %.
-#[test]
-fn mariadb_reads_the_rows_of_independent_draws() {
-    let engine = "mariadb";
-    let logged = Logged::new();
-    let run = logged.0.run(&[("TP-SELECT32", "client")], "--jobs 2,2 --ops 150 --warmup 0");
-    let read = logged.read();
+fn assert_reads_independent(engine: &str, run: &serde_json::Value, read: &Read) {
     let rows = table_rows("big", 0.1);
-    assert_independent(&as_touched(&read, rows), 4 * 4_800, engine);
-    let pairs = deviation_of_pairs(&read, rows);
+    assert_independent(&as_touched(read, rows), 4 * 4_800, engine);
+    let pairs = deviation_of_pairs(read, rows);
     assert!(pairs.abs() < FAR, "{engine}: pairs are {pairs:.1} standard deviations off");
     for test in run["tests"].as_array().unwrap() {
         let number = |name: &str| test["counters"][name].as_f64().unwrap();
         assert_eq!(test["rows"].as_f64(), Some(number("rows_fetched")), "{engine}: {test:#}");
         assert_eq!(test["rows"].as_f64(), Some(9_600.0), "{engine}: {test:#}");
+    }
+}
+
+const READS: (&str, &str) = ("TP-SELECT32", "client");
+const TWICE: &str = "--jobs 2,2 --ops 150 --warmup 0";
+
+#[test]
+fn mariadb_reads_the_rows_of_independent_draws() {
+    let logged = Logged::new();
+    let run = logged.0.run(&[READS], TWICE);
+    assert_reads_independent("mariadb", &run, &logged.read());
+}
+
+/// A PostgreSQL that writes every statement with its values to its log.
+struct LoggedPostgres {
+    // Ends before its files go.
+    _server: PrivateServer,
+    kept: Kept,
+    home: Directory,
+}
+
+impl LoggedPostgres {
+    fn start() -> LoggedPostgres {
+        let home = directory();
+        let settings = [("log_statement", "all"), ("log_line_prefix", "%p "), ("fsync", "off")];
+        let server =
+            dbdyno::server::start("postgres", &start_options(home.path(), &settings)).unwrap();
+        let url = Some(server.url());
+        let kept = Kept { url, ..Kept::of("postgres", None) };
+        LoggedPostgres { _server: server, kept, home }
+    }
+
+    /// The values of the statements in which `words` stand, by session, in their order. A statement
+    /// is a line `4711 LOG:  execute s1: select ...`, its values one `4711 DETAIL:  parameters: $1 =
+    /// '17'` behind it.
+    fn values(&self, words: &str) -> BTreeMap<u64, Vec<Vec<u64>>> {
+        let log = self.home.path().join("dbdyno-postgres/server.log");
+        let text = std::fs::read_to_string(log).unwrap();
+        let mut values: BTreeMap<u64, Vec<Vec<u64>>> = BTreeMap::new();
+        let mut is_wanted: BTreeMap<u64, bool> = BTreeMap::new();
+        for line in text.lines() {
+            let Some((process, said)) = line.split_once(' ') else { continue };
+            let Ok(process) = process.parse() else { continue };
+            if said.starts_with("LOG:  execute") {
+                is_wanted.insert(process, said.contains(words));
+            } else if said.starts_with("DETAIL:") && is_wanted.get(&process) == Some(&true) {
+                // Every second piece stands between quotation marks.
+                let pieces = said.split('\'').skip(1).step_by(2);
+                let numbers = pieces.map(|piece| piece.parse().unwrap()).collect();
+                values.entry(process).or_default().push(numbers);
+            }
+        }
+        values.retain(|_, statements| statements.len() > 10);
+        values
+    }
+}
+
+#[test]
+fn postgres_reads_the_rows_of_independent_draws() {
+    let logged = LoggedPostgres::start();
+    let run = logged.kept.run(&[READS], TWICE);
+    let first = |(process, statements): (u64, Vec<Vec<u64>>)| {
+        (process, statements.into_iter().map(|values| values[0]).collect())
+    };
+    let read = logged.values("from dbdyno.big where id = ").into_iter().map(first).collect();
+    assert_reads_independent("postgres", &run, &read);
+}
+
+/// Each job has two sets of rows of its own, and draws one of them by each op.
+#[test]
+fn postgres_writes_one_of_two_sets_of_each_job_as_often_as_the_other() {
+    const OPS: usize = 400;
+    let logged = LoggedPostgres::start();
+    let line = format!("--jobs 2,2 --ops {OPS} --warmup 0");
+    let run = logged.kept.run(&[("DBWR-THR:rows=8", "client")], &line);
+    for test in run["tests"].as_array().unwrap() {
+        assert_eq!(test["rows"].as_f64(), Some((2 * OPS * 8) as f64), "{test:#}");
+    }
+    let drawn: Vec<Vec<(u64, u64)>> = logged
+        .values("update dbdyno.dbwr_thr set counter")
+        .into_values()
+        .map(|statements| statements.iter().map(|values| (values[0], values[1])).collect())
+        .collect();
+    assert_eq!(drawn.len(), 4, "two tests of two jobs");
+    // Binomial: half of them, give or take; also of the pairs of successive ones that are alike.
+    let spread = (OPS as f64).sqrt() / 2.0;
+    for sets in &drawn {
+        assert!(sets.len() >= OPS && sets.iter().all(|(job, _)| *job == sets[0].0), "{sets:?}");
+        let ones = sets.iter().filter(|(_, set)| *set == 1).count() as f64;
+        let alike = sets.windows(2).filter(|pair| pair[0] == pair[1]).count() as f64;
+        for found in [ones, alike] {
+            assert!((found - OPS as f64 / 2.0).abs() < FAR * spread, "{found}: {sets:?}");
+        }
+    }
+    let differ = |a: &Vec<(u64, u64)>, b: &Vec<(u64, u64)>| {
+        a.iter().zip(b).filter(|(a, b)| a.1 != b.1).count() as f64
+    };
+    for (at, one) in drawn.iter().enumerate() {
+        for other in &drawn[at + 1..] {
+            let found = differ(one, other);
+            assert!((found - OPS as f64 / 2.0).abs() < FAR * spread, "two jobs drew the same");
+        }
     }
 }
 

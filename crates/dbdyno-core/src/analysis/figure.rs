@@ -104,9 +104,9 @@ impl<'a> Figure<'a> {
         Verdict::from_reasons(self.own_reasons().chain(reasons).collect())
     }
 
-    /// True if all that lowers the verdict came from outside.
+    /// True if others on the machine lowered the verdict.
     pub fn is_disturbed(&self) -> bool {
-        self.verdict().is_disturbed()
+        self.verdict().has_disturbance()
     }
 
     /// What it was limited by: the first cause that took a share of the time; none of a

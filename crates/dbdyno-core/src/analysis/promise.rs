@@ -27,6 +27,25 @@ const MOST_TRIALS: usize = 40;
 /// Fewer ops done than this fraction of those that were due: the rate was not kept up.
 const KEPT_UP: f64 = 0.99;
 
+/// Ops are weighed by the slices they fell into, which makes them count as fewer.
+const MARGIN: f64 = 1.5;
+/// A trial that needs a longer window is not run, unless the user asks for it, in s.
+const LONGEST_WINDOW_S: f64 = 60.0;
+
+/// The window in which the percentile of a promise can be judged at a rate, in s: at least `own_s`,
+/// that of the other tests.
+pub fn window_s(promise: Promise, per_s: f64, own_s: f64) -> f64 {
+    let needed_s = MARGIN * promise.percentile.fewest_ops() / per_s;
+    needed_s.min(LONGEST_WINDOW_S).max(own_s)
+}
+
+/// True if at half of the closed loop's rate no window would hold enough ops for the percentile, so
+/// that a search can only end without an answer.
+pub fn is_hopeless(promise: Promise, closed_per_s: f64, own_s: f64) -> bool {
+    let needed_s = MARGIN * promise.percentile.fewest_ops() / (closed_per_s / 2.0);
+    needed_s > LONGEST_WINDOW_S.max(own_s)
+}
+
 /// True if fewer ops were done than offered.
 pub fn is_overloaded(open: &OpenLoop, done: u64) -> bool {
     (done as f64) < KEPT_UP * open.due
@@ -257,6 +276,8 @@ pub struct Answer<'a> {
     /// Trials that are no evidence, and why.
     pub unknown: usize,
     pub unknown_because: Vec<Counted>,
+    /// The highest rate that kept it in any trial, and the lowest that broke it in any.
+    pub bracket: [Option<f64>; 2],
     /// Some rate was kept in one trial and broken in another, or broken below one that was kept.
     pub is_contradictory: bool,
     /// Worst verdict of the trials that settle the two rates, and the reasons that lower it.
@@ -351,6 +372,7 @@ fn answer<'a>(group: &[&'a TestResult]) -> Option<Answer<'a>> {
         trials: group.len(),
         unknown,
         unknown_because,
+        bracket: [last_kept, first_broken].map(|at| at.map(|at| rates[at].per_s)),
         is_contradictory: first_broken.zip(last_kept).is_some_and(|(low, high)| low <= high),
         status,
         conditions,
@@ -383,6 +405,18 @@ mod tests {
             assert!(done.len() < 60, "it ends");
         }
         done
+    }
+
+    #[test]
+    fn a_window_holds_enough_ops_for_the_percentile_or_the_search_is_refused() {
+        // p99 takes 1,000 ops, 1,500 with a margin.
+        assert!((window_s(promise(), 1_000.0, 1.0) - 1.5).abs() < 1e-9);
+        assert_eq!(window_s(promise(), 10_000.0, 1.0), 1.0, "its own is long enough");
+        assert_eq!(window_s(promise(), 10.0, 1.0), 60.0);
+        assert!(is_hopeless(promise(), 49.0, 2.0) && !is_hopeless(promise(), 51.0, 2.0));
+        assert!(!is_hopeless(promise(), 49.0, 120.0), "the user asks for longer ones");
+        let median: Promise = "p50<5ms".parse().unwrap();
+        assert!(!is_hopeless(median, 2.0, 2.0));
     }
 
     fn rates(trials: &[Trial], kept: bool) -> Vec<f64> {

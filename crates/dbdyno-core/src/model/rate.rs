@@ -142,6 +142,11 @@ impl Percentile {
         }
     }
 
+    /// Ops from which on it can be told: ten lie beyond it.
+    pub fn fewest_ops(self) -> f64 {
+        10.0 / (1.0 - self.fraction())
+    }
+
     /// Its value in microseconds; absent where there are too few samples for it.
     pub fn of(self, times: &LatencySummary) -> Option<f64> {
         match self {
@@ -160,7 +165,7 @@ impl FromStr for Promise {
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
             format!(
-                "{} is not a valid promise; write p99<5ms (p50, p90, p95, p99, p99.9; us, ms, s)",
+                "{} is not a valid promise; write 'p99<5ms' (p50, p90, p95, p99, p99.9; us, ms, s)",
                 quote(text)
             )
         };

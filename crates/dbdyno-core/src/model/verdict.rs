@@ -189,6 +189,19 @@ impl Verdict {
         Verdict { status, reasons }
     }
 
+    /// The first reason that lowers the verdict and is what others on the machine did, whatever
+    /// else is said against the test.
+    pub fn disturbance(&self) -> Option<&Reason> {
+        use ReasonCode::{ForeignLoad, PlatformUnsteady, Steal};
+        let mut against = self.reasons.iter().filter(|reason| reason.status != Status::Valid);
+        against.find(|reason| matches!(reason.code, Steal | ForeignLoad | PlatformUnsteady))
+    }
+
+    /// True if there is such a reason: this counts as disturbed in every report.
+    pub fn has_disturbance(&self) -> bool {
+        self.disturbance().is_some()
+    }
+
     /// True if all that lowers the verdict came from outside the test, so that another one may be
     /// spared.
     pub fn is_disturbed(&self) -> bool {
@@ -244,8 +257,9 @@ mod tests {
     }
     #[test]
     fn methodology_has_a_rule_for_each_code_and_no_other() {
-        let tables =
-            include_str!("../../../../METHODOLOGY.md").split("| reason | status | rule |").skip(1);
+        let tables = include_str!("../../../../METHODOLOGY.md")
+            .split("| reason | status | rule | example |")
+            .skip(1);
         let rows = tables.flat_map(|table| {
             table
                 .trim_start()

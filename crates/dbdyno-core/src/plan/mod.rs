@@ -8,6 +8,7 @@ use crate::model::{
     Scale, Selection, TableRef, Window,
 };
 
+mod again;
 mod compile;
 mod draw;
 mod hash;
@@ -20,6 +21,7 @@ mod values;
 #[cfg(test)]
 mod tests;
 
+pub use again::{Again, again, differing};
 pub use select::{Candidate, candidates, jobs_note};
 pub use show::{Shown, describe, show};
 pub use values::facts;

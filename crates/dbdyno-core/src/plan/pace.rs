@@ -62,7 +62,7 @@ pub(super) fn looping(request: &Request) -> Result<Loop> {
         (Some(AskedRate::Listed(rates)), None) => Ok(Loop::Open(rates.clone(), request.arrivals)),
         (Some(AskedRate::Auto), Some(promise)) => Ok(Loop::Highest(promise, request.arrivals)),
         (Some(AskedRate::Auto), None) => {
-            wrong("--rate auto", "what must be kept is not said", "add --slo p99<5ms")
+            wrong("--rate auto", "what must be kept is not said", "add --slo 'p99<5ms'")
         }
         (_, Some(_)) => wrong("--slo", "no rate is looked for", "use --rate auto"),
     }

@@ -15,15 +15,15 @@ use super::schedule::{self, Answers, Leg, Turn};
 use super::sync::SyncProbe;
 use super::take::{Taken, Taking};
 use super::{Event, Sink};
-use crate::analysis::promise::{Trial, next_offer};
+use crate::analysis::promise::{self, Trial, next_offer};
 use crate::analysis::{self, JudgeContext, durability, lasting};
 use crate::engine::{Database, ErrorClass};
 use crate::error::{Error, Result};
 use crate::host::processors;
 use crate::model::rows::RowFunction;
 use crate::model::{
-    Facts, Loop, Offer, Plan, Ramp, Reason, ReasonCode, RunStatus, Selection, Sentence, Status,
-    TestResult, TestSpec, Verdict, Window,
+    End, Facts, Loop, Offer, Plan, Ramp, Reason, ReasonCode, RunStatus, Selection, Sentence,
+    Status, TestResult, TestSpec, Verdict, Window,
 };
 use crate::runner::{Interrupt, Outcome, Workers};
 use crate::store::Store;
@@ -235,6 +235,12 @@ impl Measuring<'_> {
             }
         };
         while let Some(offer) = next_offer(&selection.looping, &trials) {
+            let own = judgeable(selection, offer);
+            let selection = own.as_ref().unwrap_or(selection);
+            if let Some(why) = hopeless(selection, &trials) {
+                (self.events)(Event::Note(&why));
+                break;
+            }
             let left = schedule::tests_at_jobs(selection).saturating_sub(trials.len() as u32 + 1);
             let after_s = after_s + f64::from(left) * schedule::test_s(selection);
             let mut test = || {
@@ -497,6 +503,29 @@ impl Measuring<'_> {
         }
         true
     }
+}
+
+/// The selection with a window in which the promise can be judged at the offered rate; none if its
+/// own is long enough.
+fn judgeable(selection: &Selection, offer: Option<Offer>) -> Option<Selection> {
+    let (own_s, offer) = (selection.window.duration_s()?, offer?);
+    let window_s = promise::window_s(offer.promise?, offer.per_s, own_s);
+    let window = Window { end: End::Time(window_s), ..selection.window };
+    (window_s > own_s).then(|| Selection { window, ..selection.clone() })
+}
+
+/// Why a search for the highest rate cannot end with an answer, once the closed loop is known.
+fn hopeless(selection: &Selection, trials: &[Trial]) -> Option<String> {
+    let (Loop::Highest(promise, _), [closed]) = (&selection.looping, trials) else { return None };
+    let own_s = selection.window.duration_s()?;
+    promise::is_hopeless(*promise, closed.ops_per_s, own_s).then(|| {
+        format!(
+            "{}: {promise} is not looked for: at {} ops/s a window holds too few ops for the \
+             percentile; take a lower one, or a longer --duration",
+            selection.label(),
+            crate::model::sentence::number(closed.ops_per_s)
+        )
+    })
 }
 
 /// A test, and again up to `most` times while it is disturbed, which `tell` hears with the times

@@ -6,6 +6,7 @@
 
 mod base;
 mod browse;
+mod bundle;
 mod columns;
 mod failure;
 mod file;
@@ -28,6 +29,7 @@ use server::{Opening, Server};
 
 pub use base::Role;
 pub use browse::{Listed, Measured};
+pub use bundle::{Bundle, open_bundle};
 pub use open::{APPLICATION_ID, SCHEMA_VERSION};
 pub use read::{Reads, RunSummary};
 pub use transfer::{Counts, FORMAT_VERSION};

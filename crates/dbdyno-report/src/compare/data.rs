@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::analysis::compare::{
     Change, Comparison, Difference, EqualJobs, Finding, GroupMean, Judgement, NotCompared, Row,
+    Work,
 };
 
 /// Version of the JSON structure.
@@ -25,6 +26,8 @@ pub struct Data<'a> {
     kpms: Vec<OfRuns<'a, Judged<'a>>>,
     further: Vec<OfRuns<'a, Judged<'a>>>,
     equal_jobs: Vec<OfRuns<'a, AtEqualJobs<'a>>>,
+    /// What one op takes.
+    work_per_op: Vec<OfRuns<'a, &'a Work>>,
     groups: Vec<OfRuns<'a, &'a GroupMean>>,
     not_compared: Vec<OfRuns<'a, &'a NotCompared>>,
     findings: Vec<OfRuns<'a, &'a Finding>>,
@@ -103,6 +106,7 @@ impl<'a> Data<'a> {
             kpms: each(comparisons, |comparison| &comparison.kpms, judged),
             further: each(comparisons, |comparison| &comparison.further, judged),
             equal_jobs: each(comparisons, |comparison| &comparison.equal_jobs, equal),
+            work_per_op: each(comparisons, |comparison| &comparison.work, |work| work),
             groups: each(comparisons, |comparison| &comparison.groups, |mean| mean),
             not_compared: each(comparisons, |comparison| &comparison.not_compared, |lost| lost),
             findings: each(comparisons, |comparison| &comparison.findings, |finding| finding),

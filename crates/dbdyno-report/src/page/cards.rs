@@ -11,16 +11,14 @@ use crate::analysis::cpu;
 use crate::analysis::figure::Figure;
 use crate::analysis::heatmap::METRICS;
 use crate::analysis::interval::supports;
-use crate::analysis::limiter::{Limiter, limiters};
+use crate::analysis::limiter::experiment;
 use crate::analysis::ramp::{self, Scalability};
-use crate::model::{Better, Status, Test, Verdict};
+use crate::model::{Better, Bound, Status, Test, Verdict};
 
 /// Digits of a figure in a card or a cell.
 pub(super) const DIGITS: Digits = Digits::Significant(3);
 /// A law must explain this share of the variance for its knee to be drawn.
 const LEAST_EXPLAINED: f64 = 0.8;
-/// A limit takes half of the time of the jobs.
-const LIMIT: f64 = 0.5;
 /// Other programs are named from this share of the CPU on, in percent.
 const FOREIGN_PCT: f64 = 10.0;
 /// Other workloads of a group beyond these stand in the table only.
@@ -55,7 +53,7 @@ impl<'a> Entry<'a> {
         if tests.iter().all(|test| test.jobs() == tests[0].jobs()) {
             return None;
         }
-        ramp::scalability(tests).filter(|found| supports(found.status))
+        ramp::scalability(tests).filter(|found| supports(found.status) && found.jobs.is_some())
     }
 }
 
@@ -134,7 +132,10 @@ fn card(
 
 /// The sign of a verdict.
 pub(super) fn mark(verdict: &Verdict) -> Mark {
-    if verdict.is_disturbed() { Mark::Disturbed } else { verdict.status.into() }
+    match verdict.status {
+        Status::Conditional if verdict.has_disturbance() => Mark::Disturbed,
+        status => status.into(),
+    }
 }
 
 fn worst(language: Language, tests: &[&Test]) -> (Mark, String) {
@@ -294,15 +295,30 @@ fn chips(language: Language, entry: &Entry<'_>) -> Vec<Chip> {
     let Some(test) = entry.best.or(entry.speed).and_then(|figure| figure.test.measured()) else {
         return Vec::new();
     };
-    let is_limit = |limiter: &Limiter| limiter.share.is_some_and(|share| share >= LIMIT);
-    let limit = limiters(test).into_iter().find(is_limit).map(|limiter| {
+    let best = entry.best.or(entry.speed);
+    let limit = best.and_then(|figure| figure.limit()).map(|limiter| {
         let name = language.say(&format!("limit_{}", limiter.cause.code()), &[]);
         let percent =
             language.number(100.0 * limiter.share.unwrap_or(0.0).min(1.0), Digits::Decimals(0));
-        let text = language.say(
+        let mut text = language.say(
             "limit: {limit}, {percent} % of the time",
             &[("limit", &name), ("percent", &percent)],
         );
+        let next = experiment(test, &limiter);
+        if let Some(gain) = next.gain.filter(|gain| *gain > 1.0) {
+            let factor = language.number(gain, DIGITS);
+            text.push_str(&match next.bound {
+                Bound::AtLeast => {
+                    language.say("; without it x{factor} or more", &[("factor", &factor)])
+                }
+                Bound::AtMost => {
+                    language.say("; without it x{factor} at most", &[("factor", &factor)])
+                }
+                Bound::About => {
+                    language.say("; without it about x{factor}", &[("factor", &factor)])
+                }
+            });
+        }
         Chip { text, is_limit: true, is_warning: false }
     });
     let below = || {

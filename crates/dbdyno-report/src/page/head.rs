@@ -177,7 +177,7 @@ fn limits(language: Language, entries: &[&Entry<'_>]) -> String {
 
 /// What the sentences leave out.
 fn doubts(language: Language, data: &RunTests) -> String {
-    let disturbed = data.tests.iter().filter(|test| test.verdict().is_disturbed()).count();
+    let disturbed = data.tests.iter().filter(|test| test.verdict().has_disturbance()).count();
     let lowered = data.tests.iter().filter(|test| test.status() > Status::Valid).count();
     let (all, disturbed) = (lowered.to_string(), disturbed.to_string());
     let strong = Said::strong(&all);
@@ -200,7 +200,7 @@ fn doubts(language: Language, data: &RunTests) -> String {
 /// How many tests have which verdict; the disturbed ones are among the conditional.
 pub(super) fn counts(language: Language, tests: &[Test]) -> Vec<Count> {
     let with = |status| tests.iter().filter(|test| test.status() == status).count();
-    let disturbed = tests.iter().filter(|test| test.verdict().is_disturbed()).count();
+    let disturbed = tests.iter().filter(|test| test.verdict().has_disturbance()).count();
     let counted = [Status::Valid, Status::Conditional, Status::Invalid].map(|status| Count {
         mark: status.into(),
         count: with(status),

@@ -46,9 +46,8 @@ fn forest_row(comparison: &Comparison, row: &Row, language: Language) -> RatioRo
         is_shown.then(|| RatioMark { value, span, mark: row.status.into(), is_hollow: is_open });
     let jobs = [row.base_jobs, row.other_jobs]
         .map(|jobs| jobs.map_or_else(|| "–".into(), |jobs| jobs.to_string()));
-    let interval = row.ratio.span.ok().map(|span| {
-        let [low, high] =
-            [span.low, span.high].map(|end| language.number(end, Digits::Significant(3)));
+    let interval = span.map(|(low, high)| {
+        let [low, high] = [low, high].map(|end| language.number(end, Digits::Significant(3)));
         language.say("{low} to {high}", &[("low", &low), ("high", &high)])
     });
     let unknown = || "–".to_string();
@@ -62,7 +61,7 @@ fn forest_row(comparison: &Comparison, row: &Row, language: Language) -> RatioRo
         ticks: if row.kind == Kind::Throughput { equal_jobs(comparison, row) } else { Vec::new() },
         noise: noise.filter(|(low, high)| *low > 0.0 && high.is_finite()),
         cells: vec![
-            times_shown(language, row.ratio.value),
+            times_shown(language, value),
             interval.unwrap_or_else(unknown),
             if jobs[0] == jobs[1] { jobs[0].clone() } else { jobs.join(", ") },
             found_from.unwrap_or_else(unknown),
@@ -271,7 +270,7 @@ pub(crate) fn gains(input: &Input, most: usize) -> Option<(Picture, usize)> {
                     true => Tone::Better,
                     false => Tone::Plain,
                 },
-                mark: if best.is_disturbed() {
+                mark: if best.is_disturbed() && best.status() == Status::Conditional {
                     mark(&best.verdict())
                 } else {
                     Mark::from(found.status)

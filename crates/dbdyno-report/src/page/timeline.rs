@@ -5,7 +5,7 @@ use super::super::picture::{CpuSplit, Picture, Second, Timeline, TimelineTest, T
 use super::super::{Input, Language, RunTests};
 use super::cards::mark;
 use crate::analysis::cpu;
-use crate::model::{Named, Reason, ReasonCode, SeriesPoint, Status, Test, TestResult, params};
+use crate::model::{Named, SeriesPoint, Test, TestResult, params};
 
 /// The line of a run; none if no test of it has seconds, or there are more than `most` of them.
 pub(super) fn of(input: &Input, data: &RunTests, most: usize) -> Option<Picture> {
@@ -13,7 +13,7 @@ pub(super) fn of(input: &Input, data: &RunTests, most: usize) -> Option<Picture>
     let mut tests: Vec<(f64, &TestResult, &Test)> = data.tests.iter().filter_map(started).collect();
     tests.sort_by(|a, b| a.0.total_cmp(&b.0));
     let begin = tests.first()?.0;
-    let points: usize = tests.iter().map(|(_, test, _)| test.series.len()).sum();
+    let points: usize = tests.iter().map(|(_, test, _)| test.series.len().max(1)).sum();
     if points == 0 || points > most {
         return None;
     }
@@ -50,7 +50,7 @@ fn of_test(
     let subject = format!("{}, {jobs}", label.trim_end());
     let sign = mark(&result.verdict);
     // Also of a test that has other faults: no disturbance is hidden.
-    let number = disturbance(result).map(|reason| {
+    let number = result.verdict.disturbance().map(|reason| {
         notes.push(format!("{subject}: {}", language.reason(reason)));
         notes.len()
     });
@@ -66,13 +66,6 @@ fn of_test(
     }
 }
 
-/// What others on the machine did to a test.
-fn disturbance(result: &TestResult) -> Option<&Reason> {
-    use ReasonCode::{ForeignLoad, PlatformUnsteady, Steal};
-    let mut lowering = result.verdict.reasons.iter().filter(|reason| reason.status > Status::Valid);
-    lowering.find(|reason| matches!(reason.code, ForeignLoad | PlatformUnsteady | Steal))
-}
-
 /// Tests of a group that follow each other share a bar.
 fn extend(groups: &mut Vec<(f64, f64, String)>, result: &TestResult, drawn: &TimelineTest) {
     match groups.last_mut().filter(|(_, _, group)| *group == result.group) {
@@ -81,7 +74,11 @@ fn extend(groups: &mut Vec<(f64, f64, String)>, result: &TestResult, drawn: &Tim
     }
 }
 
+/// The seconds of a test; one that is shorter than a second is a bar of its own width.
 fn seconds(from_s: f64, result: &TestResult) -> Vec<Second> {
+    if result.series.is_empty() {
+        return short(from_s, result).into_iter().collect();
+    }
     let rate = |point: &SeriesPoint| (point.interval_s > 0.0).then(|| point.ops / point.interval_s);
     let mean = result.ops_per_s;
     let per_s = |point: &SeriesPoint, name: &str| {
@@ -98,6 +95,19 @@ fn seconds(from_s: f64, result: &TestResult) -> Vec<Second> {
         write_mb_s: per_s(point, "os_disk_write_bytes"),
     };
     result.series.iter().map(second).collect()
+}
+
+fn short(from_s: f64, result: &TestResult) -> Option<Second> {
+    let per_s = |name: &str| Some(result.window_counters.get(name)? / 1e6 / result.window_s);
+    (result.window_s > 0.0).then(|| Second {
+        from_s,
+        to_s: from_s + result.total_s,
+        throughput: (result.ops_per_s > 0.0).then_some(1.0),
+        in_window: true,
+        cpu: split(&result.window_counters),
+        read_mb_s: per_s("os_disk_read_bytes"),
+        write_mb_s: per_s("os_disk_write_bytes"),
+    })
 }
 
 /// CPU time by who had it; none where it was not counted.
@@ -128,5 +138,22 @@ fn labels(language: Language) -> TimelineWords {
         steal: word("taken by the host"),
         read: word("reading"),
         write: word("writing"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::fixture;
+
+    #[test]
+    fn a_test_without_seconds_is_a_bar_of_its_own_width() {
+        let short = TestResult { series: Vec::new(), ..fixture::result() };
+        let drawn = seconds(3.0, &short);
+        assert_eq!(drawn.len(), 1);
+        assert_eq!((drawn[0].from_s, drawn[0].to_s, drawn[0].throughput), (3.0, 15.0, Some(1.0)));
+        assert_eq!(seconds(3.0, &fixture::result()).len(), 12);
+        let failed = TestResult { window_s: 0.0, ..short };
+        assert!(seconds(3.0, &failed).is_empty());
     }
 }

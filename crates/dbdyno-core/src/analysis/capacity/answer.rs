@@ -52,11 +52,10 @@ impl<'a> Point<'a> {
     pub fn span(&self) -> Option<Span> {
         let value = self.figure.value;
         match self.figure.interval {
-            Ok(interval) => Some(Span {
-                value,
-                low: Some((value * (1.0 - interval.half_width())).max(0.0)),
-                high: Some(value * (1.0 + interval.half_width())),
-            }),
+            Ok(interval) => {
+                let [low, high] = interval.ends(value);
+                Some(Span { value, low: Some(low), high: Some(high) })
+            }
             Err(_) if self.figure.test.published().is_some() => {
                 Some(Span { value, low: None, high: None })
             }
@@ -98,7 +97,8 @@ pub fn answer<'a>(need: &'a Need, tests: &'a [Test]) -> Answer<'a> {
     let refused = match at {
         Some(_) => None,
         None if valid.is_empty() => {
-            Some(not_covered(nothing_valid(need, tests, &found, others.len())))
+            let doubtful = doubtful(need, &others);
+            Some(not_covered(doubtful.unwrap_or_else(|| nothing_valid(need, tests, &found))))
         }
         None => Some(Case { need, valid: &valid, others: &others, most }.refusal()),
     };
@@ -142,14 +142,38 @@ fn not_covered(why: Sentence) -> (Outcome, Sentence) {
     (Outcome::NotCovered, why)
 }
 
+/// What figures say that the verdict does not accept: the best conditional one that keeps the
+/// promise, its doubt, and what would settle it.
+fn doubtful(need: &Need, others: &[Point<'_>]) -> Option<Sentence> {
+    let sound = others.iter().filter(|point| point.figure.status() == Status::Conditional);
+    let sound = sound.filter(|point| point.keeps(need.promise) != Some(false));
+    let Some(most) = sound.max_by(|a, b| a.figure.value.total_cmp(&b.figure.value)) else {
+        let text = "the verdict accepts none of its figures: {count} are left out";
+        return (!others.is_empty()).then(|| Sentence::new(text).with("count", others.len()));
+    };
+    let verdict = most.figure.verdict();
+    let because = verdict.reasons.first()?.said();
+    let next = match most.figure.is_disturbed() {
+        true => "measure it again with --redo-disturbed",
+        false => "measure it again, with --repeat 5",
+    };
+    let text = "{most} {unit} with {jobs} were measured, {times~} times what is needed, but that is \
+                conditional ({because}): {next}";
+    Some(
+        Sentence::new(text)
+            .with("most", most.figure.value)
+            .with("unit", need.unit.as_str())
+            .with("jobs", Sentence::jobs(most.jobs()))
+            .with("times", most.figure.value / need.rate)
+            .with("because", because)
+            .with("next", Sentence::new(next)),
+    )
+}
+
 /// Why no valid figure is there.
-fn nothing_valid(need: &Need, tests: &[Test], found: &[&Test], left_out: usize) -> Sentence {
+fn nothing_valid(need: &Need, tests: &[Test], found: &[&Test]) -> Sentence {
     let own: Vec<&Test> = tests.iter().filter(|test| test.workload() == need.workload).collect();
     let Some(first) = own.first() else { return "the run has no test of this workload".into() };
-    if left_out > 0 {
-        return Sentence::new("the verdict accepts none of its figures: {count} are left out")
-            .with("count", left_out);
-    }
     match found.first() {
         Some(test) if !are_one_work(found) => {
             Sentence::new("it was printed with several parameters, as {params}: name them")
@@ -239,7 +263,15 @@ impl Case<'_> {
     /// The best figure is not known well enough.
     fn no_margin(&self, most: &Point<'_>) -> Option<Sentence> {
         if let (None, Err(unknown)) = (most.span(), most.figure.interval) {
-            return Some(Sentence::new(unknown.text()));
+            let text = "{most} {unit} is {times~} times what is needed, but how well that is known is not \
+                        ({why}): measure it again with --repeat 5";
+            return Some(
+                Sentence::new(text)
+                    .with("most", most.figure.value)
+                    .with("unit", self.need.unit.as_str())
+                    .with("times", most.figure.value / self.need.rate)
+                    .with("why", Sentence::new(unknown.text())),
+            );
         }
         (most.high() >= self.need.rate).then(|| {
             Sentence::new(

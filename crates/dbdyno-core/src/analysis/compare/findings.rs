@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::{Comparison, GroupMean, Kind, NOT_STATED, NotCompared, Row, Side};
+use super::{Comparison, GroupMean, Kind, NOT_STATED, NotCompared, Row, Side, Work};
 use crate::analysis::errata;
 use crate::analysis::interval::Unknown;
 use crate::analysis::interval::supports;
@@ -14,7 +14,7 @@ use crate::model::{Better, Reason, Sentence};
 /// A sentence, and what kind of thing it says.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Finding {
-    /// `slip`, `disclosure`, `group`, `throughput`, `speed`, `undecided`, `left-out`,
+    /// `slip`, `disclosure`, `tally`, `work`, `group`, `throughput`, `speed`, `undecided`, `left-out`,
     /// `utilisation`, `not-compared`.
     pub code: String,
     #[serde(serialize_with = "super::said")]
@@ -28,8 +28,10 @@ const WORTH_SAYING: f64 = 0.05;
 pub fn findings(comparison: &Comparison, base: &Side<'_>, other: &Side<'_>) -> Vec<Finding> {
     let mut found = slip_findings(base, other);
     found.extend(disclosure(comparison));
+    found.extend(tally(comparison));
     found.extend(groups(comparison));
     found.extend(rows(comparison));
+    found.extend(work(comparison));
     found.extend(undecided(comparison));
     found.extend(left_out(comparison));
     found.extend(utilisation(base).into_iter().chain(utilisation(other)));
@@ -108,6 +110,51 @@ fn way(row: &Row) -> Option<&'static str> {
         (Err(_), _) => None,
     }
 }
+
+/// Kinds of figures that went both ways: how many which way, and the furthest of each.
+fn tally(comparison: &Comparison) -> Vec<Finding> {
+    let of_kind = |kind: Kind| {
+        let rows = comparison.kpms.iter().filter(|row| row.kind == kind && supports(row.status));
+        let rows: Vec<&Row> = rows.collect();
+        let went: Vec<&Row> = rows.iter().copied().filter(|row| way(row).is_some()).collect();
+        let (ahead, behind): (Vec<&Row>, Vec<&Row>) =
+            went.into_iter().partition(|row| row.loss() < 0.0);
+        let furthest = |rows: &[&Row]| -> Option<Sentence> {
+            let far = |row: &&&Row| row.ratio.value.ln().abs();
+            let row = rows.iter().max_by(|a, b| far(a).total_cmp(&far(b)))?;
+            let ratio =
+                if row.better == Better::Lower { 1.0 / row.ratio.value } else { row.ratio.value };
+            let named = Sentence::new("{label} x{ratio~}").with("label", row.subject.label());
+            Some(named.with("ratio", ratio))
+        };
+        let (best, worst) = furthest(&ahead).zip(furthest(&behind))?;
+        let text = "{kind}: ahead in {ahead} and behind in {behind} of {figures}; furthest {best} and {worst}";
+        let text = Sentence::new(text)
+            .with("kind", Sentence::new(kind.name()))
+            .with("ahead", ahead.len())
+            .with("behind", behind.len())
+            .with("figures", figures(rows.len()));
+        Some(finding("tally", text.with("best", best).with("worst", worst)))
+    };
+    [Kind::Throughput, Kind::Speed].into_iter().filter_map(of_kind).collect()
+}
+
+/// Kinds of work per op that changed, in one sentence.
+fn work(comparison: &Comparison) -> Option<Finding> {
+    let mut changed: Vec<&Work> = comparison.work.iter().filter(|work| work.stands).collect();
+    changed.sort_by(|a, b| b.ratio.value.ln().abs().total_cmp(&a.ratio.value.ln().abs()));
+    let named = Sentence::list(changed.iter().take(MOST_NAMED).map(|work| work.sentence()));
+    let text = match changed.len() {
+        0 => return None,
+        count if count > MOST_NAMED => "work per op changed: {named} and {more} more",
+        _ => "work per op changed: {named}",
+    };
+    let more = changed.len().saturating_sub(MOST_NAMED);
+    Some(finding("work", Sentence::new(text).with("named", named).with("more", more)))
+}
+
+/// Names that a sentence lists.
+const MOST_NAMED: usize = 3;
 
 /// Groups of whose accepted figures every one went the same way.
 fn groups(comparison: &Comparison) -> Vec<Finding> {

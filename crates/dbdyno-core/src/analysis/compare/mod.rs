@@ -12,6 +12,7 @@ mod pairs;
 mod past;
 mod ratio;
 mod rows;
+mod work;
 
 use std::collections::BTreeMap;
 
@@ -29,6 +30,7 @@ pub use findings::Finding;
 pub use gate::{Judgement, Level, Missing, Outcome};
 pub use past::{Earlier, earlier};
 pub use ratio::{Ratio, Span};
+pub use work::Work;
 
 /// One of the runs compared.
 #[derive(Debug, Clone, Copy)]
@@ -84,6 +86,8 @@ pub struct Comparison {
     pub further: Vec<Row>,
     /// The KPM at every number of jobs that both have.
     pub equal_jobs: Vec<EqualJobs>,
+    /// What one op takes, at every number of jobs that both have.
+    pub work: Vec<Work>,
     /// Geometric means over the workloads of a group.
     pub groups: Vec<GroupMean>,
     pub not_compared: Vec<NotCompared>,
@@ -364,10 +368,12 @@ pub fn compare(base: &Side<'_>, other: &Side<'_>, terms: &Terms<'_>) -> Comparis
     let context = rows::Context::new(base, other, &terms.past);
     for pair in pairs::pairs(base, other, &mut comparison.not_compared) {
         rows::add(&mut comparison, &context, &pair);
+        comparison.work.extend(work::of_pair(&pair));
     }
     comparison.not_compared.extend(without_price(base, other));
     estimate::estimate(&mut comparison, terms.is_base);
     ratio::mark_standing(&mut comparison.kpms);
+    work::estimate(&mut comparison.work);
     comparison.groups = rows::group_means(&comparison.kpms);
     gate::judge(&mut comparison, other);
     comparison.findings = findings::findings(&comparison, base, other);

@@ -87,6 +87,7 @@ impl Settings {
             std::fs::create_dir_all(directory).map_err(|_| not_writable(file))?;
         }
         let connection = self.connect(file, mode)?;
+        has_mathematics(&compile_options(&connection)?)?;
         if mode == Mode::ReadWrite {
             set(&connection, &self.of_file)?;
         }
@@ -124,6 +125,28 @@ impl Settings {
     }
 }
 
+/// What the library was built with, as SQLite names it.
+fn compile_options(connection: &Connection) -> Result<Vec<String>, EngineError> {
+    let sql = "select compile_options from pragma_compile_options";
+    let read = || -> rusqlite::Result<Vec<String>> {
+        connection.prepare(sql)?.query_map([], |row| row.get(0))?.collect()
+    };
+    read().map_err(|error| from_sqlite(&error, sql))
+}
+
+/// Refuses a library without sqrt, ln and pow, which workloads call: cargo takes our options of its
+/// build (`.cargo/config.toml`) only where it is started inside the checkout.
+fn has_mathematics(compile_options: &[String]) -> Result<(), EngineError> {
+    if compile_options.iter().any(|option| option == "ENABLE_MATH_FUNCTIONS") {
+        return Ok(());
+    }
+    Err(EngineError::new(
+        ErrorClass::Other,
+        "this dbdyno was built with a SQLite that lacks sqrt, ln and pow; build it inside its \
+         checkout, or with LIBSQLITE3_FLAGS=-DSQLITE_ENABLE_MATH_FUNCTIONS in the environment",
+    ))
+}
+
 /// Waits for another connection's lock. The library's own way, pauses that grow to 100 ms, starves
 /// a job: the others take the lock again within microseconds, and the job asks ten times a second.
 fn wait_for_lock(attempts: i32) -> bool {
@@ -156,4 +179,19 @@ pub(super) fn without_memory_statistics() {
     ONCE.call_once(|| unsafe {
         ffi::sqlite3_config(ffi::SQLITE_CONFIG_MEMSTATUS, 0);
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_library_without_mathematics_is_refused_with_the_way_out() {
+        let named = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<_>>();
+        let plain = named(&["COMPILER=gcc-12.2.0", "THREADSAFE=1"]);
+        let error = has_mathematics(&plain).unwrap_err().to_string();
+        assert!(error.contains("LIBSQLITE3_FLAGS=-DSQLITE_ENABLE_MATH_FUNCTIONS"), "{error}");
+        has_mathematics(&named(&["THREADSAFE=1", "ENABLE_MATH_FUNCTIONS"])).unwrap();
+        has_mathematics(&compile_options(&Connection::open_in_memory().unwrap()).unwrap()).unwrap();
+    }
 }

@@ -1,0 +1,220 @@
+//! What one op takes: processor time, blocks, log. Other programs move these figures far less than
+//! rates and times, so that a changed plan or a changed loop shows on a machine that is not quiet,
+//! too. They are judged apart.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::pairs::Pair;
+use super::{Change, Ratio, Span, Subject};
+use crate::analysis::interval::Unknown;
+use crate::model::{Better, Sentence, Status, Test, TestResult};
+use crate::stats::moderated::{self, Location, step_up};
+
+/// Share of the findings that chance may make.
+const LEVEL: f64 = 0.05;
+/// Smaller changes stand in the table only.
+const WORTH_SAYING: f64 = 0.02;
+/// Repetitions of a side that tell a spread.
+const FEWEST: usize = 2;
+
+/// A kind of work, by what is divided by the ops.
+struct Measure {
+    code: &'static str,
+    unit: &'static str,
+    of: fn(&TestResult) -> Option<f64>,
+}
+
+const MEASURES: [Measure; 5] = [
+    Measure {
+        code: "CPU time of the server",
+        unit: "us",
+        of: |test| in_window(test, "server_cpu_s"),
+    },
+    Measure {
+        code: "CPU time of the client",
+        unit: "us",
+        of: |test| in_window(test, "self_cpu_s"),
+    },
+    Measure { code: "logical reads", unit: "blocks", of: |test| in_all(test, "logical_reads") },
+    Measure { code: "log", unit: "bytes", of: |test| in_all(test, "wal_bytes") },
+    Measure { code: "log syncs", unit: "syncs", of: |test| in_all(test, "wal_syncs") },
+];
+
+fn in_window(test: &TestResult, counter: &str) -> Option<f64> {
+    Some(1e6 * test.window_counters.get(counter)? / test.window.ops as f64)
+}
+
+fn in_all(test: &TestResult, counter: &str) -> Option<f64> {
+    Some(test.counters.get(counter)? / test.total.ops as f64)
+}
+
+/// A kind of work per op of both runs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Work {
+    #[serde(flatten)]
+    pub subject: Subject,
+    pub jobs: u32,
+    /// `logical reads`.
+    pub what: &'static str,
+    pub unit: &'static str,
+    pub base: f64,
+    pub other: f64,
+    #[serde(flatten)]
+    pub ratio: Ratio,
+    /// It differs also as one of all that are compared, and by 2 % or more.
+    pub stands: bool,
+    #[serde(skip)]
+    group: String,
+    #[serde(skip)]
+    sides: [Vec<f64>; 2],
+}
+
+impl Work {
+    /// More, less, inside the noise or undecided.
+    pub fn change(&self) -> Change {
+        self.ratio.change(Better::Lower)
+    }
+
+    /// `logical reads of SRV-QUERY1 at 2 jobs x1.50 (x1.49 to x1.51)`
+    pub fn sentence(&self) -> Sentence {
+        Sentence::new("{what} of {label} at {jobs} {ratio}")
+            .with("what", Sentence::new(self.what))
+            .with("label", self.subject.label())
+            .with("jobs", Sentence::jobs(self.jobs))
+            .with("ratio", self.ratio.sentence())
+    }
+}
+
+/// The work per op of a pair at every number of jobs that both have. Nothing is estimated yet.
+pub fn of_pair(pair: &Pair<'_>) -> Vec<Work> {
+    let [base, other] = [&pair.base, &pair.other].map(|tests| by_jobs(tests));
+    let mut found = Vec::new();
+    for (jobs, own) in &base {
+        let Some(foreign) = other.get(jobs) else { continue };
+        for measure in &MEASURES {
+            let logs = |tests: &Vec<&TestResult>| -> Vec<f64> {
+                let values = tests.iter().filter_map(|test| (measure.of)(test));
+                values.filter(|value| *value > 0.0 && value.is_finite()).map(f64::ln).collect()
+            };
+            let sides = [logs(own), logs(foreign)];
+            if sides.iter().all(|logs| logs.len() >= FEWEST) {
+                found.push(Work {
+                    subject: pair.subject.clone(),
+                    jobs: *jobs,
+                    what: measure.code,
+                    unit: measure.unit,
+                    base: 0.0,
+                    other: 0.0,
+                    ratio: Ratio { value: 1.0, span: Err(Unknown::ShortWindow) },
+                    stands: false,
+                    group: pair.subject.group.clone(),
+                    sides,
+                });
+            }
+        }
+    }
+    found
+}
+
+/// The repetitions that are not invalid, by jobs: a disturbed one did the same work.
+fn by_jobs<'a>(tests: &[&'a Test]) -> BTreeMap<u32, Vec<&'a TestResult>> {
+    let mut found: BTreeMap<u32, Vec<&TestResult>> = BTreeMap::new();
+    let sound = tests.iter().filter(|test| test.status() < Status::Invalid);
+    for test in sound.filter_map(|test| test.measured()).filter(|test| test.window.ops > 0) {
+        found.entry(test.jobs).or_default().push(test);
+    }
+    found
+}
+
+/// Estimates the ratios in place, kind by kind, and marks those that stand among all.
+pub fn estimate(all: &mut [Work]) {
+    for measure in &MEASURES {
+        let mut of_kind: Vec<&mut Work> =
+            all.iter_mut().filter(|work| work.what == measure.code).collect();
+        let located = |side: usize| -> Vec<Location> {
+            let logs: Vec<Vec<f64>> = of_kind.iter().map(|work| work.sides[side].clone()).collect();
+            moderated::locate(&logs)
+        };
+        let (base, other) = (located(0), located(1));
+        let mut groups: Vec<&str> = Vec::new();
+        let mut numbers: Vec<usize> = Vec::new();
+        for work in &of_kind {
+            let at = groups.iter().position(|group| *group == work.group).unwrap_or(groups.len());
+            if at == groups.len() {
+                groups.push(&work.group);
+            }
+            numbers.push(at);
+        }
+        let ratios = moderated::pair(&base, &other, &numbers, None);
+        for (at, work) in of_kind.iter_mut().enumerate() {
+            (work.base, work.other) = (base[at].at.exp(), other[at].at.exp());
+            let value = work.other / work.base;
+            let span = ratios.ratios[at].map(|ratio| {
+                let factor = ratio.half_width().exp();
+                Span { low: value / factor, high: value * factor, p: ratio.p() }
+            });
+            work.ratio = Ratio { value, span: span.ok_or(Unknown::ShortWindow) };
+        }
+    }
+    let p: Vec<f64> = all.iter().map(|work| work.ratio.span.map_or(1.0, |span| span.p)).collect();
+    let found = step_up(&p, LEVEL);
+    for (work, is_found) in all.iter_mut().zip(found) {
+        work.stands = is_found && work.ratio.value.ln().abs() >= WORTH_SAYING.ln_1p();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::compare::fixture::{run, side};
+    use crate::analysis::compare::{Terms, compare};
+    use crate::analysis::fixture::{at, counters};
+    use crate::model::{Reason, ReasonCode, Verdict};
+
+    /// Three repetitions of six workloads, of which the first reads so many blocks per op; all are
+    /// disturbed, and their rates differ by a factor of two.
+    fn tests(blocks: f64) -> Vec<Test> {
+        let mut found = Vec::new();
+        for (repetition, noise) in [1.0, 1.003, 0.996].into_iter().enumerate() {
+            for number in 0..6 {
+                let mut test = at(2, 100.0 * (1.0 + repetition as f64 / 2.0));
+                test.workload = format!("W{number}");
+                let per_op = if number == 0 { blocks } else { 4.0 };
+                let reads = per_op * noise * test.total.ops as f64;
+                test.counters = counters(&[("logical_reads", reads)]);
+                let reason = Reason::new(Status::Conditional, ReasonCode::ForeignLoad, "others");
+                test.verdict = Verdict::from_reasons(vec![reason]);
+                found.push(Test::from(test));
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn an_op_that_reads_more_is_found_beside_neighbours_and_equal_ones_are_not() {
+        let runs = [run("a"), run("b")];
+        let compared = |base: &[Test], other: &[Test]| {
+            let (base, other) = (side("a", &runs[0], base), side("b", &runs[1], other));
+            compare(&base, &other, &Terms::of(&[]))
+        };
+        let (base, other) = (tests(4.0), tests(6.0));
+        let found = compared(&base, &other);
+        let stands: Vec<_> = found.work.iter().filter(|work| work.stands).collect();
+        assert_eq!(stands.len(), 1, "{:#?}", found.work);
+        assert!((stands[0].ratio.value - 1.5).abs() < 1e-9 && stands[0].change() == Change::Worse);
+        let said: Vec<String> = found
+            .findings
+            .iter()
+            .filter(|finding| finding.code == "work")
+            .map(|finding| finding.text.to_string())
+            .collect();
+        assert_eq!(said.len(), 1, "{said:?}");
+        assert!(
+            said[0].starts_with("work per op changed: logical reads of W0 at 2 jobs x1.50 ("),
+            "{said:?}"
+        );
+        assert!(compared(&base, &base).work.iter().all(|work| !work.stands));
+    }
+}

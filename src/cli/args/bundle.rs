@@ -1,0 +1,55 @@
+//! Arguments of the commands on bundles: `bundle`, `rerun`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+
+use super::{HostArgs, NameArgs, PlaceArgs, RunArgs, TargetArgs};
+use crate::model::RunRecord;
+use crate::report::Language;
+
+/// Arguments of `bundle`.
+#[derive(Debug, Args)]
+pub struct BundleArgs {
+    /// Id or name of a run, or 'last'
+    #[arg(default_value = "last")]
+    pub run: String,
+    /// File to write [default: run-N.dbdyno]
+    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub output: Option<PathBuf>,
+}
+
+/// Arguments of `rerun`.
+#[derive(Debug, Args)]
+pub struct RerunArgs {
+    /// File that 'dbdyno bundle' wrote
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub bundle: PathBuf,
+    #[command(flatten)]
+    pub place: PlaceArgs,
+    #[command(flatten)]
+    pub host: HostArgs,
+    /// What 'dbdyno bundle' printed, sha256:...: another bundle is refused
+    #[arg(long, value_name = "DIGEST")]
+    pub digest: Option<String>,
+    #[command(flatten)]
+    pub naming: NameArgs,
+    /// Language of the datasheet and of the comparison: en or de
+    #[arg(long, value_name = "LANGUAGE", default_value = "en")]
+    pub language: Language,
+}
+
+impl RerunArgs {
+    /// The run on the target, with the size of the data set of the sealed run.
+    pub fn run(&self, sealed: &RunRecord) -> RunArgs {
+        let mut place = self.place.clone();
+        place.data.size = place.data.size.or(sealed.size_gb);
+        RunArgs {
+            target: TargetArgs { place, ..TargetArgs::default() },
+            host: self.host.clone(),
+            naming: self.naming.clone(),
+            language: self.language,
+            ..RunArgs::default()
+        }
+    }
+}

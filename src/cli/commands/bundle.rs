@@ -1,0 +1,54 @@
+//! `bundle`: a run that is sealed in one file.
+
+use std::path::{Path, PathBuf};
+
+use crate::cli::args::BundleArgs;
+use crate::cli::context::Context;
+use crate::cli::{file, out};
+use crate::error::{Error, Result, quote};
+use crate::model::{RunKind, RunStatus};
+use crate::store::{Bundle, open_bundle};
+
+/// A larger file is no bundle.
+const MOST_BYTES: usize = 500_000_000;
+
+/// Seals a run, and says the file's name and its digest.
+///
+/// # Errors
+/// Unknown runs, one that is not of a measurement of ours or has not ended; an unwritable file.
+pub fn bundle(context: &Context, args: &BundleArgs) -> Result<()> {
+    context.text_only()?;
+    let store = context.store_to_read()?;
+    let run = store.run(&args.run)?;
+    if run.kind != RunKind::Measured {
+        return Err(Error::usage(
+            "RUN",
+            format!("{} was not measured by dbdyno", quote(&args.run)),
+        )
+        .advise("name a run of 'dbdyno run'"));
+    }
+    if run.status == RunStatus::Running {
+        return Err(Error::usage("RUN", format!("{} is still running", quote(&args.run)))
+            .advise("wait for its end"));
+    }
+    let path =
+        args.output.clone().unwrap_or_else(|| PathBuf::from(format!("run-{}.dbdyno", run.id)));
+    let digest = file::stream(context, &path, |file| store.seal(run.id, file))?;
+    out::print(&format!("{}\n{digest}", path.display()))
+}
+
+/// Opens a bundle, which must be the one with this digest, if one is given.
+///
+/// # Errors
+/// Of usage: unreadable, no bundle, altered, another one.
+pub fn open(path: &Path, digest: Option<&str>) -> Result<Bundle> {
+    let place = path.display().to_string();
+    let bundle = open_bundle(&place, &file::read_bytes(path, MOST_BYTES)?)?;
+    match digest {
+        Some(digest) if digest != bundle.digest => {
+            Err(Error::usage(place, format!("is another bundle: its digest is {}", bundle.digest))
+                .advise("ask whoever gave you the digest for the file"))
+        }
+        _ => Ok(bundle),
+    }
+}

@@ -1,0 +1,130 @@
+//! `compare --confirm`: what differs between two runs is measured again in both, on fresh servers.
+
+use std::collections::BTreeSet;
+use std::process::{Command, Stdio};
+
+use super::report;
+use crate::analysis::compare::{Comparison, Row};
+use crate::cli::context::Context;
+use crate::cli::{out, paths};
+use crate::error::{Error, Result, quote};
+use crate::model::{RunKind, RunRecord, Status, params};
+use crate::report::Input;
+
+/// A figure whose own interval excludes 1 this clearly is measured again.
+const SUSPECT: f64 = 0.05;
+/// How often.
+const REPEAT: &str = "5";
+/// Options of the first run that say what was measured, and how it was shown: each with a value.
+const REPLACED: [&str; 13] = [
+    "--suite",
+    "--workload",
+    "--jobs",
+    "--repeat",
+    "--fresh",
+    "--name",
+    "--label",
+    "--report",
+    "--format",
+    "--language",
+    "--metrics",
+    "--results",
+    "--redo-disturbed",
+];
+
+/// The two new runs of what differs; none if nothing does.
+///
+/// # Errors
+/// Not two measured runs; a run that cannot be repeated, or fails.
+pub fn again(context: &Context, input: &Input, compared: &[Comparison]) -> Result<Option<Input>> {
+    let ([base, other], [comparison]) = (input.runs.as_slice(), compared) else {
+        return Err(wrong("takes two runs", "name the base and one other run"));
+    };
+    let suspects: Vec<&Row> = comparison.kpms.iter().filter(|row| is_suspect(row)).collect();
+    if suspects.is_empty() {
+        out::tell("--confirm: no figure differs by its own interval: nothing is measured again");
+        return Ok(None);
+    }
+    let sides =
+        [measured(context, &base.run, &suspects)?, measured(context, &other.run, &suspects)?];
+    out::tell(&format!(
+        "--confirm: {} figures of {} differed and were measured again, as runs {} and {}; what follows \
+         is of these alone",
+        suspects.len(),
+        comparison.kpms.len(),
+        sides[0],
+        sides[1]
+    ));
+    let new = report::load(context, &sides.map(|id| id.to_string()), false)?;
+    Ok(Some(Input { runs: new.runs, history: Vec::new(), ..input.clone() }))
+}
+
+fn wrong(what: &str, advice: &str) -> Error {
+    Error::usage("--confirm", what).advise(advice)
+}
+
+fn is_suspect(row: &Row) -> bool {
+    row.status < Status::Invalid && row.ratio.span.is_ok_and(|span| span.p < SUSPECT)
+}
+
+/// Measures what is suspect again as a run was measured, and gives the new run.
+fn measured(context: &Context, run: &RunRecord, suspects: &[&Row]) -> Result<i64> {
+    let words = command(run, suspects)?;
+    let program =
+        std::env::current_exe().map_err(|why| Error::target("--confirm", why.to_string()))?;
+    let mut command = Command::new(program);
+    command.args(words).arg("--results").arg(context.place().path);
+    let ended = command.stdout(Stdio::null()).status();
+    let ended = ended.map_err(|why| Error::target("--confirm", why.to_string()))?;
+    match ended.success() {
+        true => Ok(context.store_to_read()?.run("last")?.id),
+        false => Err(Error::target(
+            "--confirm",
+            format!("measuring {} again ended with {ended}", name(run)),
+        )),
+    }
+}
+
+fn name(run: &RunRecord) -> String {
+    run.name.clone().unwrap_or_else(|| format!("run {}", run.id))
+}
+
+/// The words of the command that measures what is suspect as the run was measured.
+fn command(run: &RunRecord, suspects: &[&Row]) -> Result<Vec<String>> {
+    let words = paths::words(&run.command);
+    let is_run = run.kind == RunKind::Measured && words.iter().any(|word| word == "run");
+    if !is_run {
+        return Err(wrong(
+            &format!("{} was not measured by 'dbdyno run': {}", name(run), quote(&run.command)),
+            "compare runs of 'dbdyno run'",
+        ));
+    }
+    let mut kept: Vec<String> = Vec::new();
+    let mut words = words.into_iter().skip(1).peekable();
+    while let Some(word) = words.next() {
+        let option = word.split('=').next().unwrap_or_default();
+        if !REPLACED.contains(&option) {
+            kept.push(word);
+        } else if word == option && option != "--redo-disturbed" {
+            words.next();
+        }
+    }
+    let jobs: BTreeSet<u32> = suspects
+        .iter()
+        .flat_map(|row| [row.base_jobs, row.other_jobs].into_iter().flatten())
+        .collect();
+    let jobs: Vec<String> = jobs.iter().map(u32::to_string).collect();
+    let mut workloads: Vec<String> = Vec::new();
+    for row in suspects {
+        let chosen = params::assignments(&row.subject.params, ",");
+        let colon = if chosen.is_empty() { "" } else { ":" };
+        let workload = format!("{}{colon}{chosen}", row.subject.workload);
+        if !workloads.contains(&workload) {
+            workloads.push(workload);
+        }
+    }
+    kept.extend(["--repeat".into(), REPEAT.into(), "--jobs".into(), jobs.join(",")]);
+    kept.extend(["--name".into(), format!("{} again", name(run))]);
+    kept.extend(workloads.into_iter().flat_map(|workload| ["--workload".into(), workload]));
+    Ok(kept)
+}

@@ -1,0 +1,163 @@
+//! Bundles: a run is sealed, what was altered is refused, the work is done once more.
+
+use std::fs;
+use std::io::{Cursor, Read, Write};
+use std::path::{Path, PathBuf};
+
+use dbdyno::error::Kind;
+use dbdyno::store::{Store, open_bundle};
+use zip::write::SimpleFileOptions;
+use zip::{ZipArchive, ZipWriter};
+
+use crate::fixture;
+use crate::support::{Desk, directory};
+
+/// A bundle of the fixture's run, and its digest.
+fn sealed(dir: &Path) -> (Vec<u8>, String) {
+    let mut store = Store::open(&dir.join("results.db")).unwrap();
+    let id = store.begin_run(&fixture::run()).unwrap();
+    for test in fixture::tests() {
+        store.save_test(id, &test).unwrap();
+    }
+    let mut bytes = Cursor::new(Vec::new());
+    let digest = store.seal(id, &mut bytes).unwrap();
+    (bytes.into_inner(), digest)
+}
+
+/// The entries of an archive in its order.
+fn entries(bytes: &[u8]) -> Vec<(String, Vec<u8>)> {
+    let mut archive = ZipArchive::new(Cursor::new(bytes)).unwrap();
+    (0..archive.len())
+        .map(|at| {
+            let mut entry = archive.by_index(at).unwrap();
+            let mut content = Vec::new();
+            entry.read_to_end(&mut content).unwrap();
+            (entry.name().unwrap().to_string(), content)
+        })
+        .collect()
+}
+
+fn packed(entries: &[(String, Vec<u8>)]) -> Vec<u8> {
+    let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, content) in entries {
+        archive.start_file(name.as_str(), SimpleFileOptions::default()).unwrap();
+        archive.write_all(content).unwrap();
+    }
+    archive.finish().unwrap().into_inner()
+}
+
+#[test]
+fn a_bundle_holds_the_run_as_it_was_stored_and_the_same_bytes_each_time() {
+    let dir = directory();
+    let (bytes, digest) = sealed(dir.path());
+    let bundle = open_bundle("x.dbdyno", &bytes).unwrap();
+    assert_eq!(bundle.digest, digest);
+    assert_eq!(bundle.run, dbdyno::model::RunRecord { id: bundle.run.id, ..fixture::run() });
+    assert_eq!(bundle.tests, fixture::as_tests(fixture::tests()));
+    let store = Store::open(&dir.path().join("results.db")).unwrap();
+    let mut again = Cursor::new(Vec::new());
+    assert_eq!(store.seal(store.run("last").unwrap().id, &mut again).unwrap(), digest);
+    assert!(again.into_inner() == bytes, "the same run, other bytes");
+    let names: Vec<String> = entries(&bytes).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["manifest.json", "run.jsonl", "plan.sql", "disclosure.json"]);
+}
+
+#[test]
+fn a_bundle_that_differs_by_one_digit_is_refused() {
+    let dir = directory();
+    let (bytes, digest) = sealed(dir.path());
+    let whole = entries(&bytes);
+    for at in 1..whole.len() {
+        let mut altered = whole.clone();
+        let content = &mut altered[at].1;
+        let digit = content.iter().position(u8::is_ascii_digit).unwrap_or(0);
+        content[digit] ^= 1;
+        let error = open_bundle("x.dbdyno", &packed(&altered)).unwrap_err();
+        assert_eq!(error.kind, Kind::Usage);
+        let text = error.to_string();
+        assert!(text.starts_with("x.dbdyno: was altered after it had been sealed: "), "{text}");
+        assert!(text.contains(&whole[at].0), "{text}");
+    }
+    // Whoever also alters the manifest makes another digest.
+    let mut forged = whole.clone();
+    let manifest = String::from_utf8(forged[0].1.clone()).unwrap();
+    forged[0].1 = manifest.replace("\"version\"", "\"version\" ").into_bytes();
+    assert_ne!(open_bundle("x.dbdyno", &packed(&forged)).unwrap().digest, digest);
+}
+
+#[test]
+fn what_is_no_bundle_lacks_a_part_or_has_more_is_refused() {
+    let dir = directory();
+    let (bytes, _) = sealed(dir.path());
+    let whole = entries(&bytes);
+    let mut more = whole.clone();
+    more.push(("../../etc/passwd".into(), b"root".to_vec()));
+    let newer: Vec<_> = whole
+        .iter()
+        .map(|(name, content)| {
+            let text = String::from_utf8(content.clone()).unwrap();
+            (name.clone(), text.replace("\"format\": 1", "\"format\": 99").into_bytes())
+        })
+        .collect();
+    let cases: [(&[u8], &str); 6] = [
+        (b"", "is no bundle of dbdyno"),
+        (b"not a zip", "is no bundle of dbdyno"),
+        (&bytes[..bytes.len() / 2], "is no bundle of dbdyno"),
+        (&packed(&whole[1..]), "is no bundle of dbdyno"),
+        (&packed(&more), "it holds other entries than a bundle has"),
+        (&packed(&newer), "is of format 99"),
+    ];
+    for (bytes, words) in cases {
+        let error = open_bundle("x.dbdyno", bytes).unwrap_err().to_string();
+        assert!(error.contains(words), "{words}: {error}");
+    }
+}
+
+/// Seals the last run of the desk; the file and the digest.
+fn bundle(desk: &Desk) -> (PathBuf, String) {
+    let file = desk.path("sealed.dbdyno");
+    let done = desk.run(&format!("bundle last -o {}", file.display())).ok();
+    let (path, digest) = done.stdout.trim_end().split_once('\n').unwrap();
+    assert_eq!(path, file.display().to_string());
+    assert!(digest.starts_with("sha256:") && digest.len() == 71, "{digest}");
+    (file, digest.to_string())
+}
+
+#[test]
+fn a_bundle_is_run_again_with_the_same_statements_and_compared() {
+    let (here, there) = (Desk::new(), Desk::new());
+    here.run(
+        "run sqlite --workload SRV-QUERY1 --workload LGWR-LAT --jobs 1,2 --duration 0.1s --warmup \
+         0s --repeat 2 --size 0.01 --seed 7",
+    )
+    .ok();
+    let (file, digest) = bundle(&here);
+    let line = format!("rerun {} sqlite --digest {digest}", file.display());
+    let done = there.run(&line).ok();
+    let told = "the statements of all 2 tests are those that were sealed";
+    assert!(done.stderr.contains(told), "{}", done.stderr);
+    let first = here.runs();
+    let second = there.runs();
+    let (first, second) = (&first[0], &second[0]);
+    assert_eq!(first["seed"], second["seed"]);
+    assert_eq!(first["size_gb"], second["size_gb"]);
+    let shown = |desk: &Desk| desk.run("runs show last --format json").ok().json();
+    let tests = |run: &serde_json::Value| -> Vec<(String, String, u64)> {
+        let tests = run["tests"].as_array().unwrap();
+        let text = |test: &serde_json::Value, key: &str| test[key].as_str().unwrap().to_string();
+        let mut named: Vec<_> = tests
+            .iter()
+            .map(|t| (text(t, "workload"), text(t, "hash"), t["jobs"].as_u64().unwrap()))
+            .collect();
+        named.sort();
+        named
+    };
+    assert_eq!(tests(&shown(&here)), tests(&shown(&there)));
+    // The comparison follows the datasheet.
+    assert!(done.stdout.contains("SRV-QUERY1"), "{}", done.stdout);
+    let nothing = format!("rerun {} sqlite --digest sha256:00", file.display());
+    there.run(&nothing).fails(2, &["is another bundle", digest.as_str()]);
+    fs::write(&file, b"PK").unwrap();
+    there.run(&format!("rerun {} sqlite", file.display())).fails(2, &["is no bundle of dbdyno"]);
+    there.run("bundle nobody").fails(2, &["nobody"]);
+}

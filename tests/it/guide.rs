@@ -1,0 +1,255 @@
+//! The guide in docs/guide: its reference is what the program declares, its links lead somewhere,
+//! its commands are commands of this program, and those of the tutorials work.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use clap::Parser;
+use dbdyno::cli::args::Cli;
+
+use crate::support::Desk;
+
+const GUIDE: &str = "docs/guide";
+/// Pages that `dbdyno reference` makes, as reference-NAME.md.
+const GENERATED: [&str; 6] =
+    ["commands", "environment", "workloads", "suites", "reasons", "columns"];
+/// Documents beside the guide whose links are held, too.
+const DOCUMENTS: [&str; 4] = ["README.md", "METHODOLOGY.md", "CONTRIBUTING.md", "BIAS.md"];
+/// Words that the glossary has replaced; in prose written by hand none of them stands.
+const REPLACED: [&str; 12] = [
+    "look-up",
+    "load machine",
+    "pay-back",
+    "foretold",
+    "forecast",
+    "neighbour",
+    "colour",
+    "catalogue",
+    "processor",
+    "keeps the promise",
+    "campaign",
+    "put out of the cache",
+];
+/// Lines from the title within which a page begins to answer its question.
+const ANSWER_WITHIN: usize = 5;
+
+/// A page in Markdown.
+struct Page {
+    path: PathBuf,
+    text: String,
+}
+
+impl Page {
+    fn read(path: PathBuf) -> Page {
+        let text = std::fs::read_to_string(&path).unwrap();
+        Page { path, text }
+    }
+
+    fn name(&self) -> &str {
+        self.path.file_name().and_then(|name| name.to_str()).unwrap()
+    }
+
+    /// Lines outside fenced blocks.
+    fn prose(&self) -> impl Iterator<Item = &str> {
+        let mut is_fenced = false;
+        self.text.lines().filter(move |line| {
+            let is_fence = line.trim_start().starts_with("```");
+            is_fenced ^= is_fence;
+            !is_fenced && !is_fence
+        })
+    }
+
+    /// Targets of its links.
+    fn links(&self) -> Vec<String> {
+        let mut links = Vec::new();
+        for line in self.prose() {
+            for rest in line.split("](").skip(1) {
+                links.extend(rest.split(')').next().map(String::from));
+            }
+        }
+        links
+    }
+
+    /// The names by which its headings are linked to, as on GitHub.
+    fn anchors(&self) -> BTreeSet<String> {
+        let headings = self.prose().filter(|line| line.starts_with('#'));
+        headings.map(|line| anchor(line.trim_start_matches('#').trim())).collect()
+    }
+
+    /// The lines of its `sh` blocks that call the program, without the program's name.
+    fn commands(&self) -> Vec<&str> {
+        let blocks = self.text.split("```sh\n").skip(1);
+        let lines = blocks.flat_map(|rest| rest.split("```").next().unwrap_or_default().lines());
+        let bare = lines.map(|line| line.split(" #").next().unwrap_or_default().trim());
+        bare.filter_map(|line| line.strip_prefix("dbdyno ")).collect()
+    }
+}
+
+fn anchor(heading: &str) -> String {
+    let kept = |character: &char| character.is_alphanumeric() || "-_ ".contains(*character);
+    heading.to_lowercase().chars().filter(kept).collect::<String>().replace(' ', "-")
+}
+
+fn pages() -> Vec<Page> {
+    let entries = std::fs::read_dir(GUIDE).unwrap().map(|entry| entry.unwrap().path());
+    let mut paths: Vec<_> =
+        entries.filter(|path| path.extension().is_some_and(|ending| ending == "md")).collect();
+    paths.sort();
+    paths.into_iter().map(Page::read).collect()
+}
+
+/// Words of a command as a shell makes them: blanks separate, quotes keep together.
+fn words(command: &str) -> Vec<String> {
+    let (mut words, mut quote) = (vec![String::new()], None);
+    for character in command.chars() {
+        match (quote, character) {
+            (Some(open), _) if open == character => quote = None,
+            (None, '\'' | '"') => quote = Some(character),
+            (None, ' ') => words.push(String::new()),
+            _ => words.last_mut().unwrap().push(character),
+        }
+    }
+    assert_eq!(quote, None, "a quote is open in {command}");
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+#[test]
+fn the_reference_is_what_the_program_declares() {
+    let desk = Desk::new();
+    let mut stale = Vec::new();
+    for name in GENERATED {
+        let path = Path::new(GUIDE).join(format!("reference-{name}.md"));
+        let made = desk.run(&format!("reference {name}")).ok().stdout;
+        if std::env::var_os("UPDATE_GOLDEN").is_some() {
+            std::fs::write(&path, &made).unwrap();
+        }
+        if std::fs::read_to_string(&path).unwrap_or_default() != made {
+            stale.push(path);
+        }
+    }
+    assert!(stale.is_empty(), "stale: {stale:?}; UPDATE_GOLDEN=1 rewrites them, read the diff");
+}
+
+#[test]
+fn every_environment_variable_of_the_sources_is_in_the_reference() {
+    let page = Page::read(Path::new(GUIDE).join("reference-environment.md"));
+    let mut named = 0;
+    for (file, text) in crate::docs::files_below(Path::new("src"))
+        .into_iter()
+        .chain(crate::docs::files_below(Path::new("crates")))
+    {
+        // What the build sets (`env!`) is no variable of the user.
+        let read = text.replace("env!(\"DBDYNO_", "");
+        for rest in read.split("\"DBDYNO_").skip(1) {
+            let name = rest.split('"').next().unwrap_or_default();
+            if name.is_empty() || name.starts_with("TEST") {
+                continue;
+            }
+            let documented = page.text.contains(&format!("`DBDYNO_{name}`"));
+            assert!(documented, "{} reads DBDYNO_{name}", file.display());
+            named += 1;
+        }
+    }
+    assert!(named > 4, "only {named} variables found");
+}
+
+#[test]
+fn every_page_is_reached_from_the_first_and_begins_with_its_answer() {
+    let first = Page::read(Path::new(GUIDE).join("README.md"));
+    let linked: BTreeSet<String> = first.links().into_iter().collect();
+    for page in pages() {
+        let listed = page.name() == first.name() || linked.contains(page.name());
+        assert!(listed, "{} is not listed in the guide's first page", page.name());
+        let mut lines = page.text.lines().skip_while(|line| !line.starts_with("# "));
+        assert!(lines.next().is_some(), "{} has no title", page.name());
+        let begins = |line: &str| !line.is_empty() && !line.starts_with('#');
+        assert!(lines.take(ANSWER_WITHIN).any(begins), "{} begins with nothing", page.name());
+    }
+}
+
+#[test]
+fn every_link_leads_to_a_file_and_a_heading() {
+    let mut checked = 0;
+    for page in pages().into_iter().chain(DOCUMENTS.map(|name| Page::read(name.into()))) {
+        for link in page.links().iter().filter(|link| !link.contains("://")) {
+            let (file, heading) = link.split_once('#').unwrap_or((link, ""));
+            let folder = page.path.parent().unwrap();
+            let target = if file.is_empty() { page.path.clone() } else { folder.join(file) };
+            assert!(target.exists(), "{} links to {link}", page.name());
+            if !heading.is_empty() && target.extension().is_some_and(|ending| ending == "md") {
+                let anchors = Page::read(target).anchors();
+                assert!(anchors.contains(heading), "{} links to {link}", page.name());
+            }
+            checked += 1;
+        }
+    }
+    assert!(checked > 100, "only {checked} links found");
+}
+
+#[test]
+fn every_command_of_the_guide_is_one_that_the_program_takes() {
+    let mut checked = 0;
+    for page in pages() {
+        for command in page.commands() {
+            let line = std::iter::once("dbdyno".to_string()).chain(words(command));
+            if let Err(error) = Cli::try_parse_from(line) {
+                panic!("{}: dbdyno {command}: {error}", page.name());
+            }
+            checked += 1;
+        }
+    }
+    assert!(checked > 60, "only {checked} commands found");
+}
+
+/// Prose without what stands between backquotes: names of commands and fields stay as they are.
+fn without_code(line: &str) -> String {
+    line.split('`').step_by(2).collect::<Vec<_>>().join(" ").to_lowercase()
+}
+
+/// Prose without the targets of its links.
+fn without_targets(line: &str) -> String {
+    let mut parts = line.split("](");
+    let first = parts.next().unwrap_or_default().to_string();
+    parts.fold(first, |prose, part| prose + part.split_once(')').map_or(part, |halves| halves.1))
+}
+
+#[test]
+fn prose_uses_the_words_of_the_glossary() {
+    let generated = GENERATED.map(|name| format!("reference-{name}.md"));
+    let by_hand = pages().into_iter().filter(|page| !generated.iter().any(|it| it == page.name()));
+    for page in by_hand.chain(["README.md", "METHODOLOGY.md"].map(|name| Page::read(name.into()))) {
+        for line in page.prose() {
+            let prose = without_code(&without_targets(line));
+            for word in REPLACED {
+                assert!(!prose.contains(word), "{}: '{word}' in {line}", page.name());
+            }
+        }
+    }
+}
+
+/// A command of a tutorial with short windows and small data.
+fn shortened(command: &str) -> String {
+    let short = command.replace("--duration 5s", "--duration 200ms");
+    match words(&short).first().map(String::as_str) {
+        Some("run") => format!("{short} --warmup 50ms --size 0.05"),
+        Some("campaign") => {
+            let ends = short.replace("--max-duration 5m", "--max-duration 1s");
+            format!("{ends} --duration 100ms --warmup 50ms --size 0.05")
+        }
+        _ => short,
+    }
+}
+
+#[test]
+fn the_tutorials_work_as_they_are_written() {
+    for page in pages().iter().filter(|page| page.name().starts_with("tutorial-")) {
+        let desk = Desk::new();
+        let commands = page.commands();
+        assert!(commands.len() >= 3, "{}: {commands:?}", page.name());
+        for command in commands {
+            let output = format!("--output {}/", desk.path("").display());
+            desk.run(&shortened(command).replace("--output ", &output)).ok();
+        }
+    }
+}
