@@ -200,7 +200,7 @@ mod tests {
             ..request("sqlite")
         };
         let plan = build(&catalog, &asked).unwrap();
-        let again = again(&catalog, &describe(&plan), "sqlite", request("postgres")).unwrap();
+        let again = again(&catalog, &describe(&plan), "sqlite", request("duckdb")).unwrap();
         let second = build(&catalog, &again.request).unwrap();
         assert_eq!(second.selections[0].window, Window::ops(777));
         assert_eq!(differing(&describe(&plan), &second).unwrap(), ["SRV-QUERY1"]);
