@@ -21,8 +21,13 @@ fn a_load_machine_opens_no_target_that_its_owner_did_not_name() {
     );
     let without_work = "update dbdyno_results.share set task = \
         jsonb_set(task::jsonb, '{share,own,parts}', '[]')::text";
-    for (change, word) in [(&*to_the_fake, "is not named on this"), (without_work, "without work")]
-    {
+    let of_another_build = "update dbdyno_results.share set task = \
+        (task::jsonb || '{\"build\": \"release-0\"}')::text";
+    for (change, word) in [
+        (&*to_the_fake, "is not named on this"),
+        (without_work, "without work"),
+        (of_another_build, "runs another build of dbdyno"),
+    ] {
         let run = desk.spawn(&format!(
             "run null --results {results} --workers 1 --workload SESSION --jobs 1 --warmup 0 \
              --duration 300ms"

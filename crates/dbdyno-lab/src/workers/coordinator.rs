@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Clock, Step, Task, ask, unreadable};
+use super::{BUILD, Clock, Step, Task, ask, unreadable};
 use crate::engine::keeper::{Datum, Keeper};
 use crate::engine::{EngineError, ErrorClass};
 use crate::error::Result;
@@ -135,8 +135,12 @@ impl Workers for Crew {
         self.clock = Clock::compared(self.keeper.as_mut())?;
         self.ask("crew-turn")?;
         let task = |share: &Share| {
-            let task =
-                Task { engine: self.engine.clone(), url: self.url.clone(), share: share.clone() };
+            let task = Task {
+                build: BUILD.into(),
+                engine: self.engine.clone(),
+                url: self.url.clone(),
+                share: share.clone(),
+            };
             serde_json::to_string(&task)
                 .map_err(|error| EngineError::new(ErrorClass::Other, error.to_string()))
         };

@@ -23,9 +23,15 @@ const ROUND_TRIPS: u32 = 20;
 
 type Step<T> = std::result::Result<T, EngineError>;
 
+/// The build that we are, by its sources and its profile.
+const BUILD: &str = env!("DBDYNO_BUILD");
+
 /// What a load machine claims.
 #[derive(Serialize, Deserialize)]
 struct Task {
+    /// The build of whoever conducts the run.
+    #[serde(default)]
+    build: String,
     /// Registry name and URL of the target, one of those that each machine names for itself; the
     /// password is each machine's own.
     engine: String,

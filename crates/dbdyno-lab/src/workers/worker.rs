@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::{Clock, Step, Task, ask};
+use super::{BUILD, Clock, Step, Task, ask};
 use crate::engine::keeper::{Datum, Keeper};
 use crate::engine::{self, Access, ConnectTo, Database, EngineError, ErrorClass};
 use crate::error::{Result, quote};
@@ -96,6 +96,7 @@ fn one(
         interrupt: orders.interrupt,
     };
     let done = task.ok_or_else(|| super::unreadable("a share")).and_then(|task| {
+        check_build(&task)?;
         let named = named(orders.targets, &task)?;
         task.share.check()?;
         let (own, all) = task.share.jobs();
@@ -120,6 +121,20 @@ fn one(
     }
     let (keeper, _) = board.keeper.into_inner().unwrap_or_else(PoisonError::into_inner);
     Ok((keeper, true))
+}
+
+/// Refuses a share of another build: the same op may be another one there, or be timed otherwise.
+fn check_build(task: &Task) -> Step<()> {
+    if task.build == BUILD {
+        return Ok(());
+    }
+    let theirs = if task.build.is_empty() { "an older one" } else { &task.build };
+    let what = format!(
+        "this load machine runs another build of dbdyno ({BUILD}) than whoever conducts the run \
+         ({})",
+        quote(theirs)
+    );
+    Err(EngineError::new(ErrorClass::Other, what).advised("use the same dbdyno everywhere"))
 }
 
 /// The target of a share, as it was named on this machine.
