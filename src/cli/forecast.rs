@@ -6,7 +6,7 @@ use crate::campaign::schedule;
 use crate::fit::data_bytes;
 use crate::model::{Plan, RunRecord, Target};
 
-/// `sqlite: up to 99 tests of 19 workloads, about 2 min and the time to load 0.25 GB of data`.
+/// `TARGET: up to 99 tests of 19 workloads, about 2 min and the time to load 0.25 GB of data`.
 pub fn before(plan: &Plan, target: &Target) -> String {
     let tests: u32 = plan.selections.iter().map(schedule::all_tests).sum();
     let mut workloads: Vec<&str> =

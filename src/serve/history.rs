@@ -10,6 +10,7 @@ use super::Site;
 use super::pages::{Answer, Refused};
 use super::query::Query;
 use super::series;
+use crate::analysis::changes;
 use crate::analysis::interval::supports;
 use crate::analysis::ramp;
 use crate::error::visible;
@@ -193,7 +194,17 @@ fn address<'a>(
 /// The histories that there are.
 fn index(site: &Site) -> Answer<Response<Body>> {
     let measured = site.store()?.measured(MOST_LISTED)?;
-    let heads = ["Workload", "Engine", "Platform", "Drive", "Jobs", "Unit", "Runs"];
+    let heads = [
+        "Workload",
+        "Engine",
+        "Platform",
+        "Drive",
+        "Jobs",
+        "Unit",
+        "Runs",
+        "Course",
+        "Last change",
+    ];
     let content = html! {
         div.page { main { "\n"
             h1 { (site.phrase("Histories")) } "\n"
@@ -229,8 +240,62 @@ fn line(site: &Site, point: &Measured) -> Markup {
             td.number { (point.jobs) }
             td { (visible(&point.unit)) }
             td.number { (site.language.number(point.runs as f64, Digits::Decimals(0))) }
+            td { (course(site, &point.course)) }
+            td { (last_change(site, &point.course)) }
         }
     }
+}
+
+/// Width and height of a course, in pixels.
+const COURSE: (f64, f64) = (120.0, 24.0);
+/// The least range that fills the height, of the logarithm: noise is no mountain.
+const LEAST_RANGE: f64 = 0.1;
+
+/// The values of the runs as a line; a dash with fewer than two.
+fn course(site: &Site, values: &[f64]) -> Markup {
+    let (Some(first), Some(last)) = (values.first(), values.last().filter(|_| values.len() > 1))
+    else {
+        return html! { "-" };
+    };
+    let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
+    let low = logs.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let (middle, range) = ((low + high) / 2.0, (high - low).max(LEAST_RANGE));
+    let (width, height) = COURSE;
+    let place = |(at, log): (usize, &f64)| {
+        let x = 2.0 + (width - 4.0) * at as f64 / (logs.len() - 1) as f64;
+        let y = height / 2.0 - (height - 4.0) * (log - middle) / range;
+        format!("{x:.1},{y:.1}")
+    };
+    let points: Vec<String> = logs.iter().enumerate().map(place).collect();
+    let number = |value: f64| site.language.number(value, Digits::Significant(3));
+    let spoken = site.language.say(
+        "{first} to {last} over {count} runs",
+        &[
+            ("first", &number(*first)),
+            ("last", &number(*last)),
+            ("count", &values.len().to_string()),
+        ],
+    );
+    html! {
+        svg.course width=(width) height=(height) viewBox=(format!("0 0 {width} {height}")) role="img" aria-label=(spoken) {
+            title { (spoken) }
+            polyline points=(points.join(" ")) fill="none" stroke="currentColor" stroke-width="1.5" {}
+        }
+    }
+}
+
+/// By how much it changed last, and how many runs ago; a dash if no change stands out.
+fn last_change(site: &Site, values: &[f64]) -> String {
+    let Some(change) = changes::changes(values).last().copied() else { return "-".into() };
+    let percent = 100.0 * (change.after / change.before - 1.0);
+    let sign = if percent < 0.0 { "−" } else { "+" };
+    let percent = site.language.number(percent.abs(), Digits::Significant(2));
+    let runs = (values.len() - change.at).to_string();
+    site.language.say(
+        "{sign}{percent} %, {runs} runs ago",
+        &[("sign", sign), ("percent", &percent), ("runs", &runs)],
+    )
 }
 
 #[cfg(test)]

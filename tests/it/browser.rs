@@ -96,10 +96,9 @@ fn the_page_of_a_run_has_the_answer_its_cards_the_seconds_and_the_reference() {
     browser.open(&page(dir.path(), "html", 1), DESKTOP);
     let text = |what: &str| format!("document.querySelector('{what}').textContent");
     let answer = browser.evaluate(&text(".answer"));
-    assert!(
-        answer.as_str().unwrap().contains("158\u{202f}k\u{a0}qps SRV-QUERY1 (T611) at 2 jobs"),
-        "{answer}"
-    );
+    assert!(answer.as_str().unwrap().contains("MB/s SRV-SCAN at 2 jobs"), "{answer}");
+    // Its throughput is a lower bound: that of four jobs is better and not valid.
+    assert!(!answer.as_str().unwrap().contains("SRV-QUERY1"), "{answer}");
     assert!(
         answer.as_str().unwrap().contains("2 of 12 tests are not valid and left out here"),
         "{answer}"

@@ -404,9 +404,12 @@ fn reasons(test: &TestResult) -> impl Iterator<Item = &Reason> {
     let waits =
         move |reason: &&Reason| reason.code.as_str() == "little" && test.jobs as usize > processors;
     // MyRocks refuses a transaction that changes a row which another one changed since it began:
-    // with few rows that happens.
-    let optimistic = test.params.get("org").is_some_and(|org| org == "lsm");
-    let conflicts = optimistic && test.total.errors.keys().all(|class| class == "deadlock");
+    // with few rows that happens; and where no one waits for a row, with those that are drawn often.
+    let is =
+        |name: &str, so: fn(&str) -> bool| test.params.get(name).is_some_and(|value| so(value));
+    let optimistic = is("org", |org| org == "lsm") || is("keys", |keys| keys != "uniform");
+    let conflicts = optimistic
+        && test.total.errors.keys().all(|class| class == "deadlock" || class == "serialization");
     let refused = move |reason: &&Reason| conflicts && reason.code.as_str() == "errors";
     let invalid = test.verdict.reasons.iter().filter(|reason| reason.status == Status::Invalid);
     let invalid = invalid.filter(move |reason| !refused(reason));

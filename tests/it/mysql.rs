@@ -226,3 +226,11 @@ fn a_private_server_is_told_to_be_had_by_url_only() {
         .run("run mysql")
         .fails(2, &["MySQL is only reached as an existing server", "mysql://user@host"]);
 }
+
+#[test]
+fn routines_draw_the_keys_of_another_program() {
+    match MySql::start() {
+        Some(server) => crate::skewed::server_draws_the_same("mysql", &server.admin_url),
+        None => skipped("MYSQL", "there is no MySQL server (scripts/mysql-server.sh fetches one)"),
+    }
+}

@@ -144,7 +144,10 @@ fn every_page_is_there_and_names_are_text() {
         ),
         ("/run/last/test/2", vec!["Run 10 test 2: SRV-QUERY1", "/history?workload=SRV-QUERY1"]),
         ("/compare?run=10&run=1&base=oldest", vec!["run=10&amp;run=1", "shared_buffers"]),
-        ("/history", vec!["workload=TP-LIGHT", "param=update_pct%3D50"]),
+        (
+            "/history",
+            vec!["workload=TP-LIGHT", "param=update_pct%3D50", "<polyline", "over 10 runs"],
+        ),
         (
             "/history?workload=SRV-QUERY1&jobs=2",
             vec!["10 of 10", "night 6", "worse, x0.800", "16MB", "128MB"],

@@ -17,5 +17,5 @@ perl -0pe '
     s/to_date\((\x27[-\d]+\x27), \x27YYYY-MM-DD\x27\)/date $1/g;
     s/v_first_day \+ (mod\(v_h2, 731\))/date_add(v_first_day, interval $1 day)/g;
     s/to_char\(([^()]+)\)/cast(floor($1) as char)/g;
-    s/\bdbdyno_(small|big|cpu_\w+|lgwr_\w+|dbwr_\w+|dl_\w+)\b/dbdyno.$1/g;
+    s/\bdbdyno_(small|big|cpu_\w+|lgwr_\w+|dbwr_\w+|dl_\w+|tp_\w+)\b/dbdyno.$1/g;
 ' "$1"

@@ -38,7 +38,7 @@ perl -0pe '
     s/\bv_counts\.first\b/array_lower(v_counts, 1)/g;
     s/\bv_counts\.last\b/array_upper(v_counts, 1)/g;
     s/\b(v_counts|v_list|v_from|v_to)\(((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\)/$1\[$2\]/g;
-    s/\bdbdyno_(small|big|lgwr_\w+|dbwr_\w+|dl_\w+)\b/dbdyno.$1/g;
+    s/\bdbdyno_(small|big|lgwr_\w+|dbwr_\w+|dl_\w+|tp_\w+)\b/dbdyno.$1/g;
     s/\bvarchar2\b/varchar/g;
     s/\bv_(key|id|pool) numeric;/v_$1 bigint;/g;
     s/(to_date\([^()]*\)) \+ (mod\(h2, 731\))/($1 + $2 * interval \x271 day\x27)/g;

@@ -70,6 +70,7 @@ insert into {{prefix}}tp_upsert (id, n, note)
 with recursive digits(n) as (select 0 union all select n + 1 from digits where n < 9)
 select 1 + a.n + 10 * b.n + 100 * c.n + 1000 * d.n + 10000 * e.n, 0, '{{pad}}'
 from digits a, digits b, digits c, digits d, digits e
+where e.n < 2
 order by 1
 
 -- name: gather-upsert

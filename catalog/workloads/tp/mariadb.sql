@@ -187,7 +187,7 @@ declare v_key bigint;
 -- name: TP-UPSERT.body
 if v_seed * 100 >> 31 < {{hit}} then
   set v_seed = v_seed * 48271 % 2147483647;
-  set v_key = 1 + (v_seed * 100000 >> 31);
+  set v_key = 1 + (v_seed * 20000 >> 31);
 else
   if @dbdyno_tp_upsert is null then
     select coalesce(max(id), p_job * 1000000000000) into @dbdyno_tp_upsert from {{prefix}}tp_upsert

@@ -176,7 +176,7 @@ end;
 -- PL/SQL
 
 -- name: create-queue
-create table {{prefix}}tp_queue (id number(19) generated always as identity primary key, note varchar2(200) not null)
+create table {{prefix}}tp_queue (id number(19) generated always as identity, note varchar2(200) not null, primary key (id))
 
 -- name: fill-queue
 insert into {{prefix}}tp_queue (note) select '{{pad}}' from (select level as n from dual connect by level <= 1000) numbers
@@ -218,7 +218,7 @@ create table {{prefix}}tp_upsert (id number(19) not null primary key, n number(1
 -- name: fill-upsert
 insert into {{prefix}}tp_upsert (id, n, note)
 select (a - 1) * 1000 + b, 0, '{{pad}}'
-from (select level as a from dual connect by level <= 100) p cross join (select level as b from dual connect by level <= 1000) q
+from (select level as a from dual connect by level <= 20) p cross join (select level as b from dual connect by level <= 1000) q
 
 -- name: gather-upsert
 begin
@@ -248,7 +248,7 @@ if v_last is null then
 end if;
 if floor(to_number(v_seed) * 100 / 2147483648) < {{hit}} then
   {{advance}}
-  v_key := 1 + floor(to_number(v_seed) * 100000 / 2147483648);
+  v_key := 1 + floor(to_number(v_seed) * 20000 / 2147483648);
 else
   v_last := v_last + 1;
   v_key := v_last;

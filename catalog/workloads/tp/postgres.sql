@@ -147,7 +147,7 @@ v_last bigint := coalesce((select max(id) from {{prefix}}tp_upsert
 -- name: TP-UPSERT.body
 if v_seed * 100 >> 31 < {{hit}} then
   v_seed := v_seed * 48271 % 2147483647;
-  v_key := 1 + (v_seed * 100000 >> 31);
+  v_key := 1 + (v_seed * 20000 >> 31);
 else
   v_last := v_last + 1;
   v_key := v_last;

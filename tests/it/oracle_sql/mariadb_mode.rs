@@ -24,6 +24,7 @@ const LACKS: &[(&str, &str)] = &[
     ("'fm0x", "TO_CHAR of a number"),
     ("cpu_fibonacci(n - 1)", "functions that call themselves"),
     ("user_indexes", "USER_INDEXES"),
+    ("merge into", "MERGE"),
     ("|| to_char(p_job)", "names of Oracle's catalogue in dynamic statements"),
 ];
 

@@ -244,7 +244,9 @@ fn of_table(recipe: &Recipe<'_>, table: &Table) -> Vec<Text> {
 
 /// What `export-sql oracle` writes of every workload, statement by statement.
 fn of_export(catalog: &Catalog) -> Vec<Text> {
-    let workloads = catalog.workloads().map(|workload| workload.id.clone()).collect();
+    let workloads =
+        catalog.workloads().filter(|workload| !workload.unsupported.contains_key(ENGINE));
+    let workloads = workloads.map(|workload| workload.id.clone()).collect();
     let jobs = Some(AskedRamp::of(1));
     let request = Request {
         workloads,

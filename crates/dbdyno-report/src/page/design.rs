@@ -34,8 +34,8 @@ times on one logarithmic axis: thick mark p50, bar to p99; an open circle is a m
 headline: the first workload of the group with a valid ramp, else with a valid figure.";
 const PANELS: &str = "One row per group; each column has the same axes in every row. A knee is drawn only where a law of scalability \
 explains four numbers of jobs or more.";
-const TIMELINE: &str = "Every second of every test on one line of time. Gaps are set-up and loading, which are not measured. Numbered: \
-tests that others on the machine disturbed.";
+const TIMELINE: &str = "Every second of every test on one line of time; a test that is shorter is one bar, by its mean. Gaps are set-up \
+and loading, which are not measured. Numbered: tests that others on the machine disturbed.";
 const FINGERPRINT: &str = "Each figure against {reference}, logarithmic: hollow is speed (one job), filled throughput (best). Right of \
 the line is better; a triangle is conditional, and nothing is said of it.";
 

@@ -13,7 +13,7 @@ pub(super) fn of(input: &Input, data: &RunTests, most: usize) -> Option<Picture>
     let mut tests: Vec<(f64, &TestResult, &Test)> = data.tests.iter().filter_map(started).collect();
     tests.sort_by(|a, b| a.0.total_cmp(&b.0));
     let begin = tests.first()?.0;
-    let points: usize = tests.iter().map(|(_, test, _)| test.series.len()).sum();
+    let points: usize = tests.iter().map(|(_, test, _)| test.series.len().max(1)).sum();
     if points == 0 || points > most {
         return None;
     }
@@ -74,7 +74,11 @@ fn extend(groups: &mut Vec<(f64, f64, String)>, result: &TestResult, drawn: &Tim
     }
 }
 
+/// The seconds of a test; one that is shorter than a second is a bar of its own width.
 fn seconds(from_s: f64, result: &TestResult) -> Vec<Second> {
+    if result.series.is_empty() {
+        return short(from_s, result).into_iter().collect();
+    }
     let rate = |point: &SeriesPoint| (point.interval_s > 0.0).then(|| point.ops / point.interval_s);
     let mean = result.ops_per_s;
     let per_s = |point: &SeriesPoint, name: &str| {
@@ -91,6 +95,19 @@ fn seconds(from_s: f64, result: &TestResult) -> Vec<Second> {
         write_mb_s: per_s(point, "os_disk_write_bytes"),
     };
     result.series.iter().map(second).collect()
+}
+
+fn short(from_s: f64, result: &TestResult) -> Option<Second> {
+    let per_s = |name: &str| Some(result.window_counters.get(name)? / 1e6 / result.window_s);
+    (result.window_s > 0.0).then(|| Second {
+        from_s,
+        to_s: from_s + result.total_s,
+        throughput: (result.ops_per_s > 0.0).then_some(1.0),
+        in_window: true,
+        cpu: split(&result.window_counters),
+        read_mb_s: per_s("os_disk_read_bytes"),
+        write_mb_s: per_s("os_disk_write_bytes"),
+    })
 }
 
 /// CPU time by who had it; none where it was not counted.
@@ -121,5 +138,22 @@ fn labels(language: Language) -> TimelineWords {
         steal: word("taken by the host"),
         read: word("reading"),
         write: word("writing"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::fixture;
+
+    #[test]
+    fn a_test_without_seconds_is_a_bar_of_its_own_width() {
+        let short = TestResult { series: Vec::new(), ..fixture::result() };
+        let drawn = seconds(3.0, &short);
+        assert_eq!(drawn.len(), 1);
+        assert_eq!((drawn[0].from_s, drawn[0].to_s, drawn[0].throughput), (3.0, 15.0, Some(1.0)));
+        assert_eq!(seconds(3.0, &fixture::result()).len(), 12);
+        let failed = TestResult { window_s: 0.0, ..short };
+        assert!(seconds(3.0, &failed).is_empty());
     }
 }
