@@ -248,10 +248,11 @@ fn table(engine: &str, args: &Args, judged: &[Judged]) -> String {
         let measured: Vec<f64> = of_loss().map(|made| made.measured).collect();
         let from: Vec<f64> = of_loss().filter_map(|made| made.found_from).collect();
         let measured = median(&measured).unwrap_or(f64::NAN);
-        let from = 100.0 * median(&from).unwrap_or(f64::NAN);
-        let said = format!(
-            "{found} of {pairs} found (median x{measured:.2} as long; said to be found from {from:.0} % on)"
-        );
+        let from = match median(&from) {
+            Some(from) => format!("said to be found from {:.0} % on", 100.0 * from),
+            None => "valid in no pair, so that nothing is said".into(),
+        };
+        let said = format!("{found} of {pairs} found (median x{measured:.2} as long; {from})");
         row(&format!("{times:.2} times the work"), said);
     }
     table.to_string()

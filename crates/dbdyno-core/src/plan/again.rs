@@ -180,10 +180,10 @@ mod tests {
             jobs: Some("1,2".parse().unwrap()),
             duration_s: Some(2.5),
             repeat: Some(3),
-            ..request("sqlite")
+            ..request("duckdb")
         };
         let plan = build(&catalog, &asked).unwrap();
-        let again = again(&catalog, &describe(&plan), "sqlite", request("sqlite")).unwrap();
+        let again = again(&catalog, &describe(&plan), "duckdb", request("duckdb")).unwrap();
         assert_eq!(again.left_out, []);
         let second = build(&catalog, &again.request).unwrap();
         assert_eq!(describe(&second)["selections"], describe(&plan)["selections"]);
@@ -197,10 +197,10 @@ mod tests {
             workloads: vec!["SRV-QUERY1".into()],
             ops_per_job: Some(777),
             jobs: Some("2".parse().unwrap()),
-            ..request("sqlite")
+            ..request("duckdb")
         };
         let plan = build(&catalog, &asked).unwrap();
-        let again = again(&catalog, &describe(&plan), "sqlite", request("postgres")).unwrap();
+        let again = again(&catalog, &describe(&plan), "duckdb", request("mariadb")).unwrap();
         let second = build(&catalog, &again.request).unwrap();
         assert_eq!(second.selections[0].window, Window::ops(777));
         assert_eq!(differing(&describe(&plan), &second).unwrap(), ["SRV-QUERY1"]);
@@ -212,8 +212,8 @@ mod tests {
         let refused = again(
             &catalog,
             &serde_json::json!({"selections": [{"sql": 1}]}),
-            "sqlite",
-            request("sqlite"),
+            "duckdb",
+            request("duckdb"),
         );
         assert!(refused.unwrap_err().to_string().starts_with("plan: is not one of dbdyno's"));
     }
