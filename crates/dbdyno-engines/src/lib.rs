@@ -3,8 +3,6 @@
 //! Begin with [`engine::Engine`], the contract that every engine keeps, and [`engine::ENGINES`],
 //! their list. [`host`] reads facts of the machine, [`probe`] its counters and the database's.
 
-use dbdyno_core::{error, model, sql, stats};
-
 pub mod engine;
 pub mod host;
 pub mod probe;

@@ -4,9 +4,6 @@
 //! on the way. [`runner`] does one test, [`dataset`] loads what it works on, [`server`] keeps
 //! private servers, [`store`] the results. [`fit`] answers every "does it fit" before.
 
-use dbdyno_core::{analysis, catalog, error, model, plan, sql, stats};
-use dbdyno_engines::{engine, host, probe};
-
 pub mod campaign;
 pub mod dataset;
 pub mod export;

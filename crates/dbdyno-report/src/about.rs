@@ -3,7 +3,7 @@
 
 use super::document::{Block, Section};
 use super::{Input, Language};
-use crate::model::{RunRecord, Test};
+use dbdyno_core::model::{RunRecord, Test};
 
 /// A test that a sentence is about.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -127,9 +127,9 @@ fn without_path(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::compare::fixture::run;
-    use crate::analysis::fixture;
-    use crate::model::TestResult;
+    use dbdyno_core::analysis::compare::fixture::run;
+    use dbdyno_core::analysis::fixture;
+    use dbdyno_core::model::TestResult;
 
     #[test]
     fn numbers_that_follow_each_other_are_a_range() {

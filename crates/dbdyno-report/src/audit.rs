@@ -2,7 +2,7 @@
 
 use super::document::{Block, Cell, Column, Document, Section, Table};
 use super::{Input, Report, RunTests};
-use crate::analysis::audit::{Circumstances, Point, State, audit};
+use dbdyno_core::analysis::audit::{Circumstances, Point, State, audit};
 
 /// `report audit`.
 pub struct AuditReport;

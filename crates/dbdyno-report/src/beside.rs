@@ -8,10 +8,12 @@ use super::document::{Block, Cell, Column, Section, Table};
 use super::page::{compact, times_shown};
 use super::picture::{Fold, Mark, Part, Picture, RatioMark, RatioRow, Ratios, Tone};
 use super::{Input, Language, RunTests};
-use crate::analysis::beside::{Beside, Code, CodeWords, Pair, Unpaired, Why, Words, beside, tally};
-use crate::analysis::compare::{Kind, Side};
-use crate::catalog::Catalog;
-use crate::model::{RunKind, Sentence};
+use dbdyno_core::analysis::beside::{
+    Beside, Code, CodeWords, Pair, Unpaired, Why, Words, beside, tally,
+};
+use dbdyno_core::analysis::compare::{Kind, Side};
+use dbdyno_core::catalog::Catalog;
+use dbdyno_core::model::{RunKind, Sentence};
 
 /// Every run of ours beside every published one: of the runs of a comparison, or of one run and its
 /// reference.
@@ -80,7 +82,7 @@ fn suites(catalog: &Catalog) -> Vec<(&str, &str, BTreeMap<String, String>)> {
     for suite in catalog.suites() {
         for test in catalog.suite_tests(suite).unwrap_or_default() {
             let Some(text) = &test.workload else { continue };
-            let Ok((id, given)) = crate::catalog::parse_selection(text) else { continue };
+            let Ok((id, given)) = dbdyno_core::catalog::parse_selection(text) else { continue };
             let Ok(asked) = catalog.find(&id) else { continue };
             let mut params = asked.params;
             params.extend(test.params.into_iter().chain(given));

@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 use super::columns::RATE;
 use super::document::{Block, Cell, Column, Digits, Document, Section, Table};
 use super::{Input, Language, Report, RunTests, price};
-use crate::analysis::capacity::{
+use dbdyno_core::analysis::capacity::{
     Answer, Cheapest, Component, First, Need, Outcome, Platform, Point, Side, Span, Use, ask,
     cheapest, least,
 };
-use crate::model::{Drive, Sentence, Status};
+use dbdyno_core::model::{Drive, Sentence, Status};
 
 /// Version of the JSON structure.
 pub const SCHEMA_VERSION: u32 = 1;

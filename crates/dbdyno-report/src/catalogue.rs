@@ -3,8 +3,8 @@
 
 use super::document::{Block, Cell, Code, Column, Document, Section, Table};
 use super::{Input, Report, Statements, Subject};
-use crate::catalog::{Suite, SuiteEntry};
-use crate::model::{Alias, Claim, Kpm, Param, Part, Status, Workload, params};
+use dbdyno_core::catalog::{Suite, SuiteEntry};
+use dbdyno_core::model::{Alias, Claim, Kpm, Param, Part, Status, Workload, params};
 
 /// `report catalogue`.
 pub struct CatalogueReport;

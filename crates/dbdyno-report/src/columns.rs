@@ -4,10 +4,10 @@
 use super::Language;
 use super::about::About;
 use super::document::{Cell, Column, Digits, Table};
-use crate::analysis::Derived;
-use crate::analysis::figure::Figure;
-use crate::analysis::interval::Known;
-use crate::model::{RunRecord, Sentence, Test, Verdict};
+use dbdyno_core::analysis::Derived;
+use dbdyno_core::analysis::figure::Figure;
+use dbdyno_core::analysis::interval::Known;
+use dbdyno_core::model::{RunRecord, Sentence, Test, Verdict};
 
 /// What a row of a table of tests is made from.
 pub struct Line<'a> {

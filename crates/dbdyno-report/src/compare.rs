@@ -9,13 +9,13 @@ use super::columns::RATE;
 use super::document::{Block, Cell, Checks, Column, Digits, Document, Outcome, Section, Table};
 use super::format::json;
 use super::{Input, Language, Report, RunTests, beside, lowered, page, price};
-use crate::analysis::compare::{
+use data::Data;
+use dbdyno_core::analysis::compare::{
     self as comparison, Change, Comparison, Difference, Earlier, EqualJobs, Judgement, Kind, Level,
     NOT_STATED, Row, Side, Terms, compare, earlier,
 };
-use crate::analysis::interval::{Unknown, supports};
-use crate::model::{RunRecord, Sentence, Status, Test};
-use data::Data;
+use dbdyno_core::analysis::interval::{Unknown, supports};
+use dbdyno_core::model::{RunRecord, Sentence, Status, Test};
 
 pub use data::SCHEMA_VERSION;
 

@@ -5,10 +5,10 @@ use super::columns::{NOT_PRINTED, RATE, UNKNOWN_JOBS, no_mean, no_percentile};
 use super::document::{Block, Cell, Column, Digits, Document, Section, Table};
 use super::lowered::{self, Lowered};
 use super::{Input, Language, Report, RunTests, limits, nodes, open_loop, page, spread};
-use crate::analysis::figure::Figure;
-use crate::analysis::heatmap::METRICS;
-use crate::analysis::ramp;
-use crate::model::{Better, LoadResult, PublishedKind, RunKind, RunRecord, Test, params};
+use dbdyno_core::analysis::figure::Figure;
+use dbdyno_core::analysis::heatmap::METRICS;
+use dbdyno_core::analysis::ramp;
+use dbdyno_core::model::{Better, LoadResult, PublishedKind, RunKind, RunRecord, Test, params};
 
 /// `report datasheet`.
 pub struct Datasheet;

@@ -10,8 +10,8 @@ use super::about::About;
 use super::dress::Brand;
 use super::picture::Page;
 use super::texts::Language;
-use crate::analysis::heatmap::Rank;
-use crate::model::{Better, Reason, Sentence, Status, Verdict};
+use dbdyno_core::analysis::heatmap::Rank;
+use dbdyno_core::model::{Better, Reason, Sentence, Status, Verdict};
 
 /// A report.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -6,7 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 
 use super::document::{Block, Document, Section};
-use crate::error::visible;
+use dbdyno_core::error::visible;
 
 /// The largest logo in bytes: it stands in every page.
 pub const MOST_LOGO_BYTES: usize = 200_000;
@@ -96,8 +96,9 @@ fn kind_of(content: &[u8]) -> Option<&'static str> {
 
 /// The accent on light and on dark paper; there it is made as much lighter as it must be.
 fn accents(text: &str) -> Result<[String; 2], String> {
-    let color = channels(text)
-        .ok_or_else(|| format!("{} is not a colour: write #rrggbb", crate::error::quote(text)))?;
+    let color = channels(text).ok_or_else(|| {
+        format!("{} is not a colour: write #rrggbb", dbdyno_core::error::quote(text))
+    })?;
     let light = contrast(color, PAPERS[0]);
     if light < READABLE {
         return Err(format!(
@@ -220,7 +221,7 @@ impl Added {
         };
         let asked = match name {
             SectionName::Number(number) => number.to_string(),
-            SectionName::Title(title) => crate::error::quote(title),
+            SectionName::Title(title) => dbdyno_core::error::quote(title),
         };
         found.map(Some).ok_or_else(|| {
             format!(

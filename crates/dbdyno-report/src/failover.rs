@@ -6,8 +6,8 @@ use serde_json::json;
 use super::document::{Block, Cell, Column, Digits, Document, Section, Table};
 use super::format::json;
 use super::{Input, Language, Report, RunTests};
-use crate::analysis::failover::{FEWEST, Over, over};
-use crate::model::{
+use dbdyno_core::analysis::failover::{FEWEST, Over, over};
+use dbdyno_core::model::{
     Failover, FailoverTimes, How, LedgerCounts, Reason, RunStatus, Sentence, Status, TestResult,
     Verdict,
 };

@@ -6,10 +6,12 @@ use super::document::{Block, Cell, Digits, Document, HeatCell, HeatRow, Heatmap,
 use super::lowered::{self, Lowered};
 use super::ramps::{RampRow, compared};
 use super::{Input, Language, Report};
-use crate::analysis::compare::Kind;
-use crate::analysis::figure::Figure;
-use crate::analysis::heatmap::{Compared, METRICS, Metric, Place, lowering, side_by_side, status};
-use crate::model::{Reason, Test};
+use dbdyno_core::analysis::compare::Kind;
+use dbdyno_core::analysis::figure::Figure;
+use dbdyno_core::analysis::heatmap::{
+    Compared, METRICS, Metric, Place, lowering, side_by_side, status,
+};
+use dbdyno_core::model::{Reason, Test};
 
 /// `report heatmap`.
 pub struct HeatmapReport;

@@ -8,9 +8,9 @@ use super::document::{
 use super::format::json;
 use super::study::conditions;
 use super::{Input, Language, Report};
-use crate::analysis::interference::{Interference, Slowdown, interference};
-use crate::analysis::study::{Known, too_few};
-use crate::model::{Better, Status};
+use dbdyno_core::analysis::interference::{Interference, Slowdown, interference};
+use dbdyno_core::analysis::study::{Known, too_few};
+use dbdyno_core::model::{Better, Status};
 
 /// Version of the JSON structure.
 pub const SCHEMA_VERSION: u32 = 1;

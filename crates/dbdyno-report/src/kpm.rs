@@ -6,10 +6,10 @@ use super::kpm_columns::{
     self, DURABILITY, GENERAL, LASTING, QUERIES, READS, TIMES, TRANSACTIONS, durability,
 };
 use super::{Input, Language, Report, RunTests, lasting, spread, stores};
-use crate::analysis::derive;
-use crate::analysis::ramp::{self, Repeated};
-use crate::catalog::Form;
-use crate::model::{LatencySummary, PartFigures, Sentence, Test, params};
+use dbdyno_core::analysis::derive;
+use dbdyno_core::analysis::ramp::{self, Repeated};
+use dbdyno_core::catalog::Form;
+use dbdyno_core::model::{LatencySummary, PartFigures, Sentence, Test, params};
 
 /// `report kpm`.
 pub struct KpmReport;
@@ -207,10 +207,10 @@ fn rows_per_s(part: &PartFigures) -> Result<f64, Sentence> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::compare::fixture::run;
-    use crate::analysis::fixture;
-    use crate::catalog::Group;
-    use crate::model::{Better, KpmValue, TestResult};
+    use dbdyno_core::analysis::compare::fixture::run;
+    use dbdyno_core::analysis::fixture;
+    use dbdyno_core::catalog::Group;
+    use dbdyno_core::model::{Better, KpmValue, TestResult};
 
     /// Names of the columns of a test in this unit, of an own group of this form.
     fn columns(form: Option<Form>, unit: &str) -> Vec<String> {

@@ -4,7 +4,7 @@
 use super::columns::{Definition, Line, RATE, Source, percentile_ms};
 use super::document::{Cell, Digits};
 use super::lasting;
-use crate::model::{Durability, Sentence, params};
+use dbdyno_core::model::{Durability, Sentence, params};
 
 /// Percent with one decimal.
 const PCT: Digits = Digits::Decimals(1);

@@ -3,8 +3,8 @@
 use super::Language;
 use super::columns::{Line, RATE};
 use super::document::{Axis, Block, Cell, Chart, Column, Digits, Point, Scale, Series, Table};
-use crate::analysis::lasting::{Debt, debts};
-use crate::model::{Lasting, LastingState, Moment, Named, Test, TestResult};
+use dbdyno_core::analysis::lasting::{Debt, debts};
+use dbdyno_core::model::{Lasting, LastingState, Moment, Named, Test, TestResult};
 
 /// What is known of whether a KPM lasts.
 pub fn of(test: &Test) -> Option<Lasting> {
@@ -162,8 +162,8 @@ fn course(language: Language, result: &TestResult, debt: &Debt) -> Option<Vec<Po
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::fixture;
-    use crate::model::{Counters, Snapshot};
+    use dbdyno_core::analysis::fixture;
+    use dbdyno_core::model::{Counters, Snapshot};
 
     /// 12 s in which the log grew by 1 MB a second from 2 MB on, with a checkpoint in the third
     /// that left 1 MB.

@@ -8,9 +8,9 @@ use super::document::{Block, Cell, Column, Digits, Document, Section, Table};
 use super::format::json;
 use super::study::conditions;
 use super::{Input, Language, Report, RunTests};
-use crate::analysis::layers::{LayerRow, Layers, WayRow, layers};
-use crate::analysis::study::{Known, too_few};
-use crate::model::Status;
+use dbdyno_core::analysis::layers::{LayerRow, Layers, WayRow, layers};
+use dbdyno_core::analysis::study::{Known, too_few};
+use dbdyno_core::model::Status;
 
 /// Version of the JSON structure.
 pub const SCHEMA_VERSION: u32 = 1;

@@ -52,14 +52,12 @@ pub mod workbook;
 
 use std::collections::BTreeMap;
 
-use dbdyno_core::{analysis, catalog, error, model, stats};
-
-use crate::analysis::capacity::Need;
-use crate::analysis::figure;
-use crate::analysis::noise::Noise;
-use crate::analysis::price::PriceList;
-use crate::catalog::{Catalog, Form, Group};
-use crate::model::{RunRecord, Test};
+use dbdyno_core::analysis::capacity::Need;
+use dbdyno_core::analysis::figure;
+use dbdyno_core::analysis::noise::Noise;
+use dbdyno_core::analysis::price::PriceList;
+use dbdyno_core::catalog::{Catalog, Form, Group};
+use dbdyno_core::model::{RunRecord, Test};
 
 use document::Code;
 pub use document::Document;

@@ -2,9 +2,9 @@
 
 use super::document::{Block, Digits};
 use super::{Input, Language, RunTests};
-use crate::analysis::limiter::{Limiter, limiters};
-use crate::analysis::ramp;
-use crate::model::{Status, Test};
+use dbdyno_core::analysis::limiter::{Limiter, limiters};
+use dbdyno_core::analysis::ramp;
+use dbdyno_core::model::{Status, Test};
 
 /// From this share of the jobs' time on a cause is named.
 const NAMED_SHARE: f64 = 0.5;
@@ -88,7 +88,7 @@ fn limit(language: Language, label: &str, tests: &[&Test]) -> Option<Limited> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::limiter::Cause;
+    use dbdyno_core::analysis::limiter::Cause;
 
     #[test]
     fn every_cause_has_a_name_in_every_language() {

@@ -2,7 +2,7 @@
 //! said once.
 
 use super::Language;
-use crate::model::{Reason, Sentence, Status, Verdict};
+use dbdyno_core::model::{Reason, Sentence, Status, Verdict};
 
 /// A reason, and the figure that it is about.
 #[derive(Debug, Clone, PartialEq)]
@@ -104,7 +104,7 @@ pub fn sentences<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::ReasonCode;
+    use dbdyno_core::model::ReasonCode;
 
     fn share(share: f64) -> Sentence {
         Sentence::new("others used {share%}").with("share", share)

@@ -3,7 +3,7 @@
 use super::Language;
 use super::columns::RATE;
 use super::document::{Cell, Column, Digits, Table};
-use crate::model::{DriverFigures, Sentence, Test, WorkerFigures};
+use dbdyno_core::model::{DriverFigures, Sentence, Test, WorkerFigures};
 
 const HEADS: [(&str, &str); 9] = [
     ("Load machine", ""),
@@ -73,8 +73,8 @@ fn clock(worker: &WorkerFigures) -> [Cell; 3] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::fixture;
-    use crate::model::TestResult;
+    use dbdyno_core::analysis::fixture;
+    use dbdyno_core::model::TestResult;
 
     #[test]
     fn who_drives_alone_has_all_jobs_and_who_conducts_has_none() {

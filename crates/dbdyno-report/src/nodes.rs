@@ -4,9 +4,9 @@
 use super::columns::RATE;
 use super::document::{Block, Cell, Column, Digits, Document, Section, Table};
 use super::{Input, Language, Report, RunTests};
-use crate::analysis::cpu;
-use crate::analysis::nodes::{NodeScaling, node_scaling, paused_share};
-use crate::model::{RunRecord, Status, Test};
+use dbdyno_core::analysis::cpu;
+use dbdyno_core::analysis::nodes::{NodeScaling, node_scaling, paused_share};
+use dbdyno_core::model::{RunRecord, Status, Test};
 
 /// `report nodes`.
 pub struct NodesReport;

@@ -8,9 +8,9 @@ use serde::Serialize;
 use super::columns::{RATE, no_percentile};
 use super::document::{Block, Cell, Column, Table};
 use super::{Language, RunTests};
-use crate::analysis::promise::{self, Answer};
-use crate::analysis::trials::Counted;
-use crate::model::{OpenLoop, Status, Test, TestResult, params, without_offer};
+use dbdyno_core::analysis::promise::{self, Answer};
+use dbdyno_core::analysis::trials::Counted;
+use dbdyno_core::model::{OpenLoop, Status, Test, TestResult, params, without_offer};
 
 const ABOUT: &str = "Open loop: ops start when they are due, whether or not the earlier ones are done. The response time \
 counts from when an op was due, the service time from when it was started.";

@@ -5,7 +5,7 @@
 //! Texts are said already, in the language of the document; raw numbers are what a drawing places.
 
 use super::document::{Block, Chart, Heatmap};
-use crate::model::Status;
+use dbdyno_core::model::Status;
 
 /// A designed page.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::document::{Block, Cell, Column, Document, Section, Table};
 use super::{Input, Report};
-use crate::analysis::errata;
-use crate::model::{Reason, RunRecord};
+use dbdyno_core::analysis::errata;
+use dbdyno_core::model::{Reason, RunRecord};
 
 /// `report platform`.
 pub struct PlatformReport;

@@ -3,8 +3,8 @@
 
 use super::document::{Block, Cell, Column, Digits, Document, Section, Table};
 use super::{Input, Language, Report, RunTests};
-use crate::analysis::published;
-use crate::model::{PublishedFigure, PublishedTest, RunKind, Status, Test, params};
+use dbdyno_core::analysis::published;
+use dbdyno_core::model::{PublishedFigure, PublishedTest, RunKind, Status, Test, params};
 
 /// `report points`.
 pub struct PointsReport;

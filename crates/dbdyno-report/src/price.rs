@@ -5,10 +5,10 @@ use super::document::{Block, Cell, Column, Digits, Document, Section, Table};
 use super::lowered::{self, Lowered};
 use super::ramps::{RampRow, rows};
 use super::{Input, Language, Report, RunTests};
-use crate::analysis::heatmap::METRICS;
-use crate::analysis::price::{Per, PriceList, Value};
-use crate::analysis::ramp::{self, Figure};
-use crate::model::{Better, PublishedKind, Status, Test};
+use dbdyno_core::analysis::heatmap::METRICS;
+use dbdyno_core::analysis::price::{Per, PriceList, Value};
+use dbdyno_core::analysis::ramp::{self, Figure};
+use dbdyno_core::model::{Better, PublishedKind, Status, Test};
 
 /// `report price`.
 pub struct PriceReport;
@@ -298,7 +298,7 @@ fn value_row(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::compare::fixture::run;
+    use dbdyno_core::analysis::compare::fixture::run;
 
     #[test]
     fn an_option_that_tests_used_stands_there_with_its_price_or_without() {

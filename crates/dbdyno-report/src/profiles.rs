@@ -4,7 +4,7 @@
 use super::Language;
 use super::document::{Block, Cell, Column, Digits, Table};
 use super::test_waits::table;
-use crate::model::{IoKind, IoTimes, Profile, ProfileRow, TestResult, Waits};
+use dbdyno_core::model::{IoKind, IoTimes, Profile, ProfileRow, TestResult, Waits};
 
 /// Columns of a profile with their titles and units, in the order of the report; others follow
 /// under their own names.

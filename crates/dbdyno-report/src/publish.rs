@@ -12,8 +12,8 @@ use self::walk::Publisher;
 use super::document::{Block, Cell, Column, Document, Section, Table};
 use super::picture::{Part, Picture};
 use super::{Input, Report, RunTests, page};
-use crate::catalog::Group;
-use crate::model::Disclosure;
+use dbdyno_core::catalog::Group;
+use dbdyno_core::model::Disclosure;
 
 /// `report publish`.
 pub struct PublishReport;

@@ -4,12 +4,12 @@
 use super::document::{Axis, Block, Chart, Digits, Document, Point, Role, Scale, Section, Series};
 use super::ramps::{Identity, RampRow, identities, rows};
 use super::{Input, Language, Report, kpm};
-use crate::analysis::derive;
-use crate::analysis::noise;
-use crate::analysis::ramp::{self, Figure};
-use crate::model::Test;
-use crate::stats::median;
-use crate::stats::scaling::{Fit, Law};
+use dbdyno_core::analysis::derive;
+use dbdyno_core::analysis::noise;
+use dbdyno_core::analysis::ramp::{self, Figure};
+use dbdyno_core::model::Test;
+use dbdyno_core::stats::median;
+use dbdyno_core::stats::scaling::{Fit, Law};
 
 /// More measured curves of one workload than these are shown in a chart per choice of parameters.
 const MOST_CURVES: usize = 8;
@@ -338,9 +338,9 @@ fn measured_service(language: Language, ramp: &Ramp<'_>, factor: f64) -> Series 
 mod tests {
     use super::*;
     use crate::RunTests;
-    use crate::analysis::compare::fixture::run;
-    use crate::analysis::fixture::at;
-    use crate::model::TestResult;
+    use dbdyno_core::analysis::compare::fixture::run;
+    use dbdyno_core::analysis::fixture::at;
+    use dbdyno_core::model::TestResult;
 
     /// A ramp of a run on one load of the data, on a platform where loads differ by 10 % at one
     /// job.
@@ -352,7 +352,7 @@ mod tests {
             .zip(1..)
             .flat_map(|(value, number)| [load(number, value), load(number, value)]);
         let calibration = RunTests {
-            run: crate::model::RunRecord { id: 7, ..run("noise") },
+            run: dbdyno_core::model::RunRecord { id: 7, ..run("noise") },
             tests: windows.collect(),
         };
         let ramp =

@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use super::{Input, RunTests};
-use crate::analysis::ramp;
-use crate::model::{RunRecord, Test};
+use dbdyno_core::analysis::ramp;
+use dbdyno_core::model::{RunRecord, Test};
 
 /// The tests of one ramp; per run, in the order of the runs.
 pub struct RampRow<'a> {

@@ -11,9 +11,9 @@ use serde_json::Value;
 use super::format::json;
 use super::kpm::KpmReport;
 use super::{Document, Input, Report, open_loop};
-use crate::analysis::limiter::{Limiter, experiment, limiters};
-use crate::analysis::{derive, interval, unsteady};
-use crate::model::{
+use dbdyno_core::analysis::limiter::{Limiter, experiment, limiters};
+use dbdyno_core::analysis::{derive, interval, unsteady};
+use dbdyno_core::model::{
     self, Better, Counters, DeviceSync, Disclosure, Drive, Durability, Kpm, KpmValue, Lasting,
     LatencySummary, LoadResult, OpsPerSample, OwnLoop, PartFigures, Precision, Profile, Provenance,
     Published, RunKind, RunRecord, RunStatus, Sentence, SeriesPoint, ServerLog, Status, Verdict,

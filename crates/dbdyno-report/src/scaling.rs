@@ -6,12 +6,12 @@ use super::document::{
     Axis, Block, Cell, Chart, Column, Digits, Document, Point, Role, Scale, Section, Series, Table,
 };
 use super::{Input, Language, Report, RunTests};
-use crate::analysis::interval::supports;
-use crate::analysis::limiter::{begins_at, limiters};
-use crate::analysis::scaling::{Ramp, Scaling, hidden_saturation, ramps};
-use crate::model::{Status, Test};
-use crate::stats::law_ranges::JobsRange;
-use crate::stats::scaling::Fit;
+use dbdyno_core::analysis::interval::supports;
+use dbdyno_core::analysis::limiter::{begins_at, limiters};
+use dbdyno_core::analysis::scaling::{Ramp, Scaling, hidden_saturation, ramps};
+use dbdyno_core::model::{Status, Test};
+use dbdyno_core::stats::law_ranges::JobsRange;
+use dbdyno_core::stats::scaling::Fit;
 
 /// `report scaling`.
 pub struct ScalingReport;

@@ -3,9 +3,9 @@
 
 use super::document::{Block, Cell, Column, Digits, Table};
 use super::{Language, RunTests};
-use crate::analysis::spread::{self, Level, Spread};
-use crate::analysis::{interval, ramp};
-use crate::model::Test;
+use dbdyno_core::analysis::spread::{self, Level, Spread};
+use dbdyno_core::analysis::{interval, ramp};
+use dbdyno_core::model::Test;
 
 const ABOUT: &str = "Equal tests, and what makes them differ: each column is a standard deviation as a share of the \
 figure, without what the columns before it explain. A further test falls within the last column in 19 of 20 cases.";

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use super::Input;
 use super::columns::RATE;
 use super::document::{Block, Cell, Column, Section, Table};
-use crate::analysis::ramp;
-use crate::model::{Better, Kpm, KpmValue, RunRecord, Status, Test, params};
+use dbdyno_core::analysis::ramp;
+use dbdyno_core::model::{Better, Kpm, KpmValue, RunRecord, Status, Test, params};
 
 const TITLE: &str = "Row and column stores";
 const ABOUT: &str = "The same work on the same rows, stored by rows and by columns. Where the ratio is above 1 the column store is better.";
@@ -133,8 +133,8 @@ fn work_name(test: &Test) -> String {
 mod tests {
     use super::*;
     use crate::RunTests;
-    use crate::analysis::compare::fixture::run;
-    use crate::analysis::fixture;
+    use dbdyno_core::analysis::compare::fixture::run;
+    use dbdyno_core::analysis::fixture;
 
     fn measured(name: &str, store: &str, value: f64, status: Status, better: Better) -> RunTests {
         let mut test = fixture::result();

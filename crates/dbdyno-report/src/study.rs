@@ -1,7 +1,7 @@
 //! What the reports of studies say alike.
 
 use super::Language;
-use crate::model::ReasonCode;
+use dbdyno_core::model::ReasonCode;
 
 /// `TCP: lowered verdicts: 3 other programs were at work, 1 ...`; nothing if no verdict was
 /// lowered. They may be of tests that are used and of tests that are not.

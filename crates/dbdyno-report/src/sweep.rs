@@ -9,10 +9,10 @@ use super::document::{
 use super::format::json;
 use super::study::conditions;
 use super::{Input, Language, Report};
-use crate::analysis::study::{Known, too_few};
-use crate::analysis::sweep::{Curve, Plateau, PublishedCurve, Step, Tier, published, sweep};
-use crate::model::params::assignments;
-use crate::model::{Sentence, Status};
+use dbdyno_core::analysis::study::{Known, too_few};
+use dbdyno_core::analysis::sweep::{Curve, Plateau, PublishedCurve, Step, Tier, published, sweep};
+use dbdyno_core::model::params::assignments;
+use dbdyno_core::model::{Sentence, Status};
 
 /// Version of the JSON structure.
 pub const SCHEMA_VERSION: u32 = 1;

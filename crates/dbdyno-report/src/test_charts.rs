@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use super::Language;
 use super::document::{Axis, Chart, Point, Role, Scale, Series};
-use crate::analysis::{cpu, unsteady};
-use crate::model::{Named, SeriesPoint, Test};
-use crate::stats::LatencyHistogram;
-use crate::stats::summary::enough_samples;
+use dbdyno_core::analysis::{cpu, unsteady};
+use dbdyno_core::model::{Named, SeriesPoint, Test};
+use dbdyno_core::stats::LatencyHistogram;
+use dbdyno_core::stats::summary::enough_samples;
 
 /// Points per decade of the distribution.
 const PER_DECADE: i32 = 12;
@@ -261,7 +261,7 @@ fn chart(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::fixture;
+    use dbdyno_core::analysis::fixture;
 
     #[test]
     fn the_distribution_ends_where_ten_samples_are_left() {

@@ -8,9 +8,9 @@ use super::kpm::parts_table;
 use super::test_charts::{Curve, distribution, session_classes, tracks};
 use super::{Input, Language, Report, Subject, about, platform, profiles, test_waits};
 use super::{lasting, machines, nodes};
-use crate::analysis::claims::{self, Checked, Outcome};
-use crate::analysis::{derive, interval};
-use crate::model::{
+use dbdyno_core::analysis::claims::{self, Checked, Outcome};
+use dbdyno_core::analysis::{derive, interval};
+use dbdyno_core::model::{
     Claim, Drive, Kpm, KpmValue, LatencySummary, Moment, RunRecord, Sentence, Status, Test,
     TestResult, params,
 };

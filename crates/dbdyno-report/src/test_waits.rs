@@ -5,9 +5,11 @@
 use super::Language;
 use super::columns::RATE;
 use super::document::{Block, Cell, Code, Column, Digits, Table};
-use crate::analysis::limiter::{experiment, limiters, told};
-use crate::analysis::time_model::{self, LoadLine, TimePart, load_profile};
-use crate::model::{Bound, EventCount, RepositorySnapshots, RunRecord, Test, TestResult, Waits};
+use dbdyno_core::analysis::limiter::{experiment, limiters, told};
+use dbdyno_core::analysis::time_model::{self, LoadLine, TimePart, load_profile};
+use dbdyno_core::model::{
+    Bound, EventCount, RepositorySnapshots, RunRecord, Test, TestResult, Waits,
+};
 
 /// Events that a table shows; the others are added up.
 const TOP: usize = 12;

@@ -8,11 +8,11 @@ use super::document::{
 };
 use super::format::json;
 use super::{Input, Language, Report, Subject, compare};
-use crate::analysis::compare::{Difference, Side, differences};
-use crate::analysis::trials::{
+use dbdyno_core::analysis::compare::{Difference, Side, differences};
+use dbdyno_core::analysis::trials::{
     Counted, MARGIN, Method, Outcome, Row, Rule, Unpaired, rows, unpaired,
 };
-use crate::model::{Sentence, Status};
+use dbdyno_core::model::{Sentence, Status};
 
 /// Version of the JSON structure.
 pub const SCHEMA_VERSION: u32 = 1;

@@ -4,7 +4,7 @@ use super::columns::RATE;
 use super::document::{Block, Cell, Column, Digits, Section, Table};
 use super::page::{self, Limits};
 use super::{Document, Input, Report, heatmap};
-use crate::model::{RunRecord, SeriesPoint, Test};
+use dbdyno_core::model::{RunRecord, SeriesPoint, Test};
 
 /// A spreadsheet holds more lines than a page can; of the raw seconds, [`series`] takes its share.
 const LIMITS: Limits = Limits { lines: 5_000, distributions: 300, seconds: 20_000 };

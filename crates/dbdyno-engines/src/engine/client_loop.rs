@@ -9,9 +9,9 @@ use super::{
     AfterError, EngineError, ErrorClass, JobOrder, OpenSlice, Pacer, RowLoad, Slice, SliceReport,
     Timetable,
 };
-use crate::model::{BoundStatement, Branch, Counters, JobCode, Tally};
-use crate::stats::LatencyHistogram;
-use crate::stats::keys::KeyStream;
+use dbdyno_core::model::{BoundStatement, Branch, Counters, JobCode, Tally};
+use dbdyno_core::stats::LatencyHistogram;
+use dbdyno_core::stats::keys::KeyStream;
 
 mod clock;
 mod open;
@@ -214,7 +214,7 @@ impl Calls {
 /// collide.
 struct BatchIds<'a> {
     table: &'a str,
-    rows: crate::model::rows::RowFunction,
+    rows: dbdyno_core::model::rows::RowFunction,
     batch: u64,
     jobs: u64,
     next: u64,

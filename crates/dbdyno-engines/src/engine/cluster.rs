@@ -13,7 +13,7 @@ use super::{
     Access, AfterError, Database, Deal, EngineError, ErrorClass, JobOrder, JobSessions,
     NodeSession, Pacer, RowLoad, Session, SessionsLeft, Slice, SliceReport, Timetable, Version,
 };
-use crate::model::{Counters, Drive, Transport};
+use dbdyno_core::model::{Counters, Drive, Transport};
 
 /// Longest wait until all nodes have what the first one has.
 const CATCH_UP: Duration = Duration::from_secs(120);

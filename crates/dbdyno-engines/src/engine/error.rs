@@ -1,6 +1,6 @@
 //! What an engine says went wrong, and what a caller can do about it.
 
-use crate::error::{Error, Kind};
+use dbdyno_core::error::{Error, Kind};
 
 /// Error classes: what a caller can do differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

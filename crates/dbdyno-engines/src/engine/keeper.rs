@@ -2,7 +2,7 @@
 //! kind, and the engine's own words where databases differ.
 
 use super::{ConnectTo, ENGINES, EngineError};
-use crate::model::Target;
+use dbdyno_core::model::Target;
 
 /// A value that is kept.
 #[derive(Debug, Clone, PartialEq)]

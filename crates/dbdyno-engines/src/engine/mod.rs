@@ -14,10 +14,12 @@ use std::time::Instant;
 
 use secrecy::SecretString;
 
-use crate::model::rows::RowFunction;
-use crate::model::{Capabilities, Counters, Drive, Facts, JobCode, Tally, Target, Transport, Wire};
-use crate::stats::LatencyHistogram;
-use crate::stats::arrivals::DueTimes;
+use dbdyno_core::model::rows::RowFunction;
+use dbdyno_core::model::{
+    Capabilities, Counters, Drive, Facts, JobCode, Tally, Target, Transport, Wire,
+};
+use dbdyno_core::stats::LatencyHistogram;
+use dbdyno_core::stats::arrivals::DueTimes;
 
 mod cancel;
 pub mod client_loop;

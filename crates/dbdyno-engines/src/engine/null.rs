@@ -20,7 +20,7 @@ use super::{
     Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder, Pacer, RowLoad, Rows,
     Session, Version,
 };
-use crate::model::Capabilities;
+use dbdyno_core::model::Capabilities;
 
 mod job;
 pub mod statement;

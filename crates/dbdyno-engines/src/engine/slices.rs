@@ -4,9 +4,9 @@ use std::time::Instant;
 
 use super::stalls::Stalls;
 use super::{AfterError, EngineError, ErrorClass, JobOrder, Pacer, Slice, SliceReport};
-use crate::model::{BoundStatement, Counters, Tally};
-use crate::stats::LatencyHistogram;
-use crate::stats::keys::{KeyStream, test_seed};
+use dbdyno_core::model::{BoundStatement, Counters, Tally};
+use dbdyno_core::stats::LatencyHistogram;
+use dbdyno_core::stats::keys::{KeyStream, test_seed};
 
 /// A slice has at most so many samples of one value; see `catalog/harness/`.
 const MOST_SAMPLES: usize = 1 << 20;
@@ -352,8 +352,8 @@ mod tests {
         before_error: SliceResult,
     ) -> (Notes, Vec<i64>) {
         let mut notes = Notes { left: returned.len(), ..Notes::default() };
-        let code = crate::model::JobCode::Bulk { table: String::new(), batch: 1 };
-        let (facts, table_rows) = (crate::model::Facts::new(), 1);
+        let code = dbdyno_core::model::JobCode::Bulk { table: String::new(), batch: 1 };
+        let (facts, table_rows) = (dbdyno_core::model::Facts::new(), 1);
         let order = JobOrder {
             job: 1,
             jobs: 1,
@@ -361,8 +361,8 @@ mod tests {
             session: &[],
             seed: 42,
             facts: &facts,
-            rows: crate::model::rows::RowFunction { table_rows, seed: 1 },
-            wire: crate::model::Wire::default(),
+            rows: dbdyno_core::model::rows::RowFunction { table_rows, seed: 1 },
+            wire: dbdyno_core::model::Wire::default(),
             node: None,
         };
         let binds = binds.iter().map(|name| name.to_string()).collect();

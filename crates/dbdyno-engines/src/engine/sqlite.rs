@@ -8,7 +8,7 @@ use super::{
     Session, Version,
 };
 use crate::engine::cancel::{Entered, Running};
-use crate::model::Capabilities;
+use dbdyno_core::model::Capabilities;
 
 use rusqlite::{Connection, InterruptHandle};
 

@@ -8,7 +8,7 @@ use procfs::process::MountInfos;
 use procfs::{FromBufRead, Meminfo};
 
 use super::{Fact, chosen, disk, file, hardware};
-use crate::model::Disclosure;
+use dbdyno_core::model::Disclosure;
 
 /// Facts of this machine and of ourselves: sections `dbdyno`, `hardware`, `os`, and `storage` for
 /// the given path.

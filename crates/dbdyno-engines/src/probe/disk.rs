@@ -5,7 +5,7 @@ use std::path::Path;
 use procfs::DiskStat;
 
 use crate::host::{DeviceNumbers, device_of, flush_counting_disk};
-use crate::model::{Counters, IoCount, IoKind};
+use dbdyno_core::model::{Counters, IoCount, IoKind};
 
 use super::{Probe, ProbeContext};
 

@@ -9,8 +9,8 @@ use procfs::{DiskStats, FromBufRead, FromBufReadSI, KernelStats, Meminfo};
 
 use crate::engine::{EngineError, Session};
 use crate::host;
-use crate::model::{Counters, Disclosure};
-use crate::sql::{Block, statement};
+use dbdyno_core::model::{Counters, Disclosure};
+use dbdyno_core::sql::{Block, statement};
 
 use super::exporter::{Exporter, Page};
 use super::{Probe, disk, system};

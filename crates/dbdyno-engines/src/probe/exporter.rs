@@ -11,7 +11,7 @@ use oxhttp::model::header::AUTHORIZATION;
 use oxhttp::model::{Body, Request, Uri};
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::model::{Counters, Disclosure};
+use dbdyno_core::model::{Counters, Disclosure};
 
 /// Longest wait for each step of an answer.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -1,6 +1,6 @@
 //! CPU time of programs that are neither the database's nor ours.
 
-use crate::model::Counters;
+use dbdyno_core::model::Counters;
 
 use super::process::{KernelThreads, ServerCpu};
 use super::{Probe, ProbeContext};

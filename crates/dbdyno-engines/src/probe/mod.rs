@@ -8,7 +8,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use crate::model::Counters;
+use dbdyno_core::model::Counters;
 
 mod disk;
 mod elsewhere;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Probe, RemoteHost, SqlProbe};
-use crate::model::{Counters, Disclosure};
+use dbdyno_core::model::{Counters, Disclosure};
 
 /// Gauges that hold for all nodes if they hold for each.
 const LEAST: [&str; 1] = ["durable"];

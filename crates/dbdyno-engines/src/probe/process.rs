@@ -8,7 +8,7 @@ use std::io::Read;
 use procfs::FromRead;
 use procfs::process::{Process, Stat};
 
-use crate::model::Counters;
+use dbdyno_core::model::Counters;
 
 use super::{Probe, ProbeContext};
 

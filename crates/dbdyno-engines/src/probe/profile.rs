@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use crate::engine::{Rows, Session, rows_of};
-use crate::model::{Counters, Profile, ProfileRow};
-use crate::sql::{Block, statement};
+use dbdyno_core::model::{Counters, Profile, ProfileRow};
+use dbdyno_core::sql::{Block, statement};
 
 /// Blocks of queries whose column `name` says what a row is about; the others are cumulative
 /// numbers, as `time_ms`; or that give such a query ([`rows_of`]). What stands behind a second dot tells blocks of one profile apart: rows

@@ -8,8 +8,8 @@ use super::profile::{Profiles, Reading};
 use super::sql::{OWN_COUNTS, OwnCounts, take};
 use super::thread_times::{Serving, ThreadTimes};
 use crate::engine::{Rows, Session};
-use crate::model::{Activity, Counters, Event, Seen, ThreadTime};
-use crate::sql::{Block, statement};
+use dbdyno_core::model::{Activity, Counters, Event, Seen, ThreadTime};
+use dbdyno_core::sql::{Block, statement};
 
 /// Block of a query with a row for each session of ours and each process of the server that is at
 /// work. Its columns:
@@ -386,7 +386,7 @@ fn with_call(row: Row, call: Call, stood: bool, file: &dyn Fn() -> String, log_f
 mod tests {
     use super::*;
     use crate::engine::EngineError;
-    use crate::sql::parse_blocks;
+    use dbdyno_core::sql::parse_blocks;
 
     /// Answers every question with these rows.
     struct Fixed(Rows);

@@ -4,8 +4,8 @@
 use std::time::{Duration, Instant};
 
 use crate::engine::{Rows, Session};
-use crate::model::{Counters, Disclosure};
-use crate::sql::{Block, statement};
+use dbdyno_core::model::{Counters, Disclosure};
+use dbdyno_core::sql::{Block, statement};
 
 use super::Probe;
 
@@ -216,7 +216,7 @@ fn set_pair(disclosure: &mut Disclosure, row: &[Option<String>]) {
 mod tests {
     use super::*;
     use crate::engine::EngineError;
-    use crate::sql::parse_blocks;
+    use dbdyno_core::sql::parse_blocks;
 
     #[test]
     fn what_a_session_counted_before_it_was_opened_anew_counts_on() {

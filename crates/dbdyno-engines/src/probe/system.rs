@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use procfs::net::{DeviceStatus, dev_status};
 use procfs::{CpuTime, Current, CurrentSI, KernelStats, Meminfo};
 
-use crate::model::Counters;
+use dbdyno_core::model::Counters;
 
 use super::{Probe, ProbeContext};
 

@@ -5,7 +5,7 @@ use std::fs;
 use procfs::FromRead;
 use procfs::process::Stat;
 
-use crate::model::ThreadTime;
+use dbdyno_core::model::ThreadTime;
 
 /// Threads that are read at a look; of more a part each time, in turns.
 const AT_ONCE: usize = 64;

@@ -5,7 +5,7 @@
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::model::Counters;
+use dbdyno_core::model::Counters;
 
 use super::{Probe, ProbeContext};
 

@@ -7,15 +7,15 @@
 
 use std::cell::Cell;
 
-use crate::analysis::contract;
-use crate::engine::{Database, EngineError, Rows, Session};
-use crate::error::{Error, Kind, Result, quote};
-use crate::model::{
+use crate::runner::assemble::test_facts;
+use dbdyno_core::analysis::contract;
+use dbdyno_core::error::{Error, Kind, Result, quote};
+use dbdyno_core::model::{
     Answer, BoundStatement, Claim, Expr, Facts, JobCode, PartPlan, Plan, Selection, Status,
     TestResult, TestSpec,
 };
-use crate::runner::assemble::test_facts;
-use crate::sql;
+use dbdyno_core::sql;
+use dbdyno_engines::engine::{Database, EngineError, Rows, Session};
 
 mod op;
 
@@ -193,7 +193,7 @@ impl Checking<'_> {
     }
 
     fn applies(&self, test: &TestResult, claim: &Claim) -> bool {
-        crate::analysis::scope::Scope::new(test).applies(claim, &self.plan.engine)
+        dbdyno_core::analysis::scope::Scope::new(test).applies(claim, &self.plan.engine)
     }
 
     fn compare(&self, what: &str, expected: f64, found: f64) -> Result<()> {

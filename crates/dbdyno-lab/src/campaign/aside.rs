@@ -9,10 +9,10 @@ use std::sync::{Mutex, PoisonError};
 use super::Platform;
 use super::repositories::Repositories;
 use super::sampler::Sampler;
-use crate::catalog::Catalog;
-use crate::error::Result;
-use crate::model::{ServerLog, TestResult};
-use crate::probe::{ProfileReading, profiles_between};
+use dbdyno_core::catalog::Catalog;
+use dbdyno_core::error::Result;
+use dbdyno_core::model::{ServerLog, TestResult};
+use dbdyno_engines::probe::{ProfileReading, profiles_between};
 
 /// Lines of a log that a test keeps, and characters of a line.
 const MOST_LINES: usize = 40;

@@ -3,12 +3,12 @@
 use std::time::{Duration, Instant};
 
 use super::{Campaign, Platform};
-use crate::analysis::lasting::is_owed;
-use crate::engine::{Database, EngineError, Session, cancellable};
-use crate::model::{Counters, Target};
-use crate::probe::take;
 use crate::runner::Interrupt;
-use crate::sql::{Block, statement};
+use dbdyno_core::analysis::lasting::is_owed;
+use dbdyno_core::model::{Counters, Target};
+use dbdyno_core::sql::{Block, statement};
+use dbdyno_engines::engine::{Database, EngineError, Session, cancellable};
+use dbdyno_engines::probe::take;
 
 /// Block with the gauges.
 const GAUGES: &str = "counters.debt";

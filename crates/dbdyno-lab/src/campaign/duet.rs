@@ -9,11 +9,11 @@ use super::probing::Probing;
 use super::run::Campaign;
 use super::take::{Taken, Taking};
 use super::{Event, Sink};
-use crate::engine::{Database, threads};
-use crate::error::{Error, Result};
-use crate::host::{Halves, keep_processes_on, keep_thread_on};
-use crate::model::{Plan, RunStatus, Selection, Target, TestSpec};
 use crate::store::Store;
+use dbdyno_core::error::{Error, Result};
+use dbdyno_core::model::{Plan, RunStatus, Selection, Target, TestSpec};
+use dbdyno_engines::engine::{Database, threads};
+use dbdyno_engines::host::{Halves, keep_processes_on, keep_thread_on};
 
 /// What a message begins with.
 const PLACE: &str = "--duet";
@@ -222,7 +222,7 @@ fn placed(database: &dyn Database, processors: &[usize]) -> Result<()> {
 mod tests {
     use super::*;
     use crate::campaign::overhead;
-    use crate::model::Window;
+    use dbdyno_core::model::Window;
 
     #[test]
     fn who_fails_is_not_waited_for() {
@@ -243,7 +243,7 @@ mod tests {
             selections,
             ..crate::campaign::fixture::plan(&[1], 1)
         };
-        let selection = |change: &dyn Fn(&mut crate::model::Workload)| {
+        let selection = |change: &dyn Fn(&mut dbdyno_core::model::Workload)| {
             let mut selection = overhead::selection(0, 1.0);
             selection.window = Window::time(0.0, 1.0);
             change(&mut selection.workload);

@@ -14,9 +14,9 @@ use std::time::Duration;
 use rustix::fs::{Advice, fadvise};
 
 use crate::dataset::{self, Site, Table};
-use crate::engine::threads;
-use crate::error::Result;
-use crate::host::{is_in_memory, machine_memory_bytes};
+use dbdyno_core::error::Result;
+use dbdyno_engines::engine::threads;
+use dbdyno_engines::host::{is_in_memory, machine_memory_bytes};
 
 /// Shortest and longest time between two rounds during a test.
 const INTERVAL: RangeInclusive<Duration> = Duration::from_millis(5)..=Duration::from_millis(50);

@@ -13,18 +13,18 @@ use super::prepare::prepared;
 use super::probing::Probing;
 use super::schedule::{Answers, Leg};
 use super::{Campaign, Event};
-use crate::analysis::limiter::{self, Action, Experiment, Limiter, TimeShares};
-use crate::analysis::trials::{Blocks, MARGIN, Rule, Trial};
-use crate::error::{Error, Kind, Result};
-use crate::model::{
+use crate::runner::Outcome;
+use crate::server::Setup;
+use crate::store::Store;
+use dbdyno_core::analysis::limiter::{self, Action, Experiment, Limiter, TimeShares};
+use dbdyno_core::analysis::trials::{Blocks, MARGIN, Rule, Trial};
+use dbdyno_core::error::{Error, Kind, Result};
+use dbdyno_core::model::{
     Explained, ForecastOutcome, Reason, ReasonCode, RunRecord, RunStatus, Selection, Sentence,
     Status, Test, TestResult, TestSpec, Verdict,
 };
-use crate::runner::Outcome;
-use crate::server::Setup;
-use crate::stats::keys::{self, KeyStream};
-use crate::stats::median;
-use crate::store::Store;
+use dbdyno_core::stats::keys::{self, KeyStream};
+use dbdyno_core::stats::median;
 
 mod sides;
 
@@ -344,7 +344,7 @@ mod tests {
             let reasons = codes.iter().cloned().map(reason).collect();
             let trial = TestResult {
                 verdict: Verdict::from_reasons(reasons),
-                ..crate::analysis::fixture::result()
+                ..dbdyno_core::analysis::fixture::result()
             };
             [false, true].map(|is_in_memory| verdict(&trial, is_in_memory).status)
         };
@@ -361,7 +361,8 @@ mod tests {
                 share: None,
                 evidence: Sentence::default(),
             };
-            let experiment = limiter::experiment(&crate::analysis::fixture::result(), &limiter);
+            let experiment =
+                limiter::experiment(&dbdyno_core::analysis::fixture::result(), &limiter);
             Explained {
                 change: change.into(),
                 outcome,

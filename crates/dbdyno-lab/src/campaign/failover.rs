@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 use super::run::{Ended, recorded};
 use super::{Campaign, Event, Platform, Request};
-use crate::catalog::Catalog;
-use crate::engine::Access;
-use crate::error::{Error, Kind, Result};
-use crate::model::{How, Plan, RunStatus, Target};
 use crate::store::{self, Store};
+use dbdyno_core::catalog::Catalog;
+use dbdyno_core::error::{Error, Kind, Result};
+use dbdyno_core::model::{How, Plan, RunStatus, Target};
+use dbdyno_engines::engine::Access;
 
 mod hand;
 mod line;

@@ -5,11 +5,11 @@
 //! difference per timed op is what clock reads and bookkeeping take. Of several turns the fastest
 //! counts: who is held up meanwhile is never faster.
 
-use crate::engine::{
+use dbdyno_core::model::rows::RowFunction;
+use dbdyno_core::model::{Counters, Facts, JobCode, Routine, Selection, TestResult, Wire};
+use dbdyno_engines::engine::{
     AfterError, Database, EngineError, JobOrder, Pacer, Session, Slice, SliceReport,
 };
-use crate::model::rows::RowFunction;
-use crate::model::{Counters, Facts, JobCode, Routine, Selection, TestResult, Wire};
 
 use super::overhead;
 
@@ -130,9 +130,9 @@ impl Pacer for Turns {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::fixture;
-    use crate::model::Tally;
-    use crate::stats::LatencyHistogram;
+    use dbdyno_core::analysis::fixture;
+    use dbdyno_core::model::Tally;
+    use dbdyno_core::stats::LatencyHistogram;
 
     #[test]
     fn a_timed_op_costs_what_the_fastest_turns_differ_by() {

@@ -15,18 +15,18 @@ use super::schedule::{self, Answers, Leg, Turn};
 use super::sync::SyncProbe;
 use super::take::{Taken, Taking};
 use super::{Event, Sink};
-use crate::analysis::promise::{self, Trial, next_offer};
-use crate::analysis::{self, JudgeContext, durability, lasting};
-use crate::engine::{Database, ErrorClass};
-use crate::error::{Error, Result};
-use crate::host::processors;
-use crate::model::rows::RowFunction;
-use crate::model::{
+use crate::runner::{Interrupt, Outcome, Workers};
+use crate::store::Store;
+use dbdyno_core::analysis::promise::{self, Trial, next_offer};
+use dbdyno_core::analysis::{self, JudgeContext, durability, lasting};
+use dbdyno_core::error::{Error, Result};
+use dbdyno_core::model::rows::RowFunction;
+use dbdyno_core::model::{
     End, Facts, Loop, Offer, Plan, Ramp, Reason, ReasonCode, RunStatus, Selection, Sentence,
     Status, TestResult, TestSpec, Verdict, Window,
 };
-use crate::runner::{Interrupt, Outcome, Workers};
-use crate::store::Store;
+use dbdyno_engines::engine::{Database, ErrorClass};
+use dbdyno_engines::host::processors;
 
 /// Seconds in which a mix is found, at most.
 const MIX_S: f64 = 2.0;
@@ -523,7 +523,7 @@ fn hopeless(selection: &Selection, trials: &[Trial]) -> Option<String> {
             "{}: {promise} is not looked for: at {} ops/s a window holds too few ops for the \
              percentile; take a lower one, or a longer --duration",
             selection.label(),
-            crate::model::sentence::number(closed.ops_per_s)
+            dbdyno_core::model::sentence::number(closed.ops_per_s)
         )
     })
 }

@@ -3,9 +3,9 @@
 //! Nothing is printed here: whoever watches gets [`Event`]s.
 
 use crate::dataset::LoadEvent;
-use crate::error::Error;
-use crate::model::{LoadResult, Selection, TestResult};
 use crate::runner::Now;
+use dbdyno_core::error::Error;
+use dbdyno_core::model::{LoadResult, Selection, TestResult};
 
 pub mod answers;
 mod aside;
@@ -70,7 +70,7 @@ pub type Sink<'a> = dyn Fn(Event<'_>) + Sync + 'a;
 #[cfg(any(test, feature = "fixtures"))]
 pub mod fixture {
     use super::overhead::selection;
-    use crate::model::{Plan, Selection};
+    use dbdyno_core::model::{Plan, Selection};
 
     /// A plan of workloads on the null engine that are repeated so often.
     pub fn plan(repeats: &[u32], seed: u64) -> Plan {

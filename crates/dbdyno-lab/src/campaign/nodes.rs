@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use super::{Event, Platform, Sink};
-use crate::error::{Error, Result};
-use crate::model::{Plan, Selection};
+use dbdyno_core::error::{Error, Result};
+use dbdyno_core::model::{Plan, Selection};
 
 /// The plan without tests that write on more nodes than can be written to; a note names them, and
 /// those that write on fewer nodes than there are.

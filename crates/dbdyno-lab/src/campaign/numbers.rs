@@ -10,9 +10,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::Selection;
-use crate::model::params::{PROTOCOL, TRANSPORT};
-use crate::stats::keys;
+use dbdyno_core::model::Selection;
+use dbdyno_core::model::params::{PROTOCOL, TRANSPORT};
+use dbdyno_core::stats::keys;
 
 /// How far a run's tests are numbered.
 #[derive(Debug, Default)]
@@ -30,7 +30,7 @@ pub(super) struct Numbers {
 pub(super) struct Number {
     /// Within the run, from 1; 0 of a test that is not stored.
     pub seq: u32,
-    /// Tells apart what tests draw, see [`crate::model::TestSpec::draw`].
+    /// Tells apart what tests draw, see [`dbdyno_core::model::TestSpec::draw`].
     pub draw: u64,
 }
 
@@ -89,7 +89,7 @@ pub(super) fn is_cached(selection: &Selection) -> bool {
 mod tests {
     use super::*;
     use crate::campaign::overhead;
-    use crate::model::{Drive, TableRef};
+    use dbdyno_core::model::{Drive, TableRef};
 
     fn selection(id: &str, drive: Drive, table: &str, warm: &str) -> Selection {
         let mut selection = Selection { drive, ..overhead::selection(0, 1.0) };

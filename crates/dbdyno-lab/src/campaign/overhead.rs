@@ -3,21 +3,21 @@
 
 use std::collections::BTreeMap;
 
-use crate::engine::null::Null;
-use crate::engine::{
-    Access, AfterError, ConnectTo, Database, Engine, EngineError, JobOrder, Pacer, Slice,
-    SliceReport,
-};
-use crate::error::{Error, Result, quote};
-use crate::model::rows::RowFunction;
-use crate::model::{
+use crate::runner::{CONNECT_TIMEOUT, Interrupt, Outcome, TestContext, run_test};
+use dbdyno_core::error::{Error, Result, quote};
+use dbdyno_core::model::rows::RowFunction;
+use dbdyno_core::model::{
     Better, Bind, BoundStatement, Branch, Commit, Counters, Drive, Expr, Facts, JobCode, Kpm,
     KpmValue, Loop, OwnLoop, PartPlan, Plan, Ramp, Selection, Sentence, Target, TestResult,
     TestSpec, Window, Workload,
 };
-use crate::plan;
-use crate::runner::{CONNECT_TIMEOUT, Interrupt, Outcome, TestContext, run_test};
-use crate::stats::{LatencyHistogram, Quantiles};
+use dbdyno_core::plan;
+use dbdyno_core::stats::{LatencyHistogram, Quantiles};
+use dbdyno_engines::engine::null::Null;
+use dbdyno_engines::engine::{
+    Access, AfterError, ConnectTo, Database, Engine, EngineError, JobOrder, Pacer, Slice,
+    SliceReport,
+};
 
 /// Lengths of the ops that are measured, in ns; 0 = an op that does nothing.
 pub const OP_NS: &[u64] = &[0, 1_000, 20_000];
@@ -136,7 +136,7 @@ pub(super) fn measure(
         Outcome::Done(result) => Ok(Overhead { op_ns, jobs, result: *result }),
         Outcome::Failed(error) => Err(error.at(place())),
         Outcome::Interrupted(_) => {
-            Err(Error::new(crate::error::Kind::Interrupted, place(), "interrupted"))
+            Err(Error::new(dbdyno_core::error::Kind::Interrupted, place(), "interrupted"))
         }
     }
 }

@@ -8,13 +8,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::{Event, HostUrls, Request, Sink};
-use crate::engine::{self, Access, ConnectTo, Database, Engine};
-use crate::error::{Error, Result};
 use crate::fit::{Limits, SessionCaches};
-use crate::host;
-use crate::model::{How, Plan, Sentence, Target, Transport};
 use crate::runner::Interrupt;
 use crate::server::{self, FileLock, Links, PrivateServer, Setup, StartOptions};
+use dbdyno_core::error::{Error, Result};
+use dbdyno_core::model::{How, Plan, Sentence, Target, Transport};
+use dbdyno_engines::engine::{self, Access, ConnectTo, Database, Engine};
+use dbdyno_engines::host;
 
 /// How long an existing server may be away: what watches over services starts them within seconds.
 const BACK_WITHIN: Duration = Duration::from_secs(10);

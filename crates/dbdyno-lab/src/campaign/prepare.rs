@@ -13,10 +13,10 @@ use super::schedule::{Answers, Leg};
 use super::sync::SyncProbe;
 use super::{Campaign, answers};
 use crate::dataset::{self, Lock, Site, Table};
-use crate::error::Result;
-use crate::model::rows::{RowFunction, table_rows};
-use crate::model::{Facts, Plan, Reason, RunRecord, Selection};
 use crate::store::Store;
+use dbdyno_core::error::Result;
+use dbdyno_core::model::rows::{RowFunction, table_rows};
+use dbdyno_core::model::{Facts, Plan, Reason, RunRecord, Selection};
 
 /// A platform that is ready to be measured.
 pub(super) struct Ready<'a> {

@@ -6,17 +6,17 @@ use std::sync::{Arc, Mutex};
 use super::debt::Debtor;
 use super::sampler::Sampler;
 use super::{Event, HostUrls, Platform, Sink};
-use crate::catalog::Catalog;
-use crate::engine::Rows;
-use crate::error::{Error, Result, quote};
-use crate::host;
-use crate::model::{Counters, Disclosure};
-use crate::probe::{
-    self, NodeHosts, NodesProbe, ProbeContext, ProbeSet, RemoteHost, SESSION_COUNTS, SqlProbe,
-};
 use crate::runner::Reading;
 use crate::server::Links;
-use crate::sql::{Block, statement};
+use dbdyno_core::catalog::Catalog;
+use dbdyno_core::error::{Error, Result, quote};
+use dbdyno_core::model::{Counters, Disclosure};
+use dbdyno_core::sql::{Block, statement};
+use dbdyno_engines::engine::Rows;
+use dbdyno_engines::host;
+use dbdyno_engines::probe::{
+    self, NodeHosts, NodesProbe, ProbeContext, ProbeSet, RemoteHost, SESSION_COUNTS, SqlProbe,
+};
 
 /// The probes of a run.
 pub struct Probing<'a> {

@@ -8,11 +8,11 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::Platform;
-use crate::catalog::Catalog;
-use crate::engine::{Engine, EngineError, ErrorClass, Session};
-use crate::error::{Error, Result};
-use crate::model::{Disclosure, RepositorySnapshots};
-use crate::sql::{Block, statement};
+use dbdyno_core::catalog::Catalog;
+use dbdyno_core::error::{Error, Result};
+use dbdyno_core::model::{Disclosure, RepositorySnapshots};
+use dbdyno_core::sql::{Block, statement};
+use dbdyno_engines::engine::{Engine, EngineError, ErrorClass, Session};
 
 /// Those that are asked for, and the session that takes the snapshots.
 #[derive(Default)]

@@ -10,11 +10,12 @@ use super::overhead;
 use super::platform::{Keep, is_there};
 use super::run::Lacking;
 use super::schedule::Fresh;
-use crate::catalog::{Catalog, Profile};
-use crate::engine::{self, Engine};
-use crate::error::{Error, Result, quote};
-use crate::model::{Drive, Plan, Target};
-use crate::{fit, plan, server};
+use crate::{fit, server};
+use dbdyno_core::catalog::{Catalog, Profile};
+use dbdyno_core::error::{Error, Result, quote};
+use dbdyno_core::model::{Drive, Plan, Target};
+use dbdyno_core::plan;
+use dbdyno_engines::engine::{self, Engine};
 
 /// Addresses of node_exporters by the name of the node; without a name that of the only host.
 pub type HostUrls = BTreeMap<String, String>;

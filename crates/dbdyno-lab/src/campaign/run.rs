@@ -10,18 +10,18 @@ use super::prepare::prepared;
 use super::probing::{Probing, SUPERUSER, rights};
 use super::schedule::{self, Leg};
 use super::{Event, Request, Sink, nodes, overhead, repositories};
-use crate::catalog::Catalog;
 use crate::dataset::{self, Definition, LoadEvent, LoadedDataset, Lock, Recipe, Site, Watch};
-use crate::engine::{self, Access};
-use crate::error::{Error, Kind, Result};
 use crate::fit;
-use crate::host::processors;
-use crate::model::params::{ORG, assignments};
-use crate::model::{
-    Disclosure, Drive, Plan, RunKind, RunRecord, RunStatus, Selection, Target, Transport,
-};
 use crate::runner::{Interrupt, Workers};
 use crate::store::{self, Store};
+use dbdyno_core::catalog::Catalog;
+use dbdyno_core::error::{Error, Kind, Result};
+use dbdyno_core::model::params::{ORG, assignments};
+use dbdyno_core::model::{
+    Disclosure, Drive, Plan, RunKind, RunRecord, RunStatus, Selection, Target, Transport,
+};
+use dbdyno_engines::engine::{self, Access};
+use dbdyno_engines::host::processors;
 
 /// A request with what doing it takes.
 #[derive(Clone, Copy)]
@@ -431,7 +431,7 @@ fn interrupted(place: &str) -> Error {
 
 /// The plan as stored, with what is made anew, and how a campaign compares.
 fn described(plan: &Plan, request: &Request) -> serde_json::Value {
-    let mut described = crate::plan::describe(plan);
+    let mut described = dbdyno_core::plan::describe(plan);
     let fresh = request.fresh.name().map(|name| ("fresh", name.into()));
     let margin = request.margin.map(|margin| ("margin", margin.into()));
     let duet = request.duet.then(|| ("duet", true.into()));

@@ -1,10 +1,10 @@
 //! The sessions that look at the others: one on the server, or on each node of a cluster.
 
-use crate::engine::{Database, EngineError, JobSessions, NodeSession};
-use crate::model::{Counters, Seen, ThreadTime};
-use crate::probe::{DeviceTimes, ProfileReading, Sessions, Whose, profiles_together};
 use crate::runner::{IoCounts, SessionSource};
-use crate::sql::Block;
+use dbdyno_core::model::{Counters, Seen, ThreadTime};
+use dbdyno_core::sql::Block;
+use dbdyno_engines::engine::{Database, EngineError, JobSessions, NodeSession};
+use dbdyno_engines::probe::{DeviceTimes, ProfileReading, Sessions, Whose, profiles_together};
 
 /// Looks at the sessions of all nodes.
 pub struct Sampler {

@@ -5,9 +5,9 @@
 //! and repetitions show it. Ramps stay together in a block, so that a workload's tables are read
 //! into the cache once per block. A run without repetitions keeps the order of its plan.
 
-use crate::error::{Error, Result};
-use crate::model::{Loop, Plan, Ramp, Selection, Target};
-use crate::stats::keys::KeyStream;
+use dbdyno_core::error::{Error, Result};
+use dbdyno_core::model::{Loop, Plan, Ramp, Selection, Target};
+use dbdyno_core::stats::keys::KeyStream;
 
 /// Connecting, preparing, snapshots and teardown of one test.
 const OVERHEAD_S: f64 = 0.4;

@@ -10,17 +10,17 @@ use super::prepare::{Ready, prepared};
 use super::run::{fitting, interruptible, make_site, recorded, standard_definition};
 use super::schedule::{self, Leg};
 use super::{Campaign, Checked, Event, Request, answers, overhead};
-use crate::analysis::selftest::{self, Finding, Outcome, Tried};
-use crate::catalog::Catalog;
 use crate::dataset::{self, Lock};
-use crate::engine::Access;
-use crate::error::{Error, Kind, Result};
-use crate::host::processors;
-use crate::model::{
+use crate::store::Store;
+use dbdyno_core::analysis::selftest::{self, Finding, Outcome, Tried};
+use dbdyno_core::catalog::Catalog;
+use dbdyno_core::error::{Error, Kind, Result};
+use dbdyno_core::model::{
     Drive, End, Plan, RunRecord, RunStatus, Selection, Target, Test, TestResult, Window,
 };
-use crate::plan;
-use crate::store::Store;
+use dbdyno_core::plan;
+use dbdyno_engines::engine::Access;
+use dbdyno_engines::host::processors;
 
 /// The suite that it runs, of a catalogue that is laid over the other one for it.
 pub const SUITE: &str = "selftest";
@@ -378,13 +378,14 @@ impl Told {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::TableRef;
+    use dbdyno_core::model::TableRef;
 
     #[test]
     fn the_known_data_sets_are_what_the_row_function_gives() {
         let catalog = Catalog::embedded().unwrap();
         let definition = standard_definition(&catalog).unwrap();
-        let engine = crate::engine::ENGINES.iter().find(|engine| engine.is_target()).unwrap();
+        let engine =
+            dbdyno_engines::engine::ENGINES.iter().find(|engine| engine.is_target()).unwrap();
         let set = catalog.dataset(dataset::STANDARD).unwrap();
         let recipe = dataset::Recipe::new(*engine, &definition, set);
         for (kinds, known) in KNOWN_IDS {

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::{Platform, Request};
-use crate::analysis::durability;
-use crate::host::{Sync, device_of, processors, sync_rate};
-use crate::model::{DeviceSync, Plan};
+use dbdyno_core::analysis::durability;
+use dbdyno_core::model::{DeviceSync, Plan};
+use dbdyno_engines::host::{Sync, device_of, processors, sync_rate};
 
 /// Of each measurement: tens of durable writes of a disk, hundreds of a flash drive.
 const DURING: Duration = Duration::from_millis(100);

@@ -8,11 +8,11 @@ use super::debt::Debtor;
 use super::evict::Evictor;
 use super::probing::Probing;
 use super::{Event, Sink};
-use crate::analysis;
-use crate::engine::Database;
-use crate::model::rows::RowFunction;
-use crate::model::{Counters, Facts, TestResult, TestSpec};
 use crate::runner::{self, Interrupt, Outcome, SessionSource, TestContext, Workers};
+use dbdyno_core::analysis;
+use dbdyno_core::model::rows::RowFunction;
+use dbdyno_core::model::{Counters, Facts, TestResult, TestSpec};
+use dbdyno_engines::engine::Database;
 
 /// What taking a test needs.
 pub(super) struct Taking<'a> {

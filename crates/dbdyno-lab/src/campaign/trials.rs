@@ -19,13 +19,13 @@ use super::probing::Probing;
 use super::run::{Ended, adapted, fitting, recorded};
 use super::schedule::{Answers, Leg, shuffle};
 use super::{Campaign, Event, Sink};
-use crate::analysis::trials::{Blocks, Outcome, Rule, Span, Trial};
-use crate::engine::Access;
-use crate::error::{Error, Kind, Result};
-use crate::host::Halves;
-use crate::model::{Better, Ramp, RunStatus, Selection, Sentence, Target, Verdict};
-use crate::stats::keys::KeyStream;
 use crate::store::Store;
+use dbdyno_core::analysis::trials::{Blocks, Outcome, Rule, Span, Trial};
+use dbdyno_core::error::{Error, Kind, Result};
+use dbdyno_core::model::{Better, Ramp, RunStatus, Selection, Sentence, Target, Verdict};
+use dbdyno_core::stats::keys::KeyStream;
+use dbdyno_engines::engine::Access;
+use dbdyno_engines::host::Halves;
 
 /// A campaign that is asked for.
 pub struct Trials<'a> {

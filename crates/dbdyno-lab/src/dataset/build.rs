@@ -6,9 +6,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use crate::engine::{self, Session};
-use crate::error::{Error, Kind, Result};
-use crate::model::LoadResult;
+use dbdyno_core::error::{Error, Kind, Result};
+use dbdyno_core::model::LoadResult;
+use dbdyno_engines::engine::{self, Session};
 
 use super::forecast::Forecast;
 use super::load::{self, Meter, Pace};

@@ -4,8 +4,8 @@
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
-use crate::engine::rows_of;
-use crate::error::{Error, Result, quote};
+use dbdyno_core::error::{Error, Result, quote};
+use dbdyno_engines::engine::rows_of;
 
 use super::{Site, Table};
 

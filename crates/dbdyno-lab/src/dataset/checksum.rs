@@ -7,9 +7,9 @@ use std::thread::ScopedJoinHandle;
 
 use super::ensure::tables;
 use super::{Request, Site, Table};
-use crate::engine::{Rows, Session, threads};
-use crate::error::{self, Error, Kind};
-use crate::model::rows::{PAD, Row, RowFunction};
+use dbdyno_core::error::{self, Error, Kind};
+use dbdyno_core::model::rows::{PAD, Row, RowFunction};
+use dbdyno_engines::engine::{Rows, Session, threads};
 
 /// Names of the sums, as the columns of the `checksum` block; the last [`MUTABLE`] change when
 /// workloads update.

@@ -6,9 +6,9 @@
 
 use std::ops::Range;
 
-use crate::engine::{Rows, Session};
-use crate::error::Result;
-use crate::sql::Values;
+use dbdyno_core::error::Result;
+use dbdyno_core::sql::Values;
+use dbdyno_engines::engine::{Rows, Session};
 
 use super::{Site, Table};
 

@@ -6,9 +6,9 @@
 //! with the statements that drop it. What is not ours is left alone, and must not have the name of
 //! anything that a test would make or drop.
 
-use crate::engine::{Rows, Session};
-use crate::error::{Error, Result};
-use crate::sql::Values;
+use dbdyno_core::error::{Error, Result};
+use dbdyno_core::sql::Values;
+use dbdyno_engines::engine::{Rows, Session};
 
 use super::{Lock, Site};
 

@@ -2,12 +2,12 @@
 
 use serde::Deserialize;
 
-use crate::engine::{Database, EngineError, ErrorClass, Rows, Session};
-use crate::error::{Error, Result};
 use crate::fit::is_used_up;
-use crate::model::TableRef;
-use crate::model::rows::{PAD, RowFunction, table_rows};
-use crate::sql::Values;
+use dbdyno_core::error::{Error, Result};
+use dbdyno_core::model::TableRef;
+use dbdyno_core::model::rows::{PAD, RowFunction, table_rows};
+use dbdyno_core::sql::Values;
+use dbdyno_engines::engine::{Database, EngineError, ErrorClass, Rows, Session};
 
 use super::Recipe;
 

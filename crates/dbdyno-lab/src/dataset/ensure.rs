@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use sha2::{Digest, Sha256};
 
-use crate::engine::Session;
-use crate::error::Result;
 use crate::fit;
-use crate::model::rows::ROW_STEP;
-use crate::model::{Facts, LoadResult, TableRef};
+use dbdyno_core::error::Result;
+use dbdyno_core::model::rows::ROW_STEP;
+use dbdyno_core::model::{Facts, LoadResult, TableRef};
+use dbdyno_engines::engine::Session;
 
 use super::build::{Begun, Builder};
 use super::forecast::{Forecast, Todo};

@@ -4,8 +4,8 @@
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
-use crate::engine::{EngineError, Session, rows_of, threads};
-use crate::error::Result;
+use dbdyno_core::error::Result;
+use dbdyno_engines::engine::{EngineError, Session, rows_of, threads};
 
 use super::Site;
 

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use crate::engine::{EngineError, ErrorClass, RowLoad, threads};
-use crate::error::Result;
 use crate::fit;
-use crate::model::rows::ROW_BYTES;
+use dbdyno_core::error::Result;
+use dbdyno_core::model::rows::ROW_BYTES;
+use dbdyno_engines::engine::{EngineError, ErrorClass, RowLoad, threads};
 
 use super::forecast::Forecast;
 use super::{LoadEvent, Site, Table, Watch, chunks};

@@ -5,8 +5,8 @@
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
-use crate::engine::{EngineError, ErrorClass, Session};
-use crate::error::{Error, Result};
+use dbdyno_core::error::{Error, Result};
+use dbdyno_engines::engine::{EngineError, ErrorClass, Session};
 
 use super::Site;
 

@@ -6,7 +6,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use crate::model::{Facts, LoadResult, TableRef};
+use dbdyno_core::model::{Facts, LoadResult, TableRef};
 
 mod build;
 mod cache;

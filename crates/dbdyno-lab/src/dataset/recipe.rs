@@ -1,10 +1,10 @@
 //! The data set on one engine: its definition and its statements, without a database.
 
-use crate::catalog::DataSet;
-use crate::engine::Engine;
-use crate::error::{Error, Result, quote};
-use crate::model::Capabilities;
-use crate::sql::{Block, BlockSet, Values, statement, substitute};
+use dbdyno_core::catalog::DataSet;
+use dbdyno_core::error::{Error, Result, quote};
+use dbdyno_core::model::Capabilities;
+use dbdyno_core::sql::{Block, BlockSet, Values, statement, substitute};
+use dbdyno_engines::engine::Engine;
 
 use super::Definition;
 

@@ -1,8 +1,8 @@
 //! What our `state` table remembers about a loaded table.
 
-use crate::engine::Session;
-use crate::error::Result;
-use crate::model::LoadResult;
+use dbdyno_core::error::Result;
+use dbdyno_core::model::LoadResult;
+use dbdyno_engines::engine::Session;
 
 use super::{Checksum, Site, Table};
 

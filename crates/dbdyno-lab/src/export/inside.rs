@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 
 use crate::dataset::{Checksum, Table};
-use crate::error::Result;
-use crate::model::{JobCode, PartPlan, Selection};
-use crate::sql::{Values, fill};
-use crate::stats::keys::KeyStream;
+use dbdyno_core::error::Result;
+use dbdyno_core::model::{JobCode, PartPlan, Selection};
+use dbdyno_core::sql::{Values, fill};
+use dbdyno_core::stats::keys::KeyStream;
 
 use super::load::Tables;
 use super::{Export, SEEDED_TESTS, Script};

@@ -2,8 +2,8 @@
 //! SQL.
 
 use crate::dataset::{Recipe, Table};
-use crate::error::Result;
-use crate::model::TableRef;
+use dbdyno_core::error::Result;
+use dbdyno_core::model::TableRef;
 
 use super::Export;
 

@@ -6,13 +6,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::catalog::Catalog;
 use crate::dataset::{self, Definition, Recipe};
-use crate::engine::Engine;
-use crate::error::{Error, Result, quote};
-use crate::model::{Drive, KpmValue, Plan, Selection};
-use crate::sql::{Block, Values, fill, statement, substitute};
-use crate::stats::keys::{self, KeyStream};
+use dbdyno_core::catalog::Catalog;
+use dbdyno_core::error::{Error, Result, quote};
+use dbdyno_core::model::{Drive, KpmValue, Plan, Selection};
+use dbdyno_core::sql::{Block, Values, fill, statement, substitute};
+use dbdyno_core::stats::keys::{self, KeyStream};
+use dbdyno_engines::engine::Engine;
 
 mod inside;
 mod load;

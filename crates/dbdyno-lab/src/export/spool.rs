@@ -3,9 +3,9 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::error::Result;
-use crate::model::Selection;
-use crate::sql::{Block, Values, statement};
+use dbdyno_core::error::Result;
+use dbdyno_core::model::Selection;
+use dbdyno_core::sql::{Block, Values, statement};
 
 use super::load::Tables;
 use super::{Export, Script};

@@ -1,8 +1,8 @@
 //! The scripts of one workload: setup, a job of each part, teardown.
 
-use crate::error::Result;
-use crate::model::{BoundStatement, JobCode, PartPlan, Selection};
-use crate::sql::{Values, fill};
+use dbdyno_core::error::Result;
+use dbdyno_core::model::{BoundStatement, JobCode, PartPlan, Selection};
+use dbdyno_core::sql::{Values, fill};
 
 use super::load::Tables;
 use super::{Export, Script, kpm_line};

@@ -1,8 +1,8 @@
 //! The tables of a plan and the cache of the database: can the workloads be what they say of it.
 //! Pure arithmetic.
 
-use crate::model::rows::table_rows;
-use crate::model::{Plan, Selection};
+use dbdyno_core::model::rows::table_rows;
+use dbdyno_core::model::{Plan, Selection};
 
 /// Bytes of a stored row on a server at least, and at most with its entries in the four indexes.
 /// Source: measured at 1 GB, docs/decisions/0015-sizes-and-caches.md.
@@ -101,7 +101,7 @@ fn mb(bytes: f64) -> String {
 mod tests {
     use super::super::tests::{plan, selection};
     use super::*;
-    use crate::model::Ramp;
+    use dbdyno_core::model::Ramp;
 
     const MIB: f64 = 1_048_576.0;
 

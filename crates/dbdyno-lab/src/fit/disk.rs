@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use crate::error::{Error, Result};
-use crate::host::free_bytes;
-use crate::model::TableRef;
-use crate::model::rows::{ROW_BYTES, table_rows};
+use dbdyno_core::error::{Error, Result};
+use dbdyno_core::model::TableRef;
+use dbdyno_core::model::rows::{ROW_BYTES, table_rows};
+use dbdyno_engines::host::free_bytes;
 
 /// Stored bytes per byte of row data: indexes, log, sort files of index builds.
 const OVERHEAD: f64 = 2.2;

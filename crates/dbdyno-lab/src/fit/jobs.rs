@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::engine::SessionsLeft;
-use crate::error::{Error, Result};
-use crate::host::{self, ThreadsLeft};
-use crate::model::rows::table_rows;
-use crate::model::{JobCode, PartPlan, Plan, Protocol, Selection, TableRef};
+use dbdyno_core::error::{Error, Result};
+use dbdyno_core::model::rows::table_rows;
+use dbdyno_core::model::{JobCode, PartPlan, Plan, Protocol, Selection, TableRef};
+use dbdyno_engines::engine::SessionsLeft;
+use dbdyno_engines::host::{self, ThreadsLeft};
 
 use super::cache::MOST_INDEXED_ROW_BYTES;
 use super::profile::SHARE_OF_MEMORY;
@@ -296,7 +296,7 @@ pub fn list_jobs(jobs: &[u32]) -> String {
 mod tests {
     use super::super::tests::{plan, selection};
     use super::*;
-    use crate::model::Ramp;
+    use dbdyno_core::model::Ramp;
 
     fn wide() -> Plan {
         let auto = || Ramp::Auto { from: 1, max: 32 };
@@ -400,15 +400,15 @@ mod tests {
             session_caches: None,
         };
         assert_eq!(check_jobs(&wide(), limits(0), "here"), Ok(None), "nothing is prepared");
-        let statement = || crate::model::BoundStatement {
+        let statement = || dbdyno_core::model::BoundStatement {
             name: "s".into(),
             sql: "select 1".into(),
             binds: Vec::new(),
         };
         let mut plan = wide();
-        let branch = crate::model::Branch {
+        let branch = dbdyno_core::model::Branch {
             upto: 1.0,
-            commit: crate::model::Commit::None,
+            commit: dbdyno_core::model::Commit::None,
             times: 1,
             statements: vec![statement(), statement(), statement()],
         };

@@ -20,7 +20,7 @@ pub use profile::{Needs, check_profile, lacks_memory, of_profile};
 
 #[cfg(test)]
 mod tests {
-    use crate::model::{
+    use dbdyno_core::model::{
         Better, Drive, JobCode, Kpm, KpmValue, Loop, PartPlan, Plan, Ramp, Selection, Window,
         Workload,
     };

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use crate::catalog::Profile;
-use crate::error::{Error, Result};
-use crate::host;
-use crate::model::TableRef;
+use dbdyno_core::catalog::Profile;
+use dbdyno_core::error::{Error, Result};
+use dbdyno_core::model::TableRef;
+use dbdyno_engines::host;
 
 use super::data_bytes;
 

@@ -12,9 +12,9 @@ mod spool;
 pub use scripts::run as of_scripts;
 pub use spool::MAGIC as SPOOL_MAGIC;
 
-use crate::catalog::Catalog;
-use crate::error::Result;
-use crate::model::{PublishedTest, RunRecord};
+use dbdyno_core::catalog::Catalog;
+use dbdyno_core::error::Result;
+use dbdyno_core::model::{PublishedTest, RunRecord};
 
 /// A run made from a publication, or from a spool.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,7 +46,7 @@ pub fn published(
     let rows = rows::read(results)?;
     let platforms = platforms.map(platform::read).transpose()?.unwrap_or_default();
     let mut runs = record::runs(&rows, &platforms, catalog, command);
-    let checks = crate::analysis::errata::of_tables(
+    let checks = dbdyno_core::analysis::errata::of_tables(
         &runs.iter().map(|run| run.tests.as_slice()).collect::<Vec<_>>(),
     );
     for (run, checks) in runs.iter_mut().zip(checks) {

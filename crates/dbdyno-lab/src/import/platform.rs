@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::{Text, rows};
-use crate::catalog::PublishedWords;
-use crate::error::Result;
-use crate::model::Disclosure;
+use dbdyno_core::catalog::PublishedWords;
+use dbdyno_core::error::Result;
+use dbdyno_core::model::Disclosure;
 
 /// Platform id -> attribute -> value.
 pub type Platforms = BTreeMap<String, BTreeMap<String, String>>;

@@ -7,10 +7,10 @@ use sha2::{Digest, Sha256};
 use super::ImportedRun;
 use super::platform::{self, Platforms};
 use super::rows::{self, Row};
-use crate::analysis::published;
-use crate::catalog::Catalog;
-use crate::model::params::{THREADS, UPDATE_PCT};
-use crate::model::{
+use dbdyno_core::analysis::published;
+use dbdyno_core::catalog::Catalog;
+use dbdyno_core::model::params::{THREADS, UPDATE_PCT};
+use dbdyno_core::model::{
     Provenance, Published, PublishedKind, PublishedTest, Reason, RunKind, RunRecord, RunStatus,
 };
 

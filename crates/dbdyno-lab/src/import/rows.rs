@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Deserializer};
 
 use super::Text;
-use crate::error::{Error, Result};
-use crate::model::{Published, PublishedFigure, PublishedKind};
+use dbdyno_core::error::{Error, Result};
+use dbdyno_core::model::{Published, PublishedFigure, PublishedKind};
 
 /// A row of the file.
 #[derive(Debug, Clone, Deserialize)]

@@ -6,19 +6,19 @@ use sha2::{Digest, Sha256};
 
 use super::spool::{self, Done, Spool, SpooledTest};
 use super::{ImportedRun, Text};
-use crate::analysis::{self, JudgeContext};
-use crate::catalog::Catalog;
-use crate::engine::{self, Engine, Version};
-use crate::error::{Error, Result, quote};
-use crate::model::params::assignments;
-use crate::model::rows::{RowFunction, table_rows};
-use crate::model::{
+use crate::runner::assemble::{Raw, assemble, test_facts};
+use crate::runner::log::{JobLog, SliceLog, Times};
+use dbdyno_core::analysis::{self, JudgeContext};
+use dbdyno_core::catalog::Catalog;
+use dbdyno_core::error::{Error, Result, quote};
+use dbdyno_core::model::params::assignments;
+use dbdyno_core::model::rows::{RowFunction, table_rows};
+use dbdyno_core::model::{
     Counters, Disclosure, Drive, Facts, Moment, Plan, Reason, ReasonCode, RunKind, RunRecord,
     RunStatus, Selection, Sentence, Snapshot, Status, Tally, TestResult, TestSpec,
 };
-use crate::plan;
-use crate::runner::assemble::{Raw, assemble, test_facts};
-use crate::runner::log::{JobLog, SliceLog, Times};
+use dbdyno_core::plan;
+use dbdyno_engines::engine::{self, Engine, Version};
 
 /// Rows of a key, by the names of the facts.
 const KEYS: [u64; 3] = [25, 125, 320];
@@ -115,7 +115,7 @@ fn result(
     let version = Version::parse(&spool.server);
     reasons.extend(catalog.unconfirmed(engine.name(), engine.capabilities().product, &version.0));
     reasons.extend(of_scripts(test, selection));
-    result.verdict = crate::model::Verdict::from_reasons(reasons);
+    result.verdict = dbdyno_core::model::Verdict::from_reasons(reasons);
     Ok(result)
 }
 

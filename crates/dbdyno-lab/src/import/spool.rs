@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use super::Text;
-use crate::error::{Error, Result, quote};
-use crate::model::Counters;
-use crate::stats::LatencyHistogram;
+use dbdyno_core::error::{Error, Result, quote};
+use dbdyno_core::model::Counters;
+use dbdyno_core::stats::LatencyHistogram;
 
 /// What the first line of a spool begins with, and the version of its form.
 pub const MAGIC: &str = "dbdyno-spool";

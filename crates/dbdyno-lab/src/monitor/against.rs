@@ -8,9 +8,9 @@
 use serde::Serialize;
 
 use super::rates::{CPU, Definition, RATES, Rate};
-use crate::analysis::cpu;
-use crate::analysis::kpm::counter_per_s;
-use crate::model::{ReasonCode, Status, Test, TestResult};
+use dbdyno_core::analysis::cpu;
+use dbdyno_core::analysis::kpm::counter_per_s;
+use dbdyno_core::model::{ReasonCode, Status, Test, TestResult};
 
 /// Units per op from which on a test counts as work with a component: fewer are by the way. Of
 /// bytes a hundred times as many.
@@ -160,7 +160,7 @@ fn best_of(rate: &Definition, tests: &[&TestResult]) -> Option<Best> {
 }
 
 fn label(test: &TestResult) -> String {
-    let params = crate::model::params::assignments(&test.chosen, ",");
+    let params = dbdyno_core::model::params::assignments(&test.chosen, ",");
     if params.is_empty() { test.workload.clone() } else { format!("{}:{params}", test.workload) }
 }
 
@@ -221,8 +221,8 @@ impl BusyRamp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::fixture::{at, counters};
-    use crate::model::{Reason, Verdict};
+    use dbdyno_core::analysis::fixture::{at, counters};
+    use dbdyno_core::model::{Reason, Verdict};
 
     /// A test with so many busy processors of 4, and per op 2 logical reads, half a commit and a
     /// read of a thousandth block.

@@ -6,7 +6,7 @@ use procfs::process::Process;
 use procfs::{CpuInfo, CpuTime, Current, CurrentSI, DiskStat, KernelStats, Meminfo};
 
 use super::open_metrics::{Family, Kind, Labels, Page};
-use crate::host;
+use dbdyno_engines::host;
 
 /// Bytes of a sector in `/proc/diskstats` (kernel, Documentation/block/stat).
 const SECTOR_BYTES: f64 = 512.0;

@@ -8,17 +8,19 @@ use serde::Serialize;
 
 use super::against::{Limit, Measured, limit};
 use super::rates::{Peaks, Rate};
-use crate::analysis::compare::{Difference, NOT_STATED, Side, differences};
 use crate::campaign::probing::{HostFigures, disclosed};
 use crate::campaign::{Platform, Request};
-use crate::catalog::Catalog;
-use crate::engine::{Access, Session};
-use crate::error::{Error, Result};
-use crate::model::{
+use dbdyno_core::analysis::compare::{Difference, NOT_STATED, Side, differences};
+use dbdyno_core::catalog::Catalog;
+use dbdyno_core::error::{Error, Result};
+use dbdyno_core::model::{
     Counters, Disclosure, Event, Profile, ProfileRow, RunRecord, Seen, Target, Test,
 };
-use crate::probe::{self, ProbeContext, ProbeSet, ProfileReading, Sessions, SqlProbe, Whose};
-use crate::sql::Block;
+use dbdyno_core::sql::Block;
+use dbdyno_engines::engine::{Access, Session};
+use dbdyno_engines::probe::{
+    self, ProbeContext, ProbeSet, ProfileReading, Sessions, SqlProbe, Whose,
+};
 
 /// Between two looks at the sessions, unless the interval is shorter: as often as Oracle's active
 /// session history.
@@ -356,8 +358,8 @@ fn told(difference: &Difference) -> String {
     let Difference { section, fact, base, other, .. } = difference;
     format!(
         "{section} {fact} is {} here, was {}",
-        crate::error::quote(other),
-        crate::error::quote(base)
+        dbdyno_core::error::quote(other),
+        dbdyno_core::error::quote(base)
     )
 }
 
@@ -390,8 +392,8 @@ fn top(profile: &Profile, elapsed_s: f64) -> Vec<Statement> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::fixture::counters;
-    use crate::model::Activity;
+    use dbdyno_core::analysis::fixture::counters;
+    use dbdyno_core::model::Activity;
 
     #[test]
     fn the_most_frequent_waits_come_first() {

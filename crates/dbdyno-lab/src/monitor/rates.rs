@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, VecDeque};
 use serde::Serialize;
 
 use super::against::Covered;
-use crate::analysis::cpu;
-use crate::model::Counters;
+use dbdyno_core::analysis::cpu;
+use dbdyno_core::model::Counters;
 
 /// A counter that is shown as a rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -135,7 +135,7 @@ fn rounded(value: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::fixture::counters;
+    use dbdyno_core::analysis::fixture::counters;
 
     #[test]
     fn rates_are_per_second_and_peaks_stay() {

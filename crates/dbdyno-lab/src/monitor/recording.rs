@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 
 use super::observer::{Look, Sightings, Wait};
 use super::rates::{Peaks, kept};
-use crate::error::Result;
-use crate::model::{
+use crate::store::{self, Store};
+use dbdyno_core::error::Result;
+use dbdyno_core::model::{
     Better, Counters, Disclosure, Drive, EventCount, Kpm, KpmValue, Reason, ReasonCode, RunKind,
     RunRecord, RunStatus, SeriesPoint, Status, Test, TestResult, Verdict, Waits,
 };
-use crate::store::{self, Store};
 
 /// Workload and group of what others did.
 pub const LIVE: &str = "LIVE";
@@ -95,7 +95,7 @@ impl Recording {
         test.counters = std::mem::take(&mut self.grown);
         test.window_counters = test.counters.clone();
         test.series = std::mem::take(&mut self.series);
-        crate::analysis::fill(&mut test);
+        dbdyno_core::analysis::fill(&mut test);
         self.store.save_test(self.run_id, &test)
     }
 }
@@ -172,7 +172,7 @@ fn point(look: &Look, began_s: f64) -> SeriesPoint {
 
 fn waits((seen, glances): (Sightings, u64), window_s: f64) -> Waits {
     let all: u64 = seen.values().sum();
-    let count = |(event, samples): (crate::model::Event, u64)| EventCount {
+    let count = |(event, samples): (dbdyno_core::model::Event, u64)| EventCount {
         event,
         samples,
         share: samples as f64 / all.max(1) as f64,
@@ -222,8 +222,8 @@ fn look(point: &SeriesPoint, began_s: f64, peaks: &mut Peaks) -> Look {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::fixture::counters;
-    use crate::model::{Activity, Event};
+    use dbdyno_core::analysis::fixture::counters;
+    use dbdyno_core::model::{Activity, Event};
 
     fn seen(t_s: f64, commits: f64) -> Look {
         let event = Event {

@@ -4,10 +4,10 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::open_metrics::{Family, Histogram, Kind, Labels, Page, Summary};
-use crate::analysis::cpu;
 use crate::campaign::Event;
-use crate::model::params::assignments;
-use crate::model::{Drive, LatencySummary, Selection, Status, TestResult};
+use dbdyno_core::analysis::cpu;
+use dbdyno_core::model::params::assignments;
+use dbdyno_core::model::{Drive, LatencySummary, Selection, Status, TestResult};
 
 /// Of a run with more tests only the last are told.
 const MOST_TESTS: usize = 1000;
@@ -307,9 +307,9 @@ fn labels((workload, params): (&str, String), drive: Drive, jobs: u32) -> Labels
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::fixture;
     use crate::campaign::fixture::plan;
     use crate::runner::Now;
+    use dbdyno_core::analysis::fixture;
 
     fn value(text: &str, start: &str) -> Option<f64> {
         let line = text.lines().find(|line| line.starts_with(start))?;

@@ -6,16 +6,16 @@ use super::log::{Counted, JobLog, Second, Timeline};
 use super::nodes;
 use super::samples::Samples;
 use super::sessions::SessionLog;
-use crate::engine::Deal;
-use crate::model::{
+use dbdyno_core::model::{
     Background, Beside, Counters, DriverFigures, Facts, JobFigures, LatencySummary, Moment, Offer,
     OpenLoop, OpsPerSample, PartFigures, PartPlan, Precision, SeriesPoint, Snapshot, Tally,
     TestResult, TestSpec,
 };
-use crate::stats::mean_interval::{Interval, mean_interval};
-use crate::stats::sequence::known_mean;
-use crate::stats::summary::Quantiles;
-use crate::stats::{LatencyHistogram, WeightedTimes};
+use dbdyno_core::stats::mean_interval::{Interval, mean_interval};
+use dbdyno_core::stats::sequence::known_mean;
+use dbdyno_core::stats::summary::Quantiles;
+use dbdyno_core::stats::{LatencyHistogram, WeightedTimes};
+use dbdyno_engines::engine::Deal;
 
 /// What runs beside a test may be missing for so much of its window.
 const UNCOVERED: f64 = 0.01;
@@ -459,7 +459,7 @@ mod tests {
 
     #[test]
     fn what_runs_beside_must_be_there_for_the_whole_window() {
-        use crate::model::{
+        use dbdyno_core::model::{
             Better, Drive, JobCode, Kpm, KpmValue, Loop, Ramp, Selection, Window, Workload,
         };
         let code = JobCode::Bulk { table: "t".into(), batch: 1 };

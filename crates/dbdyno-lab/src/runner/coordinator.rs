@@ -9,8 +9,8 @@ use super::log::SecondsLog;
 use super::own::Meter;
 use super::samples::Samples;
 use super::schedule::Schedule;
-use crate::model::{Counters, DriverFigures, Moment, Snapshot};
-use crate::stats::sequence::{POINTS_PER_S, is_hopeless, is_known, known_mean, warmed_up};
+use dbdyno_core::model::{Counters, DriverFigures, Moment, Snapshot};
+use dbdyno_core::stats::sequence::{POINTS_PER_S, is_hopeless, is_known, known_mean, warmed_up};
 
 /// How long jobs may take to connect and prepare, all together.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(120);

@@ -9,8 +9,8 @@ use super::log::{JobLog, Periods, Points, SecondsLog};
 use super::schedule::Schedule;
 use super::share::{Share, ShareLog};
 use super::test::Crew;
-use crate::engine::EngineError;
-use crate::model::{TestResult, TestSpec, WorkerFigures};
+use dbdyno_core::model::{TestResult, TestSpec, WorkerFigures};
+use dbdyno_engines::engine::EngineError;
 
 /// How often the workers are looked at.
 const LOOK: Duration = Duration::from_millis(100);
@@ -187,7 +187,7 @@ fn in_order(mut jobs: Vec<(u32, JobLog)>, crew: &Crew<'_>) -> Vec<(usize, JobLog
 
 /// What one worker did.
 fn figures(log: &ShareLog) -> WorkerFigures {
-    let mut service = crate::stats::WeightedTimes::default();
+    let mut service = dbdyno_core::stats::WeightedTimes::default();
     log.jobs.iter().for_each(|(_, job)| service.merge(&job.times.service));
     let counted = log.jobs.iter().filter_map(|(_, job)| job.counted.as_ref());
     let seconds = log.seconds.seconds();

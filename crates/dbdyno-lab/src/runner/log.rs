@@ -6,11 +6,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use super::coordinator::Now;
-use crate::engine::{EngineError, SliceReport};
-use crate::model::{Counters, Tally};
-use crate::stats::sequence::POINTS_PER_S;
-use crate::stats::summary::Quantiles;
-use crate::stats::{LatencyHistogram, WeightedTimes};
+use dbdyno_core::model::{Counters, Tally};
+use dbdyno_core::stats::sequence::POINTS_PER_S;
+use dbdyno_core::stats::summary::Quantiles;
+use dbdyno_core::stats::{LatencyHistogram, WeightedTimes};
+use dbdyno_engines::engine::{EngineError, SliceReport};
 
 /// Seconds to which slices may still be added: threads tell of theirs a little after their end.
 const OPEN_SECONDS: usize = 3;

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::assemble::Raw;
-use crate::engine::Deal;
-use crate::model::{Counters, JobFigures, Moment, NodeFigures, Snapshot};
+use dbdyno_core::model::{Counters, JobFigures, Moment, NodeFigures, Snapshot};
+use dbdyno_engines::engine::Deal;
 
 /// A gauge of a node: how far it is behind.
 const LAG: &str = "replication_lag_s";
@@ -92,7 +92,7 @@ fn of_jobs(name: &str, deal: &Deal, jobs: &[JobFigures]) -> NodeFigures {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Tally;
+    use dbdyno_core::model::Tally;
 
     #[test]
     fn a_node_without_jobs_that_is_lost_is_named_and_no_sum_is_left() {

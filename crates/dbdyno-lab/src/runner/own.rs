@@ -7,7 +7,7 @@ use std::time::Instant;
 use procfs::process::Process;
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::model::DriverFigures;
+use dbdyno_core::model::DriverFigures;
 
 /// Resident bytes before the first jobs of this process, and the most jobs since.
 static BEFORE: Mutex<Option<(u64, u32)>> = Mutex::new(None);

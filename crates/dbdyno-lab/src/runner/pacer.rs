@@ -5,9 +5,11 @@ use std::time::Instant;
 use super::gate::Gate;
 use super::log::{JobLog, SecondsLog, SliceLog, Who};
 use super::schedule::{Learned, Schedule, stride, stride_of_first};
-use crate::engine::{AfterError, EngineError, ErrorClass, Pacer, Slice, SliceReport, Timetable};
-use crate::model::{Counters, Drive};
-use crate::stats::arrivals::DueTimes;
+use dbdyno_core::model::{Counters, Drive};
+use dbdyno_core::stats::arrivals::DueTimes;
+use dbdyno_engines::engine::{
+    AfterError, EngineError, ErrorClass, Pacer, Slice, SliceReport, Timetable,
+};
 
 /// A job gives up after this many errors in a row without one op done.
 const HOPELESS: u32 = 100;

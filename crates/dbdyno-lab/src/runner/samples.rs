@@ -1,7 +1,7 @@
 //! The counters of every second of a test: numbers only, so that an hour of them takes little
 //! memory.
 
-use crate::model::{Counters, NamedValues, Names};
+use dbdyno_core::model::{Counters, NamedValues, Names};
 
 /// Readings in the order of time.
 #[derive(Debug, Default)]

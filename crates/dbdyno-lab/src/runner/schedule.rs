@@ -2,9 +2,9 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::model::{Drive, End, Window};
-use crate::stats::LatencyHistogram;
-use crate::stats::sequence::POINTS_PER_S;
+use dbdyno_core::model::{Drive, End, Window};
+use dbdyno_core::stats::LatencyHistogram;
+use dbdyno_core::stats::sequence::POINTS_PER_S;
 
 /// The first slice is short: it only learns how long an op takes.
 const PROBE_SLICE_S: f64 = 0.1;

@@ -12,11 +12,11 @@ use std::time::{Duration, Instant};
 use rustix::thread::ClockId;
 
 use super::gate::Gate;
-use crate::engine::JobSessions;
-use crate::model::{
+use dbdyno_core::model::{
     Activity, Event, EventCount, IoCount, IoKind, IoTimes, ProcessorTime, SamplerCost, Seen,
     SeriesPoint, SharedNames, ThreadTime, Waits,
 };
+use dbdyno_engines::engine::JobSessions;
 
 /// Of more jobs samples are taken in proportion more seldom: each has more sessions in it.
 const MANY_JOBS: f64 = 128.0;

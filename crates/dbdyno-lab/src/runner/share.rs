@@ -14,9 +14,9 @@ use super::own::Meter;
 use super::pacer::JobPacer;
 use super::schedule::Schedule;
 use super::test::{Crew, Due, EndOnDrop, TestContext, log_of};
-use crate::engine::{Database, Deal, EngineError, ErrorClass, JobOrder, threads};
-use crate::model::rows::RowFunction;
-use crate::model::{Drive, DriverFigures, Facts, JobCode, TestSpec, Window, Wire};
+use dbdyno_core::model::rows::RowFunction;
+use dbdyno_core::model::{Drive, DriverFigures, Facts, JobCode, TestSpec, Window, Wire};
+use dbdyno_engines::engine::{Database, Deal, EngineError, ErrorClass, JobOrder, threads};
 
 /// How often somebody looks.
 const ATTENTION: Duration = Duration::from_millis(100);

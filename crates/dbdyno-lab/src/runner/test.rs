@@ -17,14 +17,14 @@ use super::pacer::JobPacer;
 use super::schedule::Schedule;
 use super::sessions::{SessionLog, SessionSource, sample};
 use super::share::Share;
-use crate::engine::{
+use dbdyno_core::model::rows::RowFunction;
+use dbdyno_core::model::{Arrivals, Facts, Moment, Selection, TestResult, TestSpec};
+use dbdyno_core::sql;
+use dbdyno_core::stats::arrivals::DueTimes;
+use dbdyno_core::stats::keys;
+use dbdyno_engines::engine::{
     Database, Deal, EngineError, ErrorClass, JobOrder, Session, cancellable, threads,
 };
-use crate::model::rows::RowFunction;
-use crate::model::{Arrivals, Facts, Moment, Selection, TestResult, TestSpec};
-use crate::sql;
-use crate::stats::arrivals::DueTimes;
-use crate::stats::keys;
 
 /// What the seed of a background's keys differs by.
 const BACKGROUND_SEED: u64 = 0x5eed;

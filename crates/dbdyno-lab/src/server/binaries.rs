@@ -10,8 +10,8 @@ use std::process::Command;
 
 use zip::ZipArchive;
 
-use crate::error::{Error, Result, quote};
-use crate::host::{cache_dir, may_be_run, stranger_at};
+use dbdyno_core::error::{Error, Result, quote};
+use dbdyno_engines::host::{cache_dir, may_be_run, stranger_at};
 
 use super::home::{account_for_server, check_reach};
 use super::{ServerKind, find_kind, pinned, unusable};
@@ -147,7 +147,8 @@ fn dirs_in(cache: &Path, engine: &str) -> Vec<PathBuf> {
 /// No public binaries for this engine or host, no Maven (of a library: npm), what it says, binaries
 /// that do not run here.
 pub fn fetch(engine: &str, version: Option<&str>) -> Result<Fetched> {
-    if let Some(library) = crate::engine::find(engine).and_then(|engine| engine.library()) {
+    if let Some(library) = dbdyno_engines::engine::find(engine).and_then(|engine| engine.library())
+    {
         return super::packages::fetch(engine, library, version);
     }
     let kind = find_kind(engine)?;

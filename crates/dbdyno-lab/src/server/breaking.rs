@@ -7,8 +7,8 @@ use std::time::Instant;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::{PrivateServer, account_for_server};
-use crate::error::{Error, Result, quote};
-use crate::model::How;
+use dbdyno_core::error::{Error, Result, quote};
+use dbdyno_core::model::How;
 
 /// A process and all that it has started: not every server's processes are of one process group.
 pub(super) fn family(pid: u32) -> Vec<u32> {

@@ -16,7 +16,7 @@ use super::home::write_config;
 use super::link::{NETWORK, Network};
 use super::process::run_to_end;
 use super::{Place, free_port, unusable};
-use crate::error::{Error, Result};
+use dbdyno_core::error::{Error, Result};
 
 /// A kind of private cluster: what differs between the clusters of different engines.
 pub struct ClusterKind {
@@ -323,7 +323,7 @@ mod tests {
     use super::super::home::Home;
     use super::super::skipped;
     use super::*;
-    use crate::host::{Account, is_root};
+    use dbdyno_engines::host::{Account, is_root};
 
     /// As code with the server's account would, as soon as the directory is there.
     #[test]

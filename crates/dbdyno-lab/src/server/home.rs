@@ -23,8 +23,8 @@ use super::marker::{
     is_still_ours,
 };
 use super::unusable;
-use crate::error::{Error, Result};
-use crate::host::{Account, Stranger, is_root, stranger_above, stranger_at};
+use dbdyno_core::error::{Error, Result};
+use dbdyno_engines::host::{Account, Stranger, is_root, stranger_above, stranger_at};
 
 /// Of what we write for the server to read, as us or as one of its group: some of it nobody else
 /// may know.

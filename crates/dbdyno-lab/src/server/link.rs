@@ -27,7 +27,7 @@ use rustix::thread::{
     unshare_unsafe,
 };
 
-use crate::error::{Error, Result};
+use dbdyno_core::error::{Error, Result};
 
 /// The addresses of all nodes: of the range for benchmarks (RFC 2544), known within their
 /// namespaces only.

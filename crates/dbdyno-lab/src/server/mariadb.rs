@@ -12,8 +12,8 @@ use super::cluster::TRANSFER_PROGRAM;
 use super::home::{read_of_server, write_config};
 use super::process::StopSignals;
 use super::{Place, ServerKind, host_of, percent_encode, refuse_ours};
-use crate::engine::Version;
-use crate::error::{Error, Result, excerpt, quote};
+use dbdyno_core::error::{Error, Result, excerpt, quote};
+use dbdyno_engines::engine::Version;
 
 /// Where distributions put the server.
 const BIN_DIRS: [&str; 7] = [

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::unusable;
-use crate::error::{Error, Result};
+use dbdyno_core::error::{Error, Result};
 
 /// The marker's file within the directory.
 pub(super) const FILE: &str = "dbdyno.json";

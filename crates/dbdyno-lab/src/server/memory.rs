@@ -9,9 +9,9 @@ use std::process::Command;
 use super::home::Home;
 use super::marker::MEMORY_PARENT;
 use super::process::run_to_end;
-use crate::error::Result;
-use crate::host::{Account, free_bytes, is_in_memory};
-use crate::model::Sentence;
+use dbdyno_core::error::Result;
+use dbdyno_core::model::Sentence;
+use dbdyno_engines::host::{Account, free_bytes, is_in_memory};
 
 /// Where a log may lie in memory: a file system that is really there, with so much room.
 ///
@@ -39,7 +39,7 @@ pub(super) fn put(
     room_bytes: u64,
     account: Option<&Account>,
 ) -> Result<()> {
-    let said = |why: Sentence| crate::error::Error::target(MEMORY_PARENT, why.to_string());
+    let said = |why: Sentence| dbdyno_core::error::Error::target(MEMORY_PARENT, why.to_string());
     memory_place(room_bytes).map_err(said)?;
     let (data, log_dir) = (home.data(), home.make_log_dir(account)?);
     move_as(home, (&data, &log_dir), account, files, PUT)
@@ -86,7 +86,7 @@ mod tests {
     use super::super::home::State;
     use super::super::skipped;
     use super::*;
-    use crate::host::is_root;
+    use dbdyno_engines::host::is_root;
 
     /// A home whose data directory has a log of two files, one in a directory.
     fn home(parent: &Path) -> Home {

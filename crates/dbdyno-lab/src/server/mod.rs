@@ -14,11 +14,11 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::engine::{Access, ConnectTo, ErrorClass};
-use crate::error::{Error, Result, quote};
 use crate::fit;
-use crate::host::{Account, allow_files};
-use crate::model::{ClusterSpec, How, Target};
+use dbdyno_core::error::{Error, Result, quote};
+use dbdyno_core::model::{ClusterSpec, How, Target};
+use dbdyno_engines::engine::{Access, ConnectTo, ErrorClass};
+use dbdyno_engines::host::{Account, allow_files};
 
 mod binaries;
 mod breaking;
@@ -289,7 +289,7 @@ fn host_of(path: &Path) -> String {
 
 /// A version after the name of the engine's product.
 fn product(kind: &dyn ServerKind, version: &str) -> String {
-    let product = crate::engine::find(kind.engine())
+    let product = dbdyno_engines::engine::find(kind.engine())
         .map_or(kind.engine(), |engine| engine.capabilities().product);
     format!("{product} {version}")
 }
@@ -472,14 +472,21 @@ impl PrivateServer {
         }
     }
 
-    fn try_connect(&self) -> std::result::Result<(), crate::engine::EngineError> {
+    fn try_connect(&self) -> std::result::Result<(), dbdyno_engines::engine::EngineError> {
         self.try_connect_to(self.kind.url(&self.place))
     }
 
-    fn try_connect_to(&self, url: String) -> std::result::Result<(), crate::engine::EngineError> {
-        let unknown =
-            || crate::engine::EngineError::new(ErrorClass::Other, "the engine is not compiled in");
-        let engine = crate::engine::find(self.kind.engine()).ok_or_else(unknown)?;
+    fn try_connect_to(
+        &self,
+        url: String,
+    ) -> std::result::Result<(), dbdyno_engines::engine::EngineError> {
+        let unknown = || {
+            dbdyno_engines::engine::EngineError::new(
+                ErrorClass::Other,
+                "the engine is not compiled in",
+            )
+        };
+        let engine = dbdyno_engines::engine::find(self.kind.engine()).ok_or_else(unknown)?;
         let target = Target::Existing { engine: self.kind.engine().into(), url: url.clone() };
         let access = if self.cluster.is_some() { Access::Follow } else { Access::Inspect };
         let url = Some(url);

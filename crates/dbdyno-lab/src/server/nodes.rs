@@ -12,10 +12,10 @@ use super::{
     Place, PrivateServer, READY_POLL, READY_TIMEOUT, StartOptions, claimed, find_kind, process,
     remove_home,
 };
-use crate::error::{Error, Result, quote};
 use crate::fit;
-use crate::host::{Account, allow_files};
-use crate::model::ClusterSpec;
+use dbdyno_core::error::{Error, Result, quote};
+use dbdyno_core::model::ClusterSpec;
+use dbdyno_engines::host::{Account, allow_files};
 
 /// Starts a private cluster: its first node, then the others one by one on copies of it. Nodes that
 /// a larger cluster of a dead run left are removed.

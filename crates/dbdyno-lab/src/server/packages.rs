@@ -8,8 +8,8 @@ use std::process::Command;
 
 use super::binaries::{Fetched, checked_version, own_cache, run, unpacking};
 use super::{pinned, unusable};
-use crate::engine::library::{Package, RuntimeLibrary};
-use crate::error::{Error, Result};
+use dbdyno_core::error::{Error, Result};
+use dbdyno_engines::engine::library::{Package, RuntimeLibrary};
 
 /// Directory within a package's archive.
 const UNPACKED: &str = "package";
@@ -55,7 +55,7 @@ fn found(
     let version =
         library.version(Some(&dir)).map_err(|error| error.at("server fetch"))?.to_string();
     let product =
-        crate::engine::find(engine).map_or(engine, |engine| engine.capabilities().product);
+        dbdyno_engines::engine::find(engine).map_or(engine, |engine| engine.capabilities().product);
     Ok(Fetched { dir, product: format!("{product} {version}"), version, was_there })
 }
 

@@ -9,7 +9,7 @@ use std::path::Path;
 use sha2::{Digest, Sha256};
 
 use super::unusable;
-use crate::error::{Error, Result};
+use dbdyno_core::error::{Error, Result};
 
 /// Refuses a file whose SHA-256 is another than the one that is known, in lower-case hex; without
 /// a known one every file passes.

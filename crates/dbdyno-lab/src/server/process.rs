@@ -14,8 +14,8 @@ use rustix::thread::{set_thread_res_gid, set_thread_res_uid};
 
 use super::breaking::{tell, wake};
 use super::unusable;
-use crate::error::{Error, Result};
-use crate::host::{Account, is_root};
+use dbdyno_core::error::{Error, Result};
+use dbdyno_engines::host::{Account, is_root};
 
 const LOG_FILE: &str = "server.log";
 /// Statements stand in it.

@@ -1,8 +1,8 @@
 //! What holds the results: a file or a database. The rest of the module speaks to it in SQL that
 //! all of them know, with binds `?1`, `?2`; where they differ it asks for the words.
 
-use crate::engine::keeper::Datum;
-use crate::error::Error;
+use dbdyno_core::error::Error;
+use dbdyno_engines::engine::keeper::Datum;
 
 /// A row of a result.
 pub(super) type Row = Vec<Datum>;

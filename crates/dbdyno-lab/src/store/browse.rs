@@ -7,9 +7,9 @@ use super::Store;
 use super::base::{Answer, Base, Row};
 use super::read::{self, RunSummary};
 use super::tables::TEST;
-use crate::engine::keeper::Datum;
-use crate::error::Result;
-use crate::model::Test;
+use dbdyno_core::error::Result;
+use dbdyno_core::model::Test;
+use dbdyno_engines::engine::keeper::Datum;
 
 /// A run with what it can be found by.
 #[derive(Debug, Clone, PartialEq)]

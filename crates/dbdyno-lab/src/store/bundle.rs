@@ -13,8 +13,8 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 use super::Store;
-use crate::error::{Error, Result, quote};
-use crate::model::{RunRecord, Test};
+use dbdyno_core::error::{Error, Result, quote};
+use dbdyno_core::model::{RunRecord, Test};
 
 /// Version of the format; older ones are read.
 const FORMAT: u32 = 1;

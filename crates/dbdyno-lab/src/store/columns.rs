@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::engine::keeper::Datum;
+use dbdyno_engines::engine::keeper::Datum;
 
 /// How a column holds its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rusqlite::ErrorCode;
 
-use crate::error::{Error, Kind};
+use dbdyno_core::error::{Error, Kind};
 
 /// The error for the user from an error of SQLite on the file at `path`.
 pub fn explain(path: &Path, error: &rusqlite::Error) -> Error {

@@ -7,8 +7,8 @@ use rusqlite::{Connection, ErrorCode, ToSql, params_from_iter};
 
 use super::base::{Answer, Base, Role, Row, Trouble};
 use super::{failure, process};
-use crate::engine::keeper::Datum;
-use crate::error::Error;
+use dbdyno_core::error::Error;
+use dbdyno_engines::engine::keeper::Datum;
 
 /// An open file.
 pub(super) struct File {

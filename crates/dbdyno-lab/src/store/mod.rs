@@ -35,8 +35,8 @@ pub use read::{Reads, RunSummary};
 pub use transfer::{Counts, FORMAT_VERSION};
 pub use write::now;
 
-use crate::engine::keeper::{Keeper, is_url};
-use crate::error::{Error, Result};
+use dbdyno_core::error::{Error, Result};
+use dbdyno_engines::engine::keeper::{Keeper, is_url};
 
 /// Open results. Any number of processes may have them open; writers take turns.
 pub struct Store {

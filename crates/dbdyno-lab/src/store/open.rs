@@ -9,7 +9,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
 use rustix::fs::{Access, access};
 
 use super::failure::{cannot_read, damaged, explain, place, unwritable};
-use crate::error::{Error, Result, quote};
+use dbdyno_core::error::{Error, Result, quote};
 
 /// Marks a SQLite file as ours: "dbdy" as a big-endian number.
 pub const APPLICATION_ID: i32 = 0x6462_6479;

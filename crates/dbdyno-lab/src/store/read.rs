@@ -10,9 +10,9 @@ use super::Store;
 use super::base::Row;
 use super::columns::Table;
 use super::tables::{LOAD, RUN, SERIES, SNAPSHOT, TEST};
-use crate::engine::keeper::Datum;
-use crate::error::{Error, Result, quote};
-use crate::model::{RunKind, RunRecord, RunStatus, Test};
+use dbdyno_core::error::{Error, Result, quote};
+use dbdyno_core::model::{RunKind, RunRecord, RunStatus, Test};
+use dbdyno_engines::engine::keeper::Datum;
 
 /// A run as a line of `runs list`; the field names are those of its JSON form.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -6,9 +6,9 @@ use secrecy::SecretString;
 
 use super::base::{Answer, Base, Role, Row, Trouble};
 use super::open::{APPLICATION_ID, MIGRATIONS, SCHEMA, SCHEMA_VERSION, newer, no_way_up, older};
-use crate::engine::keeper::{self, Datum, Keeper};
-use crate::engine::{EngineError, ErrorClass};
-use crate::error::{Error, Result, quote};
+use dbdyno_core::error::{Error, Result, quote};
+use dbdyno_engines::engine::keeper::{self, Datum, Keeper};
+use dbdyno_engines::engine::{EngineError, ErrorClass};
 
 /// An open database.
 pub(super) struct Server {

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use super::Store;
 use super::base::{Base, Trouble};
 use super::write::{insert_run, insert_test};
-use crate::error::{Error, Result, visible_json};
-use crate::model::{RunRecord, Test};
+use dbdyno_core::error::{Error, Result, visible_json};
+use dbdyno_core::model::{RunRecord, Test};
 
 /// Version of the line format; an import reads this and older ones.
 pub const FORMAT_VERSION: u32 = 2;

@@ -7,9 +7,9 @@ use super::base::{self, Answer, Base, Trouble};
 use super::columns::Table;
 use super::tables::{LOAD, RUN, SERIES, SNAPSHOT, TEST};
 use super::{Store, process};
-use crate::engine::keeper::Datum;
-use crate::error::Result;
-use crate::model::{Explained, LoadResult, RunRecord, RunStatus, Test, TestResult, Verdict};
+use dbdyno_core::error::Result;
+use dbdyno_core::model::{Explained, LoadResult, RunRecord, RunStatus, Test, TestResult, Verdict};
+use dbdyno_engines::engine::keeper::Datum;
 
 /// A run without what has tables or keys of its own.
 #[derive(Serialize)]

@@ -3,11 +3,11 @@
 use std::time::{Duration, Instant};
 
 use super::{BUILD, Clock, Step, Task, ask, unreadable};
-use crate::engine::keeper::{Datum, Keeper};
-use crate::engine::{EngineError, ErrorClass};
-use crate::error::Result;
 use crate::runner::{Come, Share, ShareLog, Stage, Workers};
 use crate::store::Place;
+use dbdyno_core::error::Result;
+use dbdyno_engines::engine::keeper::{Datum, Keeper};
+use dbdyno_engines::engine::{EngineError, ErrorClass};
 
 /// From the word to the common start: every worker has heard it by then.
 const LEAD_S: f64 = 0.5;

@@ -9,11 +9,11 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
-use crate::engine::keeper::{Datum, Keeper};
-use crate::engine::{EngineError, ErrorClass};
-use crate::error::Result;
 use crate::runner::Share;
 use crate::store::{self, Place};
+use dbdyno_core::error::Result;
+use dbdyno_engines::engine::keeper::{Datum, Keeper};
+use dbdyno_engines::engine::{EngineError, ErrorClass};
 
 pub use coordinator::{Crew, Patience};
 pub use worker::{Orders, serve};

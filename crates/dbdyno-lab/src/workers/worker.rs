@@ -4,12 +4,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::{BUILD, Clock, Step, Task, ask};
-use crate::engine::keeper::{Datum, Keeper};
-use crate::engine::{self, Access, ConnectTo, Database, EngineError, ErrorClass};
-use crate::error::{Result, quote};
-use crate::model::Target;
 use crate::runner::{Foreman, Interrupt, SecondsLog, Share, ShareLog, Told, run_share};
 use crate::store::Place;
+use dbdyno_core::error::{Result, quote};
+use dbdyno_core::model::Target;
+use dbdyno_engines::engine::keeper::{Datum, Keeper};
+use dbdyno_engines::engine::{self, Access, ConnectTo, Database, EngineError, ErrorClass};
 
 /// How often somebody who has nothing to do asks for a share.
 const ASKING: Duration = Duration::from_millis(200);

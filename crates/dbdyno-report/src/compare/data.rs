@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::analysis::compare::{
+use dbdyno_core::analysis::compare::{
     Change, Comparison, Difference, EqualJobs, Finding, GroupMean, Judgement, NotCompared, Row,
     Work,
 };

@@ -6,7 +6,7 @@ use csv::WriterBuilder;
 use super::super::document::{Block, Cell, Document, Table};
 use super::escape::{self, escaped};
 use super::{Format, Options, Rendered, heading};
-use crate::error::Result;
+use dbdyno_core::error::Result;
 
 /// `--format csv`.
 pub struct Csv;

@@ -2,7 +2,7 @@
 //! shown: one function per place. JSON needs none: it is exact.
 
 use crate::document::{Block, Cell, Chart, Column, Document, Heatmap, Table};
-use crate::error::visible;
+use dbdyno_core::error::visible;
 
 /// A cell of a workbook holds at most so many characters.
 const LONGEST_CELL: usize = 32_767;

@@ -6,8 +6,8 @@ use super::text::notes;
 use super::{Color, Options, heat_shown, shown};
 use crate::Language;
 use crate::document::{Cell, HeatCell, HeatRow, Heatmap};
-use crate::model::Status;
 use crate::shade::{Rgb, ground, text_on};
+use dbdyno_core::model::Status;
 
 /// Label and unit stand before the platforms.
 const LEADING: usize = 2;
@@ -82,9 +82,9 @@ fn painted(text: &str, cell: &HeatCell, color: Color) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::heatmap::Rank;
     use crate::document::Digits;
-    use crate::model::Better;
+    use dbdyno_core::analysis::heatmap::Rank;
+    use dbdyno_core::model::Better;
 
     fn cell(value: f64, share: Option<f64>, rank: Rank) -> HeatCell {
         let verdict = Some(if share.is_some() { Status::Valid } else { Status::Invalid });

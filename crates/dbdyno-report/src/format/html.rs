@@ -19,7 +19,7 @@ use super::escape::escaped;
 use super::{Format, Options, Rendered};
 use crate::Language;
 use crate::document::{Block, Code, Document, Section};
-use crate::error::{Result, visible};
+use dbdyno_core::error::{Result, visible};
 
 /// `--format html`.
 pub struct Html;

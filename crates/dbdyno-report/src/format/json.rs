@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::super::document::{Block, Code, Document, Heatmap, Section, Table};
 use super::{Format, Options, Rendered};
-use crate::error::{Result, visible_json};
+use dbdyno_core::error::{Result, visible_json};
 
 /// `--format json`.
 pub struct Json;

@@ -8,7 +8,7 @@ use quick_xml::events::{BytesDecl, BytesText, Event};
 
 use super::super::document::{Checks, Document, Outcome};
 use super::{Format, Options, Rendered};
-use crate::error::{Error, Result, visible};
+use dbdyno_core::error::{Error, Result, visible};
 
 /// `compare --junit`; for no other report, since none has checks.
 pub struct Junit;

@@ -5,7 +5,7 @@ use super::escape::{self, escaped};
 use super::{
     Format, LEGEND, Options, Rendered, heading, is_marked, is_number, rank_sign, shown, superscript,
 };
-use crate::error::Result;
+use dbdyno_core::error::Result;
 
 /// `--format markdown`.
 pub struct Markdown;

@@ -15,9 +15,9 @@ pub mod xlsx;
 
 use super::document::{Cell, Column, Document, HeatCell, Table};
 use super::texts::Language;
-use crate::analysis::heatmap::Rank;
-use crate::error::{Error, Result};
-use crate::model::Status;
+use dbdyno_core::analysis::heatmap::Rank;
+use dbdyno_core::error::{Error, Result};
+use dbdyno_core::model::Status;
 
 /// How a document is to be shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 use super::html::Html;
 use super::{Format, Options, Rendered};
 use crate::document::Document;
-use crate::error::Result;
+use dbdyno_core::error::Result;
 
 /// `--format pdf`.
 pub struct Pdf;

@@ -7,8 +7,8 @@ use super::layout::{GAP, Layout, beside, blocks, hanging, length, total_width, w
 use super::{
     Format, LEGEND, Options, Rendered, heatmap_text, is_marked, is_number, shown, superscript,
 };
-use crate::error::{Result, visible};
-use crate::model::Status;
+use dbdyno_core::error::{Result, visible};
+use dbdyno_core::model::Status;
 
 /// `--format text`.
 pub struct Text;

@@ -7,13 +7,13 @@ use super::super::picture::{Card, Chip, Mark, Other, Said, Spark, SparkPoint, Ti
 use super::super::ramps::{RampRow, rows};
 use super::super::{Input, Language};
 use super::timeline::split;
-use crate::analysis::cpu;
-use crate::analysis::figure::Figure;
-use crate::analysis::heatmap::METRICS;
-use crate::analysis::interval::supports;
-use crate::analysis::limiter::experiment;
-use crate::analysis::ramp::{self, Scalability};
-use crate::model::{Better, Bound, Status, Test, Verdict};
+use dbdyno_core::analysis::cpu;
+use dbdyno_core::analysis::figure::Figure;
+use dbdyno_core::analysis::heatmap::METRICS;
+use dbdyno_core::analysis::interval::supports;
+use dbdyno_core::analysis::limiter::experiment;
+use dbdyno_core::analysis::ramp::{self, Scalability};
+use dbdyno_core::model::{Better, Bound, Status, Test, Verdict};
 
 /// Digits of a figure in a card or a cell.
 pub(super) const DIGITS: Digits = Digits::Significant(3);

@@ -11,10 +11,10 @@ use super::super::{
     ramp_charts, scaling, summary,
 };
 use super::{Limits, cards, head, panels, ratios, shortened, timeline};
-use crate::analysis::beside::Beside;
-use crate::analysis::compare::{self as comparison, Change, Comparison};
-use crate::analysis::interval::supports;
-use crate::model::Test;
+use dbdyno_core::analysis::beside::Beside;
+use dbdyno_core::analysis::compare::{self as comparison, Change, Comparison};
+use dbdyno_core::analysis::interval::supports;
+use dbdyno_core::model::Test;
 
 /// Rows of the picture on the one sheet of a summary.
 const SHEET_ROWS: usize = 14;

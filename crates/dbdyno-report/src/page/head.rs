@@ -7,11 +7,11 @@ use super::super::document::Block;
 use super::super::picture::{Count, Fold, Head, Mark, Said, Tick};
 use super::super::{Input, Language, RunTests, datasheet, summary};
 use super::cards::{self, Entry, compact, headline, mark};
-use crate::analysis::interval::supports;
-use crate::analysis::limiter::limiters;
-use crate::analysis::ramp::Scalability;
-use crate::catalog::Form;
-use crate::model::{Drive, Reason, RunKind, Status, Test, params};
+use dbdyno_core::analysis::interval::supports;
+use dbdyno_core::analysis::limiter::limiters;
+use dbdyno_core::analysis::ramp::Scalability;
+use dbdyno_core::catalog::Form;
+use dbdyno_core::model::{Drive, Reason, RunKind, Status, Test, params};
 
 /// Figures of the answer.
 const MOST_FIGURES: usize = 3;

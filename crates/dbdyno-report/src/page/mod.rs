@@ -18,7 +18,7 @@ use super::{
     Input, Language, Report, RunTests, about, beside, datasheet, heatmap, kpm, platform, price,
     ramp_charts, scaling, summary,
 };
-use crate::model::Test;
+use dbdyno_core::model::Test;
 
 /// `report html`.
 pub struct Page;
@@ -170,9 +170,9 @@ fn charts(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::compare::fixture::run;
-    use crate::analysis::fixture::at;
-    use crate::model::{Test, TestResult};
+    use dbdyno_core::analysis::compare::fixture::run;
+    use dbdyno_core::analysis::fixture::at;
+    use dbdyno_core::model::{Test, TestResult};
 
     fn titles(document: &Document) -> Vec<&str> {
         document.sections.iter().map(|section| section.title.as_str()).collect()

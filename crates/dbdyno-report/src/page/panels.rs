@@ -5,9 +5,9 @@ use super::super::picture::{CpuBar, CpuSplit, Mark, Multiple, PanelRow, Panels, 
 use super::super::{Input, Language, document::Digits};
 use super::cards::{Entry, groups, headline, knee, mark, times_of, times_shown};
 use super::timeline::split;
-use crate::analysis::interval::supports;
-use crate::analysis::ramp::{self, Repeated};
-use crate::model::{Status, Test};
+use dbdyno_core::analysis::interval::supports;
+use dbdyno_core::analysis::ramp::{self, Repeated};
+use dbdyno_core::model::{Status, Test};
 
 /// The panels; none if no workload was run at several numbers of jobs.
 pub(super) fn of(input: &Input) -> Option<Picture> {

@@ -4,10 +4,10 @@
 use super::super::picture::{Mark, Picture, RatioMark, RatioRow, Ratios, Tone};
 use super::super::{Input, Language, document::Digits, summary::several};
 use super::cards::{compact, groups, mark, times_shown};
-use crate::analysis::compare::{Change, Comparison, EqualJobs, Judgement, Kind, Level, Row};
-use crate::analysis::interval::supports;
-use crate::analysis::ramp;
-use crate::model::{Better, Status, Test};
+use dbdyno_core::analysis::compare::{Change, Comparison, EqualJobs, Judgement, Kind, Level, Row};
+use dbdyno_core::analysis::interval::supports;
+use dbdyno_core::analysis::ramp;
+use dbdyno_core::model::{Better, Status, Test};
 
 /// A comparison as a forest plot: speed and throughput of each workload with their intervals.
 pub fn forest(comparison: &Comparison, language: Language) -> Option<Picture> {

@@ -4,8 +4,8 @@
 use super::super::picture::{CpuSplit, Picture, Second, Timeline, TimelineTest, TimelineWords};
 use super::super::{Input, Language, RunTests};
 use super::cards::mark;
-use crate::analysis::cpu;
-use crate::model::{Named, SeriesPoint, Test, TestResult, params};
+use dbdyno_core::analysis::cpu;
+use dbdyno_core::model::{Named, SeriesPoint, Test, TestResult, params};
 
 /// The line of a run; none if no test of it has seconds, or there are more than `most` of them.
 pub(super) fn of(input: &Input, data: &RunTests, most: usize) -> Option<Picture> {
@@ -144,7 +144,7 @@ fn labels(language: Language) -> TimelineWords {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::fixture;
+    use dbdyno_core::analysis::fixture;
 
     #[test]
     fn a_test_without_seconds_is_a_bar_of_its_own_width() {

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::LazyLock;
 
 use crate::Language;
-use crate::catalog::Catalog;
-use crate::model::{KpmValue, ReasonCode, Workload};
+use dbdyno_core::catalog::Catalog;
+use dbdyno_core::model::{KpmValue, ReasonCode, Workload};
 
 /// Every word that is known, by what it is a word of.
 pub struct Known {
@@ -83,7 +83,7 @@ impl Known {
         words.extend(catalog.engines().into_iter().map(String::from));
         words.extend(catalog.counters().into_iter().map(String::from));
         words.extend(ReasonCode::ALL.iter().map(|code| code.as_str().to_string()));
-        words.extend(crate::analysis::published::metrics().map(String::from));
+        words.extend(dbdyno_core::analysis::published::metrics().map(String::from));
         for engine in catalog.engines() {
             for version in catalog.probe_versions(engine) {
                 let blocks = catalog.probes(engine, &version);

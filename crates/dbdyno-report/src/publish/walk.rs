@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::forms;
 use super::known::Known;
-use crate::model::{Disclosure, Reason, RunRecord, Sentence, Test, TestResult, sentence};
+use dbdyno_core::model::{Disclosure, Reason, RunRecord, Sentence, Test, TestResult, sentence};
 
 /// The form of what a text may be.
 #[derive(Clone, Copy)]
@@ -200,7 +200,7 @@ impl Publisher {
             loads: run
                 .loads
                 .iter()
-                .map(|load| crate::model::LoadResult {
+                .map(|load| dbdyno_core::model::LoadResult {
                     table: self.word("table", &load.table),
                     method: self.word("method", &load.method),
                     ..load.clone()
@@ -400,7 +400,7 @@ impl Publisher {
 
     /// A reason in our own words, with values that may be told.
     fn reason(&mut self, reason: Reason) -> Reason {
-        use crate::model::ReasonCode;
+        use dbdyno_core::model::ReasonCode;
         let code = match &reason.code {
             ReasonCode::Other(_) => ReasonCode::Other("other".into()),
             code => code.clone(),

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::analysis::figure::Figure;
-use crate::analysis::heatmap::METRICS;
-use crate::analysis::ramp;
-use crate::model::{Better, Drive, Test, Verdict};
+use dbdyno_core::analysis::figure::Figure;
+use dbdyno_core::analysis::heatmap::METRICS;
+use dbdyno_core::analysis::ramp;
+use dbdyno_core::model::{Better, Drive, Test, Verdict};
 
 /// A figure of a run.
 #[derive(Serialize)]

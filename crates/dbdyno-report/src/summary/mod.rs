@@ -10,7 +10,7 @@ pub(super) use one::tests;
 use super::document::{Block, Digits, Document, Section};
 use super::texts::Language;
 use super::{Input, Report, RunTests, beside, page, price};
-use crate::model::{RunKind, Status, Test, params};
+use dbdyno_core::model::{RunKind, Status, Test, params};
 
 /// `report summary`.
 pub struct Summary;

@@ -4,11 +4,11 @@ use super::super::document::{Digits, Section};
 use super::super::ramps::{RampRow, rows};
 use super::super::{Input, RunTests, texts::Language};
 use super::{DIGITS, section, trust, what};
-use crate::analysis::heatmap::{Known, METRICS, Rank, places};
-use crate::analysis::interval::supports;
-use crate::analysis::limiter::{Limiter, limiters};
-use crate::analysis::ramp::Figure;
-use crate::model::{Better, RunKind, Status, Test};
+use dbdyno_core::analysis::heatmap::{Known, METRICS, Rank, places};
+use dbdyno_core::analysis::interval::supports;
+use dbdyno_core::analysis::limiter::{Limiter, limiters};
+use dbdyno_core::analysis::ramp::Figure;
+use dbdyno_core::model::{Better, RunKind, Status, Test};
 
 /// More workloads of a group than these are in the datasheet only.
 const MOST_FIGURES: usize = 3;

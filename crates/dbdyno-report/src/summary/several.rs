@@ -7,9 +7,9 @@ use super::super::document::{Digits, Section};
 use super::super::ramps::compared;
 use super::super::{Input, texts::Language};
 use super::{DIGITS, counts, section, what};
-use crate::analysis::heatmap::{Compared, Known, METRICS, Metric, Place, Rank, side_by_side};
-use crate::analysis::interval::FEWEST;
-use crate::model::{ReasonCode, RunKind};
+use dbdyno_core::analysis::heatmap::{Compared, Known, METRICS, Metric, Place, Rank, side_by_side};
+use dbdyno_core::analysis::interval::FEWEST;
+use dbdyno_core::model::{ReasonCode, RunKind};
 
 /// Distances that are named.
 const MOST_DISTANCES: usize = 3;

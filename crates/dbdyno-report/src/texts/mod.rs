@@ -11,8 +11,8 @@ use serde::Deserialize;
 
 use super::document::Digits;
 use super::format::number;
-use crate::model::sentence::{Sentence, Style, Value};
-use crate::model::{Reason, ReasonCode, Status};
+use dbdyno_core::model::sentence::{Sentence, Style, Value};
+use dbdyno_core::model::{Reason, ReasonCode, Status};
 
 /// A language of texts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -317,7 +317,7 @@ mod tests {
         for code in ReasonCode::ALL {
             assert!(GERMAN.reasons.contains_key(code.as_str()), "no general sentence of {code}");
         }
-        let catalog = crate::catalog::Catalog::embedded().unwrap();
+        let catalog = dbdyno_core::catalog::Catalog::embedded().unwrap();
         let claims = catalog
             .workloads()
             .flat_map(|workload| workload.contract.iter().chain(&workload.crosscheck));

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use super::{ClientSession, Done};
 use crate::engine::{EngineError, ErrorClass, JobOrder};
-use crate::model::{Bind, BoundStatement, Branch, Commit, Facts};
-use crate::stats::keys::{KeyStream, MODULUS};
-use crate::stats::skew::SkewedKeys;
+use dbdyno_core::model::{Bind, BoundStatement, Branch, Commit, Facts};
+use dbdyno_core::stats::keys::{KeyStream, MODULUS};
+use dbdyno_core::stats::skew::SkewedKeys;
 
 /// Values of a sequence bind of job j start above `j * SEQUENCE_STRIDE`.
 const SEQUENCE_STRIDE: i64 = 1_000_000_000_000;

@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::model::rows::RowFunction;
-use crate::model::{Bind, Commit, Expr, Facts};
+use dbdyno_core::model::rows::RowFunction;
+use dbdyno_core::model::{Bind, Commit, Expr, Facts};
 
 /// Records what it is asked to do; fails with the queued errors.
 #[derive(Default)]
@@ -177,7 +177,7 @@ fn keys_come_from_the_jobs_own_stream() {
     let mut script = Script::new(&[(3, 1)]);
     run(&code(vec![branch(100.0, Commit::Auto, &[&["r"]], 1)], false), &mut recorder, &mut script)
         .unwrap();
-    let mut keys = crate::stats::keys::KeyStream::for_job(1, 3);
+    let mut keys = dbdyno_core::stats::keys::KeyStream::for_job(1, 3);
     let expected: Vec<_> = (0..3).map(|_| format!("0[{}]", keys.key(1000))).collect();
     assert_eq!(recorder.calls, expected);
     assert_eq!(script.tallies[0].commits, 3);

@@ -7,7 +7,7 @@ use super::load::append;
 use super::statement::Prepared;
 use crate::engine::client_loop::ClientSession;
 use crate::engine::{EngineError, JobOrder, RowLoad};
-use crate::model::{BoundStatement, Commit, JobCode};
+use dbdyno_core::model::{BoundStatement, Commit, JobCode};
 
 pub(super) struct DuckJob<'c> {
     connection: &'c Connection,

@@ -7,7 +7,7 @@ use super::api::{Api, Handle, types};
 use super::connect::{Connection, text};
 use super::error::{from_duckdb, said};
 use crate::engine::{EngineError, ErrorClass, RowLoad};
-use crate::model::rows::Row;
+use dbdyno_core::model::rows::Row;
 
 /// Columns of a row: eleven, two of them text.
 const COLUMNS: usize = 11;

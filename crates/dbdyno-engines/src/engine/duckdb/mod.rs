@@ -9,7 +9,7 @@ use super::{
     Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder, Pacer, RowLoad,
     Session, Version,
 };
-use crate::model::{Capabilities, Placeholder};
+use dbdyno_core::model::{Capabilities, Placeholder};
 
 mod api;
 mod connect;

@@ -18,7 +18,7 @@ use super::url::{Config, ServerKey};
 use super::wire::Wire;
 use crate::engine::remote::{Host, Passwords, Tls, TlsMode, check_peer, first_that_answers};
 use crate::engine::{EngineError, ErrorClass};
-use crate::error::quote;
+use dbdyno_core::error::quote;
 
 /// Longest packet that we announce.
 const MAX_PACKET_BYTES: u32 = 1 << 24;

@@ -16,7 +16,7 @@ use crate::engine::client_loop::{ClientSession, Transaction};
 use crate::engine::remote::TextQuery;
 use crate::engine::slices::{self, SliceResult};
 use crate::engine::{EngineError, JobOrder, Pacer, RowLoad, Session};
-use crate::model::{BoundStatement, Counters, Protocol, Routine};
+use dbdyno_core::model::{BoundStatement, Counters, Protocol, Routine};
 
 const COM_STMT_EXECUTE: u8 = 0x17;
 /// Type of every value: `bigint`.

@@ -13,7 +13,7 @@ use super::reply::{self, Head};
 use super::session::MariaSession;
 use super::wire::Wire;
 use crate::engine::{EngineError, ErrorClass, RowLoad};
-use crate::model::rows::Row;
+use dbdyno_core::model::rows::Row;
 
 const COM_STMT_CLOSE: u8 = 0x19;
 const COM_STMT_BULK_EXECUTE: u8 = 0xFA;
@@ -252,7 +252,7 @@ fn push_date(out: &mut Vec<u8>, (year, month, day): (u64, u64, u64)) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::rows::RowFunction;
+    use dbdyno_core::model::rows::RowFunction;
 
     #[test]
     fn a_row_is_its_values_in_binary_form() {

@@ -23,7 +23,7 @@ use crate::engine::{
     Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder, Pacer, RowLoad,
     Session, SessionsLeft, Version, client_loop,
 };
-use crate::model::{Capabilities, Drive, JobCode, Placeholder, Protocol, Target, Transport};
+use dbdyno_core::model::{Capabilities, Drive, JobCode, Placeholder, Protocol, Target, Transport};
 
 mod connect;
 mod error;

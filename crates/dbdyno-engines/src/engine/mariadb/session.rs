@@ -16,7 +16,7 @@ use super::wire::Wire;
 use crate::engine::cancel::{Entered, Running};
 use crate::engine::remote::{Claimed, TextQuery};
 use crate::engine::{EngineError, Rows, Session};
-use crate::model::Counters;
+use dbdyno_core::model::Counters;
 
 /// Names of the server's program.
 const PROGRAMS: [&str; 2] = ["mariadbd", "mysqld"];

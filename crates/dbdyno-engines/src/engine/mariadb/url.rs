@@ -11,8 +11,8 @@ use crate::engine::remote::{
     Host, Patience, Reach, Tls, TlsMode, Url, bad_url as bad, every_host, from_env, is_system,
     not_empty, os_user, port_number, unknown_parameter,
 };
-use crate::error::quote;
-use crate::model::PasswordSources;
+use dbdyno_core::error::quote;
+use dbdyno_core::model::PasswordSources;
 
 const DEFAULT_PORT: u16 = 3306;
 /// Where a password is looked for before the user is asked.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{Tables, add_rows, statement::Directives};
 use crate::engine::client_loop::ClientSession;
 use crate::engine::{EngineError, RowLoad};
-use crate::model::{BoundStatement, Counters};
+use dbdyno_core::model::{BoundStatement, Counters};
 
 pub(super) struct NullJob {
     statements: Vec<Directives>,

@@ -1,6 +1,6 @@
 use super::*;
-use crate::model::Target;
-use crate::model::rows::RowFunction;
+use dbdyno_core::model::Target;
+use dbdyno_core::model::rows::RowFunction;
 
 fn open(settings: &[(&str, &str)]) -> Result<Box<dyn Database>, EngineError> {
     let settings =

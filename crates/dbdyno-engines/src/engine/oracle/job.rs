@@ -15,7 +15,7 @@ use super::{error, session};
 use crate::engine::client_loop::ClientSession;
 use crate::engine::slices::{self, SliceResult};
 use crate::engine::{EngineError, JobOrder, Pacer, RowLoad};
-use crate::model::{BoundStatement, Counters, Routine};
+use dbdyno_core::model::{BoundStatement, Counters, Routine};
 
 /// Rows of one answer: the largest key of the data set fits.
 const FETCH_ROWS: u32 = 500;

@@ -7,7 +7,7 @@ use super::error;
 use super::provision::sql;
 use super::session::prepare;
 use crate::engine::{EngineError, ErrorClass, RowLoad};
-use crate::model::rows::RowFunction;
+use dbdyno_core::model::rows::RowFunction;
 
 /// Rows of one array: about 100 kB.
 const ARRAY_ROWS: u64 = 1000;

@@ -14,7 +14,7 @@ use crate::engine::{
     Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder, Pacer, RowLoad,
     Session, SessionsLeft, Version, client_loop,
 };
-use crate::model::{Capabilities, Drive, JobCode, Placeholder, Transport};
+use dbdyno_core::model::{Capabilities, Drive, JobCode, Placeholder, Transport};
 
 mod connect;
 mod error;

@@ -8,7 +8,7 @@ use super::error;
 use super::provision;
 use crate::engine::cancel::{Entered, Running};
 use crate::engine::{EngineError, Rows, Session};
-use crate::model::Counters;
+use dbdyno_core::model::Counters;
 
 /// What stands in PL/SQL, whose text ends with a semicolon, before the name.
 const ROUTINES: [&str; 5] = ["procedure", "function", "package", "trigger", "type"];

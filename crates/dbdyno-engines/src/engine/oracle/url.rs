@@ -14,8 +14,8 @@ use crate::engine::EngineError;
 use crate::engine::remote::{
     CONNECT_TIMEOUT, Url, bad_url as bad, os_user, port_number, unknown_parameter,
 };
-use crate::error::quote;
-use crate::model::PasswordSources;
+use dbdyno_core::error::quote;
+use dbdyno_core::model::PasswordSources;
 
 const DEFAULT_PORT: u16 = 1521;
 pub(super) const SCHEMES: &[&str] = &["oracle"];

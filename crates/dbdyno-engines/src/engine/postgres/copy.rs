@@ -5,7 +5,7 @@ use postgres_protocol::message::frontend;
 use super::error;
 use super::wire::Wire;
 use crate::engine::{EngineError, ErrorClass, RowLoad};
-use crate::model::rows::Row;
+use dbdyno_core::model::rows::Row;
 
 /// Days from 1970-01-01 to 2000-01-01, where PostgreSQL's dates begin.
 const POSTGRES_EPOCH_DAYS: i64 = 10_957;

@@ -17,7 +17,7 @@ use super::{copy, error};
 use crate::engine::client_loop::ClientSession;
 use crate::engine::remote::TextQuery;
 use crate::engine::{EngineError, ErrorClass, RowLoad};
-use crate::model::{BoundStatement, Protocol};
+use dbdyno_core::model::{BoundStatement, Protocol};
 
 /// Type number of `bigint`: the type of every bind.
 const INT8_OID: u32 = 20;

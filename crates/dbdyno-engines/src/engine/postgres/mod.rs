@@ -25,7 +25,7 @@ use crate::engine::{
     Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder, Pacer, RowLoad,
     Session, SessionsLeft, Version, client_loop,
 };
-use crate::model::{Capabilities, JobCode, Placeholder, Protocol, Target, Transport};
+use dbdyno_core::model::{Capabilities, JobCode, Placeholder, Protocol, Target, Transport};
 
 mod again;
 mod connect;

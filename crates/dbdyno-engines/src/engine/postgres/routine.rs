@@ -10,7 +10,7 @@ use super::reply::{column_names, split_row};
 use super::wire::Wire;
 use crate::engine::slices::{self, SliceResult};
 use crate::engine::{EngineError, ErrorClass, JobOrder, Pacer};
-use crate::model::{BoundStatement, Routine};
+use dbdyno_core::model::{BoundStatement, Routine};
 
 /// Runs the routine's slices until the pacer gives no more.
 pub(super) fn run(

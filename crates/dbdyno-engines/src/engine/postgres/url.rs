@@ -9,8 +9,8 @@ use crate::engine::remote::{
     is_system, os_user, port_number, unknown_parameter,
 };
 use crate::engine::{EngineError, ErrorClass};
-use crate::error::quote;
-use crate::model::PasswordSources;
+use dbdyno_core::error::quote;
+use dbdyno_core::model::PasswordSources;
 
 /// Where a password is looked for before the user is asked.
 pub(super) const SOURCES: PasswordSources =

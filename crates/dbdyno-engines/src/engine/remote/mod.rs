@@ -3,7 +3,7 @@
 //! sessions are left, texts of errors.
 
 use super::{EngineError, ErrorClass};
-use crate::sql::{Values, parse_blocks, statement, substitute};
+use dbdyno_core::sql::{Values, parse_blocks, statement, substitute};
 
 mod channel;
 mod connect;

@@ -7,8 +7,8 @@ use secrecy::SecretString;
 
 use super::from_env;
 use crate::engine::{EngineError, ErrorClass};
-use crate::error::quote;
-use crate::model::PasswordSources;
+use dbdyno_core::error::quote;
+use dbdyno_core::model::PasswordSources;
 
 /// Finds the password of each server once and remembers it, so that jobs need not ask again.
 pub(in crate::engine) struct Passwords {

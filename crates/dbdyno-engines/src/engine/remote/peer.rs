@@ -9,8 +9,8 @@ use std::path::Path;
 
 use super::{Host, Stream};
 use crate::engine::{EngineError, ErrorClass};
-use crate::error::quote;
 use crate::host::{user_id, user_name};
+use dbdyno_core::error::quote;
 
 /// Mode of what everybody may write to.
 const OTHERS_WRITE: u32 = 0o002;

@@ -9,7 +9,7 @@ use secrecy::SecretString;
 
 use super::{Host, Passwords, Tls, TlsMode};
 use crate::engine::{EngineError, ErrorClass};
-use crate::model::Transport;
+use dbdyno_core::model::Transport;
 
 /// The addresses of a server on this host, in the order in which they are tried: it may listen on
 /// one of them only.
@@ -154,7 +154,7 @@ pub(in crate::engine) fn own_password() -> Result<String, EngineError> {
 
 /// The account of ours on a private server with this password.
 pub(in crate::engine) fn own_account(
-    sources: crate::model::PasswordSources,
+    sources: dbdyno_core::model::PasswordSources,
     password: String,
 ) -> Arc<Passwords> {
     Arc::new(Passwords::of_own(sources, SecretString::from(password)))
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn a_road_is_looked_for_once_and_a_missing_one_again() {
         let road = |config: u32| {
-            let sources = crate::model::PasswordSources { variable: "NONE", file: "none" };
+            let sources = dbdyno_core::model::PasswordSources { variable: "NONE", file: "none" };
             Road { config, passwords: own_account(sources, String::new()) }
         };
         let roads = Roads::new(road(1));

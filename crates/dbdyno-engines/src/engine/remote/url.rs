@@ -1,8 +1,8 @@
 //! Parts of a server's URL.
 
 use crate::engine::{EngineError, ErrorClass};
-use crate::error::quote;
-use crate::model::PasswordSources;
+use dbdyno_core::error::quote;
+use dbdyno_core::model::PasswordSources;
 
 /// What stands in a URL, decoded; nothing is filled in yet.
 pub(in crate::engine) struct Url {

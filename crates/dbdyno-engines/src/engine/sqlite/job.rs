@@ -8,7 +8,7 @@ use rusqlite::{Connection, ffi};
 use super::{error::from_sqlite, load::insert_rows, statement::Prepared};
 use crate::engine::client_loop::ClientSession;
 use crate::engine::{EngineError, RowLoad};
-use crate::model::{BoundStatement, Counters};
+use dbdyno_core::model::{BoundStatement, Counters};
 
 pub(super) struct SqliteJob<'c> {
     connection: &'c Connection,

@@ -4,7 +4,7 @@ use rusqlite::{Connection, Statement};
 
 use super::error::from_sqlite;
 use crate::engine::{EngineError, ErrorClass, RowLoad};
-use crate::model::rows::Row;
+use dbdyno_core::model::rows::Row;
 
 /// Rows between two calls of `progress`.
 const PROGRESS_ROWS: u64 = 10_000;

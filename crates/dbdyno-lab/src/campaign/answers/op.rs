@@ -2,9 +2,11 @@
 
 use super::Checking;
 use crate::campaign::prepare::row_function;
-use crate::engine::{AfterError, EngineError, JobOrder, Pacer, Session, Slice, SliceReport};
-use crate::error::Result;
-use crate::model::{Counters, JobCode, Routine, Tally};
+use dbdyno_core::error::Result;
+use dbdyno_core::model::{Counters, JobCode, Routine, Tally};
+use dbdyno_engines::engine::{
+    AfterError, EngineError, JobOrder, Pacer, Session, Slice, SliceReport,
+};
 
 /// Longest the one op may take before its slice ends, in s; a longer one still ends.
 const SLICE_S: f64 = 60.0;

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use crate::analysis::limiter::{self, Action, Experiment, Limiter};
 use crate::campaign::Campaign;
 use crate::campaign::platform::Platform;
 use crate::fit;
-use crate::model::{Drive, End, Facts, Plan, RunRecord, Selection, Sentence, TestResult, Window};
 use crate::server::Setup;
+use dbdyno_core::analysis::limiter::{self, Action, Experiment, Limiter};
+use dbdyno_core::model::{
+    Drive, End, Facts, Plan, RunRecord, Selection, Sentence, TestResult, Window,
+};
 
 /// Longest warm-up and window of a trial, in s: many short trials tell more than few long ones.
 const LONGEST_WARMUP_S: f64 = 1.0;
@@ -194,11 +196,12 @@ mod tests {
 
     #[test]
     fn only_the_log_that_moves_is_tried_in_memory() {
-        let catalog = crate::catalog::Catalog::embedded().unwrap();
+        let catalog = dbdyno_core::catalog::Catalog::embedded().unwrap();
         let facts = Facts::from([("now_innodb_log_file_size".to_string(), 32.0)]);
-        let has_lsm =
-            |engine: &&&dyn crate::engine::Engine| engine.capabilities().orgs.contains(&"lsm");
-        let engine = crate::engine::ENGINES.iter().find(has_lsm).unwrap().name();
+        let has_lsm = |engine: &&&dyn dbdyno_engines::engine::Engine| {
+            engine.capabilities().orgs.contains(&"lsm")
+        };
+        let engine = dbdyno_engines::engine::ENGINES.iter().find(has_lsm).unwrap().name();
         let room_mb = |orgs: &[&str]| catalog.log_room_mb(engine, orgs, &facts).unwrap();
         assert_eq!((room_mb(&["iot"]), room_mb(&[])), (Some(64.0), Some(64.0)));
         assert_eq!((room_mb(&["lsm"]), room_mb(&["iot", "heap"])), (None, None));
@@ -206,7 +209,7 @@ mod tests {
 
     #[test]
     fn what_engines_change_can_be_had_from_the_settings_of_every_profile() {
-        let catalog = crate::catalog::Catalog::embedded().unwrap();
+        let catalog = dbdyno_core::catalog::Catalog::embedded().unwrap();
         let mut count = 0;
         for profile in catalog.profiles() {
             for (engine, settings) in &profile.settings {

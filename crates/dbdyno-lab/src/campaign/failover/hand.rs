@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use super::Asked;
 use super::line::{Line, Ways};
 use crate::campaign::Platform;
-use crate::error::{Error, Result, excerpt};
-use crate::model::How;
+use dbdyno_core::error::{Error, Result, excerpt};
+use dbdyno_core::model::How;
 
 /// Longest wait for a replica to become the primary.
 const PROMOTION: Duration = Duration::from_secs(70);

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::engine::{Database, EngineError, ErrorClass, Rows, Session};
+use dbdyno_engines::engine::{Database, EngineError, ErrorClass, Rows, Session};
 
 type Answer = Result<Rows, EngineError>;
 type Task = Box<dyn FnOnce(&mut dyn Session) -> Answer + Send>;

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::trial::Measured;
-use crate::analysis::failover::{Answer, Sent, judge};
-use crate::model::{
+use dbdyno_core::analysis::failover::{Answer, Sent, judge};
+use dbdyno_core::model::{
     Better, Drive, Kpm, KpmValue, LatencySummary, SeriesPoint, Tally, TestResult, Verdict,
 };
-use crate::stats::{LatencyHistogram, Quantiles};
+use dbdyno_core::stats::{LatencyHistogram, Quantiles};
 
 /// As the test is called.
 const NAME: &str = "FAILOVER";

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::line::{Line, Ways};
-use crate::analysis::failover::{Noted, Rows, differing};
-use crate::engine::EngineError;
-use crate::model::{LedgerCounts, Survivor};
+use dbdyno_core::analysis::failover::{Noted, Rows, differing};
+use dbdyno_core::model::{LedgerCounts, Survivor};
+use dbdyno_engines::engine::EngineError;
 
 /// Longest wait until the nodes hold the same, and for one to hand over its rows.
 const AGREEMENT: Duration = Duration::from_secs(10);

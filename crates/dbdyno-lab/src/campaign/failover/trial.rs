@@ -10,13 +10,13 @@ use super::line::Ways;
 use super::survey::Survey;
 use super::writers::{Orders, Told, Writers};
 use super::{Asked, Statements};
-use crate::analysis::failover::{Noted, REGAINED};
 use crate::campaign::{Event, Platform, Sink};
-use crate::engine::Deal;
-use crate::error::{Error, Kind, Result, quote};
-use crate::model::{Failover, Promotion};
 use crate::runner::Interrupt;
-use crate::stats::summary::median;
+use dbdyno_core::analysis::failover::{Noted, REGAINED};
+use dbdyno_core::error::{Error, Kind, Result, quote};
+use dbdyno_core::model::{Failover, Promotion};
+use dbdyno_core::stats::summary::median;
+use dbdyno_engines::engine::Deal;
 
 /// Longest wait until each writer has its first commit.
 const BEGIN: Duration = Duration::from_secs(30);
@@ -74,7 +74,7 @@ impl Trial<'_> {
 
     /// An empty ledger on all nodes; who takes writes.
     fn prepared(&self, platform: &Platform) -> Result<Deal> {
-        let failed = |error: crate::engine::EngineError| error.at(platform.label());
+        let failed = |error: dbdyno_engines::engine::EngineError| error.at(platform.label());
         let mut session = platform.database.session().map_err(failed)?;
         session.execute(self.statements.drop).map_err(failed)?;
         session.execute(self.statements.create).map_err(failed)?;
@@ -89,7 +89,7 @@ impl Trial<'_> {
     }
 
     fn durability(&self, platform: &Platform) -> Result<BTreeMap<String, String>> {
-        let failed = |error: crate::engine::EngineError| error.at(platform.label());
+        let failed = |error: dbdyno_engines::engine::EngineError| error.at(platform.label());
         let rows = platform
             .database
             .session()

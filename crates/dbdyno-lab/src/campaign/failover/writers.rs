@@ -8,8 +8,8 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::line::{Line, Ways, is_refusal};
-use crate::analysis::failover::{Answer, Noted, Sent};
-use crate::engine::EngineError;
+use dbdyno_core::analysis::failover::{Answer, Noted, Sent};
+use dbdyno_engines::engine::EngineError;
 
 /// Pause after all nodes were tried in vain.
 const PAUSE: Duration = Duration::from_millis(10);

@@ -1,7 +1,7 @@
 //! The turns of a pair.
 
 use super::*;
-use crate::model::Status;
+use dbdyno_core::model::Status;
 
 /// A side that notes its turns; none of its trials is measured from the third on.
 struct Noted<'a> {
@@ -21,7 +21,8 @@ impl Tried for Noted<'_> {
         let seq = numbers.next(&crate::campaign::overhead::selection(0, 1.0), 1).seq;
         self.turns.borrow_mut().push(self.name);
         let verdict = Verdict::from_reasons(Vec::new());
-        let trial = crate::analysis::promise::Trial { offer: None, ops_per_s: 1.0, kept: None };
+        let trial =
+            dbdyno_core::analysis::promise::Trial { offer: None, ops_per_s: 1.0, kept: None };
         let kept = Kept {
             trial,
             kpm_value: Some(if self.name == 'A' { 2.0 } else { 3.0 }),

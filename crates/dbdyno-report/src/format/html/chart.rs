@@ -8,8 +8,8 @@ use super::svg::{
 };
 use super::table;
 use crate::document::{Axis, Chart, Digits, Point, Role, Scale, Series, Table};
-use crate::model::Status;
 use crate::picture::Mark;
+use dbdyno_core::model::Status;
 
 /// Height of a chart, and where its axes are, in pixels; per cent of the width on the left and the
 /// right.

@@ -5,10 +5,10 @@ use maud::{Markup, html};
 
 use super::wide;
 use crate::Language;
-use crate::analysis::heatmap::Rank;
 use crate::document::{Cell, HeatCell, HeatRow, Heatmap, Table};
 use crate::format::{LEGEND, heat_shown, is_marked, is_number, shown, superscript};
-use crate::model::Status;
+use dbdyno_core::analysis::heatmap::Rank;
+use dbdyno_core::model::Status;
 
 /// From this many columns on a table is printed in small type, so that it is not cut.
 const MANY_COLUMNS: usize = 16;
@@ -157,7 +157,7 @@ fn heat(cell: &HeatCell) -> String {
 mod tests {
     use super::*;
     use crate::document::Digits;
-    use crate::model::Better;
+    use dbdyno_core::model::Better;
 
     #[test]
     fn cells_have_a_ground_a_sign_and_their_note() {

@@ -11,8 +11,8 @@ use super::sheet::{Area, Sheet, Written, at};
 use super::styles::{Style, level, number_format};
 use crate::Language;
 use crate::document::{Cell, HeatCell, HeatRow, Heatmap};
-use crate::model::Better;
 use crate::shade::{Rgb, ground};
+use dbdyno_core::model::Better;
 
 /// Label and unit stand before the platforms.
 const LEADING: usize = 2;

@@ -12,7 +12,7 @@ use rust_xlsxwriter::{DocProperties, Workbook, XlsxError};
 use super::escape::{self, escaped};
 use super::{Format, LEGEND, Options, Rendered};
 use crate::document::{Block, Document, Section};
-use crate::error::{Error, Result};
+use dbdyno_core::error::{Error, Result};
 use sheet::Sheet;
 use styles::Styles;
 

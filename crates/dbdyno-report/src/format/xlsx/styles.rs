@@ -6,7 +6,7 @@ use rust_xlsxwriter::{Color, Format, FormatAlign, FormatBorder, FormatPattern};
 
 use super::super::{mark, number};
 use crate::document::Digits;
-use crate::model::Status;
+use dbdyno_core::model::Status;
 
 /// Ground of header rows.
 const HEADER: u32 = 0x00E7_ECF1;
