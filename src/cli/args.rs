@@ -171,7 +171,7 @@ pub enum Command {
     ///
     /// Results, plan with all SQL, disclosure and hashes. Prints the file's name and its digest.
     Bundle(BundleArgs),
-    /// Check a bundle: its hashes, and what it lacks to be trusted and repeated
+    /// Check a bundle: its hashes, and what its run lacks
     ///
     /// By the eight principles of SPEC's research group and what TPC asks of a disclosure (--format
     /// as of reports). 'report audit' does it for stored runs.
