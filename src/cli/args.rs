@@ -187,7 +187,7 @@ pub enum Command {
     /// platforms, names the smallest and the cheapest that can (--format as of reports). Exits with
     /// 1 if none is known to.
     Capacity(CapacityArgs),
-    /// Monitor a live server: its load as a share of the measured maximum
+    /// Monitor a live server: load as a share of the measured maximum
     ///
     /// Its current rates, and which component will saturate first (--format text|json).
     Monitor(Box<MonitorArgs>),
