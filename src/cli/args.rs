@@ -202,7 +202,7 @@ pub enum Command {
     /// With node_exporter names, for a run on another host that uses --host-metrics. Writes nothing
     /// to disk.
     Probe(ProbeArgs),
-    /// Measure dbdyno's own loop on the null engine: cost per op, jitter
+    /// Measure dbdyno's own loop on the null engine: cost and jitter
     Overhead(OverheadArgs),
     /// Write workloads as plain scripts for the client of an engine
     ExportSql(ExportArgs),
