@@ -42,7 +42,7 @@ fn section(input: &Input, data: &RunTests, name: &str) -> Section {
     let kept = points.iter().filter(|point| point.state == State::Kept).count();
     let counts = [("kept", kept.to_string()), ("all", points.len().to_string())];
     let counts = counts.each_ref().map(|(name, count)| (*name, count.as_str()));
-    let answer = language.say("{kept} of {all} points are kept.", &counts);
+    let answer = language.say("audit_points", &counts);
     let mut table = Table::new(language, format!("audit {name}"), columns());
     table.rows = points.iter().map(|point| row(input, point)).collect();
     Section {
