@@ -18,9 +18,16 @@ pub fn first(catalog: &Catalog, engine: &str, tests: &[Test]) -> Option<Error> {
     let text = failure(test)?;
     let text = text.strip_prefix(&format!("{id}: ")).unwrap_or(text);
     let entry = catalog.find(id).ok().map(|asked| asked.entry);
-    let place = entry.map_or_else(|| id.to_string(), |entry| place_of(entry, engine, text));
-    let error = Error::new(Kind::Check, place, format!("{id} could not run: {text}"));
-    Some(error.advise(format!("'dbdyno show workload {id}' prints its SQL")))
+    match entry.and_then(|entry| place_of(entry, engine, text)) {
+        Some(place) => {
+            let error = Error::new(Kind::Check, place, format!("{id} could not run: {text}"));
+            Some(error.advise(format!("'dbdyno show workload {id}' prints its SQL")))
+        }
+        None => {
+            let error = Error::new(Kind::Check, id, format!("could not run: {text}"));
+            Some(error.advise("its tests are stored as invalid; run it again"))
+        }
+    }
 }
 
 /// Why nothing of a test was measured.
@@ -30,13 +37,20 @@ fn failure(test: &Test) -> Option<&str> {
     failed.next().map(|reason| reason.text.as_str())
 }
 
-/// `file:line` of the block that a message quotes; of no block, that of the workload's definition.
-fn place_of(entry: &Entry, engine: &str, message: &str) -> String {
+/// `file:line` of the block that a message quotes; of no block, that of the definition of a
+/// workload of the user's. None of a built-in workload whose SQL is not what failed: a session may
+/// have been killed.
+fn place_of(entry: &Entry, engine: &str, message: &str) -> Option<String> {
     let blocks = entry.blocks.for_engine(engine);
     let quoted = blocks.into_values().find(|block| is_quoted(&block.text, message));
-    quoted
-        .map_or_else(|| entry.place.clone(), |block| format!("{}:{}", block.file, block.text_line))
+    match quoted {
+        Some(block) => Some(format!("{}:{}", block.file, block.text_line)),
+        None => Some(entry.place.clone()).filter(|place| !place.starts_with(BUILT_IN)),
+    }
 }
+
+/// How places of the built-in catalogue begin.
+const BUILT_IN: &str = "catalog/";
 
 /// True if a piece of a block's text, between what is filled in, stands in a message.
 fn is_quoted(text: &str, message: &str) -> bool {

@@ -80,7 +80,8 @@ fn a_failing_test_does_not_end_the_run() {
              --duration 300ms --quiet --format json",
             own.display()
         );
-        let document = desk.run(&line).ok().json();
+        // Of one workload there is no result at all: that is no success.
+        let document = desk.run(&line).fails(1, &["OWN-WRONG could not run: "]).json();
         assert_run_schema(&document);
         assert_eq!(document["status"], "finished");
         let tests = document["tests"].as_array().unwrap();
@@ -112,7 +113,7 @@ fn a_wrong_answer_is_found_before_anything_is_timed() {
     );
     let run = desk
         .run(&format!("run {option} --jobs 1 --warmup 0 --duration 300ms --quiet --format json"))
-        .ok();
+        .fails(1, &["OWN-REGION could not run: ", "expected 26"]);
     let test = &run.json()["tests"][0];
     assert_eq!(test["verdict"]["status"], "invalid");
     assert!(
