@@ -18,16 +18,9 @@ pub fn first(catalog: &Catalog, engine: &str, tests: &[Test]) -> Option<Error> {
     let text = failure(test)?;
     let text = text.strip_prefix(&format!("{id}: ")).unwrap_or(text);
     let entry = catalog.find(id).ok().map(|asked| asked.entry);
-    match entry.and_then(|entry| place_of(entry, engine, text)) {
-        Some(place) => {
-            let error = Error::new(Kind::Check, place, format!("{id} could not run: {text}"));
-            Some(error.advise(format!("'dbdyno show workload {id}' prints its SQL")))
-        }
-        None => {
-            let error = Error::new(Kind::Check, id, format!("could not run: {text}"));
-            Some(error.advise("its tests are stored as invalid; run it again"))
-        }
-    }
+    let place = entry.and_then(|entry| place_of(entry, engine, text))?;
+    let error = Error::new(Kind::Check, place, format!("{id} could not run: {text}"));
+    Some(error.advise(format!("'dbdyno show workload {id}' prints its SQL")))
 }
 
 /// Why nothing of a test was measured.

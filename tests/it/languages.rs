@@ -309,6 +309,13 @@ fn every_german_text_is_of_some_english_one() {
     // The notes of suites are said as they stand there.
     let suites = std::fs::read_dir("catalog/suites").unwrap().map(|entry| entry.unwrap().path());
     let mut sources: String = suites.map(|suite| std::fs::read_to_string(suite).unwrap()).collect();
+    // Why an engine cannot run a workload stands beside the workload.
+    sources += &std::fs::read_to_string("catalog/workloads/common.toml").unwrap();
+    for group in std::fs::read_dir("catalog/workloads").unwrap() {
+        for file in std::fs::read_dir(group.unwrap().path()).into_iter().flatten() {
+            sources += &std::fs::read_to_string(file.unwrap().path()).unwrap();
+        }
+    }
     // Why a server cannot tell something stands in quotes of SQL.
     for probes in std::fs::read_dir("catalog/probes").unwrap() {
         let text = std::fs::read_to_string(probes.unwrap().path()).unwrap();

@@ -4,7 +4,7 @@
 
 use dbdyno::analysis::compare::{Change, Ratio};
 use dbdyno::analysis::interval::{self, Interval, Unknown};
-use dbdyno::analysis::{fill, ramp};
+use dbdyno::analysis::{figure, fill};
 use dbdyno::model::{
     Better, Counters, Kpm, KpmValue, RunRecord, SeriesPoint, Tally, Test, TestResult,
 };
@@ -203,10 +203,10 @@ fn repetitions(noise: Noise, between: f64, count: usize, random: &mut Random) ->
 }
 
 /// The figure of repetitions and the half width of its interval.
-fn figure(mut values: Vec<f64>, better: Better, test: &Test) -> (f64, Option<f64>) {
+fn figure_of(mut values: Vec<f64>, better: Better, test: &Test) -> (f64, Option<f64>) {
     values.sort_by(f64::total_cmp);
     let repeats: Vec<(f64, &Test)> = values.into_iter().map(|value| (value, test)).collect();
-    let (value, _) = ramp::median(&repeats, better);
+    let (value, _) = figure::value(&repeats, better, &KpmValue::Ops);
     let known = interval::of(&repeats, test, &KpmValue::Ops);
     (value, known.ok().map(|interval| interval.half_width()))
 }
@@ -217,7 +217,7 @@ fn measured() -> TestResult {
 }
 
 #[test]
-fn the_interval_of_repetitions_covers_the_median_and_never_rests_on_one_window() {
+fn the_interval_of_repetitions_covers_their_mean_and_never_rests_on_one_window() {
     let test: Test = measured().into();
     for (noise, between) in
         [(Noise::Alike(0.0), 0.0), (Noise::Alike(0.9), 0.05), (Noise::Bursts, 0.0)]
@@ -227,7 +227,7 @@ fn the_interval_of_repetitions_covers_the_median_and_never_rests_on_one_window()
             for _ in 0..1000 {
                 let values = repetitions(noise, between, count, &mut random);
                 for better in [Better::Higher, Better::Lower] {
-                    let (value, half) = figure(values.clone(), better, &test);
+                    let (value, half) = figure_of(values.clone(), better, &test);
                     found.count(value, RATE, half);
                 }
             }

@@ -15,6 +15,19 @@ pub struct Estimate {
     pub fresh: Option<Variance>,
 }
 
+/// By how much the error of a point of 2 to 12 repetitions is larger where fewer than [`FEW_POINTS`]
+/// tell what a repetition of the run varies by: a repetition that is held back as wild is one of
+/// few. Simulated with normal values: the 95 % interval holds the true one in 95 to 96 %.
+const LONE: [f64; 11] = [1.0, 1.52, 1.56, 1.14, 1.13, 1.08, 1.08, 1.08, 1.08, 1.07, 1.07];
+/// Fewer points keep each their own variance.
+const FEW_POINTS: usize = 4;
+
+/// The factor on the error of a point of a run with so many points that were repeated.
+fn widening(repeated_points: usize, repetitions: usize) -> f64 {
+    let known = repetitions.checked_sub(2).and_then(|at| LONE.get(at));
+    if repeated_points < FEW_POINTS { known.copied().unwrap_or(1.0) } else { 1.0 }
+}
+
 /// The values of all points of a run from the logarithms of their repetitions (one or more each).
 /// `within` holds the squared standard error of a point that was measured once, as the seconds of
 /// its window tell it.
@@ -26,9 +39,14 @@ pub fn estimates(points: &[Vec<f64>], within_windows: &[Option<f64>]) -> Vec<Est
     let own: Vec<Variance> = located.iter().map(own).collect();
     let (noises, _) = noises(&own, None);
     let fresh = one_run(&located, None);
+    let repeated_points = located.iter().filter(|one| one.repetitions > 1).count();
     let of = |((location, noise), fresh): ((Location, Option<Variance>), Option<Variance>)| {
         let repeated = noise.map(|noise| noise.times(1.0 / location.repetitions as f64));
-        Estimate { location, mean: repeated.or_else(|| within(&location)), fresh }
+        let wider = widening(repeated_points, location.repetitions).powi(2);
+        let added = repeated.map_or(0.0, |repeated| (wider - 1.0) * repeated.value);
+        let widened = |known: Variance| Variance { value: known.value + added, ..known };
+        let (mean, fresh) = (repeated.map(widened), fresh.map(widened));
+        Estimate { location, mean: mean.or_else(|| within(&location)), fresh }
     };
     located.into_iter().zip(noises).zip(fresh).map(of).collect()
 }
