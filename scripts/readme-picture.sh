@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes docs/pictures/page.png: the head of a real page, of a short run of the quick suite on this
+# Makes docs/pictures/page.png: the head of a real page, of a run of the quick suite on this
 # machine. Needs Chromium and Python 3 (Pillow comes from PyPI). Run it on a quiet machine.
 #   DBDYNO=target/release/dbdyno scripts/readme-picture.sh
 set -eu
@@ -12,7 +12,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export DBDYNO_HOME="$work"
 
-"$dbdyno" run sqlite --size 0.1 --jobs 1,2 --repeat 1 --duration 1s --name demo --quiet >/dev/null
+"$dbdyno" run sqlite --name demo --quiet >/dev/null
 "$dbdyno" report html demo --output "$work/page.html"
 chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1200,1320 \
     --screenshot="$work/page.png" "file://$work/page.html" 2>/dev/null
