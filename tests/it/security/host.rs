@@ -6,7 +6,7 @@ use std::process::Command;
 
 use dbdyno::store::Store;
 
-use super::{MALLORY, as_user, is_root, uid_of};
+use super::{MALLORY, as_user, can, is_root, uid_of};
 use crate::servers::Lease;
 use crate::support::{Desk, TINY, finished};
 
@@ -292,6 +292,14 @@ fn a_token_that_others_may_read_is_none_and_metrics_want_one_too() {
 /// Whoever is root by a user namespace only has no other user to run a server as.
 #[test]
 fn root_of_a_user_namespace_is_told_what_it_lacks() {
+    let tried = Command::new("unshare").args(["--user", "--map-root-user", "true"]).status();
+    if !can(
+        tried.is_ok_and(|status| status.success()),
+        "USER_NAMESPACE",
+        "root of a user namespace",
+    ) {
+        return;
+    }
     let desk = Desk::new();
     let line = format!("run postgres {TINY} --quiet");
     let program = desk.command(&line);
