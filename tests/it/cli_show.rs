@@ -241,7 +241,7 @@ fn completions_and_manual_come_from_the_declarations() {
     let pages = desk.path("pages");
     std::fs::create_dir(&pages).unwrap();
     desk.run(&format!("man --dir {}", pages.display())).ok();
-    for name in ["dbdyno.1", "dbdyno-run.1", "dbdyno-server-fetch.1"] {
+    for name in ["dbdyno.1", "dbdyno-run.1", "dbdyno-binaries-fetch.1"] {
         let text = std::fs::read_to_string(pages.join(name)).unwrap();
         assert!(text.contains(".SH SYNOPSIS"), "{name}: {text}");
     }
