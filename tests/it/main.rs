@@ -38,6 +38,7 @@ mod engine_contract;
 mod every_suite;
 mod every_workload;
 mod export_sql;
+mod facts;
 mod failed_again;
 mod failover;
 mod faults;
