@@ -9,6 +9,7 @@ mod failover;
 mod monitor;
 mod run;
 mod shared;
+mod site;
 mod study;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
@@ -27,6 +28,7 @@ pub use shared::{
     DataArgs, DressArgs, FactsArgs, HostArgs, LimitArgs, NameArgs, OutputArgs, PlaceArgs,
     SelectionArgs,
 };
+pub use site::{Compared, Named, SiteArgs};
 pub use study::{InterferenceArgs, SelftestArgs, StudyArgs, SweepArgs};
 
 /// The version with the commit and the kind of build, as `--version` prints it.
@@ -198,6 +200,12 @@ pub enum Command {
     ///
     /// Runs, tests, comparisons, histories with change points, and the run in progress. Read-only.
     Serve(ServeArgs),
+    /// Write the results as a static web site
+    ///
+    /// What 'serve' shows, as files for any web host that also open without one; with a table of
+    /// platforms to tick, sort and link to. Platforms are called A, B, C, and only what may be
+    /// published is in it. Prints the number of files.
+    Site(SiteArgs),
     /// Run jobs on this load generator for 'run --workers' elsewhere
     Worker(WorkerArgs),
     /// Export metrics of this host over HTTP until Ctrl-C

@@ -21,7 +21,7 @@ const GROUPS: &[Group] = &[
     },
     Group {
         title: "Share results and repeat runs",
-        commands: &["results", "bundle", "audit", "rerun", "export-sql"],
+        commands: &["results", "site", "bundle", "audit", "rerun", "export-sql"],
     },
     Group {
         title: "Manage targets and machines",
