@@ -1,5 +1,6 @@
 //! One test: setup, gate, jobs, window, snapshots, teardown.
 
+use std::cell::LazyCell;
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread::ScopedJoinHandle;
@@ -18,6 +19,7 @@ use super::schedule::Schedule;
 use super::sessions::{SessionLog, SessionSource, sample};
 use super::share::Share;
 use dbdyno_core::model::rows::RowFunction;
+use dbdyno_core::model::vectors::VectorData;
 use dbdyno_core::model::{Arrivals, Facts, Moment, Selection, TestResult, TestSpec};
 use dbdyno_core::sql;
 use dbdyno_core::stats::arrivals::DueTimes;
@@ -96,7 +98,7 @@ fn run_to_end(
         context.database,
         &context.interrupt.flag(),
         || (),
-        || provision(session.as_mut(), spec, Phase::Setup),
+        || provision(session.as_mut(), spec, (Phase::Setup, context.rows.seed)),
     );
     let held = set_up.and_then(|()| hold(context.database, spec));
     let outcome = match held {
@@ -111,7 +113,8 @@ fn run_to_end(
         },
         Err(error) => Outcome::Failed(error),
     };
-    match (provision(session.as_mut(), spec, Phase::Teardown), outcome) {
+    let torn_down = provision(session.as_mut(), spec, (Phase::Teardown, context.rows.seed));
+    match (torn_down, outcome) {
         (Err(error), Outcome::Done(_)) => Outcome::Failed(error),
         (_, outcome) => outcome,
     }
@@ -135,7 +138,7 @@ enum Phase {
 fn provision(
     session: &mut dyn Session,
     spec: &TestSpec<'_>,
-    phase: Phase,
+    (phase, seed): (Phase, u64),
 ) -> Result<(), EngineError> {
     let (mut first_error, mut done) = (Ok(()), Vec::new());
     let crews = Crew::all(spec);
@@ -143,18 +146,23 @@ fn provision(
         crews.iter().flat_map(|crew| crew.selection.parts.iter().map(move |part| (crew, part)))
     {
         let statements = if phase == Phase::Setup { part.setup_sql() } else { part.teardown_sql() };
-        for statement in statements {
-            let statement = sql::bind_late(&statement, crew.jobs);
-            if crews.len() > 1 && done.contains(&statement) {
-                continue; // two that share a table make it once
+        // Two that share a table make it once.
+        let own = statements.iter().map(|sql| (sql::bind_late(sql, crew.jobs), part.vectors));
+        let own: Vec<_> = own.collect();
+        let data = part.vectors.map(|set| LazyCell::new(move || VectorData::new(set, seed)));
+        for (statement, key) in statements.iter().zip(&own) {
+            if done.contains(key) {
+                continue;
             }
-            let result = session.execute(&statement).map(drop);
-            done.push(statement);
-            match (result, phase) {
-                (Err(error), Phase::Setup) => return Err(error),
-                (result, _) => first_error = first_error.and(result),
+            let vectors = data.as_ref().filter(|_| sql::sends_vectors(statement));
+            for statement in sql::with_vectors(key.0.clone(), vectors.map(|data| &**data)) {
+                match (session.execute(&statement).map(drop), phase) {
+                    (Err(error), Phase::Setup) => return Err(error),
+                    (result, _) => first_error = first_error.and(result),
+                }
             }
         }
+        done.extend(own);
     }
     first_error
 }
