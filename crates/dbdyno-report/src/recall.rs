@@ -53,7 +53,7 @@ impl Report for RecallReport {
             runs.map(|(data, found)| json!({ "run": data.run.id, "searches": json::value(found) }));
         let data = json!({
             "schema_version": SCHEMA_VERSION,
-            "runs": runs.collect::<Vec<_>>(),
+            "studies": runs.collect::<Vec<_>>(),
         });
         Document { data: Some(data), ..Document::new(language, "Throughput over recall", sections) }
     }
