@@ -281,7 +281,9 @@ from unnest(array['/proc/stat', '/proc/meminfo', '/proc/diskstats', '/proc/net/d
 
 -- name: host.facts
 select path, pg_read_file(path, 0, 4194304, true) as text
-from unnest(array['/proc/cpuinfo', '/proc/version', '/etc/os-release']) as path
+from unnest(array['/proc/cpuinfo', '/proc/version', '/etc/os-release']
+  || array(select '/sys/class/dmi/id/' || name
+    from unnest(array['sys_vendor', 'product_name', 'chassis_asset_tag', 'bios_version']) as name)) as path
 
 -- name: network.round-trip
 select 1
@@ -315,7 +317,7 @@ from pg_roles where rolname = current_user and rolsuper
 
 -- name: rights.elsewhere
 -- of a server on another host
-select 'figures of its host' as lacks, format('start a node_exporter there, or "dbdyno probe", and name it with --host-metrics; '
+select 'figures of its host' as lacks, format('start a node_exporter there, or "dbdyno host-exporter", and name it with --host-metrics; '
   'or, which lets this user read every file that the server itself may read: grant pg_read_server_files to %1$I; '
   'grant execute on function pg_read_file(text, bigint, bigint, boolean) to %1$I', current_user) as statement
 where not (pg_has_role('pg_read_server_files', 'usage')

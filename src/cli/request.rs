@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::hash::BuildHasher;
 use std::time::Duration;
 
-use super::args::{ArrivalsArg, DriveArg, FreshArg, RunArgs, TargetArgs};
+use super::args::{ArrivalsArg, DriveArg, FactsArgs, FreshArg, RunArgs, TargetArgs};
 use super::context::Context;
 use super::values::Label;
-use super::{paths, target};
+use super::{file, paths, target};
 use crate::campaign::{Fresh, HostUrls, Keep, Request};
 use crate::catalog::{Catalog, Profile, Suite};
 use crate::error::{Error, Kind, Result, quote};
@@ -82,6 +82,7 @@ pub fn of_target(catalog: &Catalog, args: &TargetArgs) -> Result<Request> {
         explain: None,
         margin: None,
         host_metrics: HostUrls::new(),
+        facts: BTreeMap::new(),
         duet: false,
         password: None,
         name: None,
@@ -104,7 +105,7 @@ pub fn of_run(catalog: &Catalog, args: &RunArgs) -> Result<Request> {
     };
     let mut request = of_target(catalog, &target)?;
     let axis = nodes(args.nodes.clone().unwrap_or_default().0, &mut request.target)?;
-    args.link_delay.map_or(Ok(()), |delay| delay_links(delay.0, &mut request.target))?;
+    args.network_delay.map_or(Ok(()), |delay| delay_links(delay.0, &mut request.target))?;
     let duration_s = args.duration.map(|duration| duration.0);
     duration_s.map_or(Ok(()), check_duration)?;
     let max_duration_s = args.max_duration.map(|duration| duration.0);
@@ -123,10 +124,13 @@ pub fn of_run(catalog: &Catalog, args: &RunArgs) -> Result<Request> {
             ArrivalsArg::Uniform => Arrivals::Uniform,
         },
         promise: args.slo,
-        beside: args.beside.clone().map(|workload| (workload, args.beside_jobs.unwrap_or(1))),
+        beside: args
+            .background
+            .clone()
+            .map(|workload| (workload, args.background_jobs.unwrap_or(1))),
         repeat: args.repeat,
         key_seed: Some(args.key_seed.unwrap_or_else(key_seed_of_its_own).into()),
-        redo_disturbed: args.redo_disturbed.unwrap_or(0),
+        redo_disturbed: args.retry_disturbed.unwrap_or(0),
         time_scale: time_scale(args)?,
         ..request.plan
     };
@@ -139,11 +143,22 @@ pub fn of_run(catalog: &Catalog, args: &RunArgs) -> Result<Request> {
     let asked = [(args.awr, "awr"), (args.statspack, "statspack")];
     let repositories =
         asked.into_iter().filter(|(is_asked, _)| *is_asked).map(|(_, name)| name.into()).collect();
-    let explain = args.explain;
+    let explain = args.test_bottleneck;
     let (host_metrics, name) = (args.host.urls()?, args.naming.name.clone());
-    let request = Request { plan, repositories, ..request };
+    let facts = facts(catalog, &args.stated)?;
+    let request = Request { plan, repositories, facts, ..request };
     request.check_repositories(catalog)?;
     Ok(Request { fresh, is_sampled, explain, host_metrics, name, labels, ..request })
+}
+
+/// What is stated of the platform.
+///
+/// # Errors
+/// Of usage, with the file and its line.
+pub fn facts(catalog: &Catalog, args: &FactsArgs) -> Result<BTreeMap<String, String>> {
+    let Some(path) = &args.facts else { return Ok(BTreeMap::new()) };
+    let text = file::read_small(path, "for a file of facts")?;
+    catalog.stated(&path.display().to_string(), &text)
 }
 
 /// A seed that no other run has, of as many bits as the states of the key generator.
@@ -171,7 +186,7 @@ fn nodes(numbers: Vec<u32>, target: &mut Target) -> Result<Vec<u32>> {
 /// Another target; a delay that no cluster lives with.
 pub fn delay_links(delay_s: f64, target: &mut Target) -> Result<()> {
     let refused =
-        |what: String, advice: &str| Err(Error::usage("--link-delay", what).advise(advice));
+        |what: String, advice: &str| Err(Error::usage("--network-delay", what).advise(advice));
     if delay_s > MOST_LINK_DELAY_S {
         return refused(
             format!("{delay_s:?} s is too long: nodes take each other for dead"),

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueHint};
 
 use super::DriveArg;
 use crate::campaign::HostUrls;
@@ -108,8 +108,8 @@ pub struct DressArgs {
     /// File (TOML) with paragraphs to add to the report
     ///
     /// One [[text]] per section (title or number); they are marked as added.
-    #[arg(long, value_name = "FILE")]
-    pub text: Option<PathBuf>,
+    #[arg(long, alias = "text", value_name = "FILE")]
+    pub notes: Option<PathBuf>,
 }
 
 /// Where a report goes.
@@ -123,10 +123,21 @@ pub struct OutputArgs {
     pub language: Language,
 }
 
+/// What somebody states of the platform.
+#[derive(Debug, Clone, Default, Args)]
+pub struct FactsArgs {
+    /// File (TOML) with facts of the platform that no machine tells: storage array, memory, who paid
+    ///
+    /// 'dbdyno show facts' prints a template of it. They are kept with the run, shown in reports
+    /// and compared.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = MEASURING)]
+    pub facts: Option<PathBuf>,
+}
+
 /// Who tells of the database's host.
 #[derive(Debug, Clone, Default, Args)]
 pub struct HostArgs {
-    /// Metrics of an existing server's host, from a node_exporter or 'dbdyno probe' there
+    /// Metrics of an existing server's host, from a node_exporter or 'dbdyno host-exporter' there
     ///
     /// As http://db1:9100/metrics; its token, if it needs one, in DBDYNO_HOST_TOKEN. For a cluster
     /// once for each node, as NODE=URL [default: this host if the server is on it, else what the
