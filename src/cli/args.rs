@@ -136,7 +136,7 @@ pub enum Command {
     /// Show a workload with its SQL, a suite, or the facts that can be stated
     ///
     /// A workload: what it does, its SQL as it will run. A suite: its tests, what each corresponds
-    /// to.
+    /// to. A reason of a verdict: its cause and what to do.
     Show {
         #[command(subcommand)]
         what: Show,
@@ -282,6 +282,11 @@ pub enum Show {
     /// The facts of a platform that no machine tells, as a template of the file for --facts (--format
     /// text|json)
     Facts,
+    /// A reason of a verdict: its rule, its cause and what to do (--format text|json)
+    Reason {
+        /// Code or label, as reports show it: foreign-load
+        code: String,
+    },
     /// The tests of a suite under their published codes: what each corresponds to here, its work or
     /// time, and why it cannot run on an engine (--format text|json)
     Suite {

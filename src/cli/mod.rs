@@ -15,6 +15,7 @@ pub mod overview;
 pub mod paths;
 pub mod pdf;
 pub mod ramp_chart;
+pub mod reasons;
 pub mod request;
 pub mod target;
 pub mod unrunnable;

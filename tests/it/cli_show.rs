@@ -262,6 +262,19 @@ fn which(program: &str) -> Option<std::path::PathBuf> {
 }
 
 #[test]
+fn a_reason_of_a_verdict_is_explained() {
+    let desk = Desk::new();
+    let text = desk.run("show reason foreign-load").ok().stdout;
+    assert!(text.starts_with("other processes (foreign-load): conditional"), "{text}");
+    for part in ["Rule ", "Cause ", "What to do  dbdyno check --noise names them."] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let json = desk.run("show reason foreign-load --format json").ok().json();
+    assert_eq!((&json["code"], &json["status"]), (&"foreign-load".into(), &"conditional".into()));
+    desk.run("show reason foriegn").fails(2, &["not a reason", "did you mean 'foreign-load'?"]);
+}
+
+#[test]
 fn help_and_version_end_well() {
     let desk = Desk::new();
     // Which program measured is told to whoever asks: its version, and how it was built.

@@ -186,9 +186,31 @@ fn hold(database: &dyn Database, spec: &TestSpec<'_>) -> Result<Held, EngineErro
 }
 
 /// Ends what was held: what is put off may be done then, and tables may be dropped.
-fn release(held: Held) {
+///
+/// # Errors
+/// A session was lost, so that what it held did not last as long as the jobs.
+fn release(held: Held) -> Result<(), EngineError> {
+    let mut kept = Ok(());
     for mut session in held {
-        let _ = session.execute("rollback"); // a session that is gone holds nothing
+        // An engine may have nothing to end.
+        let lost =
+            session.execute("rollback").err().filter(|error| error.class == ErrorClass::Lost);
+        kept = kept.and(lost.map_or(Ok(()), Err));
+    }
+    kept.map_err(|error| EngineError {
+        message: format!(
+            "the session that holds something while the jobs run was lost: {}",
+            error.message
+        ),
+        ..error
+    })
+}
+
+/// The outcome of a test, unless what was to be held all the time was not.
+fn if_kept(kept: Result<(), EngineError>, outcome: Outcome) -> Outcome {
+    match (kept, outcome) {
+        (Err(error), Outcome::Done(_)) => Outcome::Failed(error),
+        (_, outcome) => outcome,
     }
 }
 
@@ -241,7 +263,7 @@ fn measure(
     });
     let driver = coordinator.driver();
     coordinator.snapshot(Moment::End, ended.total_s);
-    release(held);
+    let kept = release(held);
     // Before the teardown: a table that is dropped takes with it what is still to be done for it.
     if spec.selection.parts.iter().any(|part| part.commits) && ended.opened && !ended.interrupted {
         coordinator.snapshot(Moment::Paid, ended.total_s);
@@ -267,7 +289,7 @@ fn measure(
         deal,
         driver,
     };
-    conclude(context, spec, raw, &ended)
+    if_kept(kept, conclude(context, spec, raw, &ended))
 }
 
 /// Gate to end of jobs that run on several load machines: we conduct them and read the probes.
@@ -309,7 +331,7 @@ fn measure_elsewhere(
     });
     let driver = coordinator.driver();
     coordinator.snapshot(Moment::End, ended.total_s);
-    release(held);
+    let kept = release(held);
     if spec.selection.parts.iter().any(|part| part.commits) && ended.opened && !ended.interrupted {
         coordinator.snapshot(Moment::Paid, ended.total_s);
     }
@@ -332,7 +354,7 @@ fn measure_elsewhere(
         ..Raw::default()
     };
     let figures = crew::merge(logs, &mut raw, spec);
-    match conclude(context, spec, raw, &ended) {
+    match if_kept(kept, conclude(context, spec, raw, &ended)) {
         Outcome::Done(result) => Outcome::Done(Box::new(crew::told(*result, figures))),
         Outcome::Interrupted(Some(result)) => {
             Outcome::Interrupted(Some(Box::new(crew::told(*result, figures))))
