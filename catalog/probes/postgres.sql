@@ -281,7 +281,9 @@ from unnest(array['/proc/stat', '/proc/meminfo', '/proc/diskstats', '/proc/net/d
 
 -- name: host.facts
 select path, pg_read_file(path, 0, 4194304, true) as text
-from unnest(array['/proc/cpuinfo', '/proc/version', '/etc/os-release']) as path
+from unnest(array['/proc/cpuinfo', '/proc/version', '/etc/os-release']
+  || array(select '/sys/class/dmi/id/' || name
+    from unnest(array['sys_vendor', 'product_name', 'chassis_asset_tag', 'bios_version']) as name)) as path
 
 -- name: network.round-trip
 select 1

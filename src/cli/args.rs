@@ -9,6 +9,7 @@ mod failover;
 mod monitor;
 mod run;
 mod shared;
+mod site;
 mod study;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
@@ -24,8 +25,10 @@ pub use failover::{FailoverArgs, HowArg};
 pub use monitor::MonitorArgs;
 pub use run::{ArrivalsArg, FreshArg, RunArgs};
 pub use shared::{
-    DataArgs, DressArgs, HostArgs, LimitArgs, NameArgs, OutputArgs, PlaceArgs, SelectionArgs,
+    DataArgs, DressArgs, FactsArgs, HostArgs, LimitArgs, NameArgs, OutputArgs, PlaceArgs,
+    SelectionArgs,
 };
+pub use site::{Compared, Named, SiteArgs};
 pub use study::{InterferenceArgs, SelftestArgs, StudyArgs, SweepArgs};
 
 /// The version with the commit and the kind of build, as `--version` prints it.
@@ -129,7 +132,7 @@ pub enum Command {
         #[arg(long, requires = "plan")]
         engine: Option<String>,
     },
-    /// Show a workload with its SQL, or a suite with its tests
+    /// Show a workload with its SQL, a suite, or the facts that can be stated
     ///
     /// A workload: what it does, its SQL as it will run. A suite: its tests, what each corresponds
     /// to.
@@ -195,6 +198,12 @@ pub enum Command {
     ///
     /// Runs, tests, comparisons, histories with change points, and the run in progress. Read-only.
     Serve(ServeArgs),
+    /// Write the results as a static web site
+    ///
+    /// What 'serve' shows, as files for any web host that also open without one; with a table of
+    /// platforms to tick, sort and link to. Platforms are called A, B, C, and only what may be
+    /// published is in it. Prints the number of files.
+    Site(SiteArgs),
     /// Run jobs on this load generator for 'run --workers' elsewhere
     Worker(WorkerArgs),
     /// Export metrics of this host over HTTP until Ctrl-C
@@ -266,6 +275,9 @@ pub enum Show {
         #[arg(long, value_enum)]
         drive: Option<DriveArg>,
     },
+    /// The facts of a platform that no machine tells, as a template of the file for --facts (--format
+    /// text|json)
+    Facts,
     /// The tests of a suite under their published codes: what each corresponds to here, its work or
     /// time, and why it cannot run on an engine (--format text|json)
     Suite {
@@ -512,6 +524,8 @@ pub struct CheckArgs {
     pub target: TargetArgs,
     #[command(flatten)]
     pub host: HostArgs,
+    #[command(flatten)]
+    pub stated: FactsArgs,
     /// Also look at the machine for three seconds, and name the three causes of noise that matter
     /// most, with what to do
     #[arg(long)]

@@ -79,6 +79,7 @@ fn dispatch(cli: Cli) -> Result<()> {
         Command::Compare(args) => commands::compare::compare(&context, &args),
         Command::Monitor(args) => commands::monitor::monitor(&context, &args),
         Command::Serve(args) => commands::serve::serve(&context, &args),
+        Command::Site(args) => commands::site::site(&context, &args),
         Command::Worker(args) => commands::worker::worker(&context, &args),
         Command::Probe(args) => commands::probe::probe(&context, &args),
         Command::Overhead(args) => commands::overhead::overhead(&context, &args),

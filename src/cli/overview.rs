@@ -15,7 +15,10 @@ const GROUPS: &[Group] = &[
         title: "Study one question",
         commands: &["layers", "interference", "sweep", "calibrate", "overhead"],
     },
-    Group { title: "Read results", commands: &["report", "compare", "capacity", "serve", "runs"] },
+    Group {
+        title: "Read results",
+        commands: &["report", "compare", "capacity", "serve", "site", "runs"],
+    },
     Group { title: "Seal, check and repeat a run", commands: &["bundle", "audit", "rerun"] },
     Group {
         title: "Prepare, check and clean a target",

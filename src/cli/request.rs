@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::hash::BuildHasher;
 use std::time::Duration;
 
-use super::args::{ArrivalsArg, DriveArg, FreshArg, RunArgs, TargetArgs};
+use super::args::{ArrivalsArg, DriveArg, FactsArgs, FreshArg, RunArgs, TargetArgs};
 use super::context::Context;
 use super::values::Label;
-use super::{paths, target};
+use super::{file, paths, target};
 use crate::campaign::{Fresh, HostUrls, Keep, Request};
 use crate::catalog::{Catalog, Profile, Suite};
 use crate::error::{Error, Kind, Result, quote};
@@ -82,6 +82,7 @@ pub fn of_target(catalog: &Catalog, args: &TargetArgs) -> Result<Request> {
         explain: None,
         margin: None,
         host_metrics: HostUrls::new(),
+        facts: BTreeMap::new(),
         duet: false,
         password: None,
         name: None,
@@ -141,9 +142,20 @@ pub fn of_run(catalog: &Catalog, args: &RunArgs) -> Result<Request> {
         asked.into_iter().filter(|(is_asked, _)| *is_asked).map(|(_, name)| name.into()).collect();
     let explain = args.explain;
     let (host_metrics, name) = (args.host.urls()?, args.naming.name.clone());
-    let request = Request { plan, repositories, ..request };
+    let facts = facts(catalog, &args.stated)?;
+    let request = Request { plan, repositories, facts, ..request };
     request.check_repositories(catalog)?;
     Ok(Request { fresh, is_sampled, explain, host_metrics, name, labels, ..request })
+}
+
+/// What is stated of the platform.
+///
+/// # Errors
+/// Of usage, with the file and its line.
+pub fn facts(catalog: &Catalog, args: &FactsArgs) -> Result<BTreeMap<String, String>> {
+    let Some(path) = &args.facts else { return Ok(BTreeMap::new()) };
+    let text = file::read_small(path, "for a file of facts")?;
+    catalog.stated(&path.display().to_string(), &text)
 }
 
 /// A seed that no other run has, of as many bits as the states of the key generator.

@@ -7,6 +7,7 @@ use dbdyno::server::{self, PrivateServer, StartOptions};
 use rustix::process::Signal;
 use serde_json::Value;
 
+use crate::security::assert_closed_to_others;
 use crate::support::{Desk, column, directory, processes, signal, start_options, until};
 
 pub const BASE: &str = "--size 0.01 --warmup 0 --duration 500ms --format json --quiet";
@@ -184,6 +185,8 @@ fn a_private_galera_cluster_is_made_measured_and_removed_also_after_a_kill() {
     ));
     let second = desk.data().join("dbdyno-mariadb-galera-n2/data");
     until("the second node has the data", || second.join("dbdyno/small.ibd").exists());
+    // With the name of the cluster, its only secret, anybody could join it.
+    assert_closed_to_others(&desk.data());
     run.kill().unwrap();
     run.wait().unwrap();
     assert!(processes(&data).len() > 1, "both nodes live on");

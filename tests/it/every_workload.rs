@@ -373,6 +373,7 @@ fn run(
     profile.settings =
         BTreeMap::from([(target.engine().to_string(), crate::support::settings(settings))]);
     let request = campaign::Request {
+        facts: BTreeMap::new(),
         explain: None,
         is_sampled: true,
         repositories: Vec::new(),

@@ -104,7 +104,11 @@ fn time(one: &Value, name: &str) -> f64 {
 fn went_on(one: &Value) {
     assert!(time(one, "detected_s") <= time(one, "first_moved_s"), "{one:#}");
     assert!(time(one, "first_commit_s") <= time(one, "first_moved_s"), "{one:#}");
-    assert!(time(one, "regained_s") > 0.0 && one["stayed_down"] == true, "{one:#}");
+    // An interruption of less than a tenth of a second leaves 90 % of a second's throughput: there
+    // is nothing to be regained.
+    let is_short = time(one, "longest_gap_s") < 0.1;
+    assert!(time(one, "regained_s") > 0.0 || is_short, "{one:#}");
+    assert!(one["stayed_down"] == true, "{one:#}");
     assert!(count(one, "acknowledged") > 0 && count(one, "foreign") == 0, "{one:#}");
     // What is sent again may be there twice, what is not cannot.
     assert!(count(one, "duplicated") <= count(one, "resent"), "{one:#}");

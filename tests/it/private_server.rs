@@ -484,6 +484,7 @@ fn the_servers_user_can_write_nothing_that_we_trust() {
             (metadata.uid(), metadata.mode() & 0o777)
         };
         assert_eq!(uid_and_mode(&home), (0, 0o711), "{}", kind.engine);
+        crate::security::assert_closed_to_others(&home);
         for entry in std::fs::read_dir(&home).unwrap().flatten() {
             let ((uid, mode), theirs) =
                 (uid_and_mode(&entry.path()), entry.file_type().unwrap().is_dir());

@@ -17,10 +17,10 @@ use crate::fixture;
 use crate::support::{Desk, axe, ended, signal, until};
 
 /// Runs of the fixture: from the sixth on a setting differs and everything is slower by a fifth.
-const RUNS: i64 = 10;
+pub const RUNS: i64 = 10;
 const SECRET: &str = "sixteen-or-more-letters";
 
-fn fill(path: &Path) {
+pub fn fill(path: &Path) {
     let mut store = Store::open(path).unwrap();
     for number in 1..=RUNS {
         let is_late = number > 5;

@@ -135,6 +135,26 @@ fn users_at_once_have_runs_of_their_own_and_a_writer_that_is_gone_is_seen() {
     assert_eq!(open(&lease.url).run(&id.to_string()).unwrap().status, RunStatus::Running);
 }
 
+/// Whoever is first makes the schema; who comes while it is made finds it whole, and his names
+/// lead into it.
+#[test]
+fn users_who_are_all_the_first_have_one_schema() {
+    const USERS: usize = 8;
+    for _ in 0..6 {
+        let lease = Lease::new("postgres", None, &[]);
+        let barrier = std::sync::Barrier::new(USERS);
+        std::thread::scope(|scope| {
+            for _ in 0..USERS {
+                scope.spawn(|| {
+                    barrier.wait();
+                    open(&lease.url).begin_run(&fixture::run()).unwrap();
+                });
+            }
+        });
+        assert_eq!(open(&lease.url).listing().unwrap().len(), USERS);
+    }
+}
+
 #[test]
 fn an_older_database_is_brought_up_to_date_and_others_are_refused_in_one_line() {
     let lease = Lease::new("postgres", None, &[]);

@@ -139,6 +139,7 @@ fn request(lab: &Lab) -> Result<Request> {
         explain: None,
         margin: None,
         host_metrics: Default::default(),
+        facts: BTreeMap::new(),
         duet: false,
         password: lab.password.clone(),
         name: None,

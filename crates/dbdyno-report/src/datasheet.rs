@@ -1,5 +1,7 @@
 //! The datasheet: one page per run, like a car's: the platform, then a line per workload.
 
+use std::collections::BTreeMap;
+
 use super::about::shareable;
 use super::columns::{NOT_PRINTED, RATE, UNKNOWN_JOBS, no_mean, no_percentile};
 use super::document::{Block, Cell, Column, Digits, Document, Section, Table};
@@ -8,7 +10,9 @@ use super::{Input, Language, Report, RunTests, limits, nodes, open_loop, page, s
 use dbdyno_core::analysis::figure::Figure;
 use dbdyno_core::analysis::heatmap::METRICS;
 use dbdyno_core::analysis::ramp;
-use dbdyno_core::model::{Better, LoadResult, PublishedKind, RunKind, RunRecord, Test, params};
+use dbdyno_core::model::{
+    Better, LoadResult, PublishedKind, RunKind, RunRecord, STATED, Test, params,
+};
 
 /// `report datasheet`.
 pub struct Datasheet;
@@ -126,6 +130,7 @@ pub(super) fn platform(input: &Input, run: &RunRecord) -> Vec<(String, String)> 
         .chain(durable_writes(language, run))
         .chain(nodes::facts(language, run))
         .chain([settings])
+        .chain(stated(language, run))
         .collect()
 }
 
@@ -140,6 +145,19 @@ fn durable_writes(language: Language, run: &RunRecord) -> Option<(String, String
     let values = [("one", one.as_str()), ("all", &all), ("threads", &device.threads.to_string())];
     let text = language.say("{one} per second in one thread, {all} in {threads}", &values);
     Some((language.phrase("Durable writes"), text))
+}
+
+/// What was stated of the platform, a line for each topic.
+fn stated(language: Language, run: &RunRecord) -> Vec<(String, String)> {
+    let mut topics: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for (name, value) in run.disclosure.0.get(STATED).into_iter().flatten() {
+        let (topic, key) = name.split_once('.').unwrap_or(("", name));
+        topics.entry(topic).or_default().push(format!("{key}={value}"));
+    }
+    let line = |(topic, facts): (&str, Vec<String>)| {
+        (language.say("Stated: {topic}", &[("topic", topic)]), facts.join(", "))
+    };
+    topics.into_iter().map(line).collect()
 }
 
 /// Settings that decide what a commit, a cached block or a sort costs; a page has no room for all.

@@ -6,6 +6,7 @@
 pub mod about;
 pub mod audit;
 pub mod beside;
+pub mod board;
 pub mod capacity;
 pub mod catalogue;
 pub mod columns;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::document::{Block, Cell, Column, Document, Section, Table};
 use super::{Input, Report};
 use dbdyno_core::analysis::errata;
-use dbdyno_core::model::{Reason, RunRecord};
+use dbdyno_core::model::{Reason, RunRecord, STATED};
 
 /// `report platform`.
 pub struct PlatformReport;
@@ -35,6 +35,8 @@ const ORDER: &[(&str, &str)] = &[
     ("os", "Operating system"),
     ("storage", "Storage"),
     ("network", "Network"),
+    ("cloud", "Cloud"),
+    (STATED, "Stated facts"),
     ("database", "Database"),
     ("data", "Data"),
     ("settings", "Settings"),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
-use super::{HostArgs, NameArgs, OutputArgs, PlaceArgs, RunArgs, TargetArgs};
+use super::{FactsArgs, HostArgs, NameArgs, OutputArgs, PlaceArgs, RunArgs, TargetArgs};
 use crate::model::RunRecord;
 use crate::report::Language;
 
@@ -45,6 +45,8 @@ pub struct RerunArgs {
     pub place: PlaceArgs,
     #[command(flatten)]
     pub host: HostArgs,
+    #[command(flatten)]
+    pub stated: FactsArgs,
     /// What 'dbdyno bundle' printed, sha256:...: another bundle is refused
     #[arg(long, value_name = "DIGEST")]
     pub digest: Option<String>,
@@ -63,6 +65,7 @@ impl RerunArgs {
         RunArgs {
             target: TargetArgs { place, ..TargetArgs::default() },
             host: self.host.clone(),
+            stated: self.stated.clone(),
             naming: self.naming.clone(),
             language: self.language,
             ..RunArgs::default()

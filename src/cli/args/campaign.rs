@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{DataArgs, LimitArgs, NameArgs, OutputArgs, SelectionArgs};
+use super::{DataArgs, FactsArgs, LimitArgs, NameArgs, OutputArgs, SelectionArgs};
 use crate::cli::values::{Percent, Seconds, Setting};
 use crate::model::AskedRamp;
 
@@ -35,6 +35,8 @@ pub struct CampaignArgs {
     pub data: DataArgs,
     #[command(flatten)]
     pub selection: SelectionArgs,
+    #[command(flatten)]
+    pub stated: FactsArgs,
     /// Numbers of jobs: 1,2,4 or 1..8 (doubling); each is a figure
     #[arg(long, value_name = "RAMP", default_value = "1,cores", allow_hyphen_values = true)]
     pub jobs: AskedRamp,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::shared::{PRIVATE, WHAT};
-use super::{HostArgs, NameArgs, TargetArgs};
+use super::{FactsArgs, HostArgs, NameArgs, TargetArgs};
 use crate::cli::values::{Listen, Nodes, Seconds};
 use crate::model::{AskedRamp, AskedRate, Precision, Promise};
 use crate::report::Language;
@@ -150,6 +150,8 @@ pub struct RunArgs {
     pub worker_silence: Option<Seconds>,
     #[command(flatten)]
     pub host: HostArgs,
+    #[command(flatten)]
+    pub stated: FactsArgs,
     /// After the tests, try to remove each workload's bottleneck, in at most N blocks [default N:
     /// 12]
     ///

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueHint};
 
 use super::DriveArg;
 use crate::campaign::HostUrls;
@@ -121,6 +121,17 @@ pub struct OutputArgs {
     /// Language of the report: en or de; csv and json are always English
     #[arg(long, value_name = "LANGUAGE", default_value = "en")]
     pub language: Language,
+}
+
+/// What somebody states of the platform.
+#[derive(Debug, Clone, Default, Args)]
+pub struct FactsArgs {
+    /// File (TOML) with facts of the platform that no machine tells: storage array, memory, who paid
+    ///
+    /// 'dbdyno show facts' prints a template of it. They are kept with the run, shown in reports
+    /// and compared.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = MEASURING)]
+    pub facts: Option<PathBuf>,
 }
 
 /// Who tells of the database's host.

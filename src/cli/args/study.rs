@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{
-    DriveArg, HostArgs, NameArgs, OutputArgs, PlaceArgs, RunArgs, SelectionArgs, TargetArgs,
+    DriveArg, FactsArgs, HostArgs, NameArgs, OutputArgs, PlaceArgs, RunArgs, SelectionArgs,
+    TargetArgs,
 };
 use crate::cli::values::Seconds;
 use crate::model::AskedRamp;
@@ -18,6 +19,8 @@ pub struct StudyArgs {
     pub place: PlaceArgs,
     #[command(flatten)]
     pub host: HostArgs,
+    #[command(flatten)]
+    pub stated: FactsArgs,
     /// Numbers of jobs [default: the study's]
     #[arg(long, value_name = "RAMP", allow_hyphen_values = true)]
     pub jobs: Option<AskedRamp>,
@@ -50,6 +53,7 @@ impl StudyArgs {
                 ..TargetArgs::default()
             },
             host: self.host.clone(),
+            stated: self.stated.clone(),
             jobs: self.jobs.clone(),
             duration: self.duration,
             warmup: self.warmup,

@@ -135,6 +135,7 @@ fn side(catalog: &Catalog, args: &CampaignArgs, at: usize, started: &str) -> Res
         warmup: Some(args.warmup),
         repeat: Some(1),
         key_seed: args.key_seed,
+        stated: args.stated.clone(),
         naming: NameArgs {
             name: args.naming.name.as_ref().map(|name| format!("{name}-{}", SIDES[at])),
             label: args.naming.label.iter().cloned().chain(labels).collect(),

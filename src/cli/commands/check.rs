@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
+use crate::analysis::complete::{Completeness, completeness};
 use crate::campaign::probing::{self, HostFigures, SUPERUSER};
 use crate::campaign::{self, Keep, Platform, Request};
 use crate::catalog::Catalog;
@@ -13,12 +14,12 @@ use crate::cli::{out, paths, request};
 use crate::dataset::{self, Definition, Recipe};
 use crate::engine::Access;
 use crate::error::{Error, Kind, Result};
-use crate::fit;
 use crate::host::noise::{self, Cause};
-use crate::model::{Plan, Target};
+use crate::model::{Disclosure, Plan, STATED, Target};
 use crate::server::{self, StartOptions};
 use crate::sql::statement;
 use crate::store::url_of;
+use crate::{fit, host};
 
 /// How long the machine is looked at for causes of noise.
 const LOOK: Duration = Duration::from_secs(3);
@@ -63,6 +64,7 @@ pub fn check(context: &Context, args: &CheckArgs) -> Result<()> {
     let catalog = context.catalog()?;
     let request =
         Request { host_metrics: args.host.urls()?, ..request::of_target(&catalog, &args.target)? };
+    let request = Request { facts: request::facts(&catalog, &args.stated)?, ..request };
     if args.role_sql {
         return role_sql(&request);
     }
@@ -77,8 +79,10 @@ pub fn check(context: &Context, args: &CheckArgs) -> Result<()> {
         let fits = fits.map(|()| format!("{} fits this machine", request.profile.id));
         findings.push(finding("size profile", fits));
     }
-    findings.extend(target(context, &asked, needed_bytes));
+    let (found, of_host) = target(context, &asked, needed_bytes);
+    findings.extend(found);
     findings.extend(licences(&asked));
+    findings.push(disclosure(&asked, of_host));
     findings.push(finding("results file", results(context)));
     let mut table = out::Table::headless();
     for finding in &findings {
@@ -139,6 +143,29 @@ fn licences(asked: &Asked<'_>) -> Vec<Finding> {
     needed.into_iter().map(line).collect()
 }
 
+/// What a complete disclosure needs of this platform, and nobody tells.
+fn disclosure(asked: &Asked<'_>, of_host: Disclosure) -> Finding {
+    let mut disclosure = of_host;
+    for (name, stated) in &asked.request.facts {
+        disclosure.set(STATED, name, stated);
+    }
+    let Completeness { needed, missing } = completeness(asked.catalog.statable(), &disclosure);
+    let (state, what) = match missing.as_slice() {
+        [] => (State::Ok, format!("all {needed} facts that no machine tells are known")),
+        missing => (
+            State::Lacks,
+            format!(
+                "{} of {needed} facts that no machine tells are not stated, which a complete \
+                 disclosure needs: {}; state them with --facts FILE ('dbdyno show facts' prints a \
+                 template)",
+                missing.len(),
+                missing.join(", ")
+            ),
+        ),
+    };
+    Finding { state, what: format!("disclosure: {what}") }
+}
+
 /// What is asked for.
 struct Asked<'a> {
     catalog: &'a Catalog,
@@ -146,7 +173,8 @@ struct Asked<'a> {
     plan: &'a Plan,
 }
 
-fn target(context: &Context, asked: &Asked<'_>, needed_bytes: u64) -> Vec<Finding> {
+/// What is found of the target, and what its host tells of itself.
+fn target(context: &Context, asked: &Asked<'_>, needed_bytes: u64) -> (Vec<Finding>, Disclosure) {
     let found = match &asked.request.target {
         Target::Private { engine, data_dir, server_bin, port, cluster } => {
             let (data_dir, server_bin, cluster) =
@@ -163,7 +191,8 @@ fn target(context: &Context, asked: &Asked<'_>, needed_bytes: u64) -> Vec<Findin
         Target::Embedded { engine, data_dir } => embedded(engine, data_dir, needed_bytes),
         Target::Existing { .. } => return existing(context, asked, needed_bytes),
     };
-    vec![finding("target", found)]
+    let of_host = host::disclosure(asked.request.data_dir());
+    (vec![finding("target", found)], of_host)
 }
 
 /// An engine that loads its library says which one it finds.
@@ -187,25 +216,34 @@ fn private(engine: &str, options: &StartOptions, needed_bytes: u64) -> Result<St
 
 /// Connects without creating anything: version, privileges, disk if it is on this host, room for
 /// the jobs.
-fn existing(context: &Context, asked: &Asked<'_>, needed_bytes: u64) -> Vec<Finding> {
+fn existing(context: &Context, asked: &Asked<'_>, needed_bytes: u64) -> (Vec<Finding>, Disclosure) {
     let request = Request { keep: Keep::Yes, ..asked.request.clone() };
     let open = |request: &Request| Platform::open(request, None, Access::Inspect, &|_| {});
     let platform = match request::with_password(context, &request, open) {
         Ok(platform) => platform,
-        Err(error) => return vec![finding("target", Err(error))],
+        Err(error) => return (vec![finding("target", Err(error))], Disclosure::default()),
     };
     let (suits, jobs) = (suits(asked, &platform, needed_bytes), jobs(asked.plan, &platform));
-    let (host, lacks) = (host(asked, &platform), rights(asked, &platform));
+    let (host, lacks) = (told_by(asked, &platform), rights(asked, &platform));
+    let of_host = of_host(asked, &platform);
     let cache = cache(asked, &platform);
     let closed = platform.close(&|_| {});
     let found =
         [finding("target", suits.and_then(|text| closed.map(|()| text))), finding("jobs", jobs)];
-    found
+    let found = found
         .into_iter()
         .chain(cache)
         .chain(host.map(|told| finding("host", told)))
         .chain(lacks)
-        .collect()
+        .collect();
+    (found, of_host)
+}
+
+/// What the host of an existing server tells of itself; nothing if nobody tells.
+fn of_host(asked: &Asked<'_>, platform: &Platform) -> Disclosure {
+    let blocks = asked.catalog.probes(platform.engine.name(), &platform.database.version().0);
+    let host = HostFigures::of(platform, &blocks);
+    host.map(|host| host.disclosure(platform)).unwrap_or_default()
 }
 
 /// Whether the cache of the server and the tables of the plan are to one another what the workloads
@@ -226,7 +264,7 @@ fn cache(asked: &Asked<'_>, platform: &Platform) -> Option<Finding> {
 }
 
 /// Who tells of a host that the user named an exporter of.
-fn host(asked: &Asked<'_>, platform: &Platform) -> Option<Result<String>> {
+fn told_by(asked: &Asked<'_>, platform: &Platform) -> Option<Result<String>> {
     if asked.request.host_metrics.is_empty() {
         return None;
     }

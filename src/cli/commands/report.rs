@@ -68,7 +68,7 @@ fn input(context: &Context, args: &ReportArgs, subject: Subject) -> Result<Input
 }
 
 /// Says which licences restrict the publication of figures.
-fn warn_of_licences(input: &Input) {
+pub fn warn_of_licences(input: &Input) {
     let mut engines: Vec<&str> =
         input.runs.iter().filter_map(|data| data.run.engine.as_deref()).collect();
     engines.sort_unstable();

@@ -1,5 +1,5 @@
 //! `show workload ID` (`show suite ID` stands in `show_suite`): what it does, its parameters, its
-//! SQL as it will run.
+//! SQL as it will run; `show facts`: the template of a file of facts.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::cli::{out, request};
 use crate::engine::{self, ENGINES, Engine};
 use crate::error::{Error, Result, quote, visible};
 use crate::host::processors;
-use crate::model::{AskedRamp, Claim, Drive, Selection, Workload};
+use crate::model::{AskedRamp, Claim, Drive, FactForm, Needed, Selection, StatableFact, Workload};
 use crate::plan;
 use crate::report::catalogue::claim_in_words;
 
@@ -25,6 +25,7 @@ pub fn show(context: &Context, what: &Show) -> Result<()> {
     let (id, engine, drive) = match what {
         Show::Workload { id, engine, drive } => (id, engine, drive),
         Show::Suite { id, size } => return show_suite::show(context, id, *size),
+        Show::Facts => return facts(context),
     };
     let format = context.format(&["text", "json"])?;
     let catalog = context.catalog()?;
@@ -39,6 +40,51 @@ pub fn show(context: &Context, what: &Show) -> Result<()> {
         None => every_engine(&catalog, id, drive)?,
     };
     out::print(&(description(workload, engine) + &text))
+}
+
+/// Prints the facts that no machine tells, as a file that states none of them yet.
+fn facts(context: &Context) -> Result<()> {
+    let format = context.format(&["text", "json"])?;
+    let catalog = context.catalog()?;
+    match format.as_str() {
+        "json" => out::json(&serde_json::json!({ "facts": catalog.statable() })),
+        _ => out::print(&template(catalog.statable())),
+    }
+}
+
+/// Above the facts.
+const TEMPLATE: &str = "\
+# Facts of a platform that no machine tells. Fill in what you know, take the # away, and name the
+# file with --facts. What a complete disclosure needs is marked: (needed), (needed in a cloud),
+# (needed of own hardware).
+";
+
+fn template(facts: &[StatableFact]) -> String {
+    let mut text = TEMPLATE.to_string();
+    let mut topic = "";
+    for fact in facts {
+        let (of, key) = fact.parts();
+        if of != topic {
+            topic = of;
+            text.push_str(&format!("\n[{topic}]\n"));
+        }
+        let needed = match fact.needed {
+            Needed::Never => "",
+            Needed::Always => " (needed)",
+            Needed::Cloud => " (needed in a cloud)",
+            Needed::Own => " (needed of own hardware)",
+        };
+        text.push_str(&format!("# {}{needed}\n", visible(&fact.about)));
+        if !fact.values.is_empty() {
+            text.push_str(&format!("# one of: {}\n", visible(&fact.values.join(", "))));
+        }
+        let example = match fact.form {
+            FactForm::Number => fact.example.clone(),
+            FactForm::Text | FactForm::Date => format!("{:?}", fact.example),
+        };
+        text.push_str(&format!("#{key} = {}\n", visible(&example)));
+    }
+    text
 }
 
 /// A workload with all that it inherits, and what each engine would run.

@@ -6,7 +6,8 @@ use std::process::Command;
 
 use dbdyno::store::Store;
 
-use super::{MALLORY, as_user, is_root, uid_of};
+use super::{MALLORY, as_user, can, is_root, uid_of};
+use crate::servers::Lease;
 use crate::support::{Desk, TINY, finished};
 
 fn set_mode(path: &Path, mode: u32) {
@@ -109,6 +110,67 @@ fn results_go_into_no_file_that_others_have_put_there() {
     desk.run(&format!("runs list --results {}", mine.display())).ok();
 }
 
+/// What a monitor records goes where results go, so neither into a file of others nor by a link.
+#[test]
+fn a_recording_goes_into_no_file_that_others_have_put_there() {
+    if !is_root("a file of another user") {
+        return;
+    }
+    let desk = Desk::new();
+    let (place, own) = (desk.path("open"), desk.path("own.db"));
+    std::fs::create_dir(&place).unwrap();
+    set_mode(&place, 0o1777);
+    drop(Store::open(&own).unwrap());
+    let (planted, link) = (place.join("planted.db"), place.join("link.db"));
+    as_user(uid_of(MALLORY), || {
+        drop(Store::open(&planted).unwrap());
+        symlink(&own, &link).unwrap();
+    });
+    let before = [&planted, &own].map(|file| std::fs::read(file).unwrap());
+    let lease = Lease::new("postgres", None, &[]);
+    let line = |file: &Path| {
+        format!("monitor {} --once --interval 100ms --record {}", lease.url, file.display())
+    };
+    for file in [&planted, &link] {
+        desk.run(&line(file)).fails(2, &["somebody else made it", "--record"]);
+    }
+    assert_eq!([&planted, &own].map(|file| std::fs::read(file).unwrap()), before);
+    desk.run(&line(&place.join("mine.db"))).ok();
+}
+
+/// A page that is printed may not be for others: the browser itself looks for what another user
+/// can read of it, while it works.
+#[test]
+fn others_do_not_read_a_page_while_it_is_printed() {
+    if !is_root("another user who looks") {
+        return;
+    }
+    let desk = Desk::new();
+    let (programs, seen, own) = (desk.path("programs"), desk.path("seen"), desk.path("own"));
+    std::fs::create_dir(&programs).unwrap();
+    let browser = programs.join("chromium");
+    let script = format!(
+        "#!/bin/sh\n\
+         for word in \"$@\"; do\n\
+         case $word in --print-to-pdf=*) pdf=${{word#*=}};; file://*) page=${{word#file://}};; esac\n\
+         done\n\
+         setpriv --reuid {MALLORY} --regid nogroup --clear-groups cat \"$page\" > {}\n\
+         cat \"$page\" > {}\n\
+         printf %%PDF-1 > \"$pdf\"\n",
+        seen.display(),
+        own.display()
+    );
+    std::fs::write(&browser, script).unwrap();
+    set_mode(&browser, 0o755);
+    let pdf = desk.path("catalogue.pdf");
+    let line = format!("report catalogue --format pdf -o {}", pdf.display());
+    let mut command = desk.command(&line);
+    command.env("PATH", format!("{}:{}", programs.display(), std::env::var("PATH").unwrap()));
+    finished(command, &line).ok();
+    assert!(std::fs::read_to_string(&own).unwrap().contains("<html"), "the page was there");
+    assert!(std::fs::read(&seen).unwrap().is_empty(), "another user read it");
+}
+
 /// A library that leaves a trace when it is loaded.
 pub(super) fn trap(desk: &Desk, library: &Path) -> std::path::PathBuf {
     let trace = desk.path("trace");
@@ -151,6 +213,40 @@ fn no_library_is_loaded_that_others_can_have_made() {
     assert!(trace.exists(), "one's own is loaded: the test can fail");
 }
 
+/// To ask a server's program for its version is to run it.
+#[test]
+fn no_program_of_a_server_is_run_that_others_can_have_made() {
+    let desk = Desk::new();
+    let (cache, trace) = (desk.path("cache"), desk.path("trace"));
+    let place = cache.join("dbdyno/postgres-18.99.0/bin");
+    std::fs::create_dir_all(&place).unwrap();
+    for name in ["postgres", "initdb", "pg_ctl", "psql"] {
+        let program = place.join(name);
+        let script =
+            format!("#!/bin/sh\n: > {}\necho 'postgres (PostgreSQL) 18.99'\n", trace.display());
+        std::fs::write(&program, script).unwrap();
+        set_mode(&program, 0o755);
+    }
+    let line = "server fetch postgres --version 18.99.0";
+    let fetch = || {
+        let mut command = desk.command(line);
+        command.env("XDG_CACHE_HOME", &cache);
+        finished(command, line)
+    };
+    set_mode(&cache, 0o777);
+    fetch().fails(3, &["can be written to by everybody", "XDG_CACHE_HOME"]);
+    assert!(!trace.exists(), "everybody may have put it there");
+    set_mode(&cache, 0o755);
+    if is_root("a cache of another user") {
+        give_to_mallory(&cache);
+        fetch().fails(3, &["belongs to user nobody", "XDG_CACHE_HOME"]);
+        assert!(!trace.exists(), "somebody else may have put it there");
+        chown(&cache, Some(0), None).unwrap();
+    }
+    fetch().ok();
+    assert!(trace.exists(), "one's own is run: the test can fail");
+}
+
 #[test]
 fn without_a_home_nothing_is_looked_for_in_temporary_files() {
     let desk = Desk::new();
@@ -191,4 +287,26 @@ fn a_token_that_others_may_read_is_none_and_metrics_want_one_too() {
         .fails(2, &["may be read by others", "chmod 600"]);
     desk.run(&format!("run sqlite {TINY} --quiet --metrics 0.0.0.0:9187"))
         .fails(2, &["--metrics", "DBDYNO_TOKEN"]);
+}
+
+/// Whoever is root by a user namespace only has no other user to run a server as.
+#[test]
+fn root_of_a_user_namespace_is_told_what_it_lacks() {
+    let tried = Command::new("unshare").args(["--user", "--map-root-user", "true"]).status();
+    if !can(
+        tried.is_ok_and(|status| status.success()),
+        "USER_NAMESPACE",
+        "root of a user namespace",
+    ) {
+        return;
+    }
+    let desk = Desk::new();
+    let line = format!("run postgres {TINY} --quiet");
+    let program = desk.command(&line);
+    let mut command = Command::new("unshare");
+    command.args(["--user", "--map-root-user"]).arg(program.get_program());
+    command.args(program.get_args()).env_clear();
+    command.envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    finished(command, &line).fails(3, &["has no number in this user namespace", "ordinary user"]);
+    assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
 }

@@ -7,6 +7,7 @@ pub mod capacity;
 pub mod changes;
 pub mod claims;
 pub mod compare;
+pub mod complete;
 pub mod contract;
 pub mod cpu;
 pub mod crosscheck;

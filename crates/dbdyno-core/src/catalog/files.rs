@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/catalog");
 
 /// The folders of a catalogue.
-const FOLDERS: [&str; 11] = [
+const FOLDERS: [&str; 12] = [
     "workloads",
     "suites",
     "profiles",
@@ -21,6 +21,7 @@ const FOLDERS: [&str; 11] = [
     "engines",
     "published",
     "comparison",
+    "disclosure",
     "export",
     "failover",
 ];

@@ -45,6 +45,7 @@ pub(super) fn add_layer(catalog: &mut Catalog, files: &[File]) -> Result<()> {
             ["engines", _] => {}
             ["export", name] => add_export(catalog, file, name)?,
             ["comparison", "effects.toml"] => add_effects(catalog, file)?,
+            ["disclosure", "facts.toml"] => super::facts::add(&mut catalog.statable, file)?,
             ["published", _] => super::published::add(&mut catalog.published, file)?,
             _ => return Err(misplaced(file)),
         }

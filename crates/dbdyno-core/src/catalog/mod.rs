@@ -10,12 +10,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::model::{Claim, Effect, Expr, Facts, Reason, Workload};
+use crate::model::{Claim, Effect, Expr, Facts, Reason, StatableFact, Workload};
 use crate::sql::{Block, BlockSet, statement};
 
 mod check;
 mod check_blocks;
 mod check_claims;
+mod facts;
 mod files;
 mod inherit;
 mod lists;
@@ -86,6 +87,7 @@ pub struct Catalog {
     export: BTreeMap<String, Vec<Block>>,
     templates: BTreeMap<String, String>,
     effects: Vec<Effect>,
+    statable: Vec<StatableFact>,
 }
 
 impl Catalog {
@@ -168,6 +170,10 @@ impl Catalog {
     /// decides.
     pub fn effects(&self) -> &[Effect] {
         &self.effects
+    }
+    /// Facts that no machine tells and that a file of facts may state, topic by topic.
+    pub fn statable(&self) -> &[StatableFact] {
+        &self.statable
     }
     /// What the words of publications mean.
     pub fn published(&self) -> &PublishedWords {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// Sections of facts, machine-readable and diffable: section -> key -> value. A value that cannot
 /// be had is the text `unknown`. Sections: `dbdyno`, `hardware`, `os`, `storage`, `network`,
-/// `database`, `settings`, `data`.
+/// `database`, `settings`, `data`, `cloud`, and `stated` for what people told us.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Disclosure(pub BTreeMap<String, BTreeMap<String, String>>);
@@ -28,6 +28,117 @@ impl Disclosure {
             .map(String::as_str)
             .filter(|value| *value != Disclosure::UNKNOWN)
     }
+}
+
+/// Section of the disclosure with what no machine tells: whoever measured states it.
+pub const STATED: &str = "stated";
+
+/// A fact that no machine tells, as the catalogue lists it (`disclosure/facts.toml`).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StatableFact {
+    /// Topic and key: `storage.raid`. It is its name in section [`STATED`], too.
+    pub name: String,
+    /// One line: what it is.
+    pub about: String,
+    /// A value that it may have.
+    pub example: String,
+    #[serde(default)]
+    pub form: FactForm,
+    /// All values that it may have; empty = whatever has its form.
+    #[serde(default)]
+    pub values: Vec<String>,
+    #[serde(default)]
+    pub needed: Needed,
+    /// Section and fact of the disclosure that say the same, where the machine tells it.
+    #[serde(default)]
+    pub read_as: Option<String>,
+    /// A publication may hold it.
+    #[serde(default)]
+    pub publish: bool,
+}
+
+/// The form of a stated value.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FactForm {
+    #[default]
+    Text,
+    /// Not below 0; the unit stands in the name.
+    Number,
+    /// A year, a month or a day: `2024`, `2024-05`, `2024-05-31`.
+    Date,
+}
+
+/// Which platforms a complete disclosure needs a fact of.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Needed {
+    #[default]
+    Never,
+    Always,
+    /// Of rented machines.
+    Cloud,
+    /// Of machines that somebody bought.
+    Own,
+}
+
+impl StatableFact {
+    /// Topic and key of its name.
+    pub fn parts(&self) -> (&str, &str) {
+        self.name.split_once('.').unwrap_or(("", &self.name))
+    }
+
+    /// True if a disclosure has it: stated, or told by the machine.
+    pub fn is_in(&self, disclosure: &Disclosure) -> bool {
+        let read = self.read_as.as_deref().and_then(|read| read.split_once('.'));
+        disclosure.get(STATED, &self.name).is_some()
+            || read.is_some_and(|(section, fact)| disclosure.get(section, fact).is_some())
+    }
+
+    /// The value as a disclosure holds it.
+    ///
+    /// # Errors
+    /// What is wrong with it, to go behind its name.
+    pub fn value(&self, text: &str) -> Result<String, String> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Err("is empty; leave the line out if it is not known".into());
+        }
+        if text.chars().count() > MOST_LETTERS || text.chars().any(char::is_control) {
+            return Err(format!("is not one line of at most {MOST_LETTERS} letters"));
+        }
+        if !self.values.is_empty() {
+            let known = self.values.iter().find(|known| known.eq_ignore_ascii_case(text));
+            let all = || format!("is none of {}", self.values.join(", "));
+            return known.cloned().ok_or_else(all);
+        }
+        let is_number = text.parse::<f64>().is_ok_and(|number| number.is_finite() && number >= 0.0);
+        match self.form {
+            FactForm::Number if !is_number => {
+                Err(format!("is not a number; its unit stands in its name: {}", self.example))
+            }
+            FactForm::Date if !is_date(text) => {
+                Err("is not a date: 2024, 2024-05 or 2024-05-31".into())
+            }
+            _ => Ok(text.to_string()),
+        }
+    }
+}
+
+/// A longer value is a text of its own, not a fact.
+const MOST_LETTERS: usize = 200;
+
+/// A year, with a month, with a day.
+fn is_date(text: &str) -> bool {
+    let parts: Vec<&str> = text.split('-').collect();
+    let fits = |(part, (digits, least, most)): (&&str, &(usize, u32, u32))| {
+        part.len() == *digits
+            && part.bytes().all(|digit| digit.is_ascii_digit())
+            && part.parse().is_ok_and(|number: u32| (*least..=*most).contains(&number))
+    };
+    let forms = [(4, 1950, 2200), (2, 1, 12), (2, 1, 31)];
+    parts.len() <= forms.len() && parts.iter().zip(&forms).all(fits)
 }
 
 /// A rule of the catalogue (`comparison/effects.toml`).
@@ -65,6 +176,51 @@ fn fits(pattern: &str, text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_stated_value_has_the_form_of_its_fact() {
+        let fact = |form, values: &[&str]| StatableFact {
+            name: "storage.x".into(),
+            form,
+            values: values.iter().map(|value| (*value).to_string()).collect(),
+            ..StatableFact::default()
+        };
+        let number = fact(FactForm::Number, &[]);
+        assert_eq!(number.value(" 2.9 "), Ok("2.9".into()));
+        for wrong in ["2.9 GHz", "-1", "nan", "inf", ""] {
+            assert!(number.value(wrong).is_err(), "{wrong}");
+        }
+        let date = fact(FactForm::Date, &[]);
+        for right in ["2024", "2024-05", "2024-05-31"] {
+            assert_eq!(date.value(right), Ok(right.into()));
+        }
+        for wrong in ["May 2024", "2024-13", "24-05", "2024-05-31-1", "2024-", "0001"] {
+            assert!(date.value(wrong).is_err(), "{wrong}");
+        }
+        let listed = fact(FactForm::Text, &["RAID 10", "none"]);
+        assert_eq!(listed.value("raid 10"), Ok("RAID 10".into()));
+        assert_eq!(listed.value("RAID 7"), Err("is none of RAID 10, none".into()));
+        let text = fact(FactForm::Text, &[]);
+        assert!(text.value("two\nlines").is_err() && text.value(&"x".repeat(201)).is_err());
+    }
+
+    #[test]
+    fn a_fact_is_there_if_it_is_stated_or_read() {
+        let fact = StatableFact {
+            name: "memory.type".into(),
+            read_as: Some("hardware.memory_type".into()),
+            ..StatableFact::default()
+        };
+        let mut disclosure = Disclosure::default();
+        disclosure.set("hardware", "memory_type", Disclosure::UNKNOWN);
+        assert!(!fact.is_in(&disclosure));
+        disclosure.set("hardware", "memory_type", "DDR5");
+        assert!(fact.is_in(&disclosure));
+        let mut disclosure = Disclosure::default();
+        disclosure.set(STATED, "memory.type", "DDR5");
+        assert!(fact.is_in(&disclosure));
+        assert_eq!(fact.parts(), ("memory", "type"));
+    }
 
     #[test]
     fn a_star_stands_for_any_text() {

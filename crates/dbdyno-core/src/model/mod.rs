@@ -33,7 +33,7 @@ pub mod workload;
 
 pub use capabilities::{Capabilities, PasswordSources, Placeholder};
 pub use counters::Counters;
-pub use disclosure::{Disclosure, Effect};
+pub use disclosure::{Disclosure, Effect, FactForm, Needed, STATED, StatableFact};
 pub use driver::DriverFigures;
 pub use durability::{Durability, Lasting, LastingState};
 pub use expr::{Expr, Facts};

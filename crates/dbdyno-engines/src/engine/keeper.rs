@@ -81,12 +81,13 @@ pub trait Keeper: Send {
     /// # Errors
     /// The first.
     fn execute(&mut self, sql: &str) -> Result<(), EngineError>;
-    /// Proves that our schema, if it is there, holds nothing that somebody else could have put there,
-    /// so that its names may be used; to be called in every session before any is.
+    /// Proves that our schema, if it is there, holds nothing that somebody else could have put
+    /// there, so that its names may be used; to be called in every session before any is. False if
+    /// it is not there: somebody else may make it at any time, so none of its names may be used yet.
     ///
     /// # Errors
     /// Whose it is, or who may create in it.
-    fn prove(&mut self) -> Result<(), EngineError>;
+    fn prove(&mut self) -> Result<bool, EngineError>;
     /// What this database calls something: a statement or an expression by its name, with
     /// `{{names}}` filled in.
     ///

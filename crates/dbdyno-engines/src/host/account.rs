@@ -64,6 +64,14 @@ impl Account {
         Some(Account { name: name.into(), uid: user.uid(), gid: user.primary_group_id() })
     }
 
+    /// False if we are in a user namespace that has no number for the user or the group, so that
+    /// nothing can be given to them (user_namespaces(7)).
+    pub fn is_in_our_namespace(&self) -> bool {
+        // A system without the files has no such namespaces.
+        let has = |map: &str, id| fs::read_to_string(map).map_or(true, |text| maps(&text, id));
+        has("/proc/self/uid_map", self.uid) && has("/proc/self/gid_map", self.gid)
+    }
+
     /// The first directory above `path` that the user cannot pass; what does not exist yet is
     /// passed.
     ///
@@ -91,11 +99,29 @@ impl Account {
     }
 }
 
+/// True if a map of a user namespace has this number: each line is the first number inside, the
+/// first outside, and how many there are.
+fn maps(map: &str, id: u32) -> bool {
+    map.lines().any(|line| {
+        let numbers: Vec<u32> = line.split_whitespace().map_while(|word| word.parse().ok()).collect();
+        matches!(numbers[..], [inside, _, count] if id.checked_sub(inside).is_some_and(|at| at < count))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
+
+    #[test]
+    fn a_namespace_has_the_numbers_of_its_map() {
+        let whole = "         0          0 4294967295\n";
+        let some = "0 1000 1\n100 100000 65436\n";
+        assert!(maps(whole, 0) && maps(whole, 65534));
+        assert!(maps(some, 0) && maps(some, 100) && maps(some, 65535));
+        assert!(!maps(some, 1) && !maps(some, 99) && !maps(some, 65536) && !maps("", 0));
+    }
 
     #[test]
     fn finds_an_unprivileged_user_only() {

@@ -7,11 +7,11 @@ use std::path::Path;
 use procfs::process::MountInfos;
 use procfs::{FromBufRead, Meminfo};
 
-use super::{Fact, chosen, disk, file, hardware};
+use super::{Fact, chosen, cloud, disk, file, hardware};
 use dbdyno_core::model::Disclosure;
 
-/// Facts of this machine and of ourselves: sections `dbdyno`, `hardware`, `os`, and `storage` for
-/// the given path.
+/// Facts of this machine and of ourselves: sections `dbdyno`, `hardware`, `os`, `cloud` if it is a
+/// guest in one, and `storage` for the given path.
 pub fn disclosure(storage_path: Option<&Path>) -> Disclosure {
     let mut disclosure = Disclosure::default();
     put(&mut disclosure, "dbdyno", own());
@@ -20,11 +20,13 @@ pub fn disclosure(storage_path: Option<&Path>) -> Disclosure {
     if let Some(path) = storage_path {
         put(&mut disclosure, "storage", disk::facts(path));
     }
+    let cloud = cloud::facts(file, disclosure.get("storage", "model"));
+    put(&mut disclosure, "cloud", cloud);
     disclosure
 }
 
-/// Facts of another machine, by the texts of its files: sections `hardware`, `os`, and `storage`
-/// for the given path.
+/// Facts of another machine, by the texts of its files: sections `hardware`, `os`, `cloud` if it is
+/// a guest in one, and `storage` for the given path.
 pub fn disclosure_of(files: &BTreeMap<String, String>, storage_path: Option<&Path>) -> Disclosure {
     let file = |path: &str| files.get(path).map(|text| text.trim().to_string());
     let cpuinfo = file("/proc/cpuinfo").unwrap_or_default();
@@ -49,6 +51,7 @@ pub fn disclosure_of(files: &BTreeMap<String, String>, storage_path: Option<&Pat
     if let Some((mounts, path)) = mounts.zip(storage_path) {
         put(&mut disclosure, "storage", disk::facts_in(mounts, path));
     }
+    put(&mut disclosure, "cloud", cloud::facts(file, None));
     disclosure
 }
 
@@ -74,8 +77,10 @@ fn own() -> Vec<Fact> {
 /// source.
 fn system() -> Vec<Fact> {
     let kernel = file("/proc/sys/kernel/osrelease");
+    let partition = file("/proc/ppc64/lparcfg");
     let release = file("/etc/os-release").or_else(|| file("/usr/lib/os-release"));
-    vec![
+    let mut facts = partition.as_deref().map(entitlement).unwrap_or_default();
+    facts.extend([
         ("kernel", kernel),
         ("distribution", release.and_then(|text| pretty_name(&text))),
         ("virtualisation", virtualisation()),
@@ -87,6 +92,23 @@ fn system() -> Vec<Fact> {
         ("huge_pages", file("/proc/sys/vm/nr_hugepages")),
         ("swappiness", file("/proc/sys/vm/swappiness")),
         ("clock_source", file("/sys/devices/system/clocksource/clocksource0/current_clocksource")),
+    ]);
+    facts
+}
+
+/// What a partition of PowerVM may use (`/proc/ppc64/lparcfg`): processors that it is entitled to,
+/// whether it gets more of those that are free, and its virtual processors.
+fn entitlement(text: &str) -> Vec<Fact> {
+    let value = |name: &str| {
+        let lines = text.lines().filter_map(|line| line.split_once('='));
+        lines.into_iter().find(|(known, _)| *known == name).map(|(_, value)| value.trim())
+    };
+    let hundredths = value("partition_entitled_capacity").and_then(|text| text.parse::<f64>().ok());
+    let is_capped = value("capped").map(|flag| if flag == "1" { "yes" } else { "no" });
+    vec![
+        ("entitlement", hundredths.map(|hundredths| (hundredths / 100.0).to_string())),
+        ("entitlement_capped", is_capped.map(String::from)),
+        ("virtual_processors", value("partition_active_processors").map(String::from)),
     ]
 }
 
@@ -158,6 +180,29 @@ mod tests {
             release("Linux version 6.1.0-9-amd64 (a@b) #1 SMP").as_deref(),
             Some("6.1.0-9-amd64")
         );
+    }
+
+    #[test]
+    fn a_partition_tells_its_entitlement() {
+        let text = "lparcfg 1.9\nserial_number=IBM,x\npartition_entitled_capacity=80\n\
+                    partition_active_processors=2\ncapped=0\nshared_processor_mode=1\n";
+        let expected = [
+            ("entitlement", Some("0.8".to_string())),
+            ("entitlement_capped", Some("no".into())),
+            ("virtual_processors", Some("2".into())),
+        ];
+        assert_eq!(entitlement(text), expected);
+        assert!(entitlement("").iter().all(|(_, value)| value.is_none()));
+    }
+
+    #[test]
+    fn another_machine_tells_its_cloud() {
+        let files =
+            [("/proc/cpuinfo", "processor : 0\n"), ("/sys/class/dmi/id/sys_vendor", "Hetzner\n")];
+        let files = files.map(|(path, text)| (path.to_string(), text.to_string())).into();
+        let disclosure = disclosure_of(&files, None);
+        assert_eq!(disclosure.get("cloud", "provider"), Some("Hetzner Cloud"));
+        assert_eq!(disclosure.get("cloud", "region"), None);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Disks: the mount and the device behind a path, and the space that is free.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -73,6 +74,56 @@ pub(super) fn facts(path: &Path) -> Vec<Fact> {
         ("mount_options", mount.as_ref().map(options)),
         ("free_mb", free_mb),
     ]
+    .into_iter()
+    .chain(disk.as_deref().map(build).unwrap_or_default())
+    .chain(ports(Path::new("/sys/class/fc_host")))
+    .collect()
+}
+
+/// How a disk is built and connected, as far as the kernel knows: what it does not is left out,
+/// since most disks have nothing of it.
+fn build(disk: &Path) -> Vec<Fact> {
+    let of = |name: &str| file(disk.join(name).to_str()?);
+    let raid = of("md/level").map(|level| match of("md/raid_disks") {
+        Some(disks) => format!("{level} of {disks}"),
+        None => level,
+    });
+    let chunk_kb = of("md/chunk_size").and_then(|bytes| bytes.parse::<u64>().ok());
+    let members = std::fs::read_dir(disk.join("slaves")).into_iter().flatten().flatten().count();
+    let facts: Vec<Fact> = vec![
+        ("raid", raid),
+        ("stripe_kb", chunk_kb.filter(|bytes| *bytes > 0).map(|bytes| (bytes / 1024).to_string())),
+        ("members", (members > 0).then(|| members.to_string())),
+        ("queue_requests", of("queue/nr_requests")),
+        ("queue_depth", of("device/queue_depth")),
+        ("pcie", pcie(disk)),
+    ];
+    facts.into_iter().filter(|(_, value)| value.is_some()).collect()
+}
+
+/// Rate and width of the PCIe link that a disk, or its adapter, hangs on: `8.0 GT/s x4`.
+fn pcie(disk: &Path) -> Option<String> {
+    let slot =
+        disk.ancestors().skip(1).find(|folder| folder.join("current_link_speed").exists())?;
+    let of = |name: &str| file(slot.join(name).to_str()?);
+    let rate = of("current_link_speed")?.replace(" PCIe", "");
+    let width = of("current_link_width").filter(|width| width != "0")?;
+    Some(format!("{rate} x{width}"))
+}
+
+/// Ports of Fibre Channel adapters that are up, and their rates.
+fn ports(hosts: &Path) -> Vec<Fact> {
+    let of = |port: &Path, name: &str| file(port.join(name).to_str()?);
+    let entries = std::fs::read_dir(hosts).into_iter().flatten().flatten();
+    let ports = entries.map(|entry| entry.path());
+    let up: Vec<PathBuf> =
+        ports.filter(|port| of(port, "port_state").as_deref() == Some("Online")).collect();
+    let rates: BTreeSet<String> = up.iter().filter_map(|port| of(port, "speed")).collect();
+    let told = (!up.is_empty()).then(|| {
+        let rates = rates.into_iter().collect::<Vec<_>>().join(", ");
+        vec![("fc_ports", Some(up.len().to_string())), ("fc_rate", Some(rates))]
+    });
+    told.unwrap_or_default()
 }
 
 /// Of that what the table of mounts of another machine tells.
@@ -195,6 +246,37 @@ mod tests {
             std::os::unix::fs::symlink(sys.path().join(folder), sys.path().join(number)).unwrap();
         }
         sys
+    }
+
+    #[test]
+    fn a_disk_tells_how_it_is_built_and_connected() {
+        let sys = tempfile::tempdir().unwrap();
+        let make = |name: &str, text: &str| {
+            let path = sys.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        make("md0/md/level", "raid10\n");
+        make("md0/md/raid_disks", "4\n");
+        make("md0/md/chunk_size", "65536\n");
+        make("md0/slaves/sda/dev", "8:0");
+        make("md0/slaves/sdb/dev", "8:16");
+        let named = |(name, value): Fact| format!("{name}={}", value.unwrap());
+        let told: Vec<String> = build(&sys.path().join("md0")).into_iter().map(named).collect();
+        assert_eq!(told, ["raid=raid10 of 4", "stripe_kb=64", "members=2"]);
+        make("pci/slot/current_link_speed", "8.0 GT/s PCIe\n");
+        make("pci/slot/current_link_width", "4\n");
+        make("pci/slot/nvme/nvme0/nvme0n1/queue/nr_requests", "1023\n");
+        let disk = sys.path().join("pci/slot/nvme/nvme0/nvme0n1");
+        let told: Vec<String> = build(&disk).into_iter().map(named).collect();
+        assert_eq!(told, ["queue_requests=1023", "pcie=8.0 GT/s x4"]);
+        for (port, state) in [("host1", "Online"), ("host2", "Online"), ("host3", "Linkdown")] {
+            make(&format!("fc/{port}/port_state"), state);
+            make(&format!("fc/{port}/speed"), "16 Gbit");
+        }
+        let told: Vec<String> = ports(&sys.path().join("fc")).into_iter().map(named).collect();
+        assert_eq!(told, ["fc_ports=2", "fc_rate=16 Gbit"]);
+        assert!(ports(&sys.path().join("none")).is_empty());
     }
 
     #[test]

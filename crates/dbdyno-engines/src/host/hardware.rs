@@ -1,7 +1,7 @@
 //! Processors and memory, of the machine and of the container that we are in.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::{Fact, file};
 
@@ -76,7 +76,57 @@ pub(super) fn facts() -> Vec<Fact> {
         ("frequency_governor", governor),
         ("memory_mb", Some((machine_memory_bytes() / 1_000_000).to_string())),
     ]);
+    let told = clock(Path::new(CPUS)).into_iter().chain(modules(Path::new(MEMORY_CONTROLLERS)));
+    facts.extend(told.filter(|(_, value)| value.is_some()));
     facts
+}
+
+const CPUS: &str = "/sys/devices/system/cpu";
+/// Where the kernel's error detection lists modules of memory, if a driver knows the controllers.
+const MEMORY_CONTROLLERS: &str = "/sys/devices/system/edac/mc";
+
+/// The clock of the first processor, in MHz, and whether it may be exceeded; a guest is mostly not
+/// told.
+fn clock(cpus: &Path) -> Vec<Fact> {
+    let of = |name: &str| file(cpus.join(name).to_str()?);
+    let mhz = |name: &str| {
+        let khz: u64 = of(name)?.parse().ok()?;
+        Some((khz / 1000).to_string())
+    };
+    let yes = |is_so: bool| if is_so { "yes" } else { "no" }.to_string();
+    let boost = of("cpufreq/boost").map(|flag| yes(flag == "1"));
+    let turbo = || of("intel_pstate/no_turbo").map(|flag| yes(flag == "0"));
+    vec![
+        ("frequency_base_mhz", mhz("cpu0/cpufreq/base_frequency")),
+        ("frequency_max_mhz", mhz("cpu0/cpufreq/cpuinfo_max_freq")),
+        ("frequency_boost", boost.or_else(turbo)),
+    ]
+}
+
+/// The modules of memory: their number, and their kind without what is the same for all servers
+/// (`Registered-DDR4` is `DDR4`).
+fn modules(controllers: &Path) -> Vec<Fact> {
+    let below = |folder: &Path, begin: &str| -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        let named = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(begin));
+        named.map(|entry| entry.path()).collect()
+    };
+    let of = |folder: &Path, name: &str| file(folder.join(name).to_str()?);
+    let slots = below(controllers, "mc").into_iter().flat_map(|controller| {
+        ["dimm", "rank"].into_iter().flat_map(move |kind| below(&controller, kind))
+    });
+    let filled: Vec<PathBuf> =
+        slots.filter(|slot| of(slot, "size").is_some_and(|megabytes| megabytes != "0")).collect();
+    let kind = |slot: &PathBuf| {
+        let kind = of(slot, "dimm_mem_type")?;
+        Some(kind.rsplit('-').next()?.to_string()).filter(|kind| kind != "Unknown")
+    };
+    let kinds: BTreeSet<String> = filled.iter().filter_map(kind).collect();
+    let kinds = kinds.into_iter().collect::<Vec<_>>().join(", ");
+    vec![
+        ("memory_type", Some(kinds).filter(|kinds| !kinds.is_empty())),
+        ("memory_dimms", Some(filled.len()).filter(|count| *count > 0).map(|n| n.to_string())),
+    ]
 }
 
 /// What `/proc/cpuinfo` of a machine says.
@@ -166,6 +216,42 @@ mod tests {
             Cpus { model: Some("X 1".into()), sockets: Some(2), cores: Some(2), threads: 4 }
         );
         assert_eq!(Cpus::parse("processor : 0\n").sockets, None);
+    }
+
+    /// Makes files below a directory.
+    fn planted(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            let path = root.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        root
+    }
+
+    #[test]
+    fn the_kernel_tells_clock_and_memory_modules() {
+        let cpus = planted(&[
+            ("cpu0/cpufreq/base_frequency", "2900000\n"),
+            ("cpu0/cpufreq/cpuinfo_max_freq", "3600000\n"),
+            ("intel_pstate/no_turbo", "0\n"),
+        ]);
+        let told = clock(cpus.path()).into_iter().filter_map(|(_, value)| value);
+        assert_eq!(told.collect::<Vec<_>>(), ["2900", "3600", "yes"]);
+        let modules_of = |files: &[(&str, &str)]| {
+            modules(planted(files).path()).into_iter().map(|(_, value)| value).collect::<Vec<_>>()
+        };
+        let found = modules_of(&[
+            ("mc0/dimm0/size", "32768"),
+            ("mc0/dimm0/dimm_mem_type", "Registered-DDR4"),
+            ("mc0/dimm1/size", "0"),
+            ("mc0/dimm1/dimm_mem_type", "Unknown"),
+            ("mc1/dimm0/size", "32768"),
+            ("mc1/dimm0/dimm_mem_type", "Registered-DDR4"),
+            ("power/control", "auto"),
+        ]);
+        assert_eq!(found, [Some("DDR4".to_string()), Some("2".into())]);
+        assert_eq!(modules_of(&[]), [None, None], "no driver knows the controllers");
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 mod account;
+mod cloud;
 mod disclosure;
 mod disk;
 mod hardware;

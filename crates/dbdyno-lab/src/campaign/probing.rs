@@ -227,7 +227,8 @@ impl HostFigures {
         self.disclosure(platform).get("hardware", "told_by").unwrap_or("nobody").to_string()
     }
 
-    fn disclosure(&self, platform: &Platform) -> Disclosure {
+    /// What is known about the machine.
+    pub fn disclosure(&self, platform: &Platform) -> Disclosure {
         match self {
             HostFigures::Here => host::disclosure(platform.database.storage_path().as_deref()),
             HostFigures::Elsewhere(host) => host.disclosure().clone(),

@@ -47,6 +47,8 @@ pub struct Request {
     pub margin: Option<f64>,
     /// Addresses of node_exporters on the hosts of an existing server.
     pub host_metrics: HostUrls,
+    /// What is stated of the platform, by the names of the catalogue's facts.
+    pub facts: BTreeMap<String, String>,
     /// Of a side of a campaign: both are measured at the same time, each on half of the processors.
     pub duet: bool,
     /// What the user typed when a server wanted a password that nothing else gives.

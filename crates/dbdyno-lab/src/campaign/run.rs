@@ -18,7 +18,7 @@ use dbdyno_core::catalog::Catalog;
 use dbdyno_core::error::{Error, Kind, Result};
 use dbdyno_core::model::params::{ORG, assignments};
 use dbdyno_core::model::{
-    Disclosure, Drive, Plan, RunKind, RunRecord, RunStatus, Selection, Target, Transport,
+    Disclosure, Drive, Plan, RunKind, RunRecord, RunStatus, STATED, Selection, Target, Transport,
 };
 use dbdyno_engines::engine::{self, Access};
 use dbdyno_engines::host::processors;
@@ -244,7 +244,7 @@ pub(super) fn recorded<'a>(
 }
 
 /// The disclosure with what the request says of the database: its nodes, options and repositories
-/// that must be licensed.
+/// that must be licensed; and of the platform.
 fn with_what_is_stated(
     campaign: &Campaign<'_>,
     platform: &Platform,
@@ -259,6 +259,9 @@ fn with_what_is_stated(
         if !stated.is_empty() {
             disclosure.set("database", name, stated);
         }
+    }
+    for (name, stated) in &campaign.request.facts {
+        disclosure.set(STATED, name, stated);
     }
     repositories::disclose(
         platform,

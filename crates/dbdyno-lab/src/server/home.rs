@@ -218,15 +218,24 @@ pub(super) fn account_for_server(preferred: &str) -> Result<Option<Account>> {
     }
     let named = std::env::var(USER_VARIABLE).ok().filter(|name| !name.is_empty());
     let usual = || Account::unprivileged(preferred).or_else(|| Account::unprivileged(SHARED_USER));
-    let account = named.as_deref().map_or_else(usual, Account::unprivileged);
-    account.map(Some).ok_or_else(|| {
+    let Some(account) = named.as_deref().map_or_else(usual, Account::unprivileged) else {
         let name = named.as_deref().unwrap_or(preferred);
         let what = format!("a database server cannot run as root, and there is no user {name}");
-        Error::target("private server", what).advise(format!(
+        return Err(Error::target("private server", what).advise(format!(
             "run dbdyno as an ordinary user, or make a user for the server ('useradd --system \
              {name}') or name one with {USER_VARIABLE}"
-        ))
-    })
+        )));
+    };
+    if !account.is_in_our_namespace() {
+        let what = format!(
+            "a database server cannot run as root, and user {} has no number in this user namespace",
+            account.name
+        );
+        return Err(Error::target("private server", what).advise(
+            "run dbdyno as an ordinary user, or in a namespace of more users (unshare --map-auto)",
+        ));
+    }
+    Ok(Some(account))
 }
 
 /// Checks that the user can get to `directory`: every directory above must let it pass. What does

@@ -178,9 +178,10 @@ fn claimed(
     options: &StartOptions,
 ) -> Result<PrivateServer> {
     let binaries = kind.find(options.server_bin.as_deref())?;
+    // Before anything is made.
+    let account = account_for_server(kind.account())?;
     let home = Home::claim(&options.data_dir, home)?;
     retire(kind, &home)?;
-    let account = account_for_server(kind.account())?;
     let place =
         check_port(options.port).and_then(|()| make_place(&home, name, options, account.as_ref()));
     let place = place.inspect_err(|_| home.abandon())?;

@@ -109,7 +109,10 @@ impl Server {
 
     /// The version of the schema; none if there is nothing.
     fn version(&self) -> Answer<Option<i32>> {
-        self.prove()?;
+        // Whoever makes it now is not proven yet, and may be somebody else.
+        if !self.prove()? {
+            return Ok(None);
+        }
         let told = self.query("state")?;
         let is = |at: usize| told.first().and_then(|row| row.get(at)?.integer()) == Some(1);
         if !is(1) {
@@ -152,8 +155,8 @@ impl Server {
         self.run(&self.sql_of(name, &[])?, &[Vec::new()])
     }
 
-    /// Our schema is ours, if it is there.
-    fn prove(&self) -> Answer<()> {
+    /// Our schema is ours; false if it is not there.
+    fn prove(&self) -> Answer<bool> {
         let proven = self.keeper.borrow_mut().prove();
         proven.map_err(|error| Trouble::Said(error.at(&self.url)))
     }

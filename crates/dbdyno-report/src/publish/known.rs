@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use crate::Language;
 use dbdyno_core::catalog::Catalog;
-use dbdyno_core::model::{KpmValue, ReasonCode, Workload};
+use dbdyno_core::model::{KpmValue, ReasonCode, StatableFact, Workload};
 
 /// Every word that is known, by what it is a word of.
 pub struct Known {
@@ -18,6 +18,8 @@ pub struct Known {
     /// Titles of workloads, and of the tests of suites, and descriptions of published tests.
     titles: HashSet<String>,
     groups: BTreeMap<String, String>,
+    /// What may be stated of a platform.
+    statable: Vec<StatableFact>,
 }
 
 /// Names of settings whose values are numbers, switches or words of a list.
@@ -26,7 +28,7 @@ const SETTINGS: &str = include_str!("settings.txt");
 /// Words that neither the catalogue nor a report's text has by itself: units and amounts of
 /// figures, classes of errors, ways to load, parameters of an open loop, drives, activities, parts
 /// of a server, and what settings and facts say in words.
-const FURTHER: &str = "ops op rows commits units s ms us ns qps tps iops MB/s GB/s Mops kops % x -
+const FURTHER: &str = "ops op ops/s rows/s IOPS dbps kB/tx waits rows commits units s ms us ns qps tps iops MB/s GB/s Mops kops % x -
     usage unreachable denied no-password privilege too-old lost deadlock certification
     serialization busy disk-full cancelled worker-lost statement
     copy-binary prepared-insert multi-insert load-data appender insert generated direct-path
@@ -46,6 +48,7 @@ const FURTHER: &str = "ops op rows commits units s ms us ns qps tps iops MB/s GB
     tsc kvm-clock hpet acpi_pm arch_sys_counter hyperv_clocksource_tsc_page xen
     mq-deadline kyber bfq noop deadline cfq
     ext2 ext3 ext4 xfs btrfs zfs f2fs tmpfs overlay nfs nfs4 ntfs apfs ceph fuse
+    DDR2 DDR3 DDR4 DDR5 LPDDR4 LPDDR5 HBM2 HBM3
     debug release x86_64-linux aarch64-linux x86_64-macos aarch64-macos x86_64-windows
     WAL wal delete truncate persist memory full normal extra";
 
@@ -80,6 +83,7 @@ impl Known {
             words
                 .extend(code.params.iter().flat_map(|(name, value)| [name.clone(), value.clone()]));
         }
+        words.extend(catalog.published().suites.iter().cloned());
         words.extend(catalog.engines().into_iter().map(String::from));
         words.extend(catalog.counters().into_iter().map(String::from));
         words.extend(ReasonCode::ALL.iter().map(|code| code.as_str().to_string()));
@@ -101,7 +105,7 @@ impl Known {
         for texts in [&mut words, &mut titles] {
             texts.retain(|text| !text.is_empty());
         }
-        Known { words, settings, titles, groups }
+        Known { words, settings, titles, groups, statable: catalog.statable().to_vec() }
     }
 
     /// True if it is one of the words: an id, a unit, a counter.
@@ -112,6 +116,11 @@ impl Known {
     /// True if a server has a setting of this name by itself.
     pub fn setting(&self, name: &str) -> bool {
         self.settings.contains(name) || self.words.contains(name)
+    }
+
+    /// The fact of this name, if one of ours may be stated so.
+    pub fn statable(&self, name: &str) -> Option<&StatableFact> {
+        self.statable.iter().find(|fact| fact.name == name)
     }
 
     /// True if a workload of ours, or a published test, has this title.

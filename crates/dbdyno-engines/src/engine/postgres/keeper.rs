@@ -58,12 +58,13 @@ impl Keeper for PgKeeper {
     }
 
     /// Names without a schema are those of ours from now on: not before we know whose they are.
-    fn prove(&mut self) -> Result<(), EngineError> {
-        if OURS.is_there(&mut self.0)? {
+    fn prove(&mut self) -> Result<bool, EngineError> {
+        let is_there = OURS.is_there(&mut self.0)?;
+        if is_there {
             let sql = own_sql(SQL, "look-in-ours", &[("schema", SCHEMA)])?;
             self.0.execute(&sql)?;
         }
-        Ok(())
+        Ok(is_there)
     }
 
     fn sql_of(&self, name: &str, values: &[(&str, &str)]) -> Result<String, EngineError> {
