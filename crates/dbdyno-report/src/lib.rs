@@ -216,6 +216,10 @@ pub enum Subject {
 pub trait Report: Sync {
     /// As given to `dbdyno report`.
     fn name(&self) -> &'static str;
+    /// What it was called before, which is still taken.
+    fn former_name(&self) -> Option<&'static str> {
+        None
+    }
     /// One line for `list reports`.
     fn title(&self) -> &'static str;
     /// The form if none is asked for.
