@@ -36,6 +36,7 @@ mod profiles;
 pub mod publish;
 pub mod ramp_charts;
 mod ramps;
+pub mod recall;
 pub mod run_json;
 pub mod scaling;
 pub mod shade;
@@ -253,6 +254,7 @@ pub const REPORTS: &[&dyn Report] = &[
     &layers::LayersReport,
     &interference::InterferenceReport,
     &sweep::SweepReport,
+    &recall::RecallReport,
     &failover::FailoverReport,
     &platform::PlatformReport,
     &points::PointsReport,

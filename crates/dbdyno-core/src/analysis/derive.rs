@@ -6,6 +6,7 @@ use super::kpm::THREADS_USED;
 use super::kpm::counter_per_s;
 use super::kpm::mean_service_s;
 use super::published;
+use super::recall;
 use super::tiers::{self, DEVICE_READ_BYTES, Tiers, device_read_bytes};
 use super::unsteady;
 use crate::model::{Activity, EventCount, Sentence, Test, TestResult};
@@ -138,6 +139,7 @@ const FIGURES: &[Definition] = &[
     ("tier_device_ms", "Device", "ms", tiers::device_read_ms),
     ("write_amplification", "Write amplification", "", write_amplification),
     ("table_bytes_per_op", "Table growth per op", "bytes", |r| per_op(r, "table_bytes")),
+    ("recall_pct", "Recall", "%", recall_pct),
     ("threads_used", "Threads", "", threads_used),
     ("elapsed_s", "Elapsed", "s", |r| Ok(r.window_s)),
 ];
@@ -149,6 +151,11 @@ pub(super) fn not_known(name: &str) -> Sentence {
 
 fn known(value: Option<f64>, name: &str) -> Value {
     value.ok_or_else(|| not_known(name))
+}
+
+fn recall_pct(result: &TestResult) -> Value {
+    let recall = recall::recall(result).map(|share| 100.0 * share);
+    recall.ok_or_else(|| "its ops are not to find neighbours".into())
 }
 
 /// The counter's difference over the whole test.
@@ -375,6 +382,8 @@ mod tests {
             events: vec![sighted(60, false), sighted(15, false), sighted(90, true)],
             ..Waits::default()
         });
+        result.facts.insert("near".into(), 10.0);
+        (result.window.hits, result.total.hits) = (9 * result.window.ops, 9 * result.total.ops);
         result.facts.insert(THREADS_USED.into(), 2.0);
         result.window_counters = fixture::counters(&[
             ("os_cpu_user_s", 20.0),
@@ -446,6 +455,7 @@ mod tests {
             ("tier_device_ms", 0.5),
             ("write_amplification", 2.5),
             ("table_bytes_per_op", 200.0),
+            ("recall_pct", 90.0),
             ("threads_used", 2.0),
             ("elapsed_s", 10.0),
         ];
