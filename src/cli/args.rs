@@ -133,7 +133,7 @@ pub enum Command {
         #[arg(long, requires = "plan")]
         engine: Option<String>,
     },
-    /// Show a workload with its SQL, a suite, or the facts that can be stated
+    /// Show a workload with its SQL, a suite, a reason, or facts to state
     ///
     /// A workload: what it does, its SQL as it will run. A suite: its tests, what each corresponds
     /// to. A reason of a verdict: its cause and what to do.
