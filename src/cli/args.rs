@@ -104,7 +104,8 @@ pub enum Command {
     /// Measures two targets in blocks of one trial each, in random order, until it is clear
     /// whether B differs from A (--format text|markdown|html|csv|json). Every trial is stored as a
     /// test of its side's run.
-    Campaign(Box<CampaignArgs>),
+    #[command(alias = "campaign")]
+    AbTest(Box<CampaignArgs>),
     /// Measure what each layer between client and database costs
     ///
     /// The layers of a lookup: socket, TCP, text results, simple protocol (--format as of
@@ -141,7 +142,8 @@ pub enum Command {
     /// Show a workload with its SQL, a suite, a run, or the facts that can be stated
     ///
     /// A workload: what it does, its SQL as it will run. A suite: its tests, what each corresponds
-    /// to. A run: its tests, or an experiment file that does the same again.
+    /// to. A run: its tests, or an experiment file that does the same again. A reason of a verdict: its
+    /// cause and what to do.
     Show {
         #[command(subcommand)]
         what: Show,
@@ -163,7 +165,8 @@ pub enum Command {
     /// fails.
     Selftest(Box<SelftestArgs>),
     /// List, show, export, import or delete stored runs; grant rights
-    Runs {
+    #[command(alias = "runs")]
+    Results {
         #[command(subcommand)]
         what: Runs,
     },
@@ -216,13 +219,15 @@ pub enum Command {
     ///
     /// With node_exporter names, for a run on another host that uses --host-metrics. Writes nothing
     /// to disk.
-    Probe(ProbeArgs),
+    #[command(alias = "probe")]
+    HostExporter(ProbeArgs),
     /// Measure dbdyno's own loop on the null engine: cost and jitter
     Overhead(OverheadArgs),
     /// Write workloads as plain scripts for the client of an engine
     ExportSql(ExportArgs),
-    /// Binaries of private servers: fetch them where none are installed
-    Server {
+    /// Fetch the binaries of private servers where none are installed
+    #[command(alias = "server")]
+    Binaries {
         #[command(subcommand)]
         what: Server,
     },
@@ -294,6 +299,11 @@ pub enum Show {
     },
     /// The JSON schema of an experiment file, for completion in an editor
     Schema,
+    /// A reason of a verdict: its rule, its cause and what to do (--format text|json)
+    Reason {
+        /// Code or label, as reports show it: foreign-load
+        code: String,
+    },
     /// The tests of a suite under their published codes: what each corresponds to here, its work or
     /// time, and why it cannot run on an engine (--format text|json)
     Suite {
@@ -328,7 +338,7 @@ pub struct ExportArgs {
     pub output: PathBuf,
 }
 
-/// What `server` does.
+/// What `binaries` does.
 #[derive(Debug, Subcommand)]
 pub enum Server {
     /// Fetch a server's public binaries with your own Maven (mvn), or an engine's library with your
@@ -343,7 +353,7 @@ pub enum Server {
     },
 }
 
-/// What `runs` does.
+/// What `results` does.
 #[derive(Debug, Subcommand)]
 pub enum Runs {
     /// List the runs (--format text|json)
@@ -364,7 +374,7 @@ pub enum Runs {
     /// Read runs from JSON lines, what the scripts of 'export-sql' wrote down, or published results
     /// from CSV
     Import {
-        /// File written by 'runs export', or by run.sh of 'export-sql' (results.spool); '-' is
+        /// File written by 'results export', or by run.sh of 'export-sql' (results.spool); '-' is
         /// standard input
         #[arg(required_unless_present = "csv", conflicts_with = "csv")]
         file: Option<PathBuf>,
@@ -403,8 +413,8 @@ pub struct ReportArgs {
     pub test: Option<u32>,
     /// For 'html' and 'datasheet' of one run as a page: the run, measured or imported, that its
     /// figures are shown against
-    #[arg(long, value_name = "RUN")]
-    pub against: Option<String>,
+    #[arg(long, alias = "against", value_name = "RUN")]
+    pub baseline: Option<String>,
     #[command(flatten)]
     pub out: OutputArgs,
     #[command(flatten)]
@@ -451,14 +461,15 @@ pub struct CapacityArgs {
     /// update_pct=20 p99<5ms"; several are needed at once
     #[arg(
         long,
+        alias = "need",
         value_name = "NEED",
-        required_unless_present = "needs",
+        required_unless_present = "requirements",
         allow_hyphen_values = true
     )]
-    pub need: Vec<String>,
+    pub requirement: Vec<String>,
     /// Needs as [[need]] with workload, rate, unit, params and promise (TOML); may be repeated
-    #[arg(long, value_name = "FILE")]
-    pub needs: Vec<PathBuf>,
+    #[arg(long, alias = "needs", value_name = "FILE")]
+    pub requirements: Vec<PathBuf>,
     /// Licences and prices of a platform (docs/price.md): which is the cheapest; may be repeated
     #[arg(long, value_name = "FILE")]
     pub price: Vec<PathBuf>,

@@ -75,7 +75,7 @@ fn a_run_on_the_embedded_engine_is_done_again_by_its_file() {
     let desk = Desk::new();
     desk.run(
         "run sqlite --quiet --size 0.01 --workload SRV-QUERY1:keys=zipf-0.99 --workload TP-LIGHT:update_pct=40 \
-         --workload SRV-REPORT --jobs 1,2 --repeat 2 --warmup 0 --duration 150ms --seed 9 --redo-disturbed=1 --name first",
+         --workload SRV-REPORT --jobs 1,2 --repeat 2 --warmup 0 --duration 150ms --seed 9 --retry-disturbed=1 --name first",
     )
     .ok();
     let text = again(&desk);
@@ -88,11 +88,14 @@ fn a_run_on_the_embedded_engine_is_done_again_by_its_file() {
         .ok();
     again(&desk);
     desk.run(
-        "run sqlite --quiet --size 0.01 --workload SRV-QUERY1 --beside SRV-REPORT --beside-jobs 2 --jobs 1 --warmup 0 --duration 150ms",
+        "run sqlite --quiet --size 0.01 --workload SRV-QUERY1 --background SRV-REPORT --background-jobs 2 --jobs 1 --warmup 0 --duration 150ms",
     )
     .ok();
     let text = again(&desk);
-    assert!(text.contains("beside = \"SRV-REPORT") && text.contains("beside_jobs = 2"), "{text}");
+    assert!(
+        text.contains("background = \"SRV-REPORT") && text.contains("background_jobs = 2"),
+        "{text}"
+    );
     desk.run(
         "run sqlite --quiet --size 0.01 --workload SRV-QUERY1 --jobs 1 --rate 100 --duration 200ms",
     )

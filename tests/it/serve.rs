@@ -235,7 +235,7 @@ fn a_token_is_needed_where_others_can_listen_and_opens_the_site() {
     crate::support::finished(short, "serve").fails(2, &["DBDYNO_TOKEN", "16 characters"]);
     desk.run("serve --results nowhere.db").fails(2, &["nowhere.db"]);
     for (version, words) in
-        [(1, ["older dbdyno", "dbdyno runs list"]), (99, ["newer dbdyno", "update dbdyno"])]
+        [(1, ["older dbdyno", "dbdyno results list"]), (99, ["newer dbdyno", "update dbdyno"])]
     {
         let path = desk.path("other.db");
         drop(Store::open(&path).unwrap());

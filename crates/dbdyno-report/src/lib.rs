@@ -36,6 +36,7 @@ mod profiles;
 pub mod publish;
 pub mod ramp_charts;
 mod ramps;
+pub mod recall;
 pub mod run_json;
 pub mod scaling;
 pub mod shade;
@@ -216,6 +217,10 @@ pub enum Subject {
 pub trait Report: Sync {
     /// As given to `dbdyno report`.
     fn name(&self) -> &'static str;
+    /// What it was called before, which is still taken.
+    fn former_name(&self) -> Option<&'static str> {
+        None
+    }
     /// One line for `list reports`.
     fn title(&self) -> &'static str;
     /// The form if none is asked for.
@@ -249,6 +254,7 @@ pub const REPORTS: &[&dyn Report] = &[
     &layers::LayersReport,
     &interference::InterferenceReport,
     &sweep::SweepReport,
+    &recall::RecallReport,
     &failover::FailoverReport,
     &platform::PlatformReport,
     &points::PointsReport,

@@ -10,16 +10,16 @@ const NOT_IN_A_FILE: [&str; 9] = [
     "report",
     "language",
     "strict",
-    "plain",
+    "no-chart",
     "metrics",
     "label",
     "workers",
-    "worker-wait",
-    "worker-silence",
+    "worker-join-timeout",
+    "worker-timeout",
 ];
 /// Options that may stand on the command line beside a file.
 const BESIDE_A_FILE: [&str; 7] =
-    ["report", "language", "strict", "plain", "metrics", "name", "label"];
+    ["report", "language", "strict", "no-chart", "metrics", "name", "label"];
 /// Options that name what is run.
 const WORK: [&str; 2] = ["suite", "workload"];
 

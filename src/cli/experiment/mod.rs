@@ -126,7 +126,7 @@ impl Experiment {
 fn shown_as(args: &mut RunArgs, shown: &RunArgs, number: Option<usize>) {
     args.report.clone_from(&shown.report);
     args.language = shown.language;
-    (args.strict, args.plain, args.metrics) = (shown.strict, shown.plain, shown.metrics);
+    (args.strict, args.no_chart, args.metrics) = (shown.strict, shown.no_chart, shown.metrics);
     args.naming.label.extend(shown.naming.label.clone());
     if let Some(name) = &shown.naming.name {
         args.naming.name = Some(match number {

@@ -76,7 +76,9 @@ fn option(catalog: &Catalog, name: &str, arg: &Arg) -> Value {
     let about = arg.get_help().map(ToString::to_string).unwrap_or_default();
     let words = match name {
         "suite" => catalog.suites().iter().map(|suite| suite.id.clone()).collect(),
-        "workload" | "beside" => catalog.workloads().map(|workload| workload.id.clone()).collect(),
+        "workload" | "background" => {
+            catalog.workloads().map(|workload| workload.id.clone()).collect()
+        }
         "profile" => catalog.profiles().iter().map(|profile| profile.id.clone()).collect(),
         _ => Vec::new(),
     };

@@ -54,10 +54,10 @@ pub fn as_file(catalog: &Catalog, run: &RunRecord, tests: &[Test]) -> Result<Str
     put("seed", json!(run.seed));
     put("key_seed", run.plan["key_seed"].clone());
     put("fresh", run.plan["fresh"].clone());
-    put("redo_disturbed", positive(&run.plan["redo_disturbed"]));
+    put("retry_disturbed", positive(&run.plan["redo_disturbed"]));
     if let Some((workload, jobs)) = beside {
-        put("beside", json!(workload));
-        put("beside_jobs", json!(jobs));
+        put("background", json!(workload));
+        put("background_jobs", json!(jobs));
     }
     put("labels", json!(run.labels));
     put("settings", run.plan["settings"].clone());

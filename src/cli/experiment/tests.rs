@@ -23,7 +23,7 @@ fn told(text: &str) -> String {
 fn keys_are_options_and_values_are_read_as_theirs() {
     let text = "name = 'n'\ntarget = 'sqlite'\nworkload = ['A:p=1', 'B']\nsuite = 'quick'\njobs = '1..4'\n\
                 repeat = 3\nduration = 0.5\nsize = '500MB'\nseed = 7\nno_sampler = true\nkeep = false\n\
-                redo_disturbed = 2\n[labels]\ndisk = 'a=b'\nn = 3\n";
+                retry_disturbed = 2\n[labels]\ndisk = 'a=b'\nn = 3\n";
     let experiment = read(text).unwrap();
     let [run] = &experiment.runs[..] else { panic!("one run") };
     assert_eq!(run.target.place.target, "sqlite");
@@ -33,7 +33,7 @@ fn keys_are_options_and_values_are_read_as_theirs() {
     assert_eq!((run.repeat, run.target.place.data.size), (Some(3), Some(0.5)));
     assert_eq!(run.duration.map(|it| it.0), Some(0.5));
     assert_eq!((run.target.place.data.seed, run.no_sampler), (7, true));
-    assert_eq!((run.target.place.keep, run.redo_disturbed), (false, Some(2)));
+    assert_eq!((run.target.place.keep, run.retry_disturbed), (false, Some(2)));
     let labels: Vec<String> =
         run.naming.label.iter().map(|it| format!("{}:{}", it.key, it.value)).collect();
     assert_eq!(labels, ["disk:a=b", "n:3"]);

@@ -1,4 +1,4 @@
-//! `report publish`: of names, addresses, users, paths and secrets that stand in every text of a run
+//! `report anonymized`: of names, addresses, users, paths and secrets that stand in every text of a run
 //! none is published, and what a comparison needs is still there.
 
 use std::collections::BTreeMap;

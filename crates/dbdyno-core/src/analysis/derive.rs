@@ -6,6 +6,7 @@ use super::kpm::THREADS_USED;
 use super::kpm::counter_per_s;
 use super::kpm::mean_service_s;
 use super::published;
+use super::recall;
 use super::tiers::{self, DEVICE_READ_BYTES, Tiers, device_read_bytes};
 use super::unsteady;
 use crate::model::{Sentence, Test, TestResult};
@@ -127,6 +128,7 @@ const FIGURES: &[Definition] = &[
     ("tier_device_ms", "Device", "ms", tiers::device_read_ms),
     ("write_amplification", "Write amplification", "", write_amplification),
     ("table_bytes_per_op", "Table growth per op", "bytes", |r| per_op(r, "table_bytes")),
+    ("recall_pct", "Recall", "%", recall_pct),
     ("threads_used", "Threads", "", threads_used),
     ("elapsed_s", "Elapsed", "s", |r| Ok(r.window_s)),
 ];
@@ -138,6 +140,11 @@ pub(super) fn not_known(name: &str) -> Sentence {
 
 fn known(value: Option<f64>, name: &str) -> Value {
     value.ok_or_else(|| not_known(name))
+}
+
+fn recall_pct(result: &TestResult) -> Value {
+    let recall = recall::recall(result).map(|share| 100.0 * share);
+    recall.ok_or_else(|| "its ops are not to find neighbours".into())
 }
 
 /// The counter's difference over the whole test.
@@ -274,6 +281,8 @@ mod tests {
             ("lsm_flushed_bytes", 30.0),
             ("lsm_merge_written_bytes", 70.0),
         ]);
+        result.facts.insert("near".into(), 10.0);
+        (result.window.hits, result.total.hits) = (9 * result.window.ops, 9 * result.total.ops);
         result.facts.insert(THREADS_USED.into(), 2.0);
         result.window_counters = fixture::counters(&[
             ("os_cpu_user_s", 20.0),
@@ -340,6 +349,7 @@ mod tests {
             ("tier_device_ms", 0.5),
             ("write_amplification", 2.5),
             ("table_bytes_per_op", 200.0),
+            ("recall_pct", 90.0),
             ("threads_used", 2.0),
             ("elapsed_s", 10.0),
         ];

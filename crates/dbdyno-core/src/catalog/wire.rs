@@ -7,6 +7,7 @@ use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 
 use crate::error::{Error, Result};
+use crate::model::vectors::Vectors;
 use crate::model::{
     Alias, Answer, Bind, Claim, ClientBranch, Effect, Expr, Kpm, Param, Part, Quantity, Workload,
 };
@@ -102,6 +103,8 @@ pub(super) struct WorkloadEntry {
     session: Vec<String>,
     #[serde(default)]
     hold: Vec<String>,
+    vectors: Option<Vectors>,
+    finds: Option<Expr>,
     threads: Option<Expr>,
     #[serde(default)]
     parts: Vec<Part>,
@@ -140,7 +143,7 @@ fn aliases<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Vec<Alias>
 }
 
 /// `engines/<engine>.toml`: what claims may ask of an engine, beside the counters of its probes,
-/// and what `--explain` may change.
+/// and what `--test-bottleneck` may change.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct EngineFile {
@@ -266,6 +269,9 @@ pub(super) struct OnEngine {
     /// By drive.
     #[serde(default)]
     undrivable: BTreeMap<String, String>,
+    /// By block: a query that must return a row on the server.
+    #[serde(default)]
+    requires: BTreeMap<String, String>,
     /// Defaults of parameters.
     #[serde(default)]
     default: BTreeMap<String, String>,
@@ -288,6 +294,10 @@ impl OnEngine {
             workload
                 .unsupported
                 .extend(self.unsupported.iter().map(|reason| (engine.into(), reason.clone())));
+            let required = self.requires.iter();
+            workload.requires.extend(
+                required.map(|(block, reason)| (format!("{engine}.{block}"), reason.clone())),
+            );
             let drives = self.undrivable.iter();
             workload.undrivable.extend(
                 drives.map(|(drive, reason)| (format!("{engine}.{drive}"), reason.clone())),
@@ -339,6 +349,9 @@ impl WorkloadEntry {
             teardown: self.teardown,
             session: self.session,
             hold: self.hold,
+            vectors: self.vectors,
+            finds: self.finds,
+            requires: BTreeMap::new(),
             threads: self.threads,
             parts: self.parts,
             answer: self.answer,

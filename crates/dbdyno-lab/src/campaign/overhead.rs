@@ -160,8 +160,10 @@ fn looping((id, title): (&str, &str), sql: String, duration_s: f64) -> Selection
     let branch =
         Branch { upto: 100.0, commit: Commit::None, statements: vec![statement], times: 1 };
     let binds = BTreeMap::from([("key".into(), Bind::Random(Expr("1000000".into())))]);
-    let part =
-        PartPlan::bare(id, JobCode::Client { branches: vec![branch], binds, shared_read: false });
+    let part = PartPlan::bare(
+        id,
+        JobCode::Client { branches: vec![branch], binds, shared_read: false, hits: false },
+    );
     let kpm =
         Kpm { value: KpmValue::Ops, unit: "ops/s".into(), better: Better::Higher, scale: 1.0 };
     Selection {
@@ -204,7 +206,7 @@ pub(super) fn plan(request: &plan::Request) -> Result<Plan> {
     };
     if request.beside.is_some() {
         return Err(
-            Error::usage("--beside", "nothing runs beside our own loop").advise("leave it out")
+            Error::usage("--background", "nothing runs beside our own loop").advise("leave it out")
         );
     }
     let wrong = |what: String| Error::usage("--jobs", what).advise("give 1,2");
