@@ -75,7 +75,12 @@ const LOGICAL_PER_OP: Definition =
     derived("Log reads per op", "blocks", 11, "logical_reads_per_op", RATE);
 const READ_TIME: Definition = derived("IO time read", "ms", 7, "read_service_ms", RATE);
 const REDO_PER_TX: Definition = derived("REDO data", "kBpt", 7, "redo_kb_per_transaction", RATE);
-const LOG_SYNC: Definition = derived("LogFile sync", "ms", 5, "log_sync_ms", RATE);
+const FLASH_HIT: Definition = derived("FlCache read", "%", 9, "flash_cache_hit_pct", PCT);
+const OFFLOAD: Definition = derived("Offload", "%", 9, "offload_pct", PCT);
+const WRITES_PER_ROW: Definition =
+    derived("Phys writes per row", "blocks", 8, "blocks_written_per_row", RATE);
+const COMMIT_WAIT: Definition = derived("LogFile sync", "ms", 5, "commit_wait_ms", RATE);
+const LOG_WRITE: Definition = derived("LogFile write", "ms", 9, "log_sync_ms", RATE);
 const ELAPSED: Definition = derived("Elapsed", "s", 6, "elapsed_s", PCT);
 
 const P50: Definition =
@@ -173,7 +178,7 @@ pub const TRANSACTIONS: Columns = &[
     AT,
     &[CPU_BUSY, CPU_OTHERS, CPU_USER, CPU_SYS, CPU_IDLE, CPU_IOW, CPU_STEAL, KPM],
     LATENCY,
-    &[READ_TIME, REDO_PER_TX, LOG_SYNC, BUFFER_HIT, OS_HIT],
+    &[READ_TIME, REDO_PER_TX, COMMIT_WAIT, LOG_WRITE, BUFFER_HIT, OS_HIT, FLASH_HIT],
     END,
 ];
 
@@ -194,7 +199,8 @@ pub const READS: Columns = &[
     WORK,
     &[CPU_BUSY, CPU_OTHERS, CPU_IOW, CPU_STEAL],
     LATENCY,
-    &[TIER_BUFFER, TIER_OS, TIER_DEVICE, READ_TIME, BUFFER_TIME, OS_TIME, DEVICE_TIME],
+    &[TIER_BUFFER, TIER_OS, TIER_DEVICE, FLASH_HIT, OFFLOAD],
+    &[READ_TIME, BUFFER_TIME, OS_TIME, DEVICE_TIME],
     DEVICE,
     &[derived("REDO", "MB/s", 9, "redo_mb_per_s", RATE)],
     END,
@@ -208,6 +214,6 @@ pub const GENERAL: Columns = &[
     &[CPU_BUSY, CPU_OTHERS, CPU_STEAL],
     LATENCY,
     DEVICE,
-    &[derived("REDO", "MB/s", 7, "redo_mb_per_s", RATE), LOG_SYNC],
+    &[WRITES_PER_ROW, derived("REDO", "MB/s", 7, "redo_mb_per_s", RATE), COMMIT_WAIT, LOG_WRITE],
     END,
 ];

@@ -61,12 +61,12 @@ const METRICS: &[Metric] = &[
     metric("scan_rate_mbps_per_cpu", "units_per_s_job", 1.0),
     metric("logical_reads_dbps_per_cpu", "logical_reads_per_s_job", 1.0),
     metric("buffer_cache_hit_pct", "buffer_hit_pct", 1.0),
-    metric("flash_cache_hit_pct", "os_cache_hit_pct", 1.0),
+    metric("flash_cache_hit_pct", "flash_cache_hit_pct", 1.0),
     metric("physical_reads_dbps", "physical_reads_per_s", 1.0),
     metric("phys_total_iops", "disk_io_per_s", 1.0),
     metric("redo_mbps", "redo_mb_per_s", 1.0),
     metric("redo_kb_per_tx", "redo_kb_per_transaction", 1.0),
-    metric("log_file_sync_ms", "log_sync_ms", 1.0),
+    metric("log_file_sync_ms", "commit_wait_ms", 1.0),
     metric("io_read_time_ms", "read_service_ms", 1.0),
 ];
 
