@@ -137,6 +137,7 @@ mod tests {
         result.params = [("ef", ef), ("pct", "10")]
             .map(|(name, value)| (name.to_string(), value.to_string()))
             .into();
+        result.chosen.clone_from(&result.params);
         result.facts.insert(NEAR.into(), 10.0);
         result.window.hits = (found * result.window.ops as f64) as u64;
         result.total.hits = result.window.hits;
