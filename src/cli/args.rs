@@ -268,7 +268,7 @@ pub enum Listing {
 /// What `show` shows.
 #[derive(Debug, Subcommand)]
 pub enum Show {
-    /// A workload of the catalogue with all that it inherits (--format text|json)
+    /// A workload of the catalog with all that it inherits (--format text|json)
     Workload {
         /// Workload id or alias, with parameters: SRV-QUERY1, T611, TP-LIGHT:update_pct=40
         id: String,

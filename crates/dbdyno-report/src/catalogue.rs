@@ -6,12 +6,15 @@ use super::{Input, Report, Statements, Subject};
 use dbdyno_core::catalog::{Suite, SuiteEntry};
 use dbdyno_core::model::{Alias, Claim, Kpm, Param, Part, Status, Workload, params};
 
-/// `report catalogue`.
+/// `report catalog`.
 pub struct CatalogueReport;
 
 impl Report for CatalogueReport {
     fn name(&self) -> &'static str {
-        "catalogue"
+        "catalog"
+    }
+    fn former_name(&self) -> Option<&'static str> {
+        Some("catalogue")
     }
 
     fn title(&self) -> &'static str {
@@ -26,7 +29,7 @@ impl Report for CatalogueReport {
         let workloads = input.catalog.workloads().map(|workload| section(input, workload));
         let suites = input.catalog.suites().iter().filter_map(|suite| suite_section(input, suite));
         let sections = overview(input).into_iter().chain(workloads).chain(suites).collect();
-        Document { title: "Catalogue".into(), sections, ..Document::default() }
+        Document { title: "Catalog".into(), sections, ..Document::default() }
     }
 }
 

@@ -66,7 +66,7 @@ pub struct SiteArgs {
     /// Leave nothing out: names, hosts, users, paths and messages as stored, for readers inside
     #[arg(long)]
     pub internal: bool,
-    /// Language of the pages: en or de; the catalogue is always English
+    /// Language of the pages: en or de; the catalog is always English
     #[arg(long, value_name = "LANGUAGE", default_value = "en")]
     pub language: Language,
 }
