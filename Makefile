@@ -92,3 +92,8 @@ dist:
 # Also that a second build is equal: make dist-test PARTS=again
 dist-test:
 	./scripts/dist/test.sh $(PARTS)
+
+# A sample of the static site: published studies and short runs of every engine of this host, into target/site. About ten minutes.
+.PHONY: site
+site:
+	./scripts/site.sh

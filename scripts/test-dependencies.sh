@@ -126,13 +126,13 @@ dbdyno() {
     cargo build --quiet --all-targets && "${CARGO_TARGET_DIR:-target}/debug/dbdyno" "$@"
 }
 # A second MariaDB, the newest PostgreSQL and the last one whose counters lag behind (tests/it/support.rs), beside the distribution's: as
-# 'dbdyno server fetch postgres' does it, with the user's own Maven.
+# 'dbdyno binaries fetch postgres' does it, with the user's own Maven.
 fetch_servers() {
-    dbdyno server fetch postgres && dbdyno server fetch postgres --version 14.18.0 && dbdyno server fetch mariadb
+    dbdyno binaries fetch postgres && dbdyno binaries fetch postgres --version 14.18.0 && dbdyno binaries fetch mariadb
 }
 # DuckDB's library, likewise, with the user's own npm.
 fetch_library() {
-    dbdyno server fetch duckdb
+    dbdyno binaries fetch duckdb
 }
 if ! fetch_library >/dev/null 2>&1; then
     command -v npm >/dev/null 2>&1 || install "npm" npm

@@ -239,7 +239,7 @@ begin
   commit;
 end;
 /
--- what 'dbdyno runs import' reads
+-- what 'dbdyno results import' reads
 spool dbdyno.spool append
 {{spool_head}}
 select 'server ' || version_full from product_component_version where rownum = 1

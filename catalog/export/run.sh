@@ -7,7 +7,7 @@
 #   CLIENT="{{client}}"
 #
 # Beside what is printed, each test is added to a spool, SPOOL (default: results.spool beside this script), which
-# 'dbdyno runs import FILE' judges and keeps. Plain lines of words:
+# 'dbdyno results import FILE' judges and keeps. Plain lines of words:
 #   dbdyno-spool 1                        then pack, dbdyno, engine, size_gb, seed, server: which scripts, on what
 #   setting NAME VALUE                    as the server discloses it
 #   test NAME                             begins a test: workload, param NAME VALUE, hash (of its SQL), started (UTC), jobs,

@@ -317,7 +317,7 @@ from pg_roles where rolname = current_user and rolsuper
 
 -- name: rights.elsewhere
 -- of a server on another host
-select 'figures of its host' as lacks, format('start a node_exporter there, or "dbdyno probe", and name it with --host-metrics; '
+select 'figures of its host' as lacks, format('start a node_exporter there, or "dbdyno host-exporter", and name it with --host-metrics; '
   'or, which lets this user read every file that the server itself may read: grant pg_read_server_files to %1$I; '
   'grant execute on function pg_read_file(text, bigint, bigint, boolean) to %1$I', current_user) as statement
 where not (pg_has_role('pg_read_server_files', 'usage')

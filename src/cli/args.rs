@@ -9,6 +9,7 @@ mod failover;
 mod monitor;
 mod run;
 mod shared;
+mod site;
 mod study;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
@@ -27,6 +28,7 @@ pub use shared::{
     DataArgs, DressArgs, FactsArgs, HostArgs, LimitArgs, NameArgs, OutputArgs, PlaceArgs,
     SelectionArgs,
 };
+pub use site::{Compared, Named, SiteArgs};
 pub use study::{InterferenceArgs, SelftestArgs, StudyArgs, SweepArgs};
 
 /// The version with the commit and the kind of build, as `--version` prints it.
@@ -96,7 +98,8 @@ pub enum Command {
     /// Measures two targets in blocks of one trial each, in random order, until it is clear
     /// whether B differs from A (--format text|markdown|html|csv|json). Every trial is stored as a
     /// test of its side's run.
-    Campaign(Box<CampaignArgs>),
+    #[command(alias = "campaign")]
+    AbTest(Box<CampaignArgs>),
     /// Measure what each layer between client and database costs
     ///
     /// The layers of a lookup: socket, TCP, text results, simple protocol (--format as of
@@ -133,7 +136,7 @@ pub enum Command {
     /// Show a workload with its SQL, a suite, or the facts that can be stated
     ///
     /// A workload: what it does, its SQL as it will run. A suite: its tests, what each corresponds
-    /// to.
+    /// to. A reason of a verdict: its cause and what to do.
     Show {
         #[command(subcommand)]
         what: Show,
@@ -155,7 +158,8 @@ pub enum Command {
     /// fails.
     Selftest(Box<SelftestArgs>),
     /// List, show, export, import or delete stored runs; grant rights
-    Runs {
+    #[command(alias = "runs")]
+    Results {
         #[command(subcommand)]
         what: Runs,
     },
@@ -196,19 +200,27 @@ pub enum Command {
     ///
     /// Runs, tests, comparisons, histories with change points, and the run in progress. Read-only.
     Serve(ServeArgs),
+    /// Write the results as a static web site
+    ///
+    /// What 'serve' shows, as files for any web host that also open without one; with a table of
+    /// platforms to tick, sort and link to. Platforms are called A, B, C, and only what may be
+    /// published is in it. Prints the number of files.
+    Site(SiteArgs),
     /// Run jobs on this load generator for 'run --workers' elsewhere
     Worker(WorkerArgs),
     /// Export metrics of this host over HTTP until Ctrl-C
     ///
     /// With node_exporter names, for a run on another host that uses --host-metrics. Writes nothing
     /// to disk.
-    Probe(ProbeArgs),
+    #[command(alias = "probe")]
+    HostExporter(ProbeArgs),
     /// Measure dbdyno's own loop on the null engine: cost and jitter
     Overhead(OverheadArgs),
     /// Write workloads as plain scripts for the client of an engine
     ExportSql(ExportArgs),
-    /// Binaries of private servers: fetch them where none are installed
-    Server {
+    /// Fetch the binaries of private servers where none are installed
+    #[command(alias = "server")]
+    Binaries {
         #[command(subcommand)]
         what: Server,
     },
@@ -270,6 +282,11 @@ pub enum Show {
     /// The facts of a platform that no machine tells, as a template of the file for --facts (--format
     /// text|json)
     Facts,
+    /// A reason of a verdict: its rule, its cause and what to do (--format text|json)
+    Reason {
+        /// Code or label, as reports show it: foreign-load
+        code: String,
+    },
     /// The tests of a suite under their published codes: what each corresponds to here, its work or
     /// time, and why it cannot run on an engine (--format text|json)
     Suite {
@@ -304,7 +321,7 @@ pub struct ExportArgs {
     pub output: PathBuf,
 }
 
-/// What `server` does.
+/// What `binaries` does.
 #[derive(Debug, Subcommand)]
 pub enum Server {
     /// Fetch a server's public binaries with your own Maven (mvn), or an engine's library with your
@@ -319,7 +336,7 @@ pub enum Server {
     },
 }
 
-/// What `runs` does.
+/// What `results` does.
 #[derive(Debug, Subcommand)]
 pub enum Runs {
     /// List the runs (--format text|json)
@@ -340,7 +357,7 @@ pub enum Runs {
     /// Read runs from JSON lines, what the scripts of 'export-sql' wrote down, or published results
     /// from CSV
     Import {
-        /// File written by 'runs export', or by run.sh of 'export-sql' (results.spool); '-' is
+        /// File written by 'results export', or by run.sh of 'export-sql' (results.spool); '-' is
         /// standard input
         #[arg(required_unless_present = "csv", conflicts_with = "csv")]
         file: Option<PathBuf>,
@@ -379,8 +396,8 @@ pub struct ReportArgs {
     pub test: Option<u32>,
     /// For 'html' and 'datasheet' of one run as a page: the run, measured or imported, that its
     /// figures are shown against
-    #[arg(long, value_name = "RUN")]
-    pub against: Option<String>,
+    #[arg(long, alias = "against", value_name = "RUN")]
+    pub baseline: Option<String>,
     #[command(flatten)]
     pub out: OutputArgs,
     #[command(flatten)]
@@ -430,14 +447,15 @@ pub struct CapacityArgs {
     /// update_pct=20 p99<5ms"; several are needed at once
     #[arg(
         long,
+        alias = "need",
         value_name = "NEED",
-        required_unless_present = "needs",
+        required_unless_present = "requirements",
         allow_hyphen_values = true
     )]
-    pub need: Vec<String>,
+    pub requirement: Vec<String>,
     /// Needs as [[need]] with workload, rate, unit, params and promise (TOML); may be repeated
-    #[arg(long, value_name = "FILE")]
-    pub needs: Vec<PathBuf>,
+    #[arg(long, alias = "needs", value_name = "FILE")]
+    pub requirements: Vec<PathBuf>,
     /// Licences and prices of a platform (docs/price.md): which is the cheapest; may be repeated
     #[arg(long, value_name = "FILE")]
     pub price: Vec<PathBuf>,

@@ -15,6 +15,7 @@ pub mod overview;
 pub mod paths;
 pub mod pdf;
 pub mod ramp_chart;
+pub mod reasons;
 pub mod request;
 pub mod target;
 pub mod unrunnable;
@@ -55,7 +56,7 @@ fn dispatch(cli: Cli) -> Result<()> {
     match cli.command.unwrap_or_else(default_command) {
         Command::Run(args) => commands::run::run(&context, &args),
         Command::Calibrate(args) => commands::calibrate::calibrate(&context, &args),
-        Command::Campaign(args) => commands::campaign::campaign(&context, &args),
+        Command::AbTest(args) => commands::campaign::campaign(&context, &args),
         Command::Layers(args) => commands::study::layers(&context, &args),
         Command::Interference(args) => commands::study::interference(&context, &args),
         Command::Sweep(args) => commands::study::sweep(&context, &args),
@@ -70,7 +71,7 @@ fn dispatch(cli: Cli) -> Result<()> {
         Command::Clean(args) => commands::data::clean(&context, &args),
         Command::Check(args) => commands::check::check(&context, &args),
         Command::Selftest(args) => commands::selftest::selftest(&context, &args),
-        Command::Runs { what } => commands::runs::runs(&context, &what),
+        Command::Results { what } => commands::runs::runs(&context, &what),
         Command::Report(args) => commands::report::report(&context, &args),
         Command::Bundle(args) => commands::bundle::bundle(&context, &args),
         Command::Audit(args) => commands::bundle::audit(&context, &args),
@@ -79,11 +80,12 @@ fn dispatch(cli: Cli) -> Result<()> {
         Command::Compare(args) => commands::compare::compare(&context, &args),
         Command::Monitor(args) => commands::monitor::monitor(&context, &args),
         Command::Serve(args) => commands::serve::serve(&context, &args),
+        Command::Site(args) => commands::site::site(&context, &args),
         Command::Worker(args) => commands::worker::worker(&context, &args),
-        Command::Probe(args) => commands::probe::probe(&context, &args),
+        Command::HostExporter(args) => commands::probe::probe(&context, &args),
         Command::Overhead(args) => commands::overhead::overhead(&context, &args),
         Command::ExportSql(args) => commands::export_sql::export(&context, &args),
-        Command::Server { what } => commands::server::server(&context, &what),
+        Command::Binaries { what } => commands::server::server(&context, &what),
         Command::Completions { shell } => commands::generate::completions(shell),
         Command::Man { dir } => commands::generate::man(dir.as_deref()),
         Command::Reference { page } => commands::reference::reference(&context, page),

@@ -10,19 +10,35 @@ struct Group {
 
 /// Every command stands in one of them.
 const GROUPS: &[Group] = &[
-    Group { title: "Measure", commands: &["run", "campaign", "monitor", "failover"] },
+    Group { title: "Measure", commands: &["run", "ab-test", "monitor", "failover"] },
     Group {
         title: "Study one question",
         commands: &["layers", "interference", "sweep", "calibrate", "overhead"],
     },
-    Group { title: "Read results", commands: &["report", "compare", "capacity", "serve", "runs"] },
-    Group { title: "Seal, check and repeat a run", commands: &["bundle", "audit", "rerun"] },
     Group {
-        title: "Prepare, check and clean a target",
-        commands: &["check", "load", "verify", "selftest", "clean", "server"],
+        title: "Inspect results and the catalog",
+        commands: &["report", "compare", "capacity", "serve", "list", "show"],
     },
-    Group { title: "Use other machines", commands: &["worker", "probe", "export-sql"] },
-    Group { title: "Look things up", commands: &["list", "show", "completions", "man", "help"] },
+    Group {
+        title: "Share results and repeat runs",
+        commands: &["results", "site", "bundle", "audit", "rerun", "export-sql"],
+    },
+    Group {
+        title: "Manage targets and machines",
+        commands: &[
+            "check",
+            "load",
+            "verify",
+            "selftest",
+            "clean",
+            "binaries",
+            "worker",
+            "host-exporter",
+            "completions",
+            "man",
+            "help",
+        ],
+    },
 ];
 
 /// Columns before what a command does.

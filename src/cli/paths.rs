@@ -94,7 +94,14 @@ pub fn is_made_by_others(path: &Path) -> Result<bool> {
 }
 
 /// Options whose values are commands of the user's own, which may hold passwords.
-const SHELL_COMMANDS: [&str; 3] = ["--break-command", "--mend-command", "--promote-command"];
+const SHELL_COMMANDS: [&str; 5] = [
+    // As they were called before.
+    "--break-command",
+    "--mend-command",
+    "--fault-command",
+    "--repair-command",
+    "--promote-command",
+];
 /// What is kept of them.
 const LEFT_OUT: &str = "...";
 
@@ -161,10 +168,10 @@ mod tests {
 
     #[test]
     fn commands_of_the_user_are_left_out() {
-        let line = "failover x --break-command ssh:secret --mend-command=secret --jobs 2";
+        let line = "failover x --fault-command ssh:secret --repair-command=secret --jobs 2";
         let words = without_commands(line.split(' ').map(String::from));
         let kept = words.collect::<Vec<_>>().join(" ");
-        assert_eq!(kept, "failover x --break-command ... --mend-command=... --jobs 2");
+        assert_eq!(kept, "failover x --fault-command ... --repair-command=... --jobs 2");
     }
 
     #[test]

@@ -105,7 +105,7 @@ pub fn of_run(catalog: &Catalog, args: &RunArgs) -> Result<Request> {
     };
     let mut request = of_target(catalog, &target)?;
     let axis = nodes(args.nodes.clone().unwrap_or_default().0, &mut request.target)?;
-    args.link_delay.map_or(Ok(()), |delay| delay_links(delay.0, &mut request.target))?;
+    args.network_delay.map_or(Ok(()), |delay| delay_links(delay.0, &mut request.target))?;
     let duration_s = args.duration.map(|duration| duration.0);
     duration_s.map_or(Ok(()), check_duration)?;
     let max_duration_s = args.max_duration.map(|duration| duration.0);
@@ -124,10 +124,13 @@ pub fn of_run(catalog: &Catalog, args: &RunArgs) -> Result<Request> {
             ArrivalsArg::Uniform => Arrivals::Uniform,
         },
         promise: args.slo,
-        beside: args.beside.clone().map(|workload| (workload, args.beside_jobs.unwrap_or(1))),
+        beside: args
+            .background
+            .clone()
+            .map(|workload| (workload, args.background_jobs.unwrap_or(1))),
         repeat: args.repeat,
         key_seed: Some(args.key_seed.unwrap_or_else(key_seed_of_its_own).into()),
-        redo_disturbed: args.redo_disturbed.unwrap_or(0),
+        redo_disturbed: args.retry_disturbed.unwrap_or(0),
         time_scale: time_scale(args)?,
         ..request.plan
     };
@@ -140,7 +143,7 @@ pub fn of_run(catalog: &Catalog, args: &RunArgs) -> Result<Request> {
     let asked = [(args.awr, "awr"), (args.statspack, "statspack")];
     let repositories =
         asked.into_iter().filter(|(is_asked, _)| *is_asked).map(|(_, name)| name.into()).collect();
-    let explain = args.explain;
+    let explain = args.test_bottleneck;
     let (host_metrics, name) = (args.host.urls()?, args.naming.name.clone());
     let facts = facts(catalog, &args.stated)?;
     let request = Request { plan, repositories, facts, ..request };
@@ -183,7 +186,7 @@ fn nodes(numbers: Vec<u32>, target: &mut Target) -> Result<Vec<u32>> {
 /// Another target; a delay that no cluster lives with.
 pub fn delay_links(delay_s: f64, target: &mut Target) -> Result<()> {
     let refused =
-        |what: String, advice: &str| Err(Error::usage("--link-delay", what).advise(advice));
+        |what: String, advice: &str| Err(Error::usage("--network-delay", what).advise(advice));
     if delay_s > MOST_LINK_DELAY_S {
         return refused(
             format!("{delay_s:?} s is too long: nodes take each other for dead"),

@@ -4,16 +4,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use maud::{Markup, html};
-use oxhttp::model::{Body, Response};
 
-use super::Site;
-use super::pages::{Answer, Refused};
+use super::address::{Address, Links};
+use super::pages::{Answer, Pages, Refused};
 use super::query::Query;
 use super::series;
 use crate::analysis::changes;
 use crate::analysis::interval::supports;
 use crate::analysis::ramp;
-use crate::error::visible;
+use crate::error::{Result, visible};
 use crate::model::{RunRecord, Test, Verdict};
 use crate::report::document::Digits;
 use crate::report::format::html::content;
@@ -89,14 +88,13 @@ fn left_out(entry: &Entry, newest: &Entry) -> Option<&'static str> {
 }
 
 /// The history asked for, or those that there are.
-pub(super) fn page(site: &Site, query: &Query) -> Answer<Response<Body>> {
+pub(super) fn page(site: &Pages<'_>, query: &Query) -> Answer {
     let Some(workload) = query.get("workload") else { return index(site) };
     let number = |text: String| {
-        Refused::wrong(site.language.say("'{text}' is not a number of jobs", &[("text", &text)]))
+        Refused::wrong(site.language().say("'{text}' is not a number of jobs", &[("text", &text)]))
     };
     let jobs = query.number("jobs").map_err(number)?.unwrap_or(1);
-    let store = site.store()?;
-    let entries = entries(&store, workload, jobs)?;
+    let entries = entries(site.store, workload, jobs)?;
     let Some(newest) = newest(&entries, query) else {
         return Err(Refused::missing(
             site.phrase("No measured run has this workload with these parameters at so many jobs."),
@@ -105,22 +103,22 @@ pub(super) fn page(site: &Site, query: &Query) -> Answer<Response<Body>> {
     let history = History::of(&entries, newest);
     let links = html! {
         p.page.links { @for Entry { run, test, .. } in history.entries() {
-            a href={ "/run/" (run.id) "/test/" (test.seq()) } {
-                (site.language.say("run {run} test {test}", &[("run", &run.id.to_string()), ("test", &test.seq().to_string())]))
+            a href=[site.look.links.to(&Address::Test(run.id, test.seq()))] {
+                (site.language().say("run {run} test {test}", &[("run", &run.id.to_string()), ("test", &test.seq().to_string())]))
             } " "
         } }
     };
-    let document = series::document(site.language, &history, site.catalog.effects());
+    let document = series::document(site.language(), &history, site.catalog.effects());
     let runs: BTreeSet<i64> = entries.iter().map(|entry| entry.run.id).collect();
     let is_cut = runs.len() >= MOST_RUNS as usize;
     let cut = is_cut.then(|| {
-        site.language.say(
+        site.language().say(
             "Older runs than the newest {runs} are left out.",
             &[("runs", &MOST_RUNS.to_string())],
         )
     });
     let content = html! { div.history { (content(&document)) @if let Some(cut) = cut { p { (cut) } } } (links) };
-    Ok(site.html(document.title, &content))
+    Ok(site.html(&document.title, &content))
 }
 
 /// The tests of a workload at a number of jobs: of each run one for its repetitions; oldest run
@@ -169,31 +167,55 @@ fn param(text: &str) -> Option<(String, String)> {
     text.split_once('=').map(|(name, value)| (name.to_string(), value.to_string()))
 }
 
-/// The history of what a test measures, on whatever platform is the newest; none of a publication.
-pub(super) fn link(test: &Test) -> Option<String> {
+/// The link to the history of what a test measures: of a server on whatever platform is the newest,
+/// in files on that of the run. None of a publication, and where there is no such page.
+pub(super) fn link(links: &Links<'_>, run: &RunRecord, test: &Test) -> Option<String> {
     let jobs = test.measured()?.jobs;
-    Some(address(test.workload(), test.drive().name(), jobs, test.chosen(), []))
+    let place = (!links.are_served()).then(|| {
+        let engine = run.engine.clone().unwrap_or_default();
+        place(engine, platform(run).unwrap_or_default().to_string())
+    });
+    let place = place.into_iter().flatten();
+    let query = asking(test.workload(), test.drive().name(), jobs, test.chosen(), place);
+    links.to(&Address::History(&query))
 }
 
-fn address<'a>(
+/// Where something was measured, as it is asked for.
+fn place(engine: String, platform: String) -> [(&'static str, String); 2] {
+    [("engine", engine), ("platform", platform)]
+}
+
+/// Every history that there is, as it is asked for, with the number of its runs.
+pub(super) fn all(store: &Store) -> Result<Vec<(Query, u64)>> {
+    let measured = store.measured(MOST_LISTED)?;
+    Ok(measured.iter().map(|point| (asked(point), point.runs)).collect())
+}
+
+/// What asks for the history of a point.
+fn asked(point: &Measured) -> Query {
+    let place = place(point.engine.clone(), point.platform.clone().unwrap_or_default());
+    asking(&point.workload, &point.drive, point.jobs, &point.chosen, place)
+}
+
+fn asking<'a>(
     workload: &str,
     drive: &str,
     jobs: u32,
     chosen: &BTreeMap<String, String>,
     more: impl IntoIterator<Item = (&'a str, String)>,
-) -> String {
+) -> Query {
     let params = chosen.iter().map(|(name, value)| ("param", format!("{name}={value}")));
     let which = [
         ("workload", workload.to_string()),
         ("drive", drive.to_string()),
         ("jobs", jobs.to_string()),
     ];
-    format!("/history{}", Query::of(which.into_iter().chain(params).chain(more)).text())
+    Query::of(which.into_iter().chain(params).chain(more))
 }
 
 /// The histories that there are.
-fn index(site: &Site) -> Answer<Response<Body>> {
-    let measured = site.store()?.measured(MOST_LISTED)?;
+fn index(site: &Pages<'_>) -> Answer {
+    let measured = site.store.measured(MOST_LISTED)?;
     let heads = [
         "Workload",
         "Engine",
@@ -222,24 +244,23 @@ fn index(site: &Site) -> Answer<Response<Body>> {
             }
         } }
     };
-    Ok(site.html(site.phrase("Histories"), &content))
+    Ok(site.html(&site.phrase("Histories"), &content))
 }
 
-fn line(site: &Site, point: &Measured) -> Markup {
+fn line(site: &Pages<'_>, point: &Measured) -> Markup {
     let params: String =
         point.chosen.iter().map(|(name, value)| format!(" {name}={value}")).collect();
     let platform = point.platform.clone().unwrap_or_default();
-    let place = [("engine", point.engine.clone()), ("platform", platform.clone())];
-    let link = address(&point.workload, &point.drive, point.jobs, &point.chosen, place);
+    let link = site.look.links.to(&Address::History(&asked(point)));
     html! {
         tr {
-            td { a href=(link) { (visible(&point.workload)) (visible(&params)) } }
+            td { a href=[link] { (visible(&point.workload)) (visible(&params)) } }
             td { (visible(&point.engine)) }
             td.text { @if platform.is_empty() { "-" } @else { (visible(&platform)) } }
             td { (site.phrase(&point.drive)) }
             td.number { (point.jobs) }
             td { (visible(&point.unit)) }
-            td.number { (site.language.number(point.runs as f64, Digits::Decimals(0))) }
+            td.number { (site.language().number(point.runs as f64, Digits::Decimals(0))) }
             td { (course(site, &point.course)) }
             td { (last_change(site, &point.course)) }
         }
@@ -252,7 +273,7 @@ const COURSE: (f64, f64) = (120.0, 24.0);
 const LEAST_RANGE: f64 = 0.1;
 
 /// The values of the runs as a line; a dash with fewer than two.
-fn course(site: &Site, values: &[f64]) -> Markup {
+fn course(site: &Pages<'_>, values: &[f64]) -> Markup {
     let (Some(first), Some(last)) = (values.first(), values.last().filter(|_| values.len() > 1))
     else {
         return html! { "-" };
@@ -268,8 +289,8 @@ fn course(site: &Site, values: &[f64]) -> Markup {
         format!("{x:.1},{y:.1}")
     };
     let points: Vec<String> = logs.iter().enumerate().map(place).collect();
-    let number = |value: f64| site.language.number(value, Digits::Significant(3));
-    let spoken = site.language.say(
+    let number = |value: f64| site.language().number(value, Digits::Significant(3));
+    let spoken = site.language().say(
         "{first} to {last} over {count} runs",
         &[
             ("first", &number(*first)),
@@ -286,13 +307,13 @@ fn course(site: &Site, values: &[f64]) -> Markup {
 }
 
 /// By how much it changed last, and how many runs ago; a dash if no change stands out.
-fn last_change(site: &Site, values: &[f64]) -> String {
+fn last_change(site: &Pages<'_>, values: &[f64]) -> String {
     let Some(change) = changes::changes(values).last().copied() else { return "-".into() };
     let percent = 100.0 * (change.after / change.before - 1.0);
     let sign = if percent < 0.0 { "−" } else { "+" };
-    let percent = site.language.number(percent.abs(), Digits::Significant(2));
+    let percent = site.language().number(percent.abs(), Digits::Significant(2));
     let runs = (values.len() - change.at).to_string();
-    site.language.say(
+    site.language().say(
         "{sign}{percent} %, {runs} runs ago",
         &[("sign", sign), ("percent", &percent), ("runs", &runs)],
     )

@@ -2,8 +2,8 @@
 
 use maud::{Markup, html};
 
-use super::Site;
-use super::pages::Answer;
+use super::address::{Address, Links};
+use super::pages::{Answer, Pages};
 use super::query::Query;
 use crate::error::visible;
 use crate::model::{RunKind, RunStatus};
@@ -23,19 +23,20 @@ const STATES: [RunStatus; 4] =
     [RunStatus::Finished, RunStatus::Running, RunStatus::Interrupted, RunStatus::Failed];
 
 /// The content of the page.
-pub(super) fn content(site: &Site, query: &Query) -> Answer<Markup> {
-    let all = site.store()?.listing()?;
+pub(super) fn content(pages: &Pages<'_>, query: &Query) -> Answer<Markup> {
+    let all = pages.store.listing()?;
     let shown =
         sorted(all.iter().filter(|run| is_asked_for(run, query)).collect(), query.get("sort"));
     let counts = [("shown", shown.len().to_string()), ("all", all.len().to_string())];
     let counts = counts.each_ref().map(|(name, count)| (*name, count.as_str()));
+    let links = &pages.look.links;
     Ok(html! {
         div.page { main { "\n"
-            h1 { (site.phrase("Runs")) } "\n"
-            (filters(site, query, &all)) "\n"
-            p.about { (site.language.say("{shown} of {all} runs", &counts)) } "\n"
-            @if !shown.is_empty() { (runs(site.language, &shown)) }
-            @else if all.is_empty() { p { (site.phrase("No run yet: measure something with 'dbdyno run'.")) } }
+            h1 { (pages.phrase("Runs")) } "\n"
+            @if links.are_served() { (filters(pages, query, &all)) "\n" }
+            p.about { (pages.language().say("{shown} of {all} runs", &counts)) } "\n"
+            @if !shown.is_empty() { (runs(pages.language(), links, &shown)) }
+            @else if all.is_empty() { p { (pages.phrase("No run yet: measure something with 'dbdyno run'.")) } }
         } }
     })
 }
@@ -83,7 +84,7 @@ fn sorted<'a>(mut runs: Vec<&'a Listed>, order: Option<&str>) -> Vec<&'a Listed>
     runs
 }
 
-fn filters(site: &Site, query: &Query, all: &[Listed]) -> Markup {
+fn filters(site: &Pages<'_>, query: &Query, all: &[Listed]) -> Markup {
     let values = |of: fn(&Listed) -> Option<&str>| {
         let mut values: Vec<&str> =
             all.iter().filter_map(of).filter(|value| !value.is_empty()).collect();
@@ -121,28 +122,36 @@ fn filters(site: &Site, query: &Query, all: &[Listed]) -> Markup {
     }
 }
 
-fn runs(language: Language, runs: &[&Listed]) -> Markup {
+fn runs(language: Language, links: &Links<'_>, runs: &[&Listed]) -> Markup {
     let heads = [
         "Compare", "Run", "Name", "Platform", "Target", "Suite", "Started", "Status", "Tests",
         "Verdicts",
     ];
+    // Without a server nobody makes the comparison of what is ticked.
+    let heads = if links.are_served() { &heads[..] } else { &heads[1..] };
+    let table = html! {
+            div.wide tabindex="0" role="region" aria-label=(language.phrase("Runs")) {
+                table.sortable { "\n"
+                    thead { tr { @for head in heads {
+                        th scope="col" class=[["Run", "Tests"].contains(head).then_some("number")] { (language.phrase(head)) }
+                    } } } "\n"
+                    tbody { "\n" @for listed in runs { (row(language, links, listed)) "\n" } }
+                }
+            }
+    };
+    if !links.are_served() {
+        return table;
+    }
     html! {
         form.runs method="get" action="/compare" { "\n"
             input type="hidden" name="base" value="oldest";
             p.act { button type="submit" { (language.phrase("Compare ticked runs")) } " " span.soft { (language.phrase("The oldest is the base.")) } } "\n"
-            div.wide tabindex="0" role="region" aria-label=(language.phrase("Runs")) {
-                table.sortable { "\n"
-                    thead { tr { @for head in heads {
-                        th scope="col" class=[["Run", "Tests"].contains(&head).then_some("number")] { (language.phrase(head)) }
-                    } } } "\n"
-                    tbody { "\n" @for listed in runs { (row(language, listed)) "\n" } }
-                }
-            }
+            (table)
         }
     }
 }
 
-fn row(language: Language, listed: &Listed) -> Markup {
+fn row(language: Language, links: &Links<'_>, listed: &Listed) -> Markup {
     let run = &listed.run;
     let id = run.id.to_string();
     let tick = language.say("compare run {run}", &[("run", &id)]);
@@ -151,8 +160,8 @@ fn row(language: Language, listed: &Listed) -> Markup {
         .replace('T', " ");
     html! {
         tr {
-            td { input type="checkbox" name="run" value=(id) aria-label=(tick); }
-            td.number { a href={ "/run/" (id) } { (id) } }
+            @if links.are_served() { td { input type="checkbox" name="run" value=(id) aria-label=(tick); } }
+            td.number { a href=[links.to(&Address::Run(run.id))] { (id) } }
             td.text { (visible(run.name.as_deref().unwrap_or_default())) }
             td.text { (visible(listed.platform.as_deref().unwrap_or("-"))) }
             td.text { (visible(&run.target)) }

@@ -3,17 +3,15 @@
 //! kept for a reader.
 
 use maud::html;
-use oxhttp::model::{Body, Request, StatusCode};
+use oxhttp::model::{Body, Request, Response, StatusCode};
 use serde_json::{Value, json};
 
-use super::Site;
 use super::http::response;
-use super::pages::{Answer, cells, table};
+use super::pages::{Answer, Pages, cells, table};
 use super::query::Query;
 use crate::error::visible;
 use crate::model::{Ramp, RunRecord, RunStatus, Test};
 use crate::report::Language;
-use crate::store::Store;
 
 /// The browser asks again after so long.
 const PAUSE_MS: u32 = 1_000;
@@ -21,9 +19,9 @@ const PAUSE_MS: u32 = 1_000;
 const REFRESH_S: u32 = 5;
 
 /// The page of a run under way.
-pub(super) fn page(site: &Site, store: &Store, run: &RunRecord) -> Answer {
-    let tests = store.tests_after(run.id, 0)?;
-    let language = site.language;
+pub(super) fn page(site: &Pages<'_>, run: &RunRecord) -> Answer {
+    let tests = site.store.tests_after(run.id, 0)?;
+    let language = site.language();
     let title = language
         .say("Run {run} on {target}", &[("run", &run.id.to_string()), ("target", &run.target)]);
     let last = tests.last().map_or(0, Test::seq);
@@ -32,17 +30,22 @@ pub(super) fn page(site: &Site, store: &Store, run: &RunRecord) -> Answer {
             h1 { (visible(&title)) } "\n"
             p.answer role="status" data-progress="" { (progress(language, run, tests.len())) } "\n"
             p.about { (site.phrase("A test is shown once it is measured, judged and stored. Reading this page takes a little of the machine that is measured.")) } "\n"
-            (table(language, run.id, &tests)) "\n"
+            (table(&site.look, run, &tests)) "\n"
             @if !tests.is_empty() { p { a href={ "/run/" (run.id) "?now=1" } { (site.phrase("The page of what is stored so far")) } } }
         } }
     };
-    Ok(site.framed(title, Some(REFRESH_S), &content))
+    Ok(site.look.framed(&title, Some(REFRESH_S), &content))
 }
 
 /// What was stored behind the last event that the reader has.
-pub(super) fn events(site: &Site, run: &str, request: &Request<Body>, query: &Query) -> Answer {
+pub(super) fn events(
+    site: &Pages<'_>,
+    run: &str,
+    request: &Request<Body>,
+    query: &Query,
+) -> Answer<Response<Body>> {
     const EVENTS: &str = "text/event-stream; charset=utf-8";
-    let store = site.store()?;
+    let store = site.store;
     let Ok(run) = store.run(run) else {
         // The browser asks no more.
         return Ok(response(StatusCode::NO_CONTENT, EVENTS, ""));
@@ -51,7 +54,7 @@ pub(super) fn events(site: &Site, run: &str, request: &Request<Body>, query: &Qu
     let asked = query.number("after").ok().flatten();
     let tests = store.tests_after(run.id, last.or(asked).unwrap_or(0))?;
     let stored = store.count_tests(run.id)?;
-    Ok(response(StatusCode::OK, EVENTS, stream(site.language, &run, &tests, stored)))
+    Ok(response(StatusCode::OK, EVENTS, stream(site.language(), &run, &tests, stored)))
 }
 
 /// As the standard of server-sent events has it: an event per test, the progress, and the end.

@@ -1,7 +1,9 @@
 //! A results file as a local web site: runs, tests, comparisons, histories, a run under way. It
 //! reads the results file and nothing else, and writes nothing.
 
+mod address;
 mod door;
+pub mod files;
 mod history;
 pub mod http;
 mod list;
@@ -23,7 +25,9 @@ use crate::catalog::Catalog;
 use crate::error::Result;
 use crate::report::Language;
 use crate::store::{Place, Store};
+use address::Links;
 pub use door::{Token, opened};
+use pages::{Look, Pages, Refused};
 
 /// Clients at once. Each has two file descriptors, of which a process often has a thousand.
 const MOST_CLIENTS: usize = 256;
@@ -62,8 +66,16 @@ impl Site {
         }))
     }
 
-    fn store(&self) -> Result<Store> {
-        Store::open_read_only(self.results.clone())
+    /// The page that is asked for, or one that says why there is none.
+    fn page(&self, request: &Request<Body>) -> Response<Body> {
+        let name = self.results.path.file_name().map(|name| name.to_string_lossy());
+        let name = name.unwrap_or_default();
+        let look = Look { language: self.language, title: &name, links: Links::Served };
+        let answer = Store::open_read_only(self.results.clone()).map_err(Refused::from);
+        let answer = answer.and_then(|store| {
+            pages::answer(&Pages { look, store: &store, catalog: &self.catalog }, request)
+        });
+        answer.unwrap_or_else(|refused| look.refusal(&refused))
     }
 }
 

@@ -4,12 +4,14 @@
 use maud::{Markup, html};
 use oxhttp::model::{Body, Request, Response, StatusCode};
 
+use super::address::{Address, Links};
 use super::http::{PLAIN, response};
 use super::query::Query;
 use super::stored::{self, Chosen};
-use super::{Site, history, list, live};
+use super::{history, list, live};
+use crate::catalog::Catalog;
 use crate::error::{Error, Kind, visible};
-use crate::model::{RunStatus, Test};
+use crate::model::{RunRecord, RunStatus, Test};
 use crate::report::compare::CompareReport;
 use crate::report::document::{Digits, Document};
 use crate::report::format::html::{self as page, Frame};
@@ -19,6 +21,9 @@ use crate::report::{Input, Language, Report};
 use crate::store::Store;
 
 const HTML: &str = "text/html; charset=utf-8";
+/// What pages without a server may load: their own style, scripts and pictures.
+const POLICY_OF_FILES: &str =
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'";
 /// Tests with a line; a page of more is slow to open.
 const MOST_LINES: usize = 2_000;
 /// More runs are not readable beside one another.
@@ -55,25 +60,105 @@ impl From<Error> for Refused {
 }
 
 /// A page, or why there is none.
-pub(super) type Answer<T = Response<Body>> = Result<T, Refused>;
+pub(super) type Answer<T = String> = Result<T, Refused>;
 
-impl Site {
-    /// The page that is asked for, or one that says why there is none.
-    pub(super) fn page(&self, request: &Request<Body>) -> Response<Body> {
-        let query = Query::parse(request.uri().query().unwrap_or_default());
-        self.routed(request, &query).unwrap_or_else(|refused| self.refusal(&refused))
+/// How every page of a site looks.
+#[derive(Clone, Copy)]
+pub(super) struct Look<'a> {
+    pub language: Language,
+    /// What the site is of, which stands on every page.
+    pub title: &'a str,
+    pub links: Links<'a>,
+}
+
+impl Look<'_> {
+    pub fn phrase(&self, english: &str) -> String {
+        self.language.phrase(english)
     }
 
-    fn routed(&self, request: &Request<Body>, query: &Query) -> Answer {
-        let path = request.uri().path();
-        match path.trim_matches('/').split('/').collect::<Vec<_>>().as_slice() {
-            [""] => Ok(self.html(self.phrase("Runs"), &list::content(self, query)?)),
+    /// A page with the links of the site above its content.
+    pub fn html(&self, title: &str, content: &Markup) -> String {
+        self.framed(title, None, content)
+    }
+
+    /// As [`Look::html`]; it changes, which readers without scripts see so often.
+    pub fn framed(&self, title: &str, refresh_s: Option<u32>, content: &Markup) -> String {
+        let is_served = self.links.are_served();
+        let file = |name| self.links.to(&Address::File(name));
+        let own = if is_served { "site.js" } else { "platforms.js" };
+        let [styles, scripts] = [["report.css", "site.css"], ["report.js", own]]
+            .map(|names| names.into_iter().filter_map(file).collect::<Vec<_>>());
+        let styles: Vec<&str> = styles.iter().map(String::as_str).collect();
+        let scripts: Vec<&str> = scripts.iter().map(String::as_str).collect();
+        let frame = Frame {
+            language: self.language,
+            title,
+            styles: &styles,
+            scripts: &scripts,
+            icon: &file("icon.svg").unwrap_or_default(),
+            policy: (!is_served).then_some(POLICY_OF_FILES),
+            refresh_s,
+            top: self.top(),
+        };
+        page::framed(&frame, content)
+    }
+
+    fn top(&self) -> Markup {
+        let pages = [
+            (Address::Platforms, "Platforms"),
+            (Address::Runs, "Runs"),
+            (Address::Histories, "Histories"),
+            (Address::Catalogue, "Catalogue"),
+        ];
+        let links = pages.iter().filter_map(|(page, name)| Some((self.links.to(page)?, name)));
+        html! {
+            nav.site aria-label=(self.phrase("Pages")) { "\n"
+                strong { "dbdyno" } " " span.soft { (visible(self.title)) }
+                ul { @for (link, name) in links { li { a href=(link) { (self.phrase(name)) } } } }
+            } "\n"
+        }
+    }
+
+    /// The page that says why there is none.
+    pub fn refusal(&self, refused: &Refused) -> Response<Body> {
+        let content = html! { div.page { main { h1 { (refused.status.as_u16()) } p { (visible(&refused.why)) } } } };
+        response(refused.status, HTML, self.html(&refused.status.to_string(), &content))
+    }
+}
+
+/// What pages are made of.
+pub(super) struct Pages<'a> {
+    pub look: Look<'a>,
+    pub store: &'a Store,
+    pub catalog: &'a Catalog,
+}
+
+/// The answer to a request.
+pub(super) fn answer(pages: &Pages<'_>, request: &Request<Body>) -> Answer<Response<Body>> {
+    let query = Query::parse(request.uri().query().unwrap_or_default());
+    let path = request.uri().path();
+    let parts = path.trim_matches('/').split('/').collect::<Vec<_>>();
+    match parts.as_slice() {
+        ["run", run, "events"] => return live::events(pages, run, request, &query),
+        [file] => {
+            if let Some((kind, content)) = file_of_site(file) {
+                return Ok(response(StatusCode::OK, kind, content));
+            }
+        }
+        _ => {}
+    }
+    pages.page(&parts, &query).map(|page| response(StatusCode::OK, HTML, page))
+}
+
+impl Pages<'_> {
+    /// The page of this path.
+    fn page(&self, path: &[&str], query: &Query) -> Answer {
+        match path {
+            [""] => self.runs(query),
             ["run", run] => self.run(run, query),
-            ["run", run, "events"] => live::events(self, run, request, query),
             ["run", run, "test", test] => self.test(run, test),
-            ["compare"] => self.compare(query),
+            ["compare"] => self.asked_compare(query),
             ["history"] => history::page(self, query),
-            [file] => file_of_site(file).ok_or_else(|| Refused::missing(self.no_page())),
             _ => Err(Refused::missing(self.no_page())),
         }
     }
@@ -82,99 +167,65 @@ impl Site {
         self.phrase("There is no page at this address.")
     }
 
-    fn refusal(&self, refused: &Refused) -> Response<Body> {
-        let content = html! { div.page { main { h1 { (refused.status.as_u16()) } p { (visible(&refused.why)) } } } };
-        let mut answer = self.html(refused.status.to_string(), &content);
-        *answer.status_mut() = refused.status;
-        answer
+    pub fn phrase(&self, english: &str) -> String {
+        self.look.phrase(english)
     }
 
-    /// A page with the links of the site above its content.
-    pub(super) fn html(&self, title: String, content: &Markup) -> Response<Body> {
-        self.framed(title, None, content)
+    pub fn language(&self) -> Language {
+        self.look.language
     }
 
-    /// As [`Site::html`]; it changes, which readers without scripts see so often.
-    pub(super) fn framed(
-        &self,
-        title: String,
-        refresh_s: Option<u32>,
-        content: &Markup,
-    ) -> Response<Body> {
-        let frame = Frame {
-            language: self.language,
-            title: &title,
-            styles: &["/report.css", "/site.css"],
-            scripts: &["/report.js", "/site.js"],
-            refresh_s,
-            top: self.top(),
-        };
-        response(StatusCode::OK, HTML, page::framed(&frame, content))
+    pub fn html(&self, title: &str, content: &Markup) -> String {
+        self.look.html(title, content)
     }
 
-    fn top(&self) -> Markup {
-        let file =
-            self.results.path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
-        html! {
-            nav.site aria-label=(self.phrase("Pages")) { "\n"
-                strong { "dbdyno" } " " span.soft { (visible(&file)) }
-                ul { li { a href="/" { (self.phrase("Runs")) } } li { a href="/history" { (self.phrase("Histories")) } } }
-            } "\n"
-        }
+    fn input(&self, chosen: &[Chosen], seconds: bool, command: String) -> Answer<Input> {
+        let input = stored::input(self.store, self.catalog, chosen, seconds, command)?;
+        Ok(Input { language: self.language(), ..input })
     }
 
-    pub(super) fn phrase(&self, english: &str) -> String {
-        self.language.phrase(english)
+    /// The list of runs.
+    pub fn runs(&self, query: &Query) -> Answer {
+        Ok(self.html(&self.phrase("Runs"), &list::content(self, query)?))
     }
 
-    fn input(
-        &self,
-        store: &Store,
-        chosen: &[Chosen],
-        seconds: bool,
-        command: String,
-    ) -> Answer<Input> {
-        let input = stored::input(store, &self.catalog, chosen, seconds, command)?;
-        Ok(Input { language: self.language, ..input })
-    }
-
-    fn run(&self, run: &str, query: &Query) -> Answer {
-        let store = self.store()?;
-        let record = store.run(run)?;
-        if record.status == RunStatus::Running && query.get("now").is_none() {
-            return live::page(self, &store, &record);
+    /// The page of a run.
+    pub fn run(&self, run: &str, query: &Query) -> Answer {
+        let record = self.store.run(run)?;
+        let is_live = self.look.links.are_served() && query.get("now").is_none();
+        if record.status == RunStatus::Running && is_live {
+            return live::page(self, &record);
         }
         let chosen = Chosen { run: record.id.to_string(), test: None };
         let input = self.input(
-            &store,
             &[chosen],
             Page.needs_seconds(),
             format!("dbdyno report html {}", record.id),
         )?;
         let tests = input.runs.first().map(|data| data.tests.as_slice()).unwrap_or_default();
         let links = html! {
-            div.page { section #tests { h2 { (self.phrase("Tests of this run")) } (table(self.language, record.id, tests)) } }
+            div.page { section #tests { h2 { (self.phrase("Tests of this run")) } (table(&self.look, &record, tests)) } }
         };
         let document = Page.build(&input);
         let content = html! {
             p.page.links { a href="#tests" { (self.phrase("Tests of this run")) } }
             (page::content(&document)) (links)
         };
-        Ok(self.html(document.title, &content))
+        Ok(self.html(&document.title, &content))
     }
 
-    fn test(&self, run: &str, test: &str) -> Answer {
-        let store = self.store()?;
+    /// The page of a test.
+    pub fn test(&self, run: &str, test: &str) -> Answer {
         let seq = test.parse().map_err(|_| Refused::missing(self.no_page()))?;
-        let run = store.run(run)?.id;
+        let record = self.store.run(run)?;
+        let run = record.id;
         let chosen = Chosen { run: run.to_string(), test: Some(seq) };
-        let input =
-            self.input(&store, &[chosen], true, format!("dbdyno report test {run}:{seq}"))?;
-        let history =
-            input.runs.first().and_then(|data| data.tests.first()).and_then(history::link);
+        let input = self.input(&[chosen], true, format!("dbdyno report test {run}:{seq}"))?;
+        let tested = input.runs.first().and_then(|data| data.tests.first());
+        let history = tested.and_then(|test| history::link(&self.look.links, &record, test));
         let links = html! {
             p.page.links {
-                a href={ "/run/" (run) } { (self.language.say("run_unnamed", &[("id", &run.to_string())])) }
+                a href=[self.look.links.to(&Address::Run(run))] { (self.language().say("run_unnamed", &[("id", &run.to_string())])) }
                 @if let Some(link) = history { " " a href=(link) { (self.phrase("History")) } }
             }
         };
@@ -182,7 +233,7 @@ impl Site {
     }
 
     /// The first run is the base, or the oldest with `base=oldest`.
-    fn compare(&self, query: &Query) -> Answer {
+    fn asked_compare(&self, query: &Query) -> Answer {
         let mut runs: Vec<String> = query.all("run").map(String::from).collect();
         if query.get("base") == Some("oldest") {
             runs.sort_by_key(|run| run.parse::<i64>().unwrap_or(i64::MAX));
@@ -190,46 +241,58 @@ impl Site {
         if runs.len() < 2 || runs.len() > MOST_COMPARED {
             let most = MOST_COMPARED.to_string();
             return Err(Refused::wrong(
-                self.language.say("Tick 2 to {most} runs.", &[("most", &most)]),
+                self.language().say("Tick 2 to {most} runs.", &[("most", &most)]),
             ));
         }
-        let store = self.store()?;
+        self.compare(&runs)
+    }
+
+    /// The comparison of these runs with the first of them.
+    pub fn compare(&self, runs: &[String]) -> Answer {
         let chosen: Vec<Chosen> =
             runs.iter().map(|run| Chosen { run: run.clone(), test: None }).collect();
         let command = format!("dbdyno compare {}", runs.join(" "));
-        let input = self.input(&store, &chosen, CompareReport.needs_seconds(), command)?;
-        let history = stored::history(&store, &input.runs)?;
+        let input = self.input(&chosen, CompareReport.needs_seconds(), command)?;
+        let history = stored::history(self.store, &input.runs)?;
+        let ids: Vec<i64> = input.runs.iter().map(|data| data.run.id).collect();
         let input = Input { catalog: self.catalog.clone(), history, ..input };
-        let others = Query::of(runs.iter().rev().map(|run| ("run", run.clone()))).text();
+        let others: Vec<i64> = ids.iter().rev().copied().collect();
+        let others = self.look.links.to(&Address::Compared(&others));
         let links = html! { p.page.links {
-            a href={ "/compare" (others) } { (self.phrase("The other way round")) }
-            @for run in &runs { " " a href={ "/run/" (run) } { (self.language.say("run_unnamed", &[("id", run)])) } }
+            @if let Some(link) = others { a href=(link) { (self.phrase("The other way round")) } }
+            @for run in &ids { " "
+                a href=[self.look.links.to(&Address::Run(*run))] { (self.language().say("run_unnamed", &[("id", &run.to_string())])) }
+            }
         } };
         Ok(self.document(&CompareReport.build(&input), &links))
     }
 
     /// A report with links below it.
-    fn document(&self, document: &Document, links: &Markup) -> Response<Body> {
+    pub fn document(&self, document: &Document, links: &Markup) -> String {
         let content = html! { (page::content(document)) (links) };
-        self.html(document.title.clone(), &content)
+        self.html(&document.title, &content)
     }
 }
 
-fn file_of_site(name: &str) -> Option<Response<Body>> {
-    let (kind, content) = match name {
+/// A file that pages use, with its type.
+pub(super) fn file_of_site(name: &str) -> Option<(&'static str, &'static str)> {
+    Some(match name {
         "report.css" => ("text/css; charset=utf-8", page::STYLE),
         "site.css" => ("text/css; charset=utf-8", include_str!("../../assets/site.css")),
         "report.js" => ("text/javascript; charset=utf-8", page::SCRIPT),
         "site.js" => ("text/javascript; charset=utf-8", include_str!("../../assets/site.js")),
+        "platforms.js" => {
+            ("text/javascript; charset=utf-8", include_str!("../../assets/platforms.js"))
+        }
         "icon.svg" => ("image/svg+xml", ICON),
         "robots.txt" => (PLAIN, "User-agent: *\nDisallow: /\n"),
         _ => return None,
-    };
-    Some(response(StatusCode::OK, kind, content))
+    })
 }
 
 /// Tests with links to their pages and histories.
-pub(super) fn table(language: Language, run: i64, tests: &[Test]) -> Markup {
+pub(super) fn table(look: &Look<'_>, run: &RunRecord, tests: &[Test]) -> Markup {
+    let language = look.language;
     let heads = ["Test", "Workload", "Drive", "Jobs", "KPM", "Verdict", "History"];
     html! {
         div.wide tabindex="0" role="region" aria-label=(language.phrase("Tests of this run")) {
@@ -237,7 +300,7 @@ pub(super) fn table(language: Language, run: i64, tests: &[Test]) -> Markup {
                 thead { tr { @for (head, place) in heads.iter().zip(0..) {
                     th scope="col" class=[[0, 3, 4].contains(&place).then_some("number")] { (language.phrase(head)) }
                 } } }
-                tbody { @for test in tests.iter().take(MOST_LINES) { (row(language, run, test)) "\n" } }
+                tbody { @for test in tests.iter().take(MOST_LINES) { (row(look, run, test)) "\n" } }
             }
         }
         @if tests.len() > MOST_LINES {
@@ -246,16 +309,17 @@ pub(super) fn table(language: Language, run: i64, tests: &[Test]) -> Markup {
     }
 }
 
-fn row(language: Language, run: i64, test: &Test) -> Markup {
+fn row(look: &Look<'_>, run: &RunRecord, test: &Test) -> Markup {
+    let (language, links) = (look.language, &look.links);
     let cells = cells(language, test);
     html! {
         tr id={ "t" (test.seq()) } {
-            td.number { a href={ "/run/" (run) "/test/" (test.seq()) } { (test.seq()) } }
+            td.number { a href=[links.to(&Address::Test(run.id, test.seq()))] { (test.seq()) } }
             @for (cell, class) in cells.iter().zip(CLASSES) {
                 @let class = if class == "verdict" { test.status().to_string() } else { class.into() };
                 td class=[(!class.is_empty()).then_some(class)] { (cell) }
             }
-            td { @if let Some(link) = history::link(test) { a href=(link) { (language.phrase("History")) } } }
+            td { @if let Some(link) = history::link(links, run, test) { a href=(link) { (language.phrase("History")) } } }
         }
     }
 }

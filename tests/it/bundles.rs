@@ -144,7 +144,7 @@ fn a_bundle_is_run_again_with_the_same_statements_and_compared() {
     let (first, second) = (&first[0], &second[0]);
     assert_eq!(first["seed"], second["seed"]);
     assert_eq!(first["size_gb"], second["size_gb"]);
-    let shown = |desk: &Desk| desk.run("runs show last --format json").ok().json();
+    let shown = |desk: &Desk| desk.run("results show last --format json").ok().json();
     let tests = |run: &serde_json::Value| -> Vec<(String, String, u64)> {
         let tests = run["tests"].as_array().unwrap();
         let text = |test: &serde_json::Value, key: &str| test[key].as_str().unwrap().to_string();

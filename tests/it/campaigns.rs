@@ -18,7 +18,7 @@ const SHORT: &str = "--size 0.01 --jobs 1 --warmup 0 --duration 100ms";
 
 /// Our own loop on ops of these lengths, in ns.
 fn loops(desk: &Desk, a_ns: u32, b_ns: u32, more: &str) -> Done {
-    let line = format!("campaign null null {SHORT} {more}");
+    let line = format!("ab-test null null {SHORT} {more}");
     let mut command = desk.command(&line);
     command.args(["--set-a", &format!("op=spin {a_ns}"), "--set-b", &format!("op=spin {b_ns}")]);
     finished(command, &line)
@@ -71,8 +71,8 @@ fn assert_stored(desk: &Desk, document: &Value) {
         .map(|run| (run["name"].as_str().unwrap(), run["tests"].as_u64().unwrap()))
         .collect();
     assert_eq!(said, [("spin-A", trials), ("spin-B", trials)]);
-    let show = desk.run("runs show spin-B --format json").ok().json();
-    assert_shuffled(&desk.run("runs show spin-A --format json").ok().json(), &show);
+    let show = desk.run("results show spin-B --format json").ok().json();
+    assert_shuffled(&desk.run("results show spin-A --format json").ok().json(), &show);
     assert_eq!(show["labels"]["side"], "B");
     assert_eq!(show["labels"]["set"], "op=spin 20000");
     let compared = desk.run("compare spin-A spin-B --format json").ok().json();
@@ -81,18 +81,18 @@ fn assert_stored(desk: &Desk, document: &Value) {
     // The report of the campaign again, by either side or both.
     for runs in ["", "spin-B", "spin-B spin-A"] {
         assert_eq!(
-            &desk.run(&format!("report campaign {runs} --format json")).ok().json(),
+            &desk.run(&format!("report ab-test {runs} --format json")).ok().json(),
             document,
             "{runs}"
         );
     }
     desk.run("run sqlite --workload CPU-LOOP --size 0.01 --jobs 1 --ops 1 --name other --quiet")
         .ok();
-    desk.run("report campaign").fails(2, &["is not a side of a campaign"]);
-    desk.run("report campaign spin-A other")
+    desk.run("report ab-test").fails(2, &["is not a side of an A/B test"]);
+    desk.run("report ab-test spin-A other")
         .fails(2, &["'other'", "is not the other side of that campaign"]);
-    desk.run("runs delete spin-B").ok();
-    desk.run("report campaign spin-A").fails(2, &["has lost the other side"]);
+    desk.run("results delete spin-B").ok();
+    desk.run("report ab-test spin-A").fails(2, &["has lost the other side"]);
 }
 
 /// Each block has a trial of each side, and neither side is always the first.
@@ -116,7 +116,7 @@ fn assert_shuffled(a: &Value, b: &Value) {
 fn equal_sides_are_equal_within_a_wide_margin_and_the_rest_is_undecided() {
     let desk = Desk::new();
     let line =
-        format!("campaign sqlite sqlite --workload SRV-QUERY1 --margin 90% {SHORT} --format json");
+        format!("ab-test sqlite sqlite --workload SRV-QUERY1 --margin 90% {SHORT} --format json");
     let done = desk.run(&line).ok();
     let document = done.json();
     assert_eq!(figure(&document)["outcome"], "equal", "{document:#}");
@@ -137,7 +137,7 @@ fn two_living_servers_are_compared_by_url() {
         (Desk::new(), ["postgres", "mariadb"].map(|engine| Lease::new(engine, None, &[])));
     let url = &b.url;
     let line = format!(
-        "campaign {} {url} --workload SRV-QUERY1 {SHORT} --max-duration 0 --name living",
+        "ab-test {} {url} --workload SRV-QUERY1 {SHORT} --max-duration 0 --name living",
         a.url
     );
     let document = desk.run(&format!("{line} --quiet --format json")).ok().json();
@@ -158,7 +158,7 @@ fn two_living_servers_are_compared_by_url() {
         [Some(1); 2],
         "{runs:#?}"
     );
-    desk.run(&format!("campaign {url} {url} --workload SRV-QUERY1"))
+    desk.run(&format!("ab-test {url} {url} --workload SRV-QUERY1"))
         .fails(2, &["the same database"]);
 }
 
@@ -172,7 +172,7 @@ fn equal_sides_are_equal_in_a_duet_whose_rounds_follow_one_another() {
         [("sqlite", "--margin 90%", "equal"), ("postgres", "--max-duration 0", "undecided")]
     {
         let line = format!(
-            "campaign {engine} {engine} --duet --workload SRV-QUERY1 {SHORT} --name {engine} {end}"
+            "ab-test {engine} {engine} --duet --workload SRV-QUERY1 {SHORT} --name {engine} {end}"
         );
         if is_one {
             desk.run(&line).fails(2, &["--duet", "one processor"]);
@@ -187,7 +187,7 @@ fn equal_sides_are_equal_in_a_duet_whose_rounds_follow_one_another() {
         );
         let blocks = found["blocks"].as_u64().unwrap() + found["left_out"].as_u64().unwrap();
         let tests = ["A", "B"].map(|side| {
-            let run = desk.run(&format!("runs show {engine}-{side} --format json")).ok().json();
+            let run = desk.run(&format!("results show {engine}-{side} --format json")).ok().json();
             run["tests"].as_array().unwrap().clone()
         });
         assert_eq!(
@@ -197,7 +197,7 @@ fn equal_sides_are_equal_in_a_duet_whose_rounds_follow_one_another() {
         );
         assert_rounds(&tests);
     }
-    assert!(is_one || desk.run("report campaign postgres-B").ok().stdout.contains("swapped"));
+    assert!(is_one || desk.run("report ab-test postgres-B").ok().stdout.contains("swapped"));
     assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
 }
 
@@ -218,7 +218,7 @@ fn assert_rounds([a, b]: &[Vec<Value>; 2]) {
 fn commits_that_are_not_waited_for_are_found_on_two_private_servers() {
     let desk = Desk::new();
     let line = format!(
-        "campaign postgres postgres --workload LGWR-LAT --set-b synchronous_commit=off {SHORT}"
+        "ab-test postgres postgres --workload LGWR-LAT --set-b synchronous_commit=off {SHORT}"
     );
     let done = desk.run(&format!("{line} --format json")).ok();
     let document = done.json();
@@ -235,7 +235,7 @@ fn commits_that_are_not_waited_for_are_found_on_two_private_servers() {
         found["conditions"].as_array().unwrap().iter().any(|one| one["code"] == "durability"),
         "{found}"
     );
-    let run = desk.run("runs show last --format json").ok().json();
+    let run = desk.run("results show last --format json").ok().json();
     let starts =
         run["tests"].as_array().unwrap().iter().map(|test| test["server_start"].as_u64().unwrap());
     assert_eq!(
@@ -250,7 +250,7 @@ fn commits_that_are_not_waited_for_are_found_on_two_private_servers() {
 fn an_interrupt_keeps_what_was_measured_and_removes_both_servers() {
     let desk = Desk::new();
     let line = format!(
-        "campaign postgres postgres --workload SRV-QUERY1 --margin 0 {SHORT} --quiet --name stopped"
+        "ab-test postgres postgres --workload SRV-QUERY1 --margin 0 {SHORT} --quiet --name stopped"
     );
     let campaign = desk.spawn(&line);
     until("both sides were measured", || {
@@ -269,32 +269,32 @@ fn an_interrupt_keeps_what_was_measured_and_removes_both_servers() {
 fn what_cannot_be_compared_is_one_line() {
     let desk = Desk::new();
     let refused = |line: &str, code: i32, words: &[&str]| drop(desk.run(line).fails(code, words));
-    refused("campaign sqlite", 2, &["<B>"]);
-    refused("campaign sqlite sqlite --set a", 2, &["--set", "name=value"]);
+    refused("ab-test sqlite", 2, &["<B>"]);
+    refused("ab-test sqlite sqlite --set a", 2, &["--set", "name=value"]);
     refused(
-        "campaign postgres://h/d postgres://h/d --workload SRV-QUERY1",
+        "ab-test postgres://h/d postgres://h/d --workload SRV-QUERY1",
         2,
         &["the same database"],
     );
-    refused("campaign postgres://h/d sqlite --set-a a=b", 2, &["--set", "'a'", "existing server"]);
+    refused("ab-test postgres://h/d sqlite --set-a a=b", 2, &["--set", "'a'", "existing server"]);
     refused(
-        "campaign sqlite sqlite --jobs 1..auto --quiet --size 0.01",
+        "ab-test sqlite sqlite --jobs 1..auto --quiet --size 0.01",
         2,
         &["--jobs", "automatic"],
     );
-    refused("campaign sqlite sqlite --margin 100%", 2, &["--margin"]);
-    refused("campaign sqlite sqlite --workload NOPE", 2, &["NOPE"]);
-    refused("campaign postgres://h/d sqlite --duet", 2, &["--duet", "existing server"]);
+    refused("ab-test sqlite sqlite --margin 100%", 2, &["--margin"]);
+    refused("ab-test sqlite sqlite --workload NOPE", 2, &["NOPE"]);
+    refused("ab-test postgres://h/d sqlite --duet", 2, &["--duet", "existing server"]);
     refused(
-        "campaign sqlite sqlite --duet --workload LGWR-LAT --size 0.01",
+        "ab-test sqlite sqlite --duet --workload LGWR-LAT --size 0.01",
         2,
         &["--duet", "LGWR-LAT", "device"],
     );
-    refused("campaign duckdb duckdb --duet --workload CPU-LOOP", 2, &["--duet", "threads"]);
-    refused("campaign null null --workload SRV-QUERY1", 2, &["--workload", "no tables"]);
-    refused("campaign sqlite sqlite --set nonsense=1 --quiet --size 0.01", 3, &["nonsense"]);
-    refused("campaign sqlite sqlite --data-dir /nowhere/at/all", 3, &["/nowhere/at", "--data-dir"]);
-    refused("campaign sqlite sqlite --junit /nowhere/x.xml", 2, &["/nowhere"]);
+    refused("ab-test duckdb duckdb --duet --workload CPU-LOOP", 2, &["--duet", "threads"]);
+    refused("ab-test null null --workload SRV-QUERY1", 2, &["--workload", "no tables"]);
+    refused("ab-test sqlite sqlite --set nonsense=1 --quiet --size 0.01", 3, &["nonsense"]);
+    refused("ab-test sqlite sqlite --data-dir /nowhere/at/all", 3, &["/nowhere/at", "--data-dir"]);
+    refused("ab-test sqlite sqlite --junit /nowhere/x.xml", 2, &["/nowhere"]);
     assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
 }
 

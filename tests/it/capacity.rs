@@ -110,7 +110,7 @@ fn desk() -> Desk {
 fn capacity(desk: &Desk, needs: &[&str], line: &str) -> Done {
     let mut command = desk.command(&format!("capacity a {line}"));
     for need in needs {
-        command.args(["--need", need]);
+        command.args(["--requirement", need]);
     }
     finished(command, "capacity")
 }
@@ -129,27 +129,28 @@ fn the_exit_code_tells_whether_it_fits() {
     // SRV-QUERY1 reached more, but only conditionally.
     let open = capacity(&desk, &["SRV-QUERY1 160500 qps"], "");
     assert!(
-        open.fails(1, &["--need", "a: not covered by what was measured"])
+        open.fails(1, &["--requirement", "a: not covered by what was measured"])
             .stdout
             .contains("conditional")
     );
     let file = desk.path("needs.toml");
     let text = "[[need]]\nworkload = \"TP-LIGHT\"\nrate = 100\nunit = \"tps\"\nparams = { update_pct = 50 }\n";
     std::fs::write(&file, text).unwrap();
-    capacity(&desk, &[], &format!("--needs {}", file.display())).ok();
+    capacity(&desk, &[], &format!("--requirements {}", file.display())).ok();
     std::fs::write(&file, text.replace("tps", "qps")).unwrap();
-    capacity(&desk, &[], &format!("--needs {}", file.display())).fails(1, &["not covered"]);
+    capacity(&desk, &[], &format!("--requirements {}", file.display())).fails(1, &["not covered"]);
     std::fs::write(&file, text.replace("rate", "rat")).unwrap();
-    capacity(&desk, &[], &format!("--needs {}", file.display())).fails(2, &["needs.toml:3", "rat"]);
+    capacity(&desk, &[], &format!("--requirements {}", file.display()))
+        .fails(2, &["needs.toml:3", "rat"]);
 }
 
 #[test]
 fn a_bad_need_is_one_line() {
     let desk = desk();
     for (need, words) in [
-        ("", &["--need", "is not a need", "write WORKLOAD RATE UNIT"][..]),
+        ("", &["--requirement", "is not a need", "write WORKLOAD RATE UNIT"][..]),
         ("TP-LIGHT many tps", &["'many' is not a rate"]),
-        ("TP-LIGTH 9 tps", &["--need", "TP-LIGTH", "did you mean TP-LIGHT"]),
+        ("TP-LIGTH 9 tps", &["--requirement", "TP-LIGTH", "did you mean TP-LIGHT"]),
         (
             "TP-LIGHT 9 tps updte_pct=4",
             &["TP-LIGHT has no parameter 'updte_pct'", "show workload TP-LIGHT"],
@@ -160,8 +161,9 @@ fn a_bad_need_is_one_line() {
         let done = capacity(&desk, &[need], "").fails(2, words);
         assert_eq!((done.stdout.as_str(), done.stderr.lines().count()), ("", 1), "{}", done.stderr);
     }
-    capacity(&desk, &[], "").fails(2, &["--need"]);
-    capacity(&desk, &[], "--needs /no/such.toml").fails(2, &["/no/such.toml", "cannot be read"]);
+    capacity(&desk, &[], "").fails(2, &["--requirement"]);
+    capacity(&desk, &[], "--requirements /no/such.toml")
+        .fails(2, &["/no/such.toml", "cannot be read"]);
     capacity(&desk, &[LIGHT], "nobody").fails(2, &["nobody"]);
     desk.run("capacity").fails(2, &["RUN"]);
 }

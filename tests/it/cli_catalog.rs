@@ -176,7 +176,7 @@ fn an_interrupt_does_not_wait_for_an_answer_that_never_comes() {
         assert_eq!(run.wait().unwrap().code(), Some(130));
         assert_eq!(desk.data_entries(), Vec::<String>::new());
         if command == "run" {
-            let document = desk.run("runs show last --format json").ok().json();
+            let document = desk.run("results show last --format json").ok().json();
             assert_eq!(
                 (&document["status"], &document["tests"]),
                 (&"interrupted".into(), &serde_json::json!([]))
@@ -219,7 +219,7 @@ fn snapshots_of_a_servers_own_repository_are_taken_around_each_test_and_what_mus
     let line = format!("sqlite --size 0.01 --workload OWN-REGION --catalog {}", own.display());
     let run = "--jobs 1,2 --warmup 0 --duration 300ms --quiet --awr";
     desk.run(&format!("run {line} {run} --statspack")).ok();
-    let document = desk.run("runs show last --format json").ok().json();
+    let document = desk.run("results show last --format json").ok().json();
     assert_run_schema(&document);
     assert_eq!(
         document["disclosure"]["database"]["licence_awr"],

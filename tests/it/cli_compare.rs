@@ -252,18 +252,19 @@ fn every_form_of_a_comparison_and_its_mistakes() {
 fn published_runs_survive_export_and_import_and_are_imported_once() {
     let desk = Desk::new();
     let data = format!("{}/data/reference", env!("CARGO_MANIFEST_DIR"));
-    let import =
-        format!("runs import --csv {data}/published-results.csv --platforms {data}/platforms.csv");
+    let import = format!(
+        "results import --csv {data}/published-results.csv --platforms {data}/platforms.csv"
+    );
     desk.run(&import).ok();
     let runs = desk.runs();
     assert!(runs.len() == 23 && runs.iter().all(|run| run["kind"] == "published"), "{runs:?}");
     desk.run(&import).fails(2, &["ibm-e870", "here already as run 1"]);
     assert_eq!(desk.runs().len(), 23);
     let (first, second) = (desk.path("first.jsonl"), desk.path("second.jsonl"));
-    desk.run(&format!("runs export --output {}", first.display())).ok();
+    desk.run(&format!("results export --output {}", first.display())).ok();
     let other = format!("--results {}", desk.path("other.db").display());
-    desk.run(&format!("{other} runs import {}", first.display())).ok();
-    desk.run(&format!("{other} runs export --output {}", second.display())).ok();
+    desk.run(&format!("{other} results import {}", first.display())).ok();
+    desk.run(&format!("{other} results export --output {}", second.display())).ok();
     assert!(std::fs::read(first).unwrap() == std::fs::read(second).unwrap());
 }
 
@@ -272,7 +273,7 @@ fn the_report_of_a_published_run_shows_its_columns() {
     let desk = Desk::new();
     let data = format!("{}/data/reference", env!("CARGO_MANIFEST_DIR"));
     desk.run(&format!(
-        "runs import --csv {data}/published-results.csv --platforms {data}/platforms.csv"
+        "results import --csv {data}/published-results.csv --platforms {data}/platforms.csv"
     ))
     .ok();
     let kpm = desk.run("report kpm exadata-x5-2-qr-hc-1tb --format json").ok().json();
@@ -290,7 +291,7 @@ fn the_report_of_a_published_run_shows_its_columns() {
         (cell("Transactions total"), cell("CPU busy"), cell("IO time read")),
         (Some(371.0), Some(2.0), Some(0.307))
     );
-    let json = desk.run("runs show exadata-x5-2-qr-hc-1tb --format json").ok().json();
+    let json = desk.run("results show exadata-x5-2-qr-hc-1tb --format json").ok().json();
     let test = &json["tests"][0];
     // Run 6 test 2 of the study: 1 job, 371 tps, 2.697 ms, CPU 2 %, read 0.307 ms, redo 0.871 kB,
     // sync 0.594 ms.
@@ -317,9 +318,9 @@ fn a_damaged_csv_is_refused_with_its_line() {
         "source,study,platform,kind,metric,value,unit\ns,st,p,point,ops_per_s,fast,ops/s\n",
     )
     .unwrap();
-    desk.run(&format!("runs import --csv {}", file.display())).fails(2, &["bad.csv:2"]);
-    desk.run("runs import").fails(2, &["FILE"]);
-    desk.run("runs import --csv /no/such.csv").fails(2, &["/no/such.csv"]);
+    desk.run(&format!("results import --csv {}", file.display())).fails(2, &["bad.csv:2"]);
+    desk.run("results import").fails(2, &["FILE"]);
+    desk.run("results import --csv /no/such.csv").fails(2, &["/no/such.csv"]);
 }
 
 /// A price list for a run, with one product at 1,000 per core.
@@ -380,7 +381,7 @@ fn a_calibration_tells_later_comparisons_what_differs_between_loads() {
     let (before, none) = rows(&desk);
     assert_eq!(none, serde_json::json!([]));
     desk.run(&format!("calibrate sqlite {short} --name noise")).ok();
-    let calibration = desk.run("runs show noise --format json").ok().json();
+    let calibration = desk.run("results show noise --format json").ok().json();
     assert_eq!(calibration["labels"]["calibration"], "yes");
     let loads: Vec<_> =
         calibration["tests"].as_array().unwrap().iter().map(|test| test["load"].as_u64()).collect();
@@ -504,7 +505,7 @@ fn a_suspect_that_a_second_measurement_does_not_show_fails_nothing() {
     desk.run("compare first second --fail-below 90%").fails(1, &["CPU-DOUBLE"]);
     let confirmed = desk.run("compare first second --fail-below 90% --confirm").ok();
     assert!(confirmed.stderr.contains("measured again, as runs 3 and 4"), "{}", confirmed.stderr);
-    let again = desk.run("runs show 4 --format json").ok().json();
+    let again = desk.run("results show 4 --format json").ok().json();
     assert_eq!(
         (again["name"].as_str(), again["tests"].as_array().unwrap().len()),
         (Some("second again"), 5)

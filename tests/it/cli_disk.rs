@@ -22,8 +22,10 @@ fn a_full_disk_under_the_results_file_is_one_line() {
     desk.run(&line).fails(3, &["results.db", "disk"]);
     assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
     disk.restore();
-    let list =
-        desk.run(&format!("runs list --format json --results {}", results.display())).ok().json();
+    let list = desk
+        .run(&format!("results list --format json --results {}", results.display()))
+        .ok()
+        .json();
     assert_eq!(list["runs"][0]["status"], "finished");
     desk.run(&line).ok();
 }

@@ -59,9 +59,9 @@ fn a_format_that_a_command_does_not_have_is_refused() {
         "verify",
         "clean",
         "export-sql postgres --output x",
-        "runs export",
-        "runs import x",
-        "runs delete 1",
+        "results export",
+        "results import x",
+        "results delete 1",
     ] {
         refused(&format!("{command} --format json"), 2, &["--format", "'json'", "choose text"]);
     }
@@ -221,14 +221,14 @@ fn an_error_line_stays_short_and_acts_on_no_terminal() {
         "show workload SRV-QUERY1 --engine {}",
         "show suite {}",
         "export-sql {} --output x",
-        "server fetch {}",
-        "server fetch postgres --version {}",
+        "binaries fetch {}",
+        "binaries fetch postgres --version {}",
         "completions {}",
-        "runs show {}",
-        "runs import {}",
-        "runs import --csv {}",
-        "runs delete {}",
-        "runs {}",
+        "results show {}",
+        "results import {}",
+        "results import --csv {}",
+        "results delete {}",
+        "results {}",
         "run --color {}",
     ];
     desk.run(&format!("run {TINY} --quiet")).ok();
@@ -270,7 +270,7 @@ fn a_place_whose_directory_is_not_there_is_not_made() {
         (format!("report kpm --output {place}.html"), 2, "create it"),
         (format!("compare 1 1 --output {place}.html"), 2, "create it"),
         (format!("compare 1 1 --junit {place}"), 2, "create it"),
-        (format!("runs export --output {place}"), 2, "create it"),
+        (format!("results export --output {place}"), 2, "create it"),
         (format!("export-sql postgres --output {place}"), 2, "create it"),
     ];
     for (line, code, word) in cases {
@@ -475,9 +475,12 @@ fn a_results_file_that_is_none_is_left_as_it_is() {
     for (name, words) in cases {
         let path = desk.path(name);
         let before = std::fs::read(&path).unwrap();
-        for command in
-            [format!("run {TINY}"), "runs list".into(), "report kpm".into(), "runs export".into()]
-        {
+        for command in [
+            format!("run {TINY}"),
+            "results list".into(),
+            "report kpm".into(),
+            "results export".into(),
+        ] {
             let done =
                 desk.run(&format!("{command} --results {}", path.display())).fails(2, &words);
             assert!(done.stderr.contains(name) && done.stdout.is_empty(), "{done:#?}");
@@ -490,8 +493,8 @@ fn a_results_file_that_is_none_is_left_as_it_is() {
         check.code == Some(1) && check.stdout.contains("MISSING  results file: /dev/null/x"),
         "{check:#?}"
     );
-    refused("runs list", 2, &["the results file does not exist", "dbdyno run"]);
-    refused("runs import /nonexistent", 2, &["/nonexistent"]);
+    refused("results list", 2, &["the results file does not exist", "dbdyno run"]);
+    refused("results import /nonexistent", 2, &["/nonexistent"]);
 }
 
 #[test]
@@ -500,7 +503,7 @@ fn a_full_disk_under_the_results_file_is_one_line() {
     // /dev/full cannot hold a SQLite file, but every write of an export to it fails as on a full
     // disk.
     desk.run(&format!("run {TINY} --quiet")).ok();
-    desk.run("runs export --output /dev/full").fails(2, &["/dev/full", "space"]);
+    desk.run("results export --output /dev/full").fails(2, &["/dev/full", "space"]);
     desk.run("report kpm --output /dev/full").fails(2, &["/dev/full", "space"]);
 }
 

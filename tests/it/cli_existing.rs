@@ -158,7 +158,7 @@ pub fn assert_password_appears_nowhere(url: &str, variable: &str) {
         finished(command, line)
     };
     let json = with(&format!("run {url} {ARGS} --duration 300ms --format json"), SECRET).ok();
-    let export = desk.run("runs export").ok();
+    let export = desk.run("results export").ok();
     let wrong = with(&format!("check {url}"), &format!("{SECRET}-wrong"));
     assert_ne!(wrong.code, Some(0));
     for done in [&run, &json, &export, &wrong] {

@@ -52,9 +52,9 @@ fn standard_output_that_cannot_be_written_is_an_error() {
         "report kpm base --format json",
         "compare base slow",
         "compare base slow --fail-below 5%",
-        "runs list",
-        "runs list --format json",
-        "runs export",
+        "results list",
+        "results list --format json",
+        "results export",
         "list workloads",
         "show suite quick",
         "completions bash",
@@ -119,9 +119,13 @@ fn a_report_is_in_the_language_asked_for_unless_programs_read_it() {
 #[test]
 fn a_reader_that_went_away_changes_neither_the_work_nor_its_verdict() {
     let desk = desk();
-    for line in
-        ["report kpm base", "runs export --quiet", "list workloads", "compare base slow", "--help"]
-    {
+    for line in [
+        "report kpm base",
+        "results export --quiet",
+        "list workloads",
+        "compare base slow",
+        "--help",
+    ] {
         let done = run_into(&desk, line, broken()).ok();
         assert_eq!(done.stderr, "", "{line}");
     }
@@ -162,7 +166,7 @@ fn no_output_is_written_over_the_results_file() {
             format!("compare base slow --format csv -o {file}"),
             format!("compare base slow --format json -o {file}"),
             format!("compare base slow --junit {file}"),
-            format!("runs export -o {file}"),
+            format!("results export -o {file}"),
         ] {
             desk.run(&line).fails(2, &[name, "results file", "name another file"]);
         }
@@ -199,7 +203,7 @@ fn a_file_that_does_not_fit_the_disk_leaves_the_former_one() {
     let file = disk.path().join("runs.jsonl");
     std::fs::write(&file, "old").unwrap();
     disk.shrink(0);
-    for line in ["runs export", "report kpm base --format html"] {
+    for line in ["results export", "report kpm base --format html"] {
         desk.run(&format!("{line} -o {}", file.display())).fails(2, &["runs.jsonl", "space"]);
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "old");
         assert_eq!(std::fs::read_dir(disk.path()).unwrap().count(), 1);

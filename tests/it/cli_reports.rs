@@ -10,7 +10,7 @@ fn desk() -> Desk {
     let desk = Desk::new();
     let data = concat!(env!("CARGO_MANIFEST_DIR"), "/data/reference");
     desk.run(&format!(
-        "runs import --csv {data}/published-results.csv --platforms {data}/platforms.csv"
+        "results import --csv {data}/published-results.csv --platforms {data}/platforms.csv"
     ))
     .ok();
     desk

@@ -77,7 +77,7 @@ fn json_is_one_document_on_standard_output_and_nothing_else() {
     assert!(run.stderr.contains("run 1"), "progress goes to standard error: {}", run.stderr);
     let quiet = desk.run(&format!("run {TINY} --format json --quiet")).ok();
     assert_eq!((quiet.json()["run_id"].as_i64(), quiet.stderr.as_str()), (Some(2), ""));
-    let shown = desk.run("runs show first --format json").ok().json();
+    let shown = desk.run("results show first --format json").ok().json();
     assert_eq!(shown, document);
 }
 
@@ -129,7 +129,7 @@ fn stored_runs_are_listed_shown_exported_imported_and_deleted() {
     let desk = Desk::new();
     desk.run(&format!("run {TINY} --quiet --name nightly")).ok();
     desk.run(&format!("run {TINY} --quiet")).ok();
-    let list = desk.run("runs list").ok().stdout;
+    let list = desk.run("results list").ok().stdout;
     assert!(
         list.lines()
             .nth(1)
@@ -137,25 +137,25 @@ fn stored_runs_are_listed_shown_exported_imported_and_deleted() {
         "{list}"
     );
     for which in ["nightly", "1", "last"] {
-        assert!(desk.run(&format!("runs show {which}")).ok().stdout.contains("SRV-QUERY1"));
+        assert!(desk.run(&format!("results show {which}")).ok().stdout.contains("SRV-QUERY1"));
     }
     let file = desk.path("runs.jsonl");
-    desk.run(&format!("runs export --output {}", file.display())).ok();
-    let exported = desk.run("runs export nightly last --quiet").ok();
+    desk.run(&format!("results export --output {}", file.display())).ok();
+    let exported = desk.run("results export nightly last --quiet").ok();
     assert_eq!(
         (exported.stdout, exported.stderr),
         (std::fs::read_to_string(&file).unwrap(), String::new())
     );
     let other = Desk::new();
-    other.run(&format!("runs import {}", file.display())).ok();
+    other.run(&format!("results import {}", file.display())).ok();
     assert_eq!(
-        other.run("runs export --quiet").ok().stdout,
+        other.run("results export --quiet").ok().stdout,
         std::fs::read_to_string(&file).unwrap()
     );
-    other.run("runs delete nightly").ok();
+    other.run("results delete nightly").ok();
     assert_eq!(other.runs().len(), 1);
-    other.run("runs show nightly").fails(2, &["nightly", "runs list"]);
-    other.run("runs delete last 99").fails(2, &["99"]);
+    other.run("results show nightly").fails(2, &["nightly", "results list"]);
+    other.run("results delete last 99").fails(2, &["99"]);
     assert_eq!(other.runs().len(), 1, "an unknown run among several deletes nothing");
 }
 

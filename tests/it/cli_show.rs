@@ -1,6 +1,8 @@
 //! What the catalogue and the program say of themselves: `list`, `show`, `check`, `overhead`,
 //! completions, manual.
 
+use clap::Parser;
+use dbdyno::cli::args::Cli;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
@@ -51,8 +53,8 @@ fn the_listing_of_workloads_has_the_form_that_scripts_rely_on() {
     }
     let empty = Desk::new();
     empty.run(&format!("run {TINY} --quiet")).ok();
-    empty.run("runs delete last").ok();
-    assert_eq!(empty.run("runs list --format json").ok().json()["runs"], serde_json::json!([]));
+    empty.run("results delete last").ok();
+    assert_eq!(empty.run("results list --format json").ok().json()["runs"], serde_json::json!([]));
 }
 
 #[test]
@@ -239,7 +241,7 @@ fn completions_and_manual_come_from_the_declarations() {
     let pages = desk.path("pages");
     std::fs::create_dir(&pages).unwrap();
     desk.run(&format!("man --dir {}", pages.display())).ok();
-    for name in ["dbdyno.1", "dbdyno-run.1", "dbdyno-server-fetch.1"] {
+    for name in ["dbdyno.1", "dbdyno-run.1", "dbdyno-binaries-fetch.1"] {
         let text = std::fs::read_to_string(pages.join(name)).unwrap();
         assert!(text.contains(".SH SYNOPSIS"), "{name}: {text}");
     }
@@ -260,14 +262,79 @@ fn which(program: &str) -> Option<std::path::PathBuf> {
 }
 
 #[test]
+fn a_reason_of_a_verdict_is_explained() {
+    let desk = Desk::new();
+    let text = desk.run("show reason foreign-load").ok().stdout;
+    assert!(text.starts_with("other processes (foreign-load): conditional"), "{text}");
+    for part in ["Rule ", "Cause ", "What to do  dbdyno check --noise names them."] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let json = desk.run("show reason foreign-load --format json").ok().json();
+    assert_eq!((&json["code"], &json["status"]), (&"foreign-load".into(), &"conditional".into()));
+    desk.run("show reason foriegn").fails(2, &["not a reason", "did you mean 'foreign-load'?"]);
+}
+
+#[test]
 fn help_and_version_end_well() {
     let desk = Desk::new();
     // Which program measured is told to whoever asks: its version, and how it was built.
     let version = desk.run("--version").ok().stdout;
     assert_eq!(version, format!("dbdyno {} (debug build)\n", env!("CARGO_PKG_VERSION")));
-    for line in ["--help", "help run", "run --help", "runs --help"] {
+    for line in ["--help", "help run", "run --help", "results --help"] {
         assert!(desk.run(line).ok().stdout.contains("Usage:"), "{line}");
     }
-    desk.run("runs").fails(2, &["dbdyno runs --help"]);
+    desk.run("results").fails(2, &["dbdyno results --help"]);
     desk.run("show").fails(2, &["dbdyno show --help"]);
+}
+
+/// Command lines in scripts of users, and in runs and bundles that are stored, keep their meaning.
+#[test]
+fn former_words_are_taken_as_before_and_shown_nowhere() {
+    let pairs = [
+        ("campaign null null --name x", "ab-test null null --name x"),
+        ("runs list", "results list"),
+        ("server fetch duckdb", "binaries fetch duckdb"),
+        ("probe --listen 127.0.0.1:9100", "host-exporter --listen 127.0.0.1:9100"),
+        ("run --beside TP-LIGHT --beside-jobs 2", "run --background TP-LIGHT --background-jobs 2"),
+        ("run --redo-disturbed=3 --plain", "run --retry-disturbed=3 --no-chart"),
+        ("run --explain", "run --test-bottleneck"),
+        ("run mariadb-galera --link-delay 1ms", "run mariadb-galera --network-delay 1ms"),
+        (
+            "run --workers 2 --worker-wait 5s --worker-silence 60s",
+            "run --workers 2 --worker-join-timeout 5s --worker-timeout 60s",
+        ),
+        ("report html 1 --against 2 --text a.md", "report html 1 --baseline 2 --notes a.md"),
+        ("monitor postgres://h/d --against 1", "monitor postgres://h/d --baseline 1"),
+        (
+            "capacity 1 --need tps=3 --needs a.toml",
+            "capacity 1 --requirement tps=3 --requirements a.toml",
+        ),
+        ("failover mariadb-galera --how cut", "failover mariadb-galera --fault partition"),
+        (
+            "failover mariadb://h/ --i-may-break-it --break-command a --mend-command b",
+            "failover mariadb://h/ --allow-disruption --fault-command a --repair-command b",
+        ),
+    ];
+    let parsed = |line: &str| {
+        let words = std::iter::once("dbdyno").chain(line.split_whitespace());
+        let cli = Cli::try_parse_from(words).unwrap_or_else(|error| panic!("{line}: {error}"));
+        format!("{cli:?}")
+    };
+    let desk = Desk::new();
+    for (former, now) in pairs {
+        assert_eq!(parsed(former), parsed(now), "{former}");
+        let command = now.split_whitespace().next().unwrap();
+        let help = desk.run(&format!("{command} --help")).ok().stdout;
+        for word in former.split_whitespace().filter(|word| word.starts_with("--")) {
+            let option = word.split('=').next().unwrap();
+            let is_shown =
+                help.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').any(|it| it == option);
+            assert!(!is_shown || now.contains(option), "{command} --help shows {option}");
+        }
+    }
+    for former in ["publish", "points", "campaign"] {
+        assert!(!desk.run("list reports").ok().stdout.contains(&format!("{former} ")), "{former}");
+        let refused = desk.run(&format!("report {former}"));
+        assert!(!refused.stderr.contains("is not a report"), "{former}: {}", refused.stderr);
+    }
 }

@@ -31,9 +31,9 @@ fn fact(run: &Value, section: &str, name: &str) -> String {
 
 /// The run, or none and a line that says so where no networks can be made.
 fn with_links(desk: &Desk, target: &str) -> Option<Value> {
-    let line = format!("run {target} --link-delay 5ms {BASE} --workload LGWR-LAT --jobs 1");
+    let line = format!("run {target} --network-delay 5ms {BASE} --workload LGWR-LAT --jobs 1");
     let done = desk.run(&line);
-    if done.code == Some(3) && done.stderr.contains("--link-delay") {
+    if done.code == Some(3) && done.stderr.contains("--network-delay") {
         skipped("LINK", done.stderr);
         return None;
     }
@@ -75,11 +75,11 @@ fn a_commit_on_several_nodes_waits_for_the_links_between_them() {
 fn links_that_nobody_can_have_are_refused() {
     let desk = Desk::new();
     let of = |target: &str, delay: &str| {
-        desk.run(&format!("run {target} {BASE} --workload LGWR-LAT --link-delay {delay}"))
+        desk.run(&format!("run {target} {BASE} --workload LGWR-LAT --network-delay {delay}"))
     };
-    of("sqlite", "1ms").fails(2, &["--link-delay", "not a private cluster"]);
-    of("postgres", "1ms").fails(2, &["--link-delay", "not a private cluster"]);
-    of("postgres-replicas", "2s").fails(2, &["--link-delay", "250ms or less"]);
+    of("sqlite", "1ms").fails(2, &["--network-delay", "not a private cluster"]);
+    of("postgres", "1ms").fails(2, &["--network-delay", "not a private cluster"]);
+    of("postgres-replicas", "2s").fails(2, &["--network-delay", "250ms or less"]);
 }
 
 /// Tests of writers that are to collide, at most.
@@ -136,7 +136,7 @@ fn a_commit_that_waits_for_a_standby_that_is_gone_ends_its_test() {
     until("the job loops", || column(look(&nodes[0]).as_mut(), loops) == ["1"]);
     processes_of(&cluster, 1).iter().for_each(|pid| tell(*pid, Signal::KILL));
     let done = ended(run, &line);
-    let run = desk.run("runs show last --format json").ok().json();
+    let run = desk.run("results show last --format json").ok().json();
     assert_eq!(run["tests"][0]["verdict"]["status"], "invalid", "{run:#}");
     let said = codes(&run["tests"][0]).concat();
     assert!(said.contains("of which none is left"), "{said} {done:?}");
@@ -162,7 +162,7 @@ fn a_node_of_galera_that_is_cut_off_frozen_or_killed_is_named_and_the_run_ends()
         spec,
         &[("innodb_flush_log_at_trx_commit", "0")],
     ) {
-        Err(error) if error.to_string().contains("--link-delay") => {
+        Err(error) if error.to_string().contains("--network-delay") => {
             return skipped("LINK", error);
         }
         cluster => cluster.unwrap(),
@@ -186,7 +186,7 @@ fn a_node_of_galera_that_is_cut_off_frozen_or_killed_is_named_and_the_run_ends()
         frozen.iter().filter(|_| way == "frozen").for_each(|pid| tell(*pid, Signal::CONT));
         cluster.cut_off(2, false).unwrap();
         done.ok();
-        let run = desk.run("runs show last --format json").ok().json();
+        let run = desk.run("results show last --format json").ok().json();
         is_lost(&run["tests"][0], "n3", way);
         until("the node is back, unless it is gone", || way == "killed" || sizes() == [3, 3, 3]);
     }
@@ -256,7 +256,7 @@ fn the_lag_of_a_replica_that_stands_still_is_told() {
     column(session(&nodes[0]).as_mut(), "create table late (id int)");
     ended(run, &line).ok();
     column(look(&nodes[2]).as_mut(), "select pg_wal_replay_resume()");
-    let run = desk.run("runs show last --format json").ok().json();
+    let run = desk.run("results show last --format json").ok().json();
     let lag = |at: usize| run["tests"][0]["node_figures"][at]["lag_s"].as_f64();
     assert_eq!(lag(0), None, "the primary");
     assert!(lag(2).unwrap() > 0.0, "{:#}", run["tests"][0]["node_figures"]);

@@ -17,7 +17,7 @@ const BASE: &str = "--size 0.01 --workload SRV-QUERY1 --jobs 1";
 
 /// The last run of a results file, as JSON.
 fn last(desk: &Desk) -> serde_json::Value {
-    desk.run("runs show last --format json").ok().json()
+    desk.run("results show last --format json").ok().json()
 }
 
 /// Interrupted as it should be: code, one line, nothing left, status.

@@ -50,7 +50,7 @@ fn commands(text: &str) -> Vec<String> {
 fn run(desk: &Desk, command: &str) {
     let is_run = command.split_whitespace().any(|word| word == "run");
     let small = if command.contains("--size ") { "" } else { SMALL };
-    let line = match (is_run, command.starts_with("campaign ")) {
+    let line = match (is_run, command.starts_with("ab-test ")) {
         (true, _) => format!("{command} {SHORT} {small}"),
         (_, true) => format!("{command} {FEW} {small}"),
         _ => command.to_string(),
@@ -121,7 +121,8 @@ fn the_recipe_for_a_workload_works_as_it_is_written() {
     for command in commands {
         run(&desk, &command.replace("--catalog DIR", &catalog));
     }
-    for test in desk.run("runs show last --format json").ok().json()["tests"].as_array().unwrap() {
+    for test in desk.run("results show last --format json").ok().json()["tests"].as_array().unwrap()
+    {
         assert!(mistakes(test).is_empty(), "{test}");
     }
 }

@@ -79,8 +79,8 @@ fn own_paragraphs_are_text_marked_as_added_in_every_form_for_people() {
     )
     .unwrap();
     let capacity = |line: &str| {
-        let mut command = desk.command(&format!("capacity a --text {} {line}", text.display()));
-        command.args(["--need", "TP-LIGHT 900 tps"]);
+        let mut command = desk.command(&format!("capacity a --notes {} {line}", text.display()));
+        command.args(["--requirement", "TP-LIGHT 900 tps"]);
         finished(command, line)
     };
     assert!(capacity("").ok().stdout.contains("Needs\nAdded: For the <i>new</i> shop."));
@@ -89,7 +89,7 @@ fn own_paragraphs_are_text_marked_as_added_in_every_form_for_people() {
     );
     capacity(&format!("-o {}", page.display())).ok();
     assert!(read(&page).contains("<p>Added: For the &lt;i&gt;new&lt;/i&gt; shop.</p>"));
-    capacity("--format json").fails(2, &["--text", "json has no place for it"]);
+    capacity("--format json").fails(2, &["--notes", "json has no place for it"]);
     std::fs::write(&text, "[[text]]\nsection = 1\n").unwrap();
     capacity("").fails(2, &["text.toml:1", "paragraphs"]);
 }
@@ -172,7 +172,7 @@ fn a_publication_names_no_platform_and_lists_what_was_removed() {
     tests.iter().for_each(|test| store.save_test(id, test).unwrap());
     let page = desk.path("public.html");
     for (runs, letters) in [("secret-name", &["A"][..]), ("secret-name a", &["A", "B"])] {
-        let done = desk.run(&format!("report publish {runs} -o {}", page.display())).ok();
+        let done = desk.run(&format!("report anonymized {runs} -o {}", page.display())).ok();
         let text = read(&page);
         assert!(
             !text.contains("secret") && !text.contains("nightly"),
@@ -215,11 +215,11 @@ fn a_licence_that_restricts_publication_is_told_to_whoever_publishes() {
     let desk = Desk::new();
     let data = format!("{}/data/reference", env!("CARGO_MANIFEST_DIR"));
     desk.run(&format!(
-        "runs import --csv {data}/published-results.csv --platforms {data}/platforms.csv"
+        "results import --csv {data}/published-results.csv --platforms {data}/platforms.csv"
     ))
     .ok();
     let page = desk.path("public.html");
-    let done = desk.run(&format!("report publish dl380-bm ibm-e870 -o {}", page.display())).ok();
+    let done = desk.run(&format!("report anonymized dl380-bm ibm-e870 -o {}", page.display())).ok();
     let lines: Vec<&str> =
         done.stderr.lines().filter(|line| line.contains("before you publish")).collect();
     assert!(

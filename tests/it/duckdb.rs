@@ -42,7 +42,7 @@ fn refused(desk: &Desk, dir: &Path, code: i32, words: &[&str]) {
 fn a_library_that_is_absent_damaged_or_another_one_is_one_line() {
     let desk = Desk::new();
     let dir = |name: &str| desk.path(name);
-    let how = "dbdyno server fetch duckdb";
+    let how = "dbdyno binaries fetch duckdb";
     refused(&desk, &dir("nowhere"), 2, &["does not exist", "nowhere", how]);
     std::fs::create_dir(dir("damaged")).unwrap();
     std::fs::write(dir("damaged").join(NAME), [0x7f, b'E', b'L', b'F', 2, 1, 1, 0]).unwrap();
@@ -64,7 +64,7 @@ fn without_a_library_one_line_says_how_to_have_it() {
     let mut command = desk.command(&line);
     command.env("XDG_CACHE_HOME", desk.path("empty"));
     crate::support::finished(command, &line)
-        .fails(2, &["is not on this host", "dbdyno server fetch duckdb"]);
+        .fails(2, &["is not on this host", "dbdyno binaries fetch duckdb"]);
     desk.run(&format!("run sqlite {TINY} --quiet --server-bin /tmp"))
         .fails(2, &["--server-bin", "compiled in"]);
 }

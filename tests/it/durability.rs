@@ -99,7 +99,7 @@ fn commits_that_wait_are_durable_and_those_that_do_not_by_the_settings_relaxed()
 
 /// The readings of the first test of an export: of each moment the gauges and counters.
 fn readings(desk: &Desk) -> Value {
-    let export = desk.run("runs export last").ok().stdout;
+    let export = desk.run("results export last").ok().stdout;
     let mut lines = export.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let line = lines.find(|line| line["test"].is_object()).unwrap();
     let snapshots = line["test"]["snapshots"].as_array().unwrap().iter();

@@ -48,7 +48,7 @@ fn the_published_suites_run_on_postgres() {
     let desk = run_all("postgres", &PUBLISHED, 60, &CODES);
     let data = concat!(env!("CARGO_MANIFEST_DIR"), "/data/reference");
     let files = format!("--csv {data}/published-results.csv --platforms {data}/platforms.csv");
-    desk.run(&format!("runs import {files}")).ok();
+    desk.run(&format!("results import {files}")).ok();
     let document = desk.run("compare 1 dl380-bm --format json").ok().json();
     let beside = &document["beside"][0];
     let entries = |list: &str| beside[list].as_array().unwrap().clone();

@@ -102,8 +102,8 @@ fn codes(test: &serde_json::Value) -> Vec<&str> {
 /// simply valid.
 fn spool_comes_back(desk: &Desk, spool: &Path, workloads: &[(&str, u32)]) {
     let text = std::fs::read_to_string(spool).unwrap();
-    desk.run(&format!("runs import {}", spool.display())).ok();
-    let run = desk.run("runs show last --format json").ok().json();
+    desk.run(&format!("results import {}", spool.display())).ok();
+    let run = desk.run("results show last --format json").ok().json();
     assert_run_schema(&run);
     assert_eq!(run["kind"], "scripts");
     let tests = run["tests"].as_array().unwrap();
@@ -121,7 +121,7 @@ fn spool_comes_back(desk: &Desk, spool: &Path, workloads: &[(&str, u32)]) {
     }
     let unchecked = tests[0]["verdict"].to_string();
     assert!(!unchecked.contains("nothing could be cross-checked"), "{unchecked}");
-    desk.run(&format!("runs import {}", spool.display()))
+    desk.run(&format!("results import {}", spool.display()))
         .fails(2, &["results.spool", "is here already"]);
 
     let lie = |line: &str| match line.strip_prefix("end index_scans ") {
@@ -129,12 +129,12 @@ fn spool_comes_back(desk: &Desk, spool: &Path, workloads: &[(&str, u32)]) {
         None => line.to_string(),
     };
     std::fs::write(spool, text.lines().map(lie).collect::<Vec<_>>().join("\n")).unwrap();
-    desk.run(&format!("runs import {}", spool.display())).ok();
-    let run = desk.run("runs show last --format json").ok().json();
+    desk.run(&format!("results import {}", spool.display())).ok();
+    let run = desk.run("results show last --format json").ok().json();
     assert!(codes(&run["tests"][0]).contains(&"crosscheck"), "{:#}", run["tests"][0]["verdict"]);
 
     std::fs::write(spool, text.trim_end().trim_end_matches("done")).unwrap();
-    desk.run(&format!("runs import {}", spool.display()))
+    desk.run(&format!("results import {}", spool.display()))
         .fails(2, &["results.spool:", "is cut short"]);
 }
 

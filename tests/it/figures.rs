@@ -205,7 +205,7 @@ fn no_figure_has_two_values_verdicts_intervals_or_bests() {
         let document = desk.run(&format!("report {report} base --format json")).ok().json();
         listen(report, &document, &mut sayings);
     }
-    let run = desk.run("runs show base --format json").ok().json();
+    let run = desk.run("results show base --format json").ok().json();
     for figure in run["figures"].as_array().unwrap() {
         let name = figure["workload"].as_str().unwrap();
         let said = Said {

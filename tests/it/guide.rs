@@ -233,7 +233,7 @@ fn shortened(command: &str) -> String {
     let short = command.replace("--duration 5s", "--duration 200ms");
     match words(&short).first().map(String::as_str) {
         Some("run") => format!("{short} --warmup 50ms --size 0.05"),
-        Some("campaign") => {
+        Some("ab-test") => {
             let ends = short.replace("--max-duration 5m", "--max-duration 1s");
             format!("{ends} --duration 100ms --warmup 50ms --size 0.05")
         }

@@ -620,22 +620,22 @@ fn no_text_of_a_results_file_acts_on_the_terminal() {
         }
         drop(store);
         for line in [
-            "runs list",
-            "runs list --format json",
-            "runs show 1",
-            "runs export 1",
+            "results list",
+            "results list --format json",
+            "results show 1",
+            "results export 1",
             "report kpm 1",
             "compare 1 2",
             "compare 1 2 --format json",
             "report kpm 1 --color always",
             "report summary 1 2",
-            "runs delete 1 --yes",
+            "results delete 1 --yes",
         ] {
             let done = desk.run(line);
             assert_harmless(&format!("{line} {text:?}"), &without_colors(&done.stdout));
             assert_harmless(line, &done.stderr);
         }
-        let shown = desk.run("runs show 2 --format json").ok().json();
+        let shown = desk.run("results show 2 --format json").ok().json();
         assert_eq!(shown["labels"][text], text, "JSON is exact");
     }
 }
@@ -676,13 +676,13 @@ fn no_argument_acts_or_floods_in_an_error_line() {
             "report kpm --price",
             "compare 1",
             "compare 1 2 --fail-below",
-            "runs import",
-            "runs show",
-            "runs delete",
+            "results import",
+            "results show",
+            "results delete",
             "check",
             "load",
             "clean",
-            "server fetch postgres --version",
+            "binaries fetch postgres --version",
             "export-sql",
             "completions",
             "",

@@ -299,14 +299,16 @@ fn hand_on(mut from: UnixStream, mut to: UnixStream, delay: Duration) {
 fn commits_wait_for_the_log_and_for_a_row_that_all_want() {
     for kind in KINDS {
         let bench = Bench::new(kind, &[]);
-        let test = bench.finds("log-sync", "--workload LGWR-LAT --jobs 2 --explain=1");
+        let test = bench.finds("log-sync", "--workload LGWR-LAT --jobs 2 --test-bottleneck=1");
         let refused = explained(&test);
         assert_eq!(refused["outcome"], "not-tried", "{refused:#}");
         assert!(refused["missing"].as_str().is_some_and(|why| why.len() > 5), "{refused:#}");
         let own = hot_row(&bench.desk).display().to_string();
         let test = bench.finds(
             "row-lock",
-            &format!("--catalog {own} --workload HOT-ROW --jobs 6 --duration 1s --explain=1"),
+            &format!(
+                "--catalog {own} --workload HOT-ROW --jobs 6 --duration 1s --test-bottleneck=1"
+            ),
         );
         let tried = explained(&test);
         assert!(is_tried(tried) && tried["changed"]["jobs"] == "3", "{}: {tried:#}", kind.engine);
@@ -444,7 +446,7 @@ fn an_experiment_takes_the_limit_of_a_private_server_away() {
         let mut runs = durations.map(|duration| {
             let line = format!(
                 "run {} --catalog {own} --profile SMALL --workload LGWR-LAT --workload STO-RANDOM --jobs 2 --duration {duration} \
-                 --explain=1 {LINE}",
+                 --test-bottleneck=1 {LINE}",
                 kind.engine
             );
             desk.run(&line).ok().json()

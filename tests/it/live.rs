@@ -200,7 +200,7 @@ fn the_dashboard_asks_for_names_that_there_are() {
 
 /// True once a recording is in a results file.
 fn is_recording(desk: &Desk, file: &std::path::Path) -> bool {
-    let runs = desk.run(&format!("runs list --results {} --format json", file.display()));
+    let runs = desk.run(&format!("results list --results {} --format json", file.display()));
     runs.code == Some(0) && runs.json()["runs"].as_array().is_some_and(|runs| !runs.is_empty())
 }
 
@@ -286,8 +286,10 @@ fn a_server_that_no_longer_answers_ends_the_monitor_with_one_line() {
         1,
         "{done:?}"
     );
-    let run =
-        desk.run(&format!("runs show last --results {} --format json", file.display())).ok().json();
+    let run = desk
+        .run(&format!("results show last --results {} --format json", file.display()))
+        .ok()
+        .json();
     assert_eq!(run["status"], "failed", "what was seen is kept: {run}");
 }
 
@@ -300,19 +302,21 @@ fn a_load_is_told_as_a_share_of_what_its_platform_was_measured_to_do() {
         lease.url
     ))
     .ok();
-    let seen =
-        desk.run(&format!("monitor {} --against last --once --format json", lease.url)).ok().json();
+    let seen = desk
+        .run(&format!("monitor {} --baseline last --once --format json", lease.url))
+        .ok()
+        .json();
     let commits = rate(&seen, "commits");
     let (now, against) = (commits["now"].as_f64().unwrap(), &commits["against"]);
     let share = now / against["measured"].as_f64().unwrap();
     assert!((against["used"].as_f64().unwrap() - share).abs() < 1e-9, "{commits}");
     assert_eq!(against["workload"], "TP-LIGHT:update_pct=100");
     assert!(rate(&seen, "log_syncs")["against"].is_null(), "commits share syncs: {seen:#}");
-    let text = desk.run(&format!("monitor {} --against last --once", lease.url)).ok().stdout;
+    let text = desk.run(&format!("monitor {} --baseline last --once", lease.url)).ok().stdout;
     assert!(text.contains("unknown") && text.contains("this monitor: "), "{text}");
     desk.run(&format!("run sqlite {small} --workload SRV-QUERY1 --jobs 1")).ok();
-    let line = format!("monitor {} --against last --once", lease.url);
-    desk.run(&line).fails(2, &["--against: the platform of run 2 differs: ", "measure this one"]);
+    let line = format!("monitor {} --baseline last --once", lease.url);
+    desk.run(&line).fails(2, &["--baseline: the platform of run 2 differs: ", "measure this one"]);
 }
 
 #[test]
@@ -330,7 +334,7 @@ fn a_recording_is_replayed_and_reported() {
     );
     let replayed = desk.run(&format!("monitor --replay day --results {file}")).ok();
     assert_eq!(replayed.stdout.lines().count(), shown.stdout.lines().count(), "{replayed:?}");
-    let run = desk.run(&format!("runs show day --results {file} --format json")).ok().json();
+    let run = desk.run(&format!("results show day --results {file} --format json")).ok().json();
     assert_eq!(
         (&run["tests"][0]["workload"], &run["tests"][0]["verdict"]["status"]),
         (&"LIVE".into(), &"conditional".into())
@@ -434,7 +438,7 @@ fn a_run_draws_its_ramp_below_the_bar_unless_it_is_to_be_plain() {
     let mut screen = Screen::start(&desk, line);
     screen.shows(&["SRV-QUERY1, ops/s by jobs", "|=", "is stored in"]);
     assert_eq!(screen.end(), Some(0));
-    let mut screen = Screen::start(&desk, &format!("{line} --plain"));
+    let mut screen = Screen::start(&desk, &format!("{line} --no-chart"));
     screen.shows(&["is stored in"]);
     assert!(!String::from_utf8_lossy(&screen.shown).contains("ops/s by jobs"));
     assert_eq!(screen.end(), Some(0));

@@ -78,6 +78,7 @@ mod serve;
 mod servers;
 mod sessions;
 mod shared_results;
+mod site;
 mod sizes;
 mod skeleton;
 mod skewed;

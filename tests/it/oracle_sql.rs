@@ -175,8 +175,8 @@ const SPOOL: &str = "tests/fixtures/oracle.spool";
 #[test]
 fn a_spool_of_sqlplus_becomes_a_run_with_verdicts_and_reports() {
     let desk = Desk::new();
-    desk.run(&format!("runs import {SPOOL}")).ok();
-    let run = desk.run("runs show last --format json").ok().json();
+    desk.run(&format!("results import {SPOOL}")).ok();
+    let run = desk.run("results show last --format json").ok().json();
     assert_eq!(
         (run["engine"].as_str(), run["kind"].as_str()),
         (Some(texts::ENGINE), Some("scripts"))
@@ -216,8 +216,8 @@ fn a_spool_of_sqlplus_becomes_a_run_with_verdicts_and_reports() {
     let text = std::fs::read_to_string(SPOOL).unwrap();
     let padded = text.lines().map(|line| format!("{line:<120}\r\n")).collect::<String>();
     std::fs::write(desk.path("padded.spool"), padded).unwrap();
-    desk.run(&format!("runs import {}", desk.path("padded.spool").display())).ok();
-    assert_eq!(figures(&desk.run("runs show last --format json").ok().json()), found);
+    desk.run(&format!("results import {}", desk.path("padded.spool").display())).ok();
+    assert_eq!(figures(&desk.run("results show last --format json").ok().json()), found);
 }
 
 #[test]
@@ -242,7 +242,7 @@ fn a_damaged_spool_is_one_line_that_says_where() {
     ] {
         let file = desk.path(&format!("{name}.spool"));
         std::fs::write(&file, damaged).unwrap();
-        let done = desk.run(&format!("runs import {}", file.display()));
+        let done = desk.run(&format!("results import {}", file.display()));
         done.fails(2, &[&format!("{name}.spool:"), words]);
     }
 }

@@ -198,21 +198,21 @@ fn agree_with_the_counters(bin: &Path) {
 fn what_is_fetched_is_not_fetched_again_and_what_is_missing_is_said() {
     let desk = Desk::new();
     let cache = newest_postgres().ancestors().nth(3).unwrap().to_path_buf();
-    let mut fetch = desk.command("server fetch postgres --format json");
+    let mut fetch = desk.command("binaries fetch postgres --format json");
     fetch.env("XDG_CACHE_HOME", &cache);
-    let done = crate::support::finished(fetch, "server fetch").ok().json();
+    let done = crate::support::finished(fetch, "binaries fetch").ok().json();
     assert_eq!(
         (done["was_there"].as_bool(), done["engine"].as_str()),
         (Some(true), Some("postgres"))
     );
     let empty = desk.path("cache");
-    let mut fetch = desk.command("server fetch postgres");
+    let mut fetch = desk.command("binaries fetch postgres");
     fetch.env("PATH", "/nonexistent").env("XDG_CACHE_HOME", &empty);
     crate::support::finished(fetch, "fetch without Maven")
         .fails(3, &["mvn cannot be run", "install the package maven"]);
-    desk.run("server fetch postgres --version 18/..")
+    desk.run("binaries fetch postgres --version 18/..")
         .fails(2, &["--version: '18/..' is not a valid version"]);
-    desk.run("server fetch sqlite").fails(2, &["this engine has no private server"]);
+    desk.run("binaries fetch sqlite").fails(2, &["this engine has no private server"]);
     assert!(
         std::fs::read_dir(empty.join("dbdyno")).map_or(0, Iterator::count) == 0,
         "a failed fetch leaves nothing"

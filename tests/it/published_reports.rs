@@ -95,7 +95,7 @@ fn what_a_publication_does_not_print_is_said_so_and_nothing_else() {
 
 #[test]
 fn printed_figures_have_the_digits_of_the_source() {
-    let report = REPORTS.iter().find(|report| report.name() == "points").unwrap();
+    let report = REPORTS.iter().find(|report| report.name() == "published").unwrap();
     let text = FORMATS.iter().find(|format| format.name() == "text").unwrap();
     let input = platform("ibm-e870");
     let page = reports::rendered(*text, &report.build(&input), Options::plain(400));

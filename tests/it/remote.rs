@@ -39,9 +39,9 @@ impl Helper {
         started
     }
 
-    /// `dbdyno probe`, once it has told where it listens.
+    /// `dbdyno host-exporter`, once it has told where it listens.
     fn probe(desk: &Desk, port: u16) -> Helper {
-        let mut command = desk.command(&format!("probe --listen {port}"));
+        let mut command = desk.command(&format!("host-exporter --listen {port}"));
         command.env("DBDYNO_TOKEN", TOKEN).stdout(Stdio::piped());
         let mut started = Helper::start(command);
         let mut told = String::new();
@@ -102,7 +102,7 @@ fn whoever_knows_the_host_of_a_server_tells_its_figures() {
     let lacks = check();
     for statement in [
         "grant pg_monitor to hosted",
-        "start a node_exporter there, or \"dbdyno probe\", and name it with --host-metrics; or,",
+        "start a node_exporter there, or \"dbdyno host-exporter\", and name it with --host-metrics; or,",
         "grant pg_read_server_files to hosted; grant execute on function",
     ] {
         assert!(
@@ -142,10 +142,10 @@ fn an_exporter_on_the_host_of_a_server_tells_its_figures() {
     }
     let _started = Helper::probe(&desk, probe);
     let (test, told_by) = measured(&desk, &url(probe, "/metrics"));
-    assert!(told_by.unwrap().starts_with("dbdyno probe "), "{test}");
+    assert!(told_by.unwrap().starts_with("dbdyno host-exporter "), "{test}");
     assert!(test["metrics"]["cpu_busy_pct"].is_number(), "{test}");
     let checked = with_password(&desk, &format!("check {} {FEW}", url(probe, ""))).ok();
-    assert!(checked.stdout.contains("host: dbdyno probe "), "{checked:?}");
+    assert!(checked.stdout.contains("host: dbdyno host-exporter "), "{checked:?}");
     let run = |target: &str| with_password(&desk, &format!("run {target} {TINY} --quiet"));
     run(&url(probe, "/other")).fails(3, &["--host-metrics", "404"]);
     run(&url(exporter, "")).fails(3, &["--host-metrics", "does not answer", "node_exporter"]);
@@ -154,7 +154,7 @@ fn an_exporter_on_the_host_of_a_server_tells_its_figures() {
         .fails(2, &["runs on this host"]);
     desk.run(&format!("run sqlite {TINY} --host-metrics db1:9100"))
         .fails(2, &["node_exporter", "http://db1:9100/metrics"]);
-    desk.run("probe --listen 0.0.0.0:9101")
+    desk.run("host-exporter --listen 0.0.0.0:9101")
         .fails(2, &["can be reached from the network", "DBDYNO_TOKEN"]);
 }
 

@@ -17,10 +17,10 @@ use crate::fixture;
 use crate::support::{Desk, axe, ended, signal, until};
 
 /// Runs of the fixture: from the sixth on a setting differs and everything is slower by a fifth.
-const RUNS: i64 = 10;
+pub const RUNS: i64 = 10;
 const SECRET: &str = "sixteen-or-more-letters";
 
-fn fill(path: &Path) {
+pub fn fill(path: &Path) {
     let mut store = Store::open(path).unwrap();
     for number in 1..=RUNS {
         let is_late = number > 5;
@@ -235,7 +235,7 @@ fn a_token_is_needed_where_others_can_listen_and_opens_the_site() {
     crate::support::finished(short, "serve").fails(2, &["DBDYNO_TOKEN", "16 characters"]);
     desk.run("serve --results nowhere.db").fails(2, &["nowhere.db"]);
     for (version, words) in
-        [(1, ["older dbdyno", "dbdyno runs list"]), (99, ["newer dbdyno", "update dbdyno"])]
+        [(1, ["older dbdyno", "dbdyno results list"]), (99, ["newer dbdyno", "update dbdyno"])]
     {
         let path = desk.path("other.db");
         drop(Store::open(&path).unwrap());

@@ -49,7 +49,7 @@ fn a_database_gives_what_a_file_gives_and_nothing_else_in_it_is_touched() {
     let (desk, lease) = (Desk::new(), Lease::new("postgres", None, &[]));
     let mut admin = session(&lease.url);
     let others = column(admin.as_mut(), OTHERS);
-    desk.run(&format!("runs list --results {}", lease.url)).fails(2, &["holds no results yet"]);
+    desk.run(&format!("results list --results {}", lease.url)).fails(2, &["holds no results yet"]);
     let (mut file, mut shared) = (Store::open(&desk.path("results.db")).unwrap(), open(&lease.url));
     [&mut file, &mut shared].into_iter().for_each(fill);
     assert_eq!(shared.tests(1).unwrap(), file.tests(1).unwrap());
@@ -78,10 +78,10 @@ fn a_database_gives_what_a_file_gives_and_nothing_else_in_it_is_touched() {
     let again = shared.import("export", &mut exported(&file).as_bytes()).unwrap_err().to_string();
     assert!(again.contains("is here already as run 1"), "{again}");
     for line in [
-        "runs list --format json",
+        "results list --format json",
         "report kpm last --format json",
         "compare r1 r2 --format json",
-        "runs show r2",
+        "results show r2",
     ] {
         let same = desk.run(&format!("{line} --results {}", lease.url)).ok().stdout;
         assert_eq!(same, desk.run(line).ok().stdout, "{line}");
@@ -193,16 +193,16 @@ fn passwords_come_from_where_those_of_targets_come_from_and_are_shown_nowhere() 
         assert!(!format!("{}{}", done.stdout, done.stderr).contains("Hidden-7"), "{done:?}");
         done
     };
-    let none = run("runs list", None);
+    let none = run("results list", None);
     assert!(none.code != Some(0) && none.stderr.contains("wants a password"), "{none:?}");
     let line = "run sqlite --workload CPU-LOOP --jobs 1 --duration 0.2 --warmup 0 --size 0.01";
     let done = run(line, Some("Hidden-7")).ok();
     assert!(done.stderr.contains(&format!("run 1 is stored in {url}")), "{done:?}");
     assert!(run("check sqlite", Some("Hidden-7")).ok().stdout.contains("with 1 runs"));
     let refused =
-        desk.run(&format!("runs list --results {}", url.replace("team@", "team:Hidden-7@")));
+        desk.run(&format!("results list --results {}", url.replace("team@", "team:Hidden-7@")));
     assert!(refused.code == Some(2) && !refused.stderr.contains("Hidden-7"), "{refused:?}");
-    let unknown = desk.run("runs list --results mysql://u@h/d");
+    let unknown = desk.run("results list --results mysql://u@h/d");
     assert!(unknown.stderr.contains("postgres://user@host/database"), "{unknown:?}");
     assert!(!desk.path("mysql:").exists());
 }

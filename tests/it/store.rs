@@ -360,10 +360,10 @@ fn a_file_that_may_only_be_read_is_read() {
             set_mode(&entry.unwrap().path(), 0o444);
         }
         set_mode(&dir, 0o555);
-        let list = as_reader(&desk, &line("runs list --format json")).ok().json();
+        let list = as_reader(&desk, &line("results list --format json")).ok().json();
         assert_eq!(list["runs"].as_array().unwrap().len(), runs, "{list:#}");
         as_reader(&desk, &line("report kpm last")).ok();
-        let refused = as_reader(&desk, &line("runs delete last"));
+        let refused = as_reader(&desk, &line("results delete last"));
         refused.fails(3, &["cannot be written"]);
         set_mode(&path, 0o644);
         set_mode(&dir, 0o755);
@@ -377,7 +377,7 @@ fn a_file_that_may_only_be_read_is_read() {
             .unwrap();
     }
     set_mode(&half, 0o555);
-    let line = format!("runs list --results {}", half.join("results.db").display());
+    let line = format!("results list --results {}", half.join("results.db").display());
     as_reader(&desk, &line).fails(3, &["cannot be read", "-wal"]);
     set_mode(&half, 0o755);
     drop(store);
@@ -393,7 +393,7 @@ fn an_older_file_that_may_only_be_read_says_what_it_lacks() {
     Connection::open(&path).unwrap().execute_batch("PRAGMA user_version = 1").unwrap();
     set_mode(&path, 0o444);
     let said = ["older dbdyno (schema 1,", "copy it"];
-    as_reader(&desk, &format!("runs list --results {}", path.display())).fails(2, &said);
+    as_reader(&desk, &format!("results list --results {}", path.display())).fails(2, &said);
 }
 
 #[test]

@@ -25,7 +25,7 @@ const WARMED: &str = "--size 0.01 --warmup 200ms --duration 200ms --quiet";
 
 /// The tests of the last run by drive and parameters, and how many there are of each.
 fn counted(desk: &Desk) -> BTreeMap<String, usize> {
-    let run = desk.run("runs show last --format json").ok().json();
+    let run = desk.run("results show last --format json").ok().json();
     let mut counted = BTreeMap::new();
     for test in run["tests"].as_array().unwrap() {
         let params = test["params"].as_object().unwrap();
@@ -319,7 +319,7 @@ fn beside_it(kind: &TestResult, ops_per_s: f64) -> Beside {
 fn a_test_beside_another_workload_is_conditional_and_tells_its_rate() {
     let desk = Desk::new();
     let line = format!(
-        "run postgres {WARMED} --workload SRV-QUERY1 --jobs 1,2 --beside TP-LIGHT:update_pct=40 --beside-jobs 2"
+        "run postgres {WARMED} --workload SRV-QUERY1 --jobs 1,2 --background TP-LIGHT:update_pct=40 --background-jobs 2"
     );
     let document = desk.run(&format!("{line} --format json")).ok().json();
     assert_run_schema(&document);
@@ -364,7 +364,7 @@ fn all_pairs_are_measured_once_per_block() {
             kind.engine
         );
         let document = desk.run(&format!("{line} --format json")).ok().json();
-        let run = desk.run("runs show last --format json").ok().json();
+        let run = desk.run("results show last --format json").ok().json();
         let tests = run["tests"].as_array().unwrap();
         assert_eq!(tests.len(), 6 * (2 + 3), "two alone, two beside themselves, one pair");
         let study = &document["studies"][0]["study"];
@@ -400,15 +400,23 @@ fn what_cannot_run_beside_is_one_line() {
     let refused = |line: &str, code: i32, words: &[&str]| {
         drop(desk.run(&format!("{line} --quiet")).fails(code, words))
     };
-    refused("run sqlite --workload SRV-QUERY1 --beside NOPE", 2, &["--beside NOPE", "NOPE"]);
-    refused("run sqlite --workload SRV-QUERY1 --beside SRV-QUERY1:x=1", 2, &["--beside", "'x'"]);
     refused(
-        "run mariadb --workload SRV-QUERY1 --beside SRV-QUERY1:org=hash",
+        "run sqlite --workload SRV-QUERY1 --background NOPE",
         2,
-        &["--beside", "hash"],
+        &["--background NOPE", "NOPE"],
     );
-    refused("run sqlite --workload SRV-QUERY1 --beside SRV-SCAN --ops 5", 2, &["--ops"]);
-    refused("run sqlite --workload SRV-QUERY1 --beside-jobs 2", 2, &["--beside"]);
+    refused(
+        "run sqlite --workload SRV-QUERY1 --background SRV-QUERY1:x=1",
+        2,
+        &["--background", "'x'"],
+    );
+    refused(
+        "run mariadb --workload SRV-QUERY1 --background SRV-QUERY1:org=hash",
+        2,
+        &["--background", "hash"],
+    );
+    refused("run sqlite --workload SRV-QUERY1 --background SRV-SCAN --ops 5", 2, &["--ops"]);
+    refused("run sqlite --workload SRV-QUERY1 --background-jobs 2", 2, &["--background"]);
     refused("interference sqlite --workloads SRV-QUERY1,NOPE", 2, &["NOPE"]);
     refused("interference sqlite --workloads SRV-QUERY1,SRV-QUERY1", 2, &["named twice"]);
     refused("interference sqlite --jobs 1,2", 2, &["--jobs", "one number"]);
@@ -547,7 +555,7 @@ fn the_published_tiers_are_curves_over_the_size_of_the_database() {
     let desk = Desk::new();
     let data = |name: &str| format!("{}/data/reference/{name}.csv", env!("CARGO_MANIFEST_DIR"));
     desk.run(&format!(
-        "runs import --csv {} --platforms {}",
+        "results import --csv {} --platforms {}",
         data("published-results"),
         data("platforms")
     ))

@@ -95,7 +95,7 @@ impl Desk {
 
     /// The runs of the results file, oldest first.
     pub fn runs(&self) -> Vec<Value> {
-        self.run("runs list --format json").ok().json()["runs"].as_array().unwrap().clone()
+        self.run("results list --format json").ok().json()["runs"].as_array().unwrap().clone()
     }
 }
 

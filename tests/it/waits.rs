@@ -185,9 +185,9 @@ fn an_export_keeps_what_was_sampled() {
     let (desk, other) = (Desk::new(), Desk::new());
     let before = desk.run(&format!("run postgres --workload LGWR-LAT {LINE}")).ok().json();
     let file = other.path("runs.jsonl");
-    desk.run(&format!("runs export --output {}", file.display())).ok();
-    other.run(&format!("runs import {}", file.display())).ok();
-    let after = other.run("runs show last --format json").ok().json();
+    desk.run(&format!("results export --output {}", file.display())).ok();
+    other.run(&format!("results import {}", file.display())).ok();
+    let after = other.run("results show last --format json").ok().json();
     for name in ["waits", "profiles", "server_log"] {
         assert!(before["tests"][0][name].is_object());
         assert_eq!(after["tests"][0][name], before["tests"][0][name], "{name}");

@@ -165,7 +165,7 @@ fn machines_with_other_clocks_run_a_test_together_and_one_that_is_killed_spoils_
         ) == ["0"]
     });
     drop(machines);
-    let none = desk.run(&line("--workload SRV-QUERY1 --duration 1s --worker-wait 1s"));
+    let none = desk.run(&line("--workload SRV-QUERY1 --duration 1s --worker-join-timeout 1s"));
     assert!(
         format!("{}{}", none.stdout, none.stderr).contains("0 of 2 workers came within 1 s"),
         "{none:?}"
@@ -242,8 +242,10 @@ fn offered_rates_windows_that_end_when_the_figure_is_known_and_work_beside_are_s
     assert!(known.precision.is_some() && known.ci_fraction.is_some(), "{:?}", known.verdict);
     assert!(known.window_s < 59.0, "{} s: what the workers told closes the window", known.window_s);
 
-    desk.run(&line("--jobs 2 --beside SRV-QUERY25 --beside-jobs 3 --warmup 0.5s --duration 1s"))
-        .ok();
+    desk.run(&line(
+        "--jobs 2 --background SRV-QUERY25 --background-jobs 3 --warmup 0.5s --duration 1s",
+    ))
+    .ok();
     let beside = shared_test(url, 2).beside.unwrap();
     assert!(
         beside.covers_window && beside.part.jobs == 3 && beside.part.tally.ops > 0,
@@ -257,7 +259,7 @@ fn a_machine_that_falls_silent_is_lost_by_name_and_the_run_goes_on() {
     let (url, mut admin) = (&lease.url, session(&lease.url));
     let mut machines = Machines::started(&desk, url, 2);
     let line = format!(
-        "run {url} --results {url} --workers 2 --worker-silence 3s --jobs 2 --size 0.01 --warmup 0.5s --duration 5s \
+        "run {url} --results {url} --workers 2 --worker-timeout 3s --jobs 2 --size 0.01 --warmup 0.5s --duration 5s \
          --workload SRV-QUERY1 --workload SRV-QUERY25"
     );
     let run = desk.spawn(&line);
@@ -272,8 +274,8 @@ fn a_machine_that_falls_silent_is_lost_by_name_and_the_run_goes_on() {
     let said = format!(":{silent} is lost: nothing was heard of it for 3 s");
     assert!(reason.code == ReasonCode::WorkerLost && reason.text.contains(&said), "{reason:?}");
     assert_eq!(tests[1].workers.len(), 2, "{:?}", tests[1].verdict);
-    desk.run(&format!("{line} --worker-silence 1s")).fails(2, &["cannot be used multiple times"]);
-    desk.run(&line.replace("3s", "1s")).fails(2, &["--worker-silence", "every second"]);
+    desk.run(&format!("{line} --worker-timeout 1s")).fails(2, &["cannot be used multiple times"]);
+    desk.run(&line.replace("3s", "1s")).fails(2, &["--worker-timeout", "every second"]);
 }
 
 #[test]
@@ -282,7 +284,7 @@ fn five_thousand_sessions_that_wait_are_shared_by_four_machines() {
     let url = &lease.url;
     let _machines = Machines::started(&desk, url, 4);
     let line = format!(
-        "run null --workload SESSION --results {url} --workers 4 --worker-silence 2m --jobs 5000 --warmup 1s --duration 3s"
+        "run null --workload SESSION --results {url} --workers 4 --worker-timeout 2m --jobs 5000 --warmup 1s --duration 3s"
     );
     desk.run(&line).ok();
     let test = shared_test(url, 4);

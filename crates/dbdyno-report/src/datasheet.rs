@@ -59,7 +59,7 @@ pub(super) fn sections_of_all(input: &Input) -> Vec<Section> {
 const HOW_TO_READ: &str = "Speed and the service times (mean, percentiles) are those of one job; throughput is the \
 best valid figure at any number of jobs, reached at the number in column Jobs; scaling is throughput over speed.";
 
-/// The rule of `--redo-disturbed`.
+/// The rule of `--retry-disturbed`.
 const REDO: &str = "a disturbed test up to {times} times more; all are kept, figures are those of the best verdict";
 
 fn sections(input: &Input, data: &RunTests, several: bool) -> Vec<Section> {

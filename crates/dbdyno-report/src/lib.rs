@@ -8,6 +8,7 @@ pub mod audit;
 mod axis_charts;
 mod bars;
 pub mod beside;
+pub mod board;
 pub mod capacity;
 pub mod catalogue;
 pub mod columns;
@@ -220,6 +221,10 @@ pub enum Subject {
 pub trait Report: Sync {
     /// As given to `dbdyno report`.
     fn name(&self) -> &'static str;
+    /// What it was called before, which is still taken.
+    fn former_name(&self) -> Option<&'static str> {
+        None
+    }
     /// One line for `list reports`.
     fn title(&self) -> &'static str;
     /// The form if none is asked for.

@@ -6,12 +6,15 @@ use super::{Input, Language, Report, RunTests};
 use dbdyno_core::analysis::published;
 use dbdyno_core::model::{PublishedFigure, PublishedTest, RunKind, Status, Test, params};
 
-/// `report points`.
+/// `report published`.
 pub struct PointsReport;
 
 impl Report for PointsReport {
     fn name(&self) -> &'static str {
-        "points"
+        "published"
+    }
+    fn former_name(&self) -> Option<&'static str> {
+        Some("points")
     }
 
     fn title(&self) -> &'static str {

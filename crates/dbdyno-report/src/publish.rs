@@ -15,7 +15,7 @@ use super::{Input, Report, RunTests, page};
 use dbdyno_core::catalog::Group;
 use dbdyno_core::model::Disclosure;
 
-/// `report publish`.
+/// `report anonymized`.
 pub struct PublishReport;
 
 const ABOUT: &str = "The platforms have letters instead of names. Only what stands on a list is published; what was removed is listed \
@@ -23,7 +23,10 @@ here by name, without values. Figures, verdicts, the names of workloads and the 
 
 impl Report for PublishReport {
     fn name(&self) -> &'static str {
-        "publish"
+        "anonymized"
+    }
+    fn former_name(&self) -> Option<&'static str> {
+        Some("publish")
     }
 
     fn title(&self) -> &'static str {

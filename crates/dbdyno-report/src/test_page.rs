@@ -91,7 +91,7 @@ fn page(language: Language, run: &RunRecord, test: &Test, several: bool) -> Vec<
                 Block::Table(figures(language, run, test)),
             ],
         ),
-        part("Verdict", table(reasons(language, test))),
+        part("Verdict", verdict(language, test)),
         part("Limiter", measured(&test_waits::limits)),
         part("Load profile", measured(&test_waits::load)),
         part("Time model", measured(&test_waits::times)),
@@ -237,9 +237,20 @@ fn percentiles(times: &LatencySummary) -> [(&'static str, Option<f64>); 6] {
     ]
 }
 
+/// The verdict with its reasons, and where each is explained.
+fn verdict(language: Language, test: &Test) -> Vec<Block> {
+    let mut blocks = vec![Block::Table(reasons(language, test))];
+    if !test.verdict().reasons.is_empty() {
+        let text = "'dbdyno show reason CODE' tells the cause of a reason and what to do.";
+        blocks.push(Block::Paragraph(language.phrase(text)));
+    }
+    blocks
+}
+
 /// The verdict and every reason and note.
 fn reasons(language: Language, test: &Test) -> Table {
-    let mut table = new(language, "verdict", &[("Verdict", ""), ("Reason", ""), ("Text", "")]);
+    let columns = [("Verdict", ""), ("Reason", ""), ("Text", "")];
+    let mut table = new(language, "verdict", &columns);
     if test.verdict().reasons.is_empty() {
         let text = "contract and cross-check held, nothing lowers the verdict";
         table.rows.push(vec![

@@ -36,12 +36,15 @@ pub const SETTINGS: &str = "set";
 pub const CAMPAIGN: &str = "campaign";
 pub const SIDE: &str = "side";
 
-/// What `campaign` shows of its two runs, A and B.
+/// What `ab-test` shows of its two runs, A and B.
 pub struct TrialsReport;
 
 impl Report for TrialsReport {
     fn name(&self) -> &'static str {
-        "campaign"
+        "ab-test"
+    }
+    fn former_name(&self) -> Option<&'static str> {
+        Some("campaign")
     }
 
     fn title(&self) -> &'static str {

@@ -35,7 +35,7 @@ impl Report for FullWorkbook {
     }
 }
 
-/// Rows of the table; the rest is in the results file ('runs export'). A workbook of this size
+/// Rows of the table; the rest is in the results file ('results export'). A workbook of this size
 /// opens in seconds.
 const MOST_ROWS: usize = 20_000;
 

@@ -1,4 +1,4 @@
-//! What `campaign` is told.
+//! The arguments of `ab-test`.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use super::{DataArgs, FactsArgs, LimitArgs, NameArgs, OutputArgs, SelectionArgs}
 use crate::cli::values::{Percent, Seconds, Setting};
 use crate::model::AskedRamp;
 
-/// Arguments of `campaign`.
+/// Arguments of `ab-test`.
 #[derive(Debug, Clone, Args)]
 pub struct CampaignArgs {
     /// A, the base: an engine or the URL of an existing server, as the TARGET of 'run'

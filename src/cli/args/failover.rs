@@ -10,11 +10,12 @@ use crate::cli::values::Seconds;
 pub enum HowArg {
     /// Its processes are killed (SIGKILL)
     Kill,
-    /// Its processes are stopped (SIGSTOP) and say nothing any more
+    /// Its processes are stopped (SIGSTOP) and no longer answer
     Freeze,
     /// It is cut off from the other nodes, which get a network of their own for that, and from
     /// clients
-    Cut,
+    #[value(alias = "cut")]
+    Partition,
 }
 
 /// Arguments of `failover`.
@@ -26,11 +27,11 @@ pub struct FailoverArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=9))]
     pub nodes: Option<u32>,
     /// Delay between the nodes of a private cluster, which get a network of their own: 500us
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
-    pub link_delay: Option<Seconds>,
+    #[arg(long, alias = "link-delay", value_name = "TIME", allow_hyphen_values = true)]
+    pub network_delay: Option<Seconds>,
     /// How a node of a private cluster fails [default: kill]
-    #[arg(long, value_enum)]
-    pub how: Option<HowArg>,
+    #[arg(long, alias = "how", value_enum)]
+    pub fault: Option<HowArg>,
     /// The node that fails, by its name [default: the first one that takes writes]
     #[arg(long, value_name = "NAME")]
     pub node: Option<String>,
@@ -53,14 +54,14 @@ pub struct FailoverArgs {
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub repeat: u32,
     /// Needed for an existing cluster: a node of it will fail
-    #[arg(long)]
-    pub i_may_break_it: bool,
+    #[arg(long, alias = "i-may-break-it")]
+    pub allow_disruption: bool,
     /// Of an existing cluster: the shell command that makes the node $DBDYNO_NODE fail
-    #[arg(long, value_name = "CMD")]
-    pub break_command: Option<String>,
+    #[arg(long, alias = "break-command", value_name = "CMD")]
+    pub fault_command: Option<String>,
     /// Of an existing cluster: the shell command that makes it whole again, run whatever happens
-    #[arg(long, value_name = "CMD")]
-    pub mend_command: Option<String>,
+    #[arg(long, alias = "mend-command", value_name = "CMD")]
+    pub repair_command: Option<String>,
     /// The shell command that makes another node take writes once a client has seen the failure
     /// [default: the cluster does it; of private replicas we promote the one that has received
     /// most]

@@ -18,8 +18,8 @@ pub struct MonitorArgs {
     pub host: HostArgs,
     /// Tell each rate as a share of what this run of the results file measured, which must be of
     /// the same platform
-    #[arg(long, value_name = "RUN", conflicts_with = "replay")]
-    pub against: Option<String>,
+    #[arg(long, alias = "against", value_name = "RUN", conflicts_with = "replay")]
+    pub baseline: Option<String>,
     /// Length of an interval, 250ms at least
     #[arg(long, value_name = "TIME", default_value = "1s", allow_hyphen_values = true)]
     pub interval: Seconds,

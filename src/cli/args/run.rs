@@ -56,8 +56,8 @@ pub struct RunArgs {
     /// Emulate a network with this one-way delay between nodes: 0.5ms (private clusters only)
     ///
     /// Needs root. The resulting round trip is measured and reported.
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = PRIVATE)]
-    pub link_delay: Option<Seconds>,
+    #[arg(long, alias = "link-delay", value_name = "TIME", allow_hyphen_values = true, help_heading = PRIVATE)]
+    pub network_delay: Option<Seconds>,
     /// Length of the measurement window: 10s, 500ms, 2m
     #[arg(long, value_name = "TIME", conflicts_with = "ops", allow_hyphen_values = true,
           help_heading = HOW_LONG)]
@@ -99,10 +99,10 @@ pub struct RunArgs {
     ///
     /// Disturbed is a test against which only steal time, other processes or a slowed CPU speak.
     /// All attempts are stored; results come from those with the best verdict.
-    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true,
+    #[arg(long, alias = "redo-disturbed", value_name = "N", num_args = 0..=1, require_equals = true,
           default_missing_value = "2", value_parser = clap::value_parser!(u32).range(1..=100),
           help_heading = HOW_LONG)]
-    pub redo_disturbed: Option<u32>,
+    pub retry_disturbed: Option<u32>,
     /// Open loop: start ops at this rate per second, over all jobs; 'auto' searches the highest
     ///
     /// Ops start at their scheduled time, whether or not earlier ops have finished (client drive).
@@ -122,12 +122,12 @@ pub struct RunArgs {
     /// Run a background workload during every test, on the same server: ID[:param=value,...]
     ///
     /// Its rate is measured, too; results of tests with a background workload are conditional.
-    #[arg(long, value_name = "ID", conflicts_with = "ops", help_heading = LOAD)]
-    pub beside: Option<String>,
-    /// With --beside: jobs of the background workload [default: 1]
-    #[arg(long, value_name = "N", requires = "beside",
+    #[arg(long, alias = "beside", value_name = "ID", conflicts_with = "ops", help_heading = LOAD)]
+    pub background: Option<String>,
+    /// With --background: jobs of the background workload [default: 1]
+    #[arg(long, alias = "beside-jobs", value_name = "N", requires = "background",
           value_parser = clap::value_parser!(u32).range(1..=100_000), help_heading = LOAD)]
-    pub beside_jobs: Option<u32>,
+    pub background_jobs: Option<u32>,
     /// Seed of the keys that jobs draw, to draw those of an earlier run again (its key_seed)
     ///
     /// Each run draws others by default: what an earlier one has read may still be cached.
@@ -141,13 +141,13 @@ pub struct RunArgs {
           help_heading = WORKERS)]
     pub workers: Option<u32>,
     /// With --workers: how long a test waits for all of them to join [default: 60s]
-    #[arg(long, value_name = "TIME", requires = "workers", allow_hyphen_values = true,
+    #[arg(long, alias = "worker-wait", value_name = "TIME", requires = "workers", allow_hyphen_values = true,
           help_heading = WORKERS)]
-    pub worker_wait: Option<Seconds>,
+    pub worker_join_timeout: Option<Seconds>,
     /// With --workers: give up on a worker that has sent nothing for this long [default: 10s]
-    #[arg(long, value_name = "TIME", requires = "workers", allow_hyphen_values = true,
+    #[arg(long, alias = "worker-silence", value_name = "TIME", requires = "workers", allow_hyphen_values = true,
           help_heading = WORKERS)]
-    pub worker_silence: Option<Seconds>,
+    pub worker_timeout: Option<Seconds>,
     #[command(flatten)]
     pub host: HostArgs,
     #[command(flatten)]
@@ -157,10 +157,10 @@ pub struct RunArgs {
     ///
     /// Changes settings of a private server, the number of jobs or the drive, and checks the
     /// predicted gain. A block is one trial without and one with the change.
-    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true,
+    #[arg(long, alias = "explain", value_name = "N", num_args = 0..=1, require_equals = true,
           default_missing_value = "12", value_parser = clap::value_parser!(u32).range(1..=1000),
           conflicts_with_all = ["rate", "no_sampler"], help_heading = MEASURING)]
-    pub explain: Option<u32>,
+    pub test_bottleneck: Option<u32>,
     /// Do not sample sessions during tests; reports then have no wait events
     #[arg(long, help_heading = MEASURING)]
     pub no_sampler: bool,
@@ -184,8 +184,8 @@ pub struct RunArgs {
     #[arg(long, help_heading = OUTPUT)]
     pub strict: bool,
     /// Do not draw the ramp chart below the progress bar
-    #[arg(long, help_heading = OUTPUT)]
-    pub plain: bool,
+    #[arg(long, alias = "plain", help_heading = OUTPUT)]
+    pub no_chart: bool,
     /// Serve progress and results so far as OpenMetrics at http://ADDRESS/metrics
     ///
     /// ADDRESS is a port of 127.0.0.1, or ADDRESS:PORT.

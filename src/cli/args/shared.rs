@@ -108,8 +108,8 @@ pub struct DressArgs {
     /// File (TOML) with paragraphs to add to the report
     ///
     /// One [[text]] per section (title or number); they are marked as added.
-    #[arg(long, value_name = "FILE")]
-    pub text: Option<PathBuf>,
+    #[arg(long, alias = "text", value_name = "FILE")]
+    pub notes: Option<PathBuf>,
 }
 
 /// Where a report goes.
@@ -137,7 +137,7 @@ pub struct FactsArgs {
 /// Who tells of the database's host.
 #[derive(Debug, Clone, Default, Args)]
 pub struct HostArgs {
-    /// Metrics of an existing server's host, from a node_exporter or 'dbdyno probe' there
+    /// Metrics of an existing server's host, from a node_exporter or 'dbdyno host-exporter' there
     ///
     /// As http://db1:9100/metrics; its token, if it needs one, in DBDYNO_HOST_TOKEN. For a cluster
     /// once for each node, as NODE=URL [default: this host if the server is on it, else what the

@@ -176,7 +176,7 @@ fn settings(request: &Request, set: &[&Setting]) -> Result<BTreeMap<String, Stri
 fn two_databases(requests: &[Request; 2]) -> Result<()> {
     match (&requests[0].target, &requests[1].target) {
         (Target::Existing { url: a, .. }, Target::Existing { url: b, .. }) if a == b => {
-            Err(Error::usage("campaign", "A and B are the same database")
+            Err(Error::usage("ab-test", "A and B are the same database")
                 .advise("give two databases, of one server or of two"))
         }
         _ => Ok(()),
@@ -232,14 +232,16 @@ pub fn stored(context: &Context, runs: &[String]) -> Result<Input> {
     match (sides.len(), runs.iter().skip(1).all(|run| sides.iter().any(|side| is_named(side, run))))
     {
         (2, true) => {}
-        (0, _) => return Err(not_a_campaign(&named.id.to_string(), "is not a side of a campaign")),
+        (0, _) => {
+            return Err(not_a_campaign(&named.id.to_string(), "is not a side of an A/B test"));
+        }
         (2, false) => {
             return Err(not_a_campaign(&runs[1], "is not the other side of that campaign"));
         }
         _ => {
             return Err(not_a_campaign(
                 &named.id.to_string(),
-                "has lost the other side of its campaign",
+                "has lost the other side of its A/B test",
             ));
         }
     }
@@ -259,7 +261,7 @@ fn is_named(side: &RunTests, run: &str) -> bool {
 
 fn not_a_campaign(run: &str, what: &str) -> Error {
     Error::usage(format!("run {}", quote(run)), what)
-        .advise("'dbdyno runs list' shows the runs of campaigns, A and B")
+        .advise("'dbdyno results list' shows the runs of A/B tests")
 }
 
 fn tell_where(context: &Context, ended: &TrialsEnded) {

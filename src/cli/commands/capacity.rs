@@ -39,11 +39,10 @@ pub fn capacity(context: &Context, args: &CapacityArgs) -> Result<()> {
 
 /// The needs of the command line, then those of files.
 fn asked(args: &CapacityArgs) -> Result<Vec<Need>> {
-    let typed = args
-        .need
-        .iter()
-        .map(|text| Need::parse(text).map_err(|what| Error::usage("--need", what).advise(FORM)));
-    let read = args.needs.iter().map(|path| needs_of(path));
+    let typed = args.requirement.iter().map(|text| {
+        Need::parse(text).map_err(|what| Error::usage("--requirement", what).advise(FORM))
+    });
+    let read = args.requirements.iter().map(|path| needs_of(path));
     let typed = typed.collect::<Result<Vec<_>>>()?;
     let files = read.collect::<Result<Vec<_>>>()?;
     Ok(typed.into_iter().chain(files.into_iter().flatten()).collect())
@@ -62,14 +61,14 @@ fn needs_of(path: &Path) -> Result<Vec<Need>> {
 fn resolved(need: Need, catalog: &Catalog, input: &Input) -> Result<Need> {
     let mut tests = input.runs.iter().flat_map(|data| &data.tests);
     if let Ok(found) = catalog.find(&need.workload) {
-        let params = found.with(&need.params, "--need")?;
+        let params = found.with(&need.params, "--requirement")?;
         let workload = &found.entry.workload;
         let is_known = |name: &str| {
             params::RESERVED.contains(&name) || workload.params.iter().any(|own| own.name == name)
         };
         if let Some(name) = params.keys().find(|name| !is_known(name)) {
             let what = format!("{} has no parameter {}", workload.id, quote(name));
-            return Err(Error::usage("--need", what)
+            return Err(Error::usage("--requirement", what)
                 .advise(format!("see 'dbdyno show workload {}'", workload.id)));
         }
         return Ok(Need { workload: workload.id.clone(), params, ..need });
@@ -79,7 +78,7 @@ fn resolved(need: Need, catalog: &Catalog, input: &Input) -> Result<Need> {
         None => catalog
             .find(&need.workload)
             .map(|_| need)
-            .map_err(|error| Error { place: "--need".into(), ..error }),
+            .map_err(|error| Error { place: "--requirement".into(), ..error }),
     }
 }
 
@@ -92,6 +91,6 @@ fn judged(input: &Input) -> Result<()> {
     }
     let said =
         found.iter().map(|platform| format!("{}: {}", platform.name, platform.outcome.name()));
-    Err(Error::new(Kind::Check, "--need", said.collect::<Vec<_>>().join(", "))
+    Err(Error::new(Kind::Check, "--requirement", said.collect::<Vec<_>>().join(", "))
         .advise("see the answer"))
 }

@@ -16,10 +16,14 @@ use crate::report::{Input, Statements};
 /// # Errors
 /// A broken catalogue.
 pub fn input(context: &Context, command: String) -> Result<Input> {
-    let catalog = context.catalog()?;
+    Ok(Input { command, ..of(&context.catalog()?) })
+}
+
+/// As [`input`], of this catalogue.
+pub fn of(catalog: &Catalog) -> Input {
     let statements =
-        catalog.workloads().flat_map(|workload| on_engines(&catalog, workload)).collect();
-    Ok(Input { command, statements, catalog, ..Input::default() })
+        catalog.workloads().flat_map(|workload| on_engines(catalog, workload)).collect();
+    Input { statements, catalog: catalog.clone(), ..Input::default() }
 }
 
 fn on_engines(catalog: &Catalog, workload: &Workload) -> Vec<Statements> {

@@ -29,7 +29,7 @@ const REPLACED: [&str; 13] = [
     "--language",
     "--metrics",
     "--results",
-    "--redo-disturbed",
+    "--retry-disturbed",
 ];
 
 /// The two new runs of what differs; none if nothing does.
@@ -105,7 +105,7 @@ fn command(run: &RunRecord, suspects: &[&Row]) -> Result<Vec<String>> {
         let option = word.split('=').next().unwrap_or_default();
         if !REPLACED.contains(&option) {
             kept.push(word);
-        } else if word == option && option != "--redo-disturbed" {
+        } else if word == option && option != "--retry-disturbed" {
             words.next();
         }
     }

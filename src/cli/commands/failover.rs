@@ -55,9 +55,9 @@ fn request_of(catalog: &Catalog, args: &FailoverArgs) -> Result<Request> {
             return Err(no_cluster(&request.target));
         }
     }
-    match (args.link_delay, args.how) {
+    match (args.network_delay, args.fault) {
         (Some(delay), _) => request::delay_links(delay.0, &mut request.target)?,
-        (None, Some(HowArg::Cut)) if request.data_dir().is_some() => {
+        (None, Some(HowArg::Partition)) if request.data_dir().is_some() => {
             request::delay_links(0.0, &mut request.target)?
         }
         (None, _) => {}
@@ -82,10 +82,10 @@ fn asked(target: &Target, args: &FailoverArgs) -> Result<Asked> {
             None
         }
     };
-    let how = match args.how.unwrap_or(HowArg::Kill) {
+    let how = match args.fault.unwrap_or(HowArg::Kill) {
         HowArg::Kill => How::Kill,
         HowArg::Freeze => How::Freeze,
-        HowArg::Cut => How::Cut,
+        HowArg::Partition => How::Cut,
     };
     Ok(Asked {
         how,
@@ -128,29 +128,29 @@ fn check_times(args: &FailoverArgs) -> Result<()> {
 
 /// The commands for an existing cluster.
 fn commands(args: &FailoverArgs) -> Result<Commands> {
-    if !args.i_may_break_it {
+    if !args.allow_disruption {
         return Err(Error::usage(
             "TARGET",
             "a node of this existing cluster would fail, and commits may be lost",
         )
-        .advise("give --i-may-break-it if that is wanted, or the name of a private cluster"));
+        .advise("give --allow-disruption if that is wanted, or the name of a private cluster"));
     }
-    if args.how.is_some() {
+    if args.fault.is_some() {
         return Err(
-            Error::usage("--how", "is for private clusters").advise("say it by --break-command")
+            Error::usage("--fault", "is for private clusters").advise("say it by --fault-command")
         );
     }
-    match (&args.break_command, &args.mend_command) {
+    match (&args.fault_command, &args.repair_command) {
         (Some(breaks), Some(mends)) => {
             Ok(Commands { breaks: breaks.clone(), mends: mends.clone() })
         }
         (None, _) => Err(Error::usage(
-            "--break-command",
+            "--fault-command",
             "is needed: we have no hold on the nodes of an existing cluster",
         )
         .advise("give the command that makes the node $DBDYNO_NODE fail")),
         (_, None) => {
-            Err(Error::usage("--mend-command", "is needed: a node that fails must not stay so")
+            Err(Error::usage("--repair-command", "is needed: a node that fails must not stay so")
                 .advise("give the command that makes the cluster whole again"))
         }
     }
@@ -158,9 +158,9 @@ fn commands(args: &FailoverArgs) -> Result<Commands> {
 
 fn refuse_commands(args: &FailoverArgs) -> Result<()> {
     let given = [
-        ("--break-command", args.break_command.is_some()),
-        ("--mend-command", args.mend_command.is_some()),
-        ("--i-may-break-it", args.i_may_break_it),
+        ("--fault-command", args.fault_command.is_some()),
+        ("--repair-command", args.repair_command.is_some()),
+        ("--allow-disruption", args.allow_disruption),
     ];
     match given.iter().find(|(_, is_given)| *is_given) {
         Some((flag, _)) => {

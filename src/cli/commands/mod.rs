@@ -27,5 +27,6 @@ pub mod serve;
 pub mod server;
 pub mod show;
 pub mod show_suite;
+pub mod site;
 pub mod study;
 pub mod worker;

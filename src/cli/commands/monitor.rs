@@ -88,7 +88,7 @@ fn watch(
     let catalog = context.catalog()?;
     let mut observer = opened(context, &catalog, target, &args.host)?;
     let mut title = Title { target: observer.label(), against: None, keys: "q ends" };
-    if let Some(run) = &args.against {
+    if let Some(run) = &args.baseline {
         let (run, tests) = stored(context, run, false)?;
         observer.compare_with(&catalog, &run, &tests)?;
         title.against = Some(format!("run {}", run.id));

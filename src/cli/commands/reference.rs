@@ -11,16 +11,13 @@ use serde::de::DeserializeOwned;
 use crate::catalog::{Catalog, Suite};
 use crate::cli::args::{Cli, ReferencePage};
 use crate::cli::context::Context;
+use crate::cli::reasons::{self, Explanation};
 use crate::cli::{out, overview};
 use crate::error::{Error, Kind, Result};
-use crate::model::{Better, Param, ReasonCode, Workload};
-use crate::report::Language;
+use crate::model::{Better, Param, Workload};
 use crate::report::columns::{Definition, Source};
 use crate::report::kpm_columns;
 
-/// Rules and examples of the reasons stand in one place for people.
-const METHODOLOGY: &str = include_str!("../../../METHODOLOGY.md");
-const REASONS: &str = include_str!("../reference/reasons.toml");
 const COLUMNS: &str = include_str!("../reference/columns.toml");
 /// Beside the page that is made of it: it names variables of the engines' own clients.
 const ENVIRONMENT: &str = include_str!("../../../docs/guide/environment.toml");
@@ -72,27 +69,12 @@ const EXIT_CODES: &[ExitCode] = &[
     },
 ];
 
-/// What the rule of a reason does not say.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Remedy {
-    cause: String,
-    remedy: String,
-}
-
 /// What a column shows and where it comes from.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ColumnText {
     definition: String,
     source: String,
-}
-
-/// A row of the tables of reasons in METHODOLOGY.
-struct Rule<'a> {
-    status: &'a str,
-    rule: &'a str,
-    example: &'a str,
 }
 
 /// Prints a page of the reference in Markdown.
@@ -105,7 +87,7 @@ pub fn reference(context: &Context, page: ReferencePage) -> Result<()> {
         ReferencePage::Environment => environment()?,
         ReferencePage::Workloads => workloads(&context.catalog()?),
         ReferencePage::Suites => suites(&context.catalog()?)?,
-        ReferencePage::Reasons => reasons()?,
+        ReferencePage::Reasons => reasons_page()?,
         ReferencePage::Columns => columns()?,
     };
     out::rendered(&text)
@@ -253,44 +235,27 @@ fn window(suite: &Suite) -> String {
     }
 }
 
-fn reasons() -> Result<String> {
-    let remedies: BTreeMap<String, Remedy> = read(REASONS, "reasons.toml")?;
-    let rules = rules();
+fn reasons_page() -> Result<String> {
+    let all = reasons::all()?;
     let mut text = format!(
         "{GENERATED}# Reasons of a verdict\n\nFind the code or the label that your report shows: \
          what it means, when dbdyno gives it, and what to do. A *conditional* result is true for the \
          conditions that its reason names; an *invalid* one must not be used; a *note* changes \
-         nothing.\n\n| code | label | verdict |\n|---|---|---|\n"
+         nothing. `dbdyno show reason CODE` prints one of them.\n\n\
+         | code | label | verdict |\n|---|---|---|\n"
     );
-    for code in ReasonCode::ALL {
-        let rule = rules.get(code.as_str()).ok_or_else(|| lacking(code.as_str()))?;
-        let label = Language::English.code(code);
-        let _ = writeln!(text, "| [{code}](#{code}) | {label} | {} |", rule.status);
+    for Explanation { code, label, status, .. } in &all {
+        let _ = writeln!(text, "| [{code}](#{code}) | {label} | {status} |");
     }
-    for code in ReasonCode::ALL {
-        let rule = rules.get(code.as_str()).ok_or_else(|| lacking(code.as_str()))?;
-        let remedy = remedies.get(code.as_str()).ok_or_else(|| lacking(code.as_str()))?;
-        let (label, Rule { status, rule, example }) = (Language::English.code(code), rule);
+    for Explanation { code, label, status, rule, example, cause, remedy } in &all {
         let rule = rule.replace("](docs/", "](../");
         let _ = write!(
             text,
             "\n## {code}\n\n**{label}** ({status})\n\n- Rule: {rule}.\n- Example: {example}.\n\
-             - Cause: {}\n- What to do: {}\n",
-            remedy.cause, remedy.remedy
+             - Cause: {cause}\n- What to do: {remedy}\n"
         );
     }
     Ok(text)
-}
-
-/// The rules of METHODOLOGY by the code of their reason.
-fn rules() -> BTreeMap<&'static str, Rule<'static>> {
-    let rows = METHODOLOGY.lines().filter_map(|line| {
-        let cells: Vec<&str> =
-            line.strip_prefix("| ")?.strip_suffix(" |")?.split(" | ").map(str::trim).collect();
-        let &[code, status, rule, example] = cells.as_slice() else { return None };
-        Some((code, Rule { status, rule, example }))
-    });
-    rows.filter(|(code, _)| ReasonCode::ALL.iter().any(|known| known.as_str() == *code)).collect()
 }
 
 fn columns() -> Result<String> {
@@ -347,18 +312,6 @@ fn lacking(name: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_reason_has_a_label_and_a_remedy_and_no_other_has() {
-        let remedies: BTreeMap<String, Remedy> = read(REASONS, "reasons.toml").unwrap();
-        let mut known: Vec<&str> = ReasonCode::ALL.iter().map(ReasonCode::as_str).collect();
-        known.sort_unstable();
-        assert_eq!(remedies.keys().map(String::as_str).collect::<Vec<_>>(), known);
-        for code in ReasonCode::ALL {
-            assert_ne!(Language::English.code(code), code.as_str(), "no label");
-        }
-        reasons().unwrap();
-    }
 
     #[test]
     fn every_column_has_a_text_and_no_other_has() {

@@ -49,7 +49,7 @@ pub fn report(context: &Context, args: &ReportArgs) -> Result<()> {
 fn input(context: &Context, args: &ReportArgs, subject: Subject) -> Result<Input> {
     let seconds = find(&args.kind)?.needs_seconds();
     let reference = args
-        .against
+        .baseline
         .as_ref()
         .map(|run| load(context, std::slice::from_ref(run), false))
         .transpose()?;
@@ -69,7 +69,7 @@ fn input(context: &Context, args: &ReportArgs, subject: Subject) -> Result<Input
 }
 
 /// Says which licences restrict the publication of figures.
-fn warn_of_licences(input: &Input) {
+pub fn warn_of_licences(input: &Input) {
     let mut engines: Vec<&str> =
         input.runs.iter().filter_map(|data| data.run.engine.as_deref()).collect();
     engines.sort_unstable();
@@ -122,7 +122,7 @@ fn chosen(args: &ReportArgs, subject: Subject) -> Result<Vec<Chosen>> {
     let chosen: Vec<Chosen> = runs.iter().map(one).collect();
     if subject == Subject::Tests && chosen.iter().any(|chosen| chosen.test.is_none()) {
         return Err(Error::usage(format!("report {}", args.kind), "no test is named")
-            .advise("give RUN:SEQ, or RUN --test N; 'dbdyno runs show RUN' lists the tests"));
+            .advise("give RUN:SEQ, or RUN --test N; 'dbdyno results show RUN' lists the tests"));
     }
     Ok(chosen)
 }
@@ -157,8 +157,8 @@ pub fn dressed(mut document: Document, format: &dyn Format, dress: &DressArgs) -
         refuse_unless(is_page, "--brand", format, "choose html or pdf")?;
         document.brand = Some(brand(path)?);
     }
-    if let Some(path) = &dress.text {
-        refuse_unless(!format.is_for_programs(), "--text", format, "choose a format for people")?;
+    if let Some(path) = &dress.notes {
+        refuse_unless(!format.is_for_programs(), "--notes", format, "choose a format for people")?;
         let read = file::read_small(path, "for paragraphs")?;
         let advice = "each [[text]] has paragraphs, perhaps a section";
         let wrong =
@@ -246,7 +246,9 @@ pub fn all() -> impl Iterator<Item = &'static dyn Report> {
 pub fn find(kind: &str) -> Result<&'static dyn Report> {
     // A report of several runs may be asked for in the plural: `platforms`, `ramps`.
     let is_asked = |report: &&dyn Report| {
-        report.name() == kind || kind.strip_suffix('s') == Some(report.name())
+        report.name() == kind
+            || report.former_name() == Some(kind)
+            || kind.strip_suffix('s') == Some(report.name())
     };
     all().find(is_asked).ok_or_else(|| {
         let known: Vec<_> = all().map(|report| report.name()).collect();

@@ -62,7 +62,7 @@ pub fn measure(
         let metrics = Arc::clone(&metrics);
         metrics_server::serve(address, move || metrics.text())?;
     }
-    let console = Console::new(context, format == "json").plain(args.plain);
+    let console = Console::new(context, format == "json").plain(args.no_chart);
     tell_beforehand(&console, request, &plan);
     let crew = crew(context, args, request)?;
     let ended = request::with_password(context, request, |request| {
@@ -104,16 +104,16 @@ fn crew(context: &Context, args: &RunArgs, request: &Request) -> Result<Option<M
             .advise("give the URL of an existing server"));
         }
     };
-    if args.worker_silence.is_some_and(|silence| silence.0 < LEAST_SILENCE_S) {
-        return Err(Error::usage("--worker-silence", "workers tell of themselves every second")
+    if args.worker_timeout.is_some_and(|silence| silence.0 < LEAST_SILENCE_S) {
+        return Err(Error::usage("--worker-timeout", "workers tell of themselves every second")
             .advise("give 3s or more"));
     }
     let given = |time: Option<Seconds>, usual_s| {
         Duration::from_secs_f64(time.map_or(usual_s, |time| time.0))
     };
     let patience = Patience {
-        wait: given(args.worker_wait, WORKER_WAIT_S),
-        silence: given(args.worker_silence, WORKER_SILENCE_S),
+        wait: given(args.worker_join_timeout, WORKER_WAIT_S),
+        silence: given(args.worker_timeout, WORKER_SILENCE_S),
     };
     let crew = Crew::call(&context.place(), count, patience, (request.target.engine(), url))?;
     Ok(Some(Mutex::new(crew)))

@@ -152,7 +152,7 @@ fn import_spool(context: &Context, place: &str, reader: &mut dyn BufRead) -> Res
 fn import_published(context: &Context, csv: Option<&Path>, platforms: Option<&Path>) -> Result<()> {
     let read = |path: &Path| std::fs::read_to_string(path).map_err(|error| unusable(path, &error));
     let csv = csv.ok_or_else(|| {
-        Error::usage("runs import", "no file is given").advise("give a file or --csv FILE")
+        Error::usage("results import", "no file is given").advise("give a file or --csv FILE")
     })?;
     let (place, text) = (csv.display().to_string(), read(csv)?);
     let platforms =

@@ -1,4 +1,4 @@
-//! `server fetch`: binaries of a private server for a host that has none.
+//! `binaries fetch`: binaries of a private server for a host that has none.
 
 use serde_json::json;
 

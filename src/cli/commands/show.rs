@@ -1,5 +1,6 @@
 //! `show workload ID` (`show suite ID` stands in `show_suite`): what it does, its parameters, its
-//! SQL as it will run; `show facts`: the template of a file of facts.
+//! SQL as it will run; `show facts`: the template of a file of facts; `show reason`: a reason of a
+//! verdict, explained.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +10,7 @@ use super::show_suite;
 use crate::catalog::Catalog;
 use crate::cli::args::Show;
 use crate::cli::context::Context;
-use crate::cli::{out, request};
+use crate::cli::{out, reasons, request};
 use crate::engine::{self, ENGINES, Engine};
 use crate::error::{Error, Result, quote, visible};
 use crate::host::processors;
@@ -26,6 +27,7 @@ pub fn show(context: &Context, what: &Show) -> Result<()> {
         Show::Workload { id, engine, drive } => (id, engine, drive),
         Show::Suite { id, size } => return show_suite::show(context, id, *size),
         Show::Facts => return facts(context),
+        Show::Reason { code } => return reason(context, code),
     };
     let format = context.format(&["text", "json"])?;
     let catalog = context.catalog()?;
@@ -50,6 +52,27 @@ fn facts(context: &Context) -> Result<()> {
         "json" => out::json(&serde_json::json!({ "facts": catalog.statable() })),
         _ => out::print(&template(catalog.statable())),
     }
+}
+
+/// Prints a reason of a verdict with its cause and its remedy.
+fn reason(context: &Context, code: &str) -> Result<()> {
+    let format = context.format(&["text", "json"])?;
+    let found = reasons::find(code)?;
+    if format == "json" {
+        return out::json(&found);
+    }
+    // Backquotes and links of Markdown, in which the texts are written.
+    let plain = |text: &str| text.replace('`', "").replace("](", " (").replace('[', "");
+    out::print(&format!(
+        "{} ({}): {}\n\nRule        {}\nExample     {}\nCause       {}\nWhat to do  {}\n",
+        found.label,
+        found.code,
+        found.status,
+        plain(found.rule),
+        plain(found.example),
+        plain(&found.cause),
+        plain(&found.remedy)
+    ))
 }
 
 /// Above the facts.

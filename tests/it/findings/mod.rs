@@ -1,7 +1,7 @@
 //! The published studies: what they state and what follows from their data, from our own reports
 //! and comparisons alone.
 //!
-//! The studies are imported into a results file; `report points`, `report platforms` and `compare`
+//! The studies are imported into a results file; `report published`, `report platforms` and `compare`
 //! print JSON; every formula of `derived-findings.csv` (another file by DBDYNO_FINDINGS) is
 //! evaluated on that, and must give what the file expects. Every quotient of two platforms' figures
 //! in a formula must stand in the output of `compare` too.

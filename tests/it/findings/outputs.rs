@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::formula::{Call, Formula};
 use crate::support::Desk;
 
-/// A printed figure as `report points` gives it.
+/// A printed figure as `report published` gives it.
 #[derive(Debug)]
 struct Point {
     platform: String,
@@ -55,14 +55,14 @@ fn outputs() -> Outputs {
     let desk = Desk::new();
     let data = format!("{}/data/reference", env!("CARGO_MANIFEST_DIR"));
     desk.run(&format!(
-        "runs import --csv {data}/published-results.csv --platforms {data}/platforms.csv"
+        "results import --csv {data}/published-results.csv --platforms {data}/platforms.csv"
     ))
     .ok();
     let runs = desk.runs();
     let names: Vec<String> =
         runs.iter().map(|run| run["name"].as_str().unwrap().to_string()).collect();
     let list = names.join(" ");
-    let points = points(&desk.run(&format!("report points {list} --format json")).ok().json());
+    let points = points(&desk.run(&format!("report published {list} --format json")).ok().json());
     let platforms = desk.run(&format!("report platforms {list} --format json")).ok().json();
     let attributes = attributes(&platforms, &names, &runs);
     Outputs { desk, points, attributes, comparisons: BTreeMap::new() }
@@ -224,7 +224,7 @@ impl Outputs {
         let mut found = Vec::new();
         for run in self.desk.runs() {
             let shown =
-                self.desk.run(&format!("runs show {} --format json", run["id"])).ok().json();
+                self.desk.run(&format!("results show {} --format json", run["id"])).ok().json();
             if shown["labels"]["study"] != study {
                 continue;
             }

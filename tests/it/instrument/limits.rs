@@ -67,7 +67,7 @@ fn a_thread_that_cannot_be_started_ends_its_test_and_keeps_nobody() {
     lower.args(["--nproc=20:20", "--pid", &run.id().to_string()]);
     assert!(as_user(&mut lower).status().unwrap().success());
     ended(run, line).ok();
-    let run = desk.run("runs show last --format json").ok().json();
+    let run = desk.run("results show last --format json").ok().json();
     assert_eq!(run["status"], "finished");
     let tests = run["tests"].as_array().unwrap();
     assert!(tests[0]["throughput"].as_f64().unwrap() > 0.0, "{:#}", tests[0]);
@@ -96,7 +96,7 @@ fn address_space_that_is_used_up_ends_its_test_and_loses_nothing_of_those_before
     lower.args([&format!("--as={limit}:{limit}"), "--pid", &run.id().to_string()]);
     assert!(as_user(&mut lower).status().unwrap().success());
     let done = ended(run, line);
-    let run = desk.run("runs show last --format json").ok().json();
+    let run = desk.run("results show last --format json").ok().json();
     let tests = run["tests"].as_array().unwrap();
     assert!(tests[0]["throughput"].as_f64().unwrap() > 0.0, "{:#}", tests[0]);
     if done.code == Some(0) {

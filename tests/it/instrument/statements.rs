@@ -302,7 +302,7 @@ fn no_bad_figure_makes_a_platform_fit() {
         stored(&desk, &bad, factor);
         let mut command = desk.command("capacity spoilt");
         // A hundred times what its good figures are.
-        command.args(["--need", "SRV-QUERY1 7000000 qps"]);
+        command.args(["--requirement", "SRV-QUERY1 7000000 qps"]);
         let done = finished(command, "capacity");
         assert_eq!(done.code, Some(1), "{factor}: {done:#?}");
     }
@@ -425,7 +425,7 @@ fn a_campaign_says_nothing_of_the_survivors_of_a_side_that_is_invalid() {
 
 #[test]
 fn a_campaign_whose_side_b_is_invalid_fails_what_asks_for_it() {
-    let line = "campaign sqlite sqlite --workload SRV-QUERY1 --jobs 1 --size 0.05 --duration 300ms \
+    let line = "ab-test sqlite sqlite --workload SRV-QUERY1 --jobs 1 --size 0.05 --duration 300ms \
                 --warmup 200ms --set-b cache_mb=1 --fail-below 5% --max-duration 5s --quiet";
     let done = Desk::new().run(&format!("{line} --format json"));
     let done = done.fails(1, &["--fail-below", "became invalid", "SRV-QUERY1", "contract"]);

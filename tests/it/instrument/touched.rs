@@ -434,7 +434,7 @@ fn both_sides_of_a_block_update_the_same_rows_and_a_seed_of_keys_gives_them_agai
     let (desk, sides) = (Desk::new(), [(); 2].map(|()| Lease::new("postgres", None, &[])));
     let campaign = |name: &str, more: &str| {
         desk.run(&format!(
-            "campaign {} {} --size 0.01 --workload TP-LIGHT:update_pct=100 --jobs 1 --warmup 0 \
+            "ab-test {} {} --size 0.01 --workload TP-LIGHT:update_pct=100 --jobs 1 --warmup 0 \
              --duration 100ms --max-duration 0 --quiet --name {name} {more}",
             sides[0].url, sides[1].url
         ))
@@ -450,7 +450,7 @@ fn both_sides_of_a_block_update_the_same_rows_and_a_seed_of_keys_gives_them_agai
     assert!(few.len() > 5, "{few:?}");
     let beyond = few.iter().filter(|(row, updates)| *updates > many.get(*row).unwrap_or(&0));
     assert_eq!(beyond.count(), 0, "{few:?} {many:?}");
-    let first = desk.run("runs show one-A --format json").ok().json();
+    let first = desk.run("results show one-A --format json").ok().json();
     campaign("two", &format!("--key-seed {}", first["key_seed"]));
     campaign("three", "");
     let seeds = ["one-A", "one-B", "two-A", "three-A", "three-B"].map(|run| key_seeds(&desk, run));
@@ -489,7 +489,7 @@ fn updates_by_row(url: &str) -> BTreeMap<u64, u64> {
 
 /// The seeds of the tests of a run.
 fn key_seeds(desk: &Desk, run: &str) -> Vec<u64> {
-    let run = desk.run(&format!("runs show {run} --format json")).ok().json();
+    let run = desk.run(&format!("results show {run} --format json")).ok().json();
     let tests = run["tests"].as_array().unwrap();
     tests.iter().map(|test| test["key_seed"].as_u64().unwrap()).collect()
 }

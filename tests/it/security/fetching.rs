@@ -53,12 +53,12 @@ fn a_library_that_a_registry_changed_is_not_loaded() {
         archive.display()
     );
     let path = program(&desk, "npm", &script);
-    fetched(&desk, "server fetch duckdb", &path)
+    fetched(&desk, "binaries fetch duckdb", &path)
         .fails(3, &["SHA-256", "instead of", "nothing was unpacked"]);
     assert!(!trace.exists(), "it was run");
     assert_cache_is_empty(&desk);
     // A version whose content is not known: the trap works.
-    fetched(&desk, "server fetch duckdb --version 1.99.9", &path);
+    fetched(&desk, "binaries fetch duckdb --version 1.99.9", &path);
     assert!(trace.exists(), "the test can fail");
 }
 
@@ -89,10 +89,10 @@ fn a_server_that_a_mirror_changed_is_not_run() {
         jar.display()
     );
     let path = program(&desk, "mvn", &script);
-    fetched(&desk, "server fetch postgres", &path)
+    fetched(&desk, "binaries fetch postgres", &path)
         .fails(3, &["SHA-256", "instead of", "nothing was unpacked"]);
     assert!(!trace.exists(), "it was run");
     assert_cache_is_empty(&desk);
-    fetched(&desk, "server fetch postgres --version 99.0.0", &path);
+    fetched(&desk, "binaries fetch postgres --version 99.0.0", &path);
     assert!(trace.exists(), "the test can fail");
 }

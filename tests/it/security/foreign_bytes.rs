@@ -441,7 +441,7 @@ fn urls() {
             engine.role_sql(&text).is_ok()
         });
         let secret = format!("{scheme}://ann:{PASSWORD}@{}", rest.split_once('@').unwrap().1);
-        for line in ["run {}", "runs list --results {}", "worker {} {}"] {
+        for line in ["run {}", "results list --results {}", "worker {} {}"] {
             tells_nothing_of(PASSWORD, &line.replace("{}", &secret));
         }
         for text in [

@@ -97,17 +97,17 @@ fn results_go_into_no_file_that_others_have_put_there() {
     });
     let before = std::fs::read(&planted).unwrap();
     for file in [&planted, &link] {
-        for line in [&format!("run sqlite {TINY} --quiet"), "runs delete 1"] {
+        for line in [&format!("run sqlite {TINY} --quiet"), "results delete 1"] {
             desk.run(&format!("{line} --results {}", file.display()))
                 .fails(2, &["somebody else made it", "--results"]);
         }
         // To look at it does no harm, and changes nothing.
-        desk.run(&format!("runs list --results {}", file.display())).ok();
+        desk.run(&format!("results list --results {}", file.display())).ok();
     }
     assert_eq!(std::fs::read(&planted).unwrap(), before);
     let mine = place.join("mine.db");
     desk.run(&format!("run sqlite {TINY} --quiet --results {}", mine.display())).ok();
-    desk.run(&format!("runs list --results {}", mine.display())).ok();
+    desk.run(&format!("results list --results {}", mine.display())).ok();
 }
 
 /// What a monitor records goes where results go, so neither into a file of others nor by a link.
@@ -227,7 +227,7 @@ fn no_program_of_a_server_is_run_that_others_can_have_made() {
         std::fs::write(&program, script).unwrap();
         set_mode(&program, 0o755);
     }
-    let line = "server fetch postgres --version 18.99.0";
+    let line = "binaries fetch postgres --version 18.99.0";
     let fetch = || {
         let mut command = desk.command(line);
         command.env("XDG_CACHE_HOME", &cache);
@@ -270,7 +270,7 @@ fn a_results_file_with_more_than_our_tables_is_refused() {
     ] {
         drop(Store::open(&file).unwrap());
         rusqlite::Connection::open(&file).unwrap().execute_batch(&object).unwrap();
-        let refused = desk.run("runs list").fails(2, &["more", "which dbdyno does not make"]);
+        let refused = desk.run("results list").fails(2, &["more", "which dbdyno does not make"]);
         assert!(refused.stdout.is_empty(), "{object}");
         std::fs::remove_file(&file).unwrap();
     }

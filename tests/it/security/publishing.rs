@@ -1,4 +1,4 @@
-//! `report publish`: of names, addresses, users, paths and secrets that stand in every text of a run
+//! `report anonymized`: of names, addresses, users, paths and secrets that stand in every text of a run
 //! none is published, and what a comparison needs is still there.
 
 use std::collections::BTreeMap;
@@ -12,11 +12,13 @@ use dbdyno::model::{
 };
 use dbdyno::report::publish::publishable;
 use dbdyno::report::{FORMATS, Input, Options, REPORTS, Rendered, RunTests};
+use dbdyno::store::Store;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::fixture;
+use crate::support::Desk;
 
 /// What is planted, and the part of it that must be nowhere.
 const MARKS: [(&str, &str); 6] = [
@@ -339,4 +341,44 @@ fn a_publication_keeps_what_a_comparison_needs() {
     assert!(said.iter().any(|text| text.contains("node-2 did not answer")), "{said:?}");
     assert!(said.iter().any(|text| text.contains("140 deadlock")), "{said:?}");
     assert_eq!(full.workers[0].name, "worker 1");
+}
+
+/// Every mark in a run of its own, in a results file, beside one whose workload is of a catalogue of
+/// one's own.
+#[test]
+fn no_file_of_a_site_holds_what_was_planted() {
+    let desk = Desk::new();
+    let mut store = Store::open(&desk.path("results.db")).unwrap();
+    for (number, (mark, _)) in MARKS.into_iter().enumerate() {
+        let place = [Place::Alone, Place::Before, Place::Behind][number % 3];
+        for place in [place, Place::Alone] {
+            let planted = planted_run(mark, place);
+            let id = store.begin_run(&planted.run).unwrap();
+            let test = planted.tests[0].measured().unwrap();
+            store.save_test(id, test).unwrap();
+            let second = TestResult { seq: test.seq + 1, jobs: test.jobs + 1, ..test.clone() };
+            store.save_test(id, &second).unwrap();
+            store.finish_run(id, dbdyno::model::RunStatus::Finished).unwrap();
+        }
+    }
+    drop(store);
+    for language in ["en", "de"] {
+        let out = desk.path(language);
+        desk.run(&format!("site {} --language {language}", out.display())).ok();
+        let files = crate::site::files(&out);
+        assert!(files.len() > 30, "{files:?}");
+        for (name, content) in &files {
+            for (_, hidden) in MARKS {
+                assert_without(name, name, hidden);
+                assert_without(name, content, hidden);
+            }
+        }
+    }
+    // What nothing was removed from has them: they were there.
+    let out = desk.path("internal");
+    desk.run(&format!("site {} --internal", out.display())).ok();
+    let files = crate::site::files(&out);
+    for (mark, hidden) in MARKS {
+        assert!(files.values().any(|text| text.to_lowercase().contains(hidden)), "{mark}");
+    }
 }

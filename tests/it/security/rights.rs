@@ -118,12 +118,12 @@ fn a_member_of_the_team_can_do_what_its_role_says_and_no_more() {
         let user = format!("team_{role}");
         admin.execute(&format!("create role {user} login password '{SECRET}'")).unwrap();
         let granted =
-            desk.run(&format!("runs grant {role} {user} --results {results}")).ok().stdout;
+            desk.run(&format!("results grant {role} {user} --results {results}")).ok().stdout;
         assert!(granted.contains(&format!("to {user}\n")), "{granted}");
         let url = server.url("team_owner").replace("team_owner@", &format!("{user}@"));
         let done =
             |line: &str| with_password(&desk, &format!("{line} --results {url}")).code == Some(0);
-        assert_eq!(done("runs list"), reads, "{role}");
+        assert_eq!(done("results list"), reads, "{role}");
         assert_eq!(done(run), writes, "{role}");
         let may = |table: &str, right: &str| {
             format!(
@@ -137,7 +137,7 @@ fn a_member_of_the_team_can_do_what_its_role_says_and_no_more() {
     }
     let task = "select has_column_privilege('team_worker', 'dbdyno_results.share', 'task', 'update')::text";
     assert_eq!(column(admin.as_mut(), task), ["false"], "a worker cannot give orders");
-    desk.run(&format!("runs grant reader nobody_there --results {results}"))
+    desk.run(&format!("results grant reader nobody_there --results {results}"))
         .fails(2, &["no user 'nobody_there'"]);
     Store::open(&desk.path("here/results.db")).unwrap();
     let mode =

@@ -102,7 +102,7 @@ fn results_of_somebody_else_are_not_used() {
     );
     let words = ["schema dbdyno_results belongs to mallory_results"];
     let run = format!("run sqlite --workload CPU-LOOP --size 0.01 {SHORT}");
-    for line in ["runs list", &run] {
+    for line in ["results list", &run] {
         desk.run(&format!("{line} --results {url}")).fails(3, &words);
         mallory.has_gained_nothing(line);
     }

@@ -110,25 +110,27 @@ pub fn side_by_side<'a>(runs: &[Vec<&'a Test>], metric: &Metric) -> Option<Compa
 /// count: then nobody knows which is the best.
 fn beyond(better: Better, figures: &[Option<Figure<'_>>], known: &[Option<Known>]) -> Option<f64> {
     let best = best(better, known)?;
-    let is_bound = |figure: &Figure<'_>| {
-        let reasons = figure.verdict().reasons.into_iter();
-        reasons.map(|reason| reason.code).any(|code| {
-            matches!(
-                code,
-                ReasonCode::LowerBound
-                    | ReasonCode::Bound
-                    | ReasonCode::TimingFloor
-                    | ReasonCode::PassedOver
-            )
-        })
-    };
-    let bounds = figures.iter().flatten().filter(|figure| {
-        figure.status() < Status::Invalid
-            && is_bound(figure)
-            && better.beats(figure.value, best.value)
-    });
+    let bounds = figures
+        .iter()
+        .flatten()
+        .filter(|figure| is_lower_bound(figure) && better.beats(figure.value, best.value));
     let values = bounds.map(|figure| figure.value);
     values.reduce(|most, next| if better.beats(next, most) { next } else { most })
+}
+
+/// True of a figure that is not invalid and of which is known only that it is at least as good as
+/// it says.
+pub fn is_lower_bound(figure: &Figure<'_>) -> bool {
+    let is_bound = |reason: Reason| {
+        matches!(
+            reason.code,
+            ReasonCode::LowerBound
+                | ReasonCode::Bound
+                | ReasonCode::TimingFloor
+                | ReasonCode::PassedOver
+        )
+    };
+    figure.status() < Status::Invalid && figure.verdict().reasons.into_iter().any(is_bound)
 }
 
 /// The verdict on a figure beside others that lower it.
@@ -141,6 +143,12 @@ pub fn lowering(figure: &Figure<'_>) -> Vec<Reason> {
     let mut reasons = figure.verdict().reasons;
     reasons.retain(|reason| reason.status > Status::Valid);
     reasons
+}
+
+/// What a figure's work has in common with that of the figures that it can be compared with: drive,
+/// origin and revision.
+pub fn work(test: &Test) -> String {
+    format!("{}-{}-{}", test.drive().name(), test.kind().name(), test.revision())
 }
 
 /// What makes a figure another one than the first of its row, with which it is compared.
@@ -321,6 +329,19 @@ mod tests {
         let only = Some(Known { value: 5.0, ci_fraction: Some(0.01), is_printed: false });
         assert_eq!(places(Better::Higher, &[None, only, None]), [None, None, None]);
         assert_eq!(places(Better::Higher, &published(&[5.0, f64::NAN])), [None, None]);
+    }
+
+    #[test]
+    fn work_is_the_same_where_nothing_lowers_one_figure_beside_another() {
+        use crate::analysis::fixture::at;
+        use crate::model::{Drive, TestResult};
+        let client = TestResult { drive: Drive::Client, ..at(1, 10.0) };
+        let database = TestResult { drive: Drive::Database, ..at(1, 10.0) };
+        let revised = TestResult { revision: 2, ..client.clone() };
+        let tests = [client, database, revised].map(Test::from);
+        for (own, first) in tests.iter().flat_map(|own| tests.iter().map(move |it| (own, it))) {
+            assert_eq!(work(own) == work(first), other_work(own, first).is_empty());
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What the words of publications mean: their codes as workloads, their platform tables as a
 //! disclosure.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
@@ -16,6 +16,10 @@ pub struct PublishedWords {
     pub codes: Vec<PublishedCode>,
     /// Section of the disclosure -> fact -> the attributes that give it, best first.
     pub disclosure: BTreeMap<String, BTreeMap<String, Vec<String>>>,
+    /// Platforms that a publication names, by their ids in the reference data.
+    pub platforms: BTreeSet<String>,
+    /// Suites of the publications, with their versions.
+    pub suites: BTreeSet<String>,
 }
 
 /// The workload that a code of a publication corresponds to.
@@ -52,6 +56,13 @@ struct CodesFile {
     code: Vec<PublishedCode>,
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PlatformsFile {
+    platforms: BTreeSet<String>,
+    suites: BTreeSet<String>,
+}
+
 impl PublishedWords {
     /// The entry of a code, or of a description if there is no code.
     pub fn code(&self, code: &str, description: &str) -> Option<&PublishedCode> {
@@ -75,9 +86,15 @@ pub(super) fn add(words: &mut PublishedWords, file: &File) -> Result<()> {
                 words.disclosure.entry(section).or_default().extend(facts);
             }
         }
+        "platforms" => {
+            let PlatformsFile { platforms, suites } = read_toml(file)?;
+            words.platforms.extend(platforms);
+            words.suites.extend(suites);
+        }
         _ => {
             let error = Error::usage(&file.label, "a catalogue has no such file");
-            return Err(error.advise("published/ holds codes.toml and disclosure.toml"));
+            let advice = "published/ holds codes.toml, disclosure.toml and platforms.toml";
+            return Err(error.advise(advice));
         }
     }
     Ok(())

@@ -147,7 +147,7 @@ fn aliases<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Vec<Alias>
 }
 
 /// `engines/<engine>.toml`: what claims may ask of an engine, beside the counters of its probes,
-/// and what `--explain` may change.
+/// and what `--test-bottleneck` may change.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct EngineFile {

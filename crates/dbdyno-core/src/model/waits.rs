@@ -351,7 +351,7 @@ pub struct RepositorySnapshots {
     pub missing: Option<String>,
 }
 
-/// What an experiment (`--explain`) said of what the limiter of a test foretells.
+/// What an experiment (`--test-bottleneck`) said of what the limiter of a test foretells.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Explained {
     /// Code of the cause whose experiment it is.

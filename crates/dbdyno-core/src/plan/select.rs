@@ -118,10 +118,10 @@ fn background(
     alone(catalog, &request, size_gb, &wish).map_err(|refusal| match refusal {
         Refusal::Unavailable(id, reason) => {
             let what = format!("{id} cannot run on {}: {reason}", request.engine);
-            Refusal::Wrong(Error::usage(format!("--beside {text}"), what))
+            Refusal::Wrong(Error::usage(format!("--background {text}"), what))
         }
         Refusal::Wrong(error) => {
-            Refusal::Wrong(Error { place: format!("--beside {text}"), ..error })
+            Refusal::Wrong(Error { place: format!("--background {text}"), ..error })
         }
     })
 }
@@ -133,7 +133,7 @@ fn with_background(
     if selection.window.ops_per_job().is_some() {
         let what =
             format!("{} is fixed work, whose end nobody knows beforehand", selection.label());
-        return Err(Error::usage("--beside", what).advise("give --duration").into());
+        return Err(Error::usage("--background", what).advise("give --duration").into());
     }
     let parts = background.selection.parts.len() as u32;
     let jobs = background.jobs.div_ceil(parts) * parts;

@@ -92,7 +92,7 @@ fn disturbances(before: &Look, after: &Look) -> Vec<Cause> {
     };
     let stolen = Cause {
         found: format!("the hypervisor takes {} of the processors", percent(steal)),
-        advice: "use a machine with processors of its own, or --redo-disturbed".into(),
+        advice: "use a machine with processors of its own, or --retry-disturbed".into(),
         weight: steal,
     };
     let swapping = (after.pages_swapped > before.pages_swapped).then(|| Cause {

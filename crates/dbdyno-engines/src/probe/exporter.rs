@@ -1,5 +1,5 @@
 //! What a node_exporter tells of its machine (<https://github.com/prometheus/node_exporter>), or
-//! another program in its words (`dbdyno probe`).
+//! another program in its words (`dbdyno host-exporter`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
@@ -207,7 +207,7 @@ impl Page<'_> {
     pub(super) fn source(&self) -> String {
         let of = |info, product| Some(format!("{product} {}", self.label(info, "version")?));
         let known = of("node_exporter_build_info", "node_exporter")
-            .or_else(|| of("dbdyno_probe_info", "dbdyno probe"));
+            .or_else(|| of("dbdyno_probe_info", "dbdyno host-exporter"));
         known.unwrap_or_else(|| "node_exporter".into())
     }
 

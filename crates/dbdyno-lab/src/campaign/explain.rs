@@ -1,4 +1,4 @@
-//! `--explain`: after the tests of a run, the experiment of what limits each workload, to see
+//! `--test-bottleneck`: after the tests of a run, the experiment of what limits each workload, to see
 //! whether its forecast holds.
 //!
 //! As in a campaign, a block is a trial of each side in random order. On a private server that gets

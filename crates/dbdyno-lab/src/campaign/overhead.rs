@@ -204,7 +204,7 @@ pub(super) fn plan(request: &plan::Request) -> Result<Plan> {
     };
     if request.beside.is_some() {
         return Err(
-            Error::usage("--beside", "nothing runs beside our own loop").advise("leave it out")
+            Error::usage("--background", "nothing runs beside our own loop").advise("leave it out")
         );
     }
     let wrong = |what: String| Error::usage("--jobs", what).advise("give 1,2");

@@ -263,7 +263,7 @@ fn figures([a, b]: [&Campaign<'_>; 2]) -> Result<Vec<Figure>> {
         figures.extend(jobs.into_iter().map(new));
     }
     if figures.is_empty() {
-        return Err(Error::usage("campaign", "A and B have no workload in common")
+        return Err(Error::usage("ab-test", "A and B have no workload in common")
             .advise("name another with --workload"));
     }
     Ok(figures)

@@ -189,7 +189,7 @@ impl Observer {
             let what =
                 format!("the platform of run {} differs: {}{more}", run.id, shown.join("; "));
             return Err(
-                Error::usage("--against", what).advise("measure this one with 'dbdyno run'")
+                Error::usage("--baseline", what).advise("measure this one with 'dbdyno run'")
             );
         }
         self.measured = Some(Measured::of(tests));

@@ -88,8 +88,11 @@ impl Artifact {
         let (os, arch) = (std::env::consts::OS, std::env::consts::ARCH);
         let found = self.archives.iter().find(|one| (one.os, one.arch) == (os, arch));
         found.ok_or_else(|| {
-            Error::usage("server fetch", format!("there are no public binaries for {os} on {arch}"))
-                .advise("install the server with your package manager")
+            Error::usage(
+                "binaries fetch",
+                format!("there are no public binaries for {os} on {arch}"),
+            )
+            .advise("install the server with your package manager")
         })
     }
 }
@@ -209,7 +212,7 @@ fn unpack(kind: &dyn ServerKind, artifact: &Artifact, version: &str, partial: &P
         return take_tree(&partial.join(tree.replace("{version}", version)), &server);
     }
     let archive = archive_in(partial).ok_or_else(|| {
-        Error::target("server fetch", format!("{coordinates} holds no archive (.txz)"))
+        Error::target("binaries fetch", format!("{coordinates} holds no archive (.txz)"))
             .advise("try another --version")
     })?;
     let mut tar = unpacking("-xJf", &archive);
@@ -255,7 +258,7 @@ fn take_tree(tree: &Path, server: &Path) -> Result<()> {
 pub(super) fn run(mut command: Command, advice: &str) -> Result<()> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command.output().map_err(|error| {
-        Error::target("server fetch", format!("the program {program} cannot be run ({error})"))
+        Error::target("binaries fetch", format!("the program {program} cannot be run ({error})"))
             .advise(advice)
     })?;
     if output.status.success() {
@@ -263,7 +266,7 @@ pub(super) fn run(mut command: Command, advice: &str) -> Result<()> {
     }
     let said = [output.stdout, output.stderr].concat();
     Err(Error::target(
-        "server fetch",
+        "binaries fetch",
         format!("{program} failed: {}", first_error(&String::from_utf8_lossy(&said))),
     ))
 }
@@ -292,13 +295,13 @@ fn archive_in(dir: &Path) -> Option<PathBuf> {
 fn settle(kind: &dyn ServerKind, partial: &Path, place: &Path) -> Result<Fetched> {
     let server = partial.join("server");
     if programs(kind, &server, false).is_none() {
-        return Err(Error::target("server fetch", "what was fetched does not run on this host")
+        return Err(Error::target("binaries fetch", "what was fetched does not run on this host")
             .advise("install the server with your package manager"));
     }
     let moved = fs::rename(&server, place);
     programs(kind, place, moved.is_err()).ok_or_else(|| {
         moved.err().map_or_else(
-            || Error::target("server fetch", "nothing runs"),
+            || Error::target("binaries fetch", "nothing runs"),
             |error| unusable(place, &error),
         )
     })

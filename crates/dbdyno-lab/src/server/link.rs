@@ -73,10 +73,10 @@ impl Network {
     pub(super) fn make(nodes: usize, delay: Duration) -> Result<Network> {
         Network::try_make(nodes, delay).map_err(|error| {
             Error::target(
-                "--link-delay",
+                "--network-delay",
                 format!("no network of the nodes' own can be made ({error})"),
             )
-            .advise("run dbdyno as root where iproute2 is installed, or leave --link-delay out")
+            .advise("run dbdyno as root where iproute2 is installed, or leave --network-delay out")
         })
     }
 
@@ -148,7 +148,7 @@ impl Network {
                 Some(LinkNameSpaceType::Network),
             );
             entered.map_err(|error| {
-                Error::target("--link-delay", format!("the node's network is closed ({error})"))
+                Error::target("--network-delay", format!("the node's network is closed ({error})"))
             })
         };
         // A thread of its own: which namespace it is in goes with it.

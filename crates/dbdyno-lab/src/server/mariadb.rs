@@ -98,7 +98,7 @@ impl ServerKind for MariaDbServer {
     }
     fn how_to_install(&self) -> &'static str {
         "install one (Debian, Ubuntu: apt install mariadb-server; Fedora, RHEL: dnf install mariadb-server; macOS: brew \
-         install mariadb), fetch one ('dbdyno server fetch mariadb'), or name its directory with --server-bin"
+         install mariadb), fetch one ('dbdyno binaries fetch mariadb'), or name its directory with --server-bin"
     }
 
     fn create(&self, binaries: &Binaries, place: &Place) -> Command {

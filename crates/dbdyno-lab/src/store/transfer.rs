@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Store;
 use super::base::{Base, Trouble};
-use super::write::{insert_run, insert_test};
+use super::write::{insert_numbered, insert_run, insert_test};
 use dbdyno_core::error::{Error, Result, visible_json};
 use dbdyno_core::model::{RunRecord, Test};
 
@@ -107,6 +107,24 @@ impl Store {
                 ids.push(id);
             }
             Ok(ids)
+        })
+    }
+
+    /// Stores whole runs under the numbers that they have, each with its uid, in results that hold
+    /// no others: those that go with the process.
+    ///
+    /// # Errors
+    /// If a number is there twice; if the library fails.
+    pub fn keep_runs<'a, T: AsRef<[Test]>>(
+        &mut self,
+        runs: impl IntoIterator<Item = (&'a str, &'a RunRecord, T)>,
+    ) -> Result<()> {
+        self.in_transaction(|base| {
+            for (uid, run, tests) in runs {
+                insert_numbered(base, uid, run)?;
+                tests.as_ref().iter().try_for_each(|test| insert_test(base, run.id, test))?;
+            }
+            Ok(())
         })
     }
 

@@ -141,6 +141,15 @@ pub(super) fn insert_run(base: &dyn Base, run: &RunRecord, process: Option<Strin
     Ok(id)
 }
 
+/// Inserts a run with its loads under the number that it has, which must be free.
+pub(super) fn insert_numbered(base: &dyn Base, uid: &str, run: &RunRecord) -> Answer<()> {
+    let id = insert(base, &RUN, &[None::<String>.into()], &RunRow(run))?;
+    // Nothing refers to it yet.
+    let numbered = "UPDATE run SET id = ?2, uid = ?3 WHERE id = ?1";
+    base.rows(numbered, vec![id.into(), run.id.into(), uid.into()])?;
+    insert_loads(base, run.id, &run.loads)
+}
+
 fn insert_loads(base: &dyn Base, run_id: i64, loads: &[LoadResult]) -> Answer<()> {
     insert_all(base, &LOAD, run_id, loads)
 }

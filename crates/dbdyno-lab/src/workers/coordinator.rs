@@ -120,7 +120,7 @@ impl Crew {
             (rows.len() - missing, rows.len(), self.patience.wait.as_secs_f64());
         Err(EngineError::new(ErrorClass::WorkerLost, format!("{came} of {all} workers came within {wait_s} s"))
             .advised("start 'dbdyno worker RESULTS TARGET' with the URLs of these results and of this target on each load machine, or give a \
-                      longer --worker-wait"))
+                      longer --worker-join-timeout"))
     }
 }
 

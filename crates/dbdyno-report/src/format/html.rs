@@ -5,6 +5,7 @@
 //! forbids every request.
 
 mod bars;
+pub mod board;
 mod brand;
 mod chart;
 mod figures;
@@ -80,6 +81,9 @@ pub struct Frame<'a> {
     /// Files of the site.
     pub styles: &'a [&'a str],
     pub scripts: &'a [&'a str],
+    pub icon: &'a str,
+    /// What the page may load, where no server says it.
+    pub policy: Option<&'a str>,
     /// Seconds after which a reader without scripts asks again; none: never.
     pub refresh_s: Option<u32>,
     /// Above the content.
@@ -93,10 +97,11 @@ pub fn framed(frame: &Frame<'_>, content: &Markup) -> String {
         html lang=(frame.language.tag()) { "\n"
             head { "\n"
                 meta charset="utf-8"; "\n"
+                @if let Some(policy) = frame.policy { meta http-equiv="Content-Security-Policy" content=(policy); "\n" }
                 meta name="viewport" content="width=device-width, initial-scale=1"; "\n"
                 title { (visible(frame.title)) } "\n"
                 @for style in frame.styles { link rel="stylesheet" href=(style); "\n" }
-                link rel="icon" href="/icon.svg"; "\n"
+                link rel="icon" href=(frame.icon); "\n"
                 @for script in frame.scripts { script src=(script) defer {} "\n" }
                 @if let Some(seconds) = frame.refresh_s { noscript { meta http-equiv="refresh" content=(seconds); } "\n" }
             } "\n"

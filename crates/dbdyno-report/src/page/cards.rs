@@ -131,7 +131,7 @@ fn card(
 }
 
 /// The sign of a verdict.
-pub(super) fn mark(verdict: &Verdict) -> Mark {
+pub fn mark(verdict: &Verdict) -> Mark {
     match verdict.status {
         Status::Conditional if verdict.has_disturbance() => Mark::Disturbed,
         status => status.into(),

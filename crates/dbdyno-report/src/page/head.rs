@@ -57,7 +57,7 @@ fn minutes(iso: &str) -> String {
 }
 
 /// `Product 3.54.1 on 2 cores of Intel Xeon`, as far as it is disclosed; else the target.
-pub(super) fn title(language: Language, data: &RunTests) -> String {
+pub fn title(language: Language, data: &RunTests) -> String {
     let fact = |section, key| data.run.disclosure.get(section, key);
     let database = fact("database", "version").unwrap_or(&data.run.target);
     let cores = fact("hardware", "cores").and_then(|cores| cores.parse::<f64>().ok());

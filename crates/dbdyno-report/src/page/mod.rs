@@ -8,8 +8,9 @@ mod panels;
 mod ratios;
 mod timeline;
 
-pub(super) use cards::{compact, times_shown};
+pub(super) use cards::{compact, mark, times_shown};
 pub(super) use design::{compared, sheet};
+pub(super) use head::title as what_it_is;
 
 use super::document::{Block, Document, Section};
 use super::ramps::rows;

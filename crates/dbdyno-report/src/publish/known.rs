@@ -28,7 +28,7 @@ const SETTINGS: &str = include_str!("settings.txt");
 /// Words that neither the catalogue nor a report's text has by itself: units and amounts of
 /// figures, classes of errors, ways to load, parameters of an open loop, drives, activities, parts
 /// of a server, and what settings and facts say in words.
-const FURTHER: &str = "ops op rows commits units s ms us ns qps tps iops MB/s GB/s Mops kops % x -
+const FURTHER: &str = "ops op ops/s rows/s IOPS dbps kB/tx waits rows commits units s ms us ns qps tps iops MB/s GB/s Mops kops % x -
     usage unreachable denied no-password privilege too-old lost deadlock certification
     serialization busy disk-full cancelled worker-lost statement
     copy-binary prepared-insert multi-insert load-data appender insert generated direct-path
@@ -83,6 +83,7 @@ impl Known {
             words
                 .extend(code.params.iter().flat_map(|(name, value)| [name.clone(), value.clone()]));
         }
+        words.extend(catalog.published().suites.iter().cloned());
         words.extend(catalog.engines().into_iter().map(String::from));
         words.extend(catalog.counters().into_iter().map(String::from));
         words.extend(ReasonCode::ALL.iter().map(|code| code.as_str().to_string()));

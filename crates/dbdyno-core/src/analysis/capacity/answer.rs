@@ -154,7 +154,7 @@ fn doubtful(need: &Need, others: &[Point<'_>]) -> Option<Sentence> {
     let verdict = most.figure.verdict();
     let because = verdict.reasons.first()?.said();
     let next = match most.figure.is_disturbed() {
-        true => "measure it again with --redo-disturbed",
+        true => "measure it again with --retry-disturbed",
         false => "measure it again, with --repeat 5",
     };
     let text = "{most} {unit} with {jobs} were measured, {times~} times what is needed, but that is \

@@ -103,7 +103,7 @@ fn only_valid_figures_answer_and_the_others_are_counted() {
     assert_eq!(answer(&need, &tests).left_out, 2);
     let all: Vec<_> = ramp().into_iter().map(|test| judged(Status::Conditional, test)).collect();
     let doubtful = "306 qps with 8 jobs were measured, 30.60 times what is needed, but that is conditional (): \
-                    measure it again with --redo-disturbed";
+                    measure it again with --retry-disturbed";
     assert_eq!(said("10 qps", all).2, doubtful);
     let all: Vec<_> = ramp().into_iter().map(|test| judged(Status::Invalid, test)).collect();
     assert_eq!(said("10 qps", all).2, "the verdict accepts none of its figures: 4 are left out");

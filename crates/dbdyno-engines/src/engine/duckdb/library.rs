@@ -28,7 +28,7 @@ pub(super) const PACKAGE: Package = Package {
 };
 const MAJOR: u32 = 1;
 const OLDEST: [u32; 2] = [MAJOR, 5];
-const ADVICE: &str = "fetch it ('dbdyno server fetch duckdb', which uses your npm), or name the directory of another with --server-bin";
+const ADVICE: &str = "fetch it ('dbdyno binaries fetch duckdb', which uses your npm), or name the directory of another with --server-bin";
 
 /// DuckDB's library as the rest of the program sees it.
 pub(super) struct DuckLibrary;

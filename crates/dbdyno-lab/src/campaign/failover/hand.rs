@@ -50,7 +50,7 @@ pub(super) fn fail(
         return platform.fail(node, asked.how);
     };
     let began = Instant::now();
-    command("--break-command", &commands.breaks, node).map(|()| began)
+    command("--fault-command", &commands.breaks, node).map(|()| began)
 }
 
 /// Makes the cluster whole again, as far as we or the command can.
@@ -59,7 +59,7 @@ pub(super) fn fail(
 /// The command fails; a node does not start.
 pub(super) fn mend(platform: &mut Platform, asked: &Asked, node: &str) -> Result<()> {
     match &asked.commands {
-        Some(commands) => command("--mend-command", &commands.mends, node),
+        Some(commands) => command("--repair-command", &commands.mends, node),
         None => platform.mend(),
     }
 }

@@ -1,0 +1,132 @@
+//! The reasons of a verdict, explained: rule and example from METHODOLOGY, cause and remedy from
+//! `reference/reasons.toml`.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Kind, Result, quote};
+use crate::model::ReasonCode;
+use crate::report::Language;
+
+/// Rules and examples of the reasons stand in one place for people.
+const METHODOLOGY: &str = include_str!("../../METHODOLOGY.md");
+const REMEDIES: &str = include_str!("reference/reasons.toml");
+/// A code or a label that is less like what was typed (Jaro-Winkler) is not meant.
+const LEAST_LIKENESS: f64 = 0.75;
+
+/// A reason of a verdict, as somebody who meets it needs it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Explanation {
+    /// Its code in JSON and in stored results.
+    pub code: &'static str,
+    /// Its name in reports.
+    pub label: String,
+    /// The verdict that it gives.
+    pub status: &'static str,
+    /// When it is given, in Markdown.
+    pub rule: &'static str,
+    /// The rule with numbers.
+    pub example: &'static str,
+    pub cause: String,
+    pub remedy: String,
+}
+
+/// What the rule of a reason does not say.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Remedy {
+    cause: String,
+    remedy: String,
+}
+
+/// A row of the tables of reasons in METHODOLOGY.
+struct Rule {
+    status: &'static str,
+    rule: &'static str,
+    example: &'static str,
+}
+
+/// Every reason, in the order of the model.
+///
+/// # Errors
+/// A reason without a text, which a unit test excludes.
+pub fn all() -> Result<Vec<Explanation>> {
+    let rules = rules();
+    let mut remedies = remedies()?;
+    let explained = |reason: &'static ReasonCode| {
+        let code = reason.as_str();
+        let lacking = || Error::new(Kind::Usage, code, "has no text in the reference");
+        let Rule { status, rule, example } = rules.get(code).ok_or_else(lacking)?;
+        let Remedy { cause, remedy } = remedies.remove(code).ok_or_else(lacking)?;
+        let label = Language::English.code(reason);
+        Ok(Explanation { code, label, status, rule, example, cause, remedy })
+    };
+    ReasonCode::ALL.iter().map(explained).collect()
+}
+
+/// The reason of this code or label.
+///
+/// # Errors
+/// There is none; names the nearest.
+pub fn find(asked: &str) -> Result<Explanation> {
+    let mut all = all()?;
+    let asked_lower = asked.to_lowercase();
+    let is_asked =
+        |one: &Explanation| one.code == asked_lower || one.label.to_lowercase() == asked_lower;
+    if let Some(at) = all.iter().position(is_asked) {
+        return Ok(all.swap_remove(at));
+    }
+    let likeness = |one: &Explanation| {
+        let code = strsim::jaro_winkler(one.code, &asked_lower);
+        code.max(strsim::jaro_winkler(&one.label.to_lowercase(), &asked_lower))
+    };
+    let nearest = all.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+    let question = match nearest.filter(|one| likeness(one) >= LEAST_LIKENESS) {
+        Some(one) => format!("did you mean '{}'? ", one.code),
+        None => String::new(),
+    };
+    let codes: Vec<&str> = all.iter().map(|one| one.code).collect();
+    Err(Error::usage("show reason", format!("{} is not a reason of a verdict", quote(asked)))
+        .advise(format!("{question}known: {}", codes.join(", "))))
+}
+
+fn remedies() -> Result<BTreeMap<String, Remedy>> {
+    toml::from_str(REMEDIES)
+        .map_err(|error| Error::new(Kind::Usage, "reasons.toml", error.to_string()))
+}
+
+/// The rules of METHODOLOGY by the code of their reason.
+fn rules() -> BTreeMap<&'static str, Rule> {
+    let rows = METHODOLOGY.lines().filter_map(|line| {
+        let cells: Vec<&str> =
+            line.strip_prefix("| ")?.strip_suffix(" |")?.split(" | ").map(str::trim).collect();
+        let &[code, status, rule, example] = cells.as_slice() else { return None };
+        Some((code, Rule { status, rule, example }))
+    });
+    rows.filter(|(code, _)| ReasonCode::ALL.iter().any(|known| known.as_str() == *code)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reason_has_a_label_and_a_remedy_and_no_other_has() {
+        let mut known: Vec<&str> = ReasonCode::ALL.iter().map(ReasonCode::as_str).collect();
+        known.sort_unstable();
+        assert_eq!(remedies().unwrap().keys().map(String::as_str).collect::<Vec<_>>(), known);
+        for one in all().unwrap() {
+            assert_ne!(one.label, one.code, "no label");
+        }
+    }
+
+    #[test]
+    fn a_reason_is_found_by_code_and_label_and_a_slip_of_the_pen_is_met() {
+        let one = find("foreign-load").unwrap();
+        assert_eq!(find(&one.label.to_uppercase()).unwrap(), one);
+        let refused = find("foriegn-load").unwrap_err().to_string();
+        assert!(refused.contains("did you mean 'foreign-load'?"), "{refused}");
+        assert!(!find("xyz").unwrap_err().to_string().contains("did you mean"));
+    }
+}
