@@ -4,7 +4,7 @@
 # directory of dbdyno (tests/it/postgres_versions.rs); npm to fetch DuckDB's library into it; MariaDB's server binaries and its client; MyRocks for it;
 # node_exporter, which tells of a server's host, and pgbouncer, which we refuse; LibreOffice Calc, which reads our workbooks back;
 # Chromium, which opens our pages, and axe-core, which checks them (--axe: nothing else); Prometheus, which reads our metrics; a MySQL server, if there is a network
-# (mysql-server.sh). With --peers what 'make peers' and 'make witness' need and nothing else: the two servers
+# (mysql-server.sh), PostgreSQL with pgvector and MariaDB 11.8, likewise (vector-servers.sh). With --peers what 'make peers' and 'make witness' need and nothing else: the two servers
 # with pgbench, sysbench, and strace.
 set -eu
 
@@ -108,6 +108,7 @@ install_program() {
 }
 
 "$(dirname "$0")/mysql-server.sh"
+"$(dirname "$0")/vector-servers.sh"
 command -v openssl >/dev/null 2>&1 || install openssl openssl
 { command -v man && command -v groff; } >/dev/null 2>&1 || install "a viewer of manual pages" man-db groff
 for program in prometheus prometheus-node-exporter; do

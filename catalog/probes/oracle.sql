@@ -35,17 +35,35 @@ from gv$sysstat s cross join v$parameter p
 where s.name = 'physical writes direct temporary tablespace' and p.name = 'db_block_size'
 
 -- name: counters.reads
--- waits of sessions for single blocks, several blocks, and reads past the cache
+-- waits of sessions for single blocks, several blocks, and reads past the cache; those for Exadata's cells have names of their own,
+-- from 21c on with the cache that served them
 select sum(time_waited_micro) / 1000 as physical_read_time_ms
-from gv$system_event where event in ('db file sequential read', 'db file scattered read', 'direct path read', 'db file parallel read')
+from gv$system_event where event in ('db file sequential read', 'db file scattered read', 'direct path read', 'db file parallel read',
+    'cell smart table scan', 'cell smart index scan')
+  or event like 'cell % physical read' or event like 'cell % physical read: %'
+
+-- name: counters.storage
+-- what Exadata's cells served from their caches, and what they evaluated themselves; elsewhere it stays 0
+select max(decode(name, 'physical read total IO requests', total)) as storage_read_requests,
+  max(decode(name, 'physical read requests optimized', total)) as storage_cache_read_requests,
+  max(decode(name, 'physical read total bytes', total)) as storage_read_bytes,
+  max(decode(name, 'cell physical IO bytes eligible for predicate offload', total)) as offload_eligible_bytes,
+  max(decode(name, 'cell physical IO interconnect bytes returned by smart scan', total)) as offload_returned_bytes
+from (select name, sum(value) as total from gv$sysstat
+      where name in ('physical read total IO requests', 'physical read requests optimized', 'physical read total bytes',
+        'cell physical IO bytes eligible for predicate offload', 'cell physical IO interconnect bytes returned by smart scan')
+      group by name) stats
 
 -- name: counters.locks
 -- times that a session waited for a row that another one had locked
 select sum(total_waits) as row_lock_waits from gv$system_event where event = 'enq: TX - row lock contention'
 
 -- name: counters.log
--- what the log writer waited for the device
-select sum(time_waited_micro) / 1000 as wal_sync_time_ms from gv$system_event where event = 'log file parallel write'
+-- what the log writer waited for the device, and what sessions waited for the log writer
+select sum(decode(event, 'log file parallel write', time_waited_micro)) / 1000 as wal_sync_time_ms,
+  sum(decode(event, 'log file sync', time_waited_micro)) / 1000 as commit_wait_time_ms,
+  sum(decode(event, 'log file sync', total_waits)) as commit_waits
+from gv$system_event where event in ('log file parallel write', 'log file sync')
 
 -- name: counters.durability
 -- a gauge: 1 if a commit waits until the log is on durable storage

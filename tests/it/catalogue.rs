@@ -270,7 +270,11 @@ fn no_suite_of_ours_makes_its_own_conditions_impossible() {
                 size_gb: suite.size_gb.or(Some(profile.size_gb)),
                 ..Request::new(engine.name(), engine.capabilities(), 4)
             };
-            let plan = plan::build(&catalog, &request).unwrap();
+            // Of what an engine has nothing at all there are no conditions.
+            let plan = match plan::build(&catalog, &request) {
+                Err(error) if error.what.starts_with("no workload of it can run on") => continue,
+                built => built.unwrap(),
+            };
             let cache = profile.cache_bytes(engine.name()).unwrap();
             assert_eq!(
                 cache_warning(&plan, cache, &profile.id, "another"),

@@ -301,7 +301,7 @@ fn the_report_of_a_published_run_shows_its_columns() {
         ("service_time_ms", 2.697),
         ("read_service_ms", 0.307),
         ("redo_kb_per_transaction", 0.871),
-        ("log_sync_ms", 0.594),
+        ("commit_wait_ms", 0.594),
         ("buffer_hit_pct", 52.34),
         ("elapsed_s", 302.0),
     ] {

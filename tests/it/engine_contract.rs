@@ -319,7 +319,7 @@ pub fn client(sql: &str, commit: Commit) -> JobCode {
     let step = BoundStatement { name: "step".into(), sql: sql.into(), binds: vec!["id".into()] };
     let branches = vec![Branch { upto: 100.0, commit, statements: vec![step], times: 1 }];
     let binds = BTreeMap::from([("id".to_string(), Bind::Random(Expr("rows".into())))]);
-    JobCode::Client { branches, binds, shared_read: false }
+    JobCode::Client { branches, binds, shared_read: false, hits: false }
 }
 
 pub fn run(

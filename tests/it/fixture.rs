@@ -264,6 +264,7 @@ fn tally(ops_per_s: f64, window_s: f64, jobs: u32) -> Tally {
         ops,
         rows: ops,
         commits: ops,
+        hits: 0,
         errors: BTreeMap::new(),
         busy_s: window_s * f64::from(jobs),
         uncounted_s: 0.0,

@@ -100,6 +100,7 @@ fn inputs(report: &dyn Report) -> Vec<Input> {
         Subject::Runs if report.name() == "sweep" => {
             vec![input(), studies::sweep_input(), heatmaps::input()]
         }
+        Subject::Runs if report.name() == "recall" => vec![input(), crate::vectors::recall_input()],
         Subject::Runs if report.name() == "interference" => {
             vec![input(), studies::interference_input()]
         }

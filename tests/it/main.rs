@@ -95,6 +95,7 @@ mod supply_chain;
 mod support;
 mod tls;
 mod ttc;
+mod vectors;
 mod verify;
 mod waits;
 mod workbook;

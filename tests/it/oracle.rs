@@ -320,6 +320,7 @@ fn the_database_drive_reads_what_a_routine_returns_and_goes_on_after_an_error() 
         create: Vec::new(),
         call,
         per_op: false,
+        hits: false,
         drop: Vec::new(),
     });
     let mut script = Script::new(&[1_200, 1_200, 1_200]);

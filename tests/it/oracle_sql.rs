@@ -438,7 +438,7 @@ struct Pair {
 impl Pair {
     fn of(catalog: &Catalog, workload: &Workload) -> Option<Pair> {
         let with = match workload.id.as_str() {
-            "STO-WRITE" => ":file_mb=1",
+            "STO-WRITE" | "STO-FILES" => ":file_mb=1",
             "CPU-FIBONACCI" => ":n=12",
             "DL-DIRECT" => ":batch=1000",
             _ => "",

@@ -181,7 +181,7 @@ fn branch(sql: &str, commit: Commit) -> JobCode {
         BoundStatement { name: "step".into(), sql: sql.into(), binds: vec!["key".into()] };
     let branches = vec![Branch { upto: 100.0, commit, statements: vec![statement], times: 1 }];
     let binds = BTreeMap::from([("key".to_owned(), Bind::Random(Expr("8000".into())))]);
-    JobCode::Client { branches, binds, shared_read: false }
+    JobCode::Client { branches, binds, shared_read: false, hits: false }
 }
 
 fn run<F: FnMut(u32)>(
@@ -306,6 +306,7 @@ fn check_routine(kind: &Kind, database: &dyn Database) {
         create: vec![],
         call,
         per_op: false,
+        hits: false,
         drop: vec![],
     };
     let mut pacer = TestPacer::new(2, |_| ());
@@ -378,22 +379,35 @@ fn passwords_and_privileges_are_checked_before_anything_is_created() {
 
 #[test]
 fn no_session_of_ours_ends_because_it_is_idle() {
-    let asked = [
-        ("idle_session_timeout", "show idle_session_timeout", "0"),
+    // Settings of the server, what a session shows of each, and what it is to show.
+    let mariadb = [
         ("wait_timeout", "select @@wait_timeout", "31536000"),
+        ("idle_transaction_timeout", "select @@idle_transaction_timeout", "0"),
+        ("idle_readonly_transaction_timeout", "select @@idle_readonly_transaction_timeout", "0"),
+        ("idle_write_transaction_timeout", "select @@idle_write_transaction_timeout", "0"),
     ];
-    for (kind, (setting, shown, value)) in KINDS.iter().zip(asked) {
+    let postgres = [
+        ("idle_session_timeout", "show idle_session_timeout", "0"),
+        ("idle_in_transaction_session_timeout", "show idle_in_transaction_session_timeout", "0"),
+    ];
+    for (kind, asked) in KINDS.iter().zip([&postgres[..], &mariadb[..]]) {
         let dir = directory();
         let mut options = options(kind, dir.path(), None);
-        options.settings.insert(setting.into(), "60000".into());
+        for (setting, _, _) in asked {
+            options.settings.insert((*setting).into(), "60000".into());
+        }
         let server = server::start(kind.engine, &options).unwrap();
         let database = open(&server.url(), None, Access::Inspect).unwrap();
-        assert_eq!(
-            database.session().unwrap().query(shown, &[]).unwrap().scalar(),
-            Some(value),
-            "{}",
-            kind.engine
-        );
+        let mut session = database.session().unwrap();
+        for (setting, shown, value) in asked {
+            assert_eq!(
+                session.query(shown, &[]).unwrap().scalar(),
+                Some(*value),
+                "{}: {setting}",
+                kind.engine
+            );
+        }
+        drop(session);
         server.stop_and_remove().unwrap();
     }
 }

@@ -15,7 +15,7 @@ use serde_json::json;
 use crate::fixture;
 
 /// Reports of runs of a kind of their own, which `studies` reads.
-const STUDIES: [&str; 4] = ["layers", "interference", "sweep", "failover"];
+const STUDIES: [&str; 5] = ["layers", "interference", "sweep", "recall", "failover"];
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))

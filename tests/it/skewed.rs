@@ -79,7 +79,7 @@ const BODIES: [(&str, &str); 3] = [
 ];
 
 /// The routine that draws by these parameters.
-fn drawing(engine: &str, params: &str) -> Routine {
+pub fn drawing(engine: &str, params: &str) -> Routine {
     let dir = directory();
     let folder = dir.path().join("workloads/draw");
     std::fs::create_dir_all(&folder).unwrap();

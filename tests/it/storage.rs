@@ -296,6 +296,27 @@ fn an_op_of_the_writer_test_dirties_a_block_per_row_on_postgres() {
     assert_eq!(column(session.as_mut(), dirtied), ["320"]);
 }
 
+#[test]
+fn each_row_of_a_writing_test_is_written_once_by_the_servers_own_count() {
+    let line = format!("--workload T721 --workload T721:rows=100 {MOMENT}");
+    for target in ["postgres", "mariadb"] {
+        let tests = with_small_caches(&format!("{target} {line}"), &FEW_FREE_PAGES);
+        assert_eq!(tests.len(), 2);
+        for test in tests {
+            // The last op of each of two jobs may be written after the last look.
+            let count = |name: &str| test["counters"][name].as_f64().unwrap();
+            let (written, rows) = (count("blocks_written"), count("rows_updated"));
+            let a_job = test["params"]["rows"].as_str().unwrap().parse::<f64>().unwrap();
+            let jobs = test["jobs"].as_f64().unwrap();
+            assert!(rows > 0.0 && written > 0.95 * (rows - jobs * a_job), "{target}: {test:#}");
+            assert!(written < 1.15 * rows + 240.0, "{target}: {test:#}");
+            let per_row = metric(&test, "blocks_written_per_row");
+            assert!((per_row - written / rows).abs() < 1e-6 * per_row, "{target}: {test:#}");
+            assert_eq!(reasons(&test, "contract"), [""; 0], "{target}: {test:#}");
+        }
+    }
+}
+
 /// MariaDB keeps so many pages free: by its default, 24 MB, all of a small cache.
 const FEW_FREE_PAGES: [[&str; 2]; 1] = [[
     "innodb_buffer_pool_size = \"16M\"",

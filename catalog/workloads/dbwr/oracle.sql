@@ -44,3 +44,49 @@ update /*+ index(t (pool)) */ {{prefix}}dbwr_thr t set counter = counter + 1 whe
 v_rows := v_rows + sql%rowcount;
 commit write immediate wait;
 v_commits := v_commits + 1;
+
+-- name: DBWR-EACH.drop-table
+begin
+  execute immediate 'drop table {{prefix}}dbwr_each purge';
+exception
+  when others then
+    if sqlcode <> -942 then
+      raise;
+    end if;
+end;
+-- PL/SQL
+
+-- name: DBWR-EACH.create-table
+-- pctfree 90 keeps a second row out of a block of 2 to 32 kB
+create table {{prefix}}dbwr_each (pool number(10) not null, counter number(19) not null, pad varchar2(3000) not null)
+pctfree 90 initrans 4 cache
+
+-- name: DBWR-EACH.fill
+insert into {{prefix}}dbwr_each (pool, counter, pad)
+select p, 0, rpad('p', 3000, 'p')
+from (select level as p from dual connect by level <= {{jobs}}) pools
+  cross join (select level as r from dual connect by level <= {{rows}}) slots
+order by p, r
+
+-- name: DBWR-EACH.index
+create index {{prefix}}dbwr_each_pool on {{prefix}}dbwr_each (pool)
+
+-- name: DBWR-EACH.gather
+begin
+  dbms_stats.gather_table_stats(user, upper('{{prefix}}dbwr_each'), cascade => true);
+end;
+-- PL/SQL
+
+-- name: DBWR-EACH.write-out
+-- all that was changed on this instance; takes the right ALTER SYSTEM
+alter system checkpoint local
+
+-- name: DBWR-EACH.update
+update /*+ index(t (pool)) */ {{prefix}}dbwr_each t set counter = counter + 1 where pool = :job
+
+-- name: DBWR-EACH.body
+update /*+ index(t (pool)) */ {{prefix}}dbwr_each t set counter = counter + 1 where pool = p_job;
+v_rows := v_rows + sql%rowcount;
+commit write immediate wait;
+v_commits := v_commits + 1;
+execute immediate 'alter system checkpoint local';

@@ -71,3 +71,16 @@ delete from {{prefix}}dl_delete where id between {{first}} + 1 and {{first}} + {
 -- name: refill
 insert into {{prefix}}dl_delete (id, slot, note)
 select {{first}} + case '{{old}}' when 'random' then 0 else 20000 end + slot, slot, note from {{prefix}}dl_delete_new
+
+-- name: drop-copy
+drop table if exists {{prefix}}dl_copy
+
+-- name: compress-copy-no
+-- nothing: rows as they are
+
+-- name: compress-copy-yes
+-- nothing: the table is created so
+
+-- name: DL-COPY.copy
+insert into {{prefix}}dl_copy
+select id, key25, key125, key320, region, booked_on, amount, quantity, status, code, filler from {{small}}

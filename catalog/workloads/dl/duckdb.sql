@@ -41,10 +41,8 @@ create table {{prefix}}dl_stream (
 
 -- name: DL-BUFFER.insert
 insert into {{prefix}}dl_buffer
-select {{row_values}}
-from (select i, n, h1, (h1 * h1 + n) % 2147483647 as h2
-      from (select i, n, (n * 1327217885 + 12345) % 2147483647 as h1
-            from (select cast(:seq as bigint) as i, cast(:seq as bigint) % 1000000000 as n)))
+select cast(:seq as bigint), key25, key125, key320, region, booked_on, amount, quantity, status, code, filler from {{small}}
+where id = 1 + cast(:seq as bigint) % {{small_rows}}
 
 -- name: DL-STREAM.insert
 -- the array :seq of a job (job * 10^12 + 1, 2, ...): ids job * 10^12 + (number - 1) * rpt + 1 and on
@@ -59,3 +57,23 @@ from (select i, n, h1, (h1 * h1 + n) % 2147483647 as h2
 
 -- name: gather-delete
 -- nothing: it keeps its statistics by itself
+
+-- name: create-copy-plain
+-- as the data set's tables
+create table {{prefix}}dl_copy (
+  id bigint not null using compression uncompressed,
+  key25 integer not null using compression uncompressed,
+  key125 integer not null using compression uncompressed,
+  key320 integer not null using compression uncompressed,
+  region integer not null using compression uncompressed,
+  booked_on date not null using compression uncompressed,
+  amount numeric(12,2) not null using compression uncompressed,
+  quantity integer not null using compression uncompressed,
+  status integer not null using compression uncompressed,
+  code varchar not null using compression uncompressed,
+  filler varchar not null using compression uncompressed)
+
+-- name: compress-copy-yes
+-- what DuckDB chooses by itself for each column of a row group
+create or replace table {{prefix}}dl_copy (
+  id bigint not null, {{columns}})

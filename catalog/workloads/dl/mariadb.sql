@@ -82,11 +82,11 @@ create table {{prefix}}dl_stream (
 -- name: DL-BUFFER.declare
 -- Ids of a job are its own: job * 10^12 + 1, 2, ... The last one is kept in a variable of the session, since each call is one
 -- transaction; the first call of a session asks the table.
-declare v_id, v_n, v_h1, v_h2 bigint;
+declare v_id bigint;
 declare v_row int;
 
 -- name: DL-BUFFER.body
--- the formulas of the data set; the hash sees the last nine digits of the id so that it stays within 63 bits
+-- the rows of the small table in their order, after the last one the first again
 set v_id = @dbdyno_dl_buffer;
 if v_id is null then
   -- "select into" reads without locks; a query within "set" would lock the gap that the insert goes into
@@ -98,13 +98,9 @@ start transaction;
 while v_row < {{rpt}} do
   set v_row = v_row + 1;
   set v_id = v_id + 1;
-  set v_n = v_id % 1000000000;
-  set v_h1 = (v_n * 1327217885 + 12345) % 2147483647;
-  set v_h2 = (v_h1 * v_h1 + v_n) % 2147483647;
-  insert into {{prefix}}dl_buffer values (v_id, 1 + (v_id - 1) % {{small_key25}}, 1 + (v_id - 1) % {{small_key125}},
-    1 + (v_id - 1) % {{small_key320}}, 1 + v_h1 % 8, date '2024-01-01' + interval v_h2 % 731 day,
-    (1 + v_h1 div 8 % 1000000) / 100, 1 + v_h2 div 731 % 100, 0,
-    concat(v_h1 + 3000000000, v_h2 + 3000000000, v_n + 100000000000), concat('{{pad}}', v_n + 100000000000));
+  insert into {{prefix}}dl_buffer
+  select v_id, key25, key125, key320, region, booked_on, amount, quantity, status, code, filler from {{small}}
+  where id = 1 + v_id % {{small_rows}};
   set v_rows = v_rows + row_count();
 end while;
 commit;
@@ -113,10 +109,8 @@ set v_commits = v_commits + 1;
 
 -- name: DL-BUFFER.insert
 insert into {{prefix}}dl_buffer
-select {{row_values}}
-from (select i, n, h1, (h1 * h1 + n) % 2147483647 as h2
-      from (select i, n, (n * 1327217885 + 12345) % 2147483647 as h1
-            from (select :seq as i, :seq % 1000000000 as n) as one) as two) as three
+select :seq, key25, key125, key320, region, booked_on, amount, quantity, status, code, filler from {{small}}
+where id = 1 + :seq % {{small_rows}}
 
 -- name: DL-STREAM.declare
 declare v_last bigint;
@@ -184,4 +178,42 @@ select v_first + case '{{old}}' when 'random' then 0 else 20000 end + slot, slot
 set v_rows = v_rows + row_count();
 commit;
 set @dbdyno_dl_delete = v_first + {{rpt}};
+set v_commits = v_commits + 1;
+
+-- name: create-copy-plain
+-- InnoDB's own organisation: the primary key is the table
+create table {{prefix}}dl_copy (
+  id bigint not null, {{columns}},
+  primary key (id)
+) engine = innodb comment = 'made by dbdyno'
+
+-- name: create-copy-parts
+-- as the data set's big table of this organisation: half-years, and in each 8 partitions by the hash of the id
+create table {{prefix}}dl_copy (
+  id bigint not null, {{columns}},
+  primary key (id, booked_on)
+) engine = innodb comment = 'made by dbdyno'
+partition by range (to_days(booked_on)) subpartition by hash (id) subpartitions 8 (
+  partition p1 values less than (to_days('2024-07-01')), partition p2 values less than (to_days('2025-01-01')),
+  partition p3 values less than (to_days('2025-07-01')), partition p4 values less than (to_days('2026-01-01'))
+)
+
+-- name: compress-copy-yes
+alter table {{prefix}}dl_copy row_format = compressed key_block_size = 8
+
+-- name: DL-COPY.copy
+-- the copy :seq of a job (job * 10^12 + 1, 2, ...), with ids of its own: the table stands in its primary key
+insert into {{prefix}}dl_copy
+select :seq div 1000000000000 * 1000000000000000 + (:seq % 1000000000000 - 1) * {{small_rows}} + id, key25, key125, key320, region, booked_on, amount, quantity, status, code, filler from {{small}}
+
+-- name: DL-COPY.declare
+-- how many copies the session has made: each call is one transaction
+declare v_base bigint;
+
+-- name: DL-COPY.body
+set v_base = p_job * 1000000000000000 + coalesce(@dbdyno_dl_copy, 0) * {{small_rows}};
+insert into {{prefix}}dl_copy
+select v_base + id, key25, key125, key320, region, booked_on, amount, quantity, status, code, filler from {{small}};
+set v_rows = v_rows + row_count();
+set @dbdyno_dl_copy = coalesce(@dbdyno_dl_copy, 0) + 1;
 set v_commits = v_commits + 1;

@@ -213,29 +213,19 @@ alter session set commit_logging = 'BATCH' commit_wait = 'NOWAIT'
 
 -- name: DL-BUFFER.declare
 -- ids of a job are its own: job * 10^12 + 1, 2, ...; a slice goes on where the last one ended
-v_h1 number;
-v_h2 number;
-v_n number;
 v_id number;
-v_first_day date := to_date('2024-01-01', 'YYYY-MM-DD');
 
 -- name: DL-BUFFER.body
--- the formulas of the data set; the hash sees the last nine digits of the id
+-- the rows of the small table in their order, after the last one the first again
 if v_id is null then
   select coalesce(max(id), p_job * 1000000000000) into v_id from {{prefix}}dl_buffer
   where id > p_job * 1000000000000 and id < (p_job + 1) * 1000000000000;
 end if;
 for v_row in 1 .. {{rpt}} loop
   v_id := v_id + 1;
-  v_n := mod(v_id, 1000000000);
-  v_h1 := mod(v_n * 1327217885 + 12345, 2147483647);
-  v_h2 := mod(v_h1 * v_h1 + v_n, 2147483647);
   insert into {{prefix}}dl_buffer
-  values (v_id, 1 + mod(v_id - 1, {{small_key25}}), 1 + mod(v_id - 1, {{small_key125}}), 1 + mod(v_id - 1, {{small_key320}}),
-    1 + mod(v_h1, 8), v_first_day + mod(v_h2, 731), (1 + mod(floor(v_h1 / 8), 1000000)) / 100,
-    1 + mod(floor(v_h2 / 731), 100), 0,
-    to_char(v_h1 + 3000000000) || to_char(v_h2 + 3000000000) || to_char(v_n + 100000000000),
-    '{{pad}}' || to_char(v_n + 100000000000));
+  select v_id, key25, key125, key320, region, booked_on, amount, quantity, status, code, filler from {{small}}
+  where id = 1 + mod(v_id, {{small_rows}});
   v_rows := v_rows + sql%rowcount;
 end loop;
 commit write immediate wait;
@@ -243,11 +233,8 @@ v_commits := v_commits + 1;
 
 -- name: DL-BUFFER.insert
 insert into {{prefix}}dl_buffer
-select {{row_values}}
-from (select i, n, h1, mod(h1 * h1 + n, 2147483647) as h2
-      from (select i, n, mod(n * 1327217885 + 12345, 2147483647) as h1
-            from (select i, mod(i, 1000000000) as n
-                  from (select cast(:seq as number(19)) as i from dual) zero) one) two) three
+select cast(:seq as number(19)), key25, key125, key320, region, booked_on, amount, quantity, status, code, filler from {{small}}
+where id = 1 + mod(cast(:seq as number(19)), {{small_rows}})
 
 -- name: DL-STREAM.declare
 -- arrays of a job have numbers of their own; a slice goes on where the last one ended
@@ -355,4 +342,45 @@ select v_first + case '{{old}}' when 'random' then 0 else 20000 end + slot, slot
 v_rows := v_rows + sql%rowcount;
 commit write immediate wait;
 v_first := v_first + {{rpt}};
+v_commits := v_commits + 1;
+
+-- name: drop-copy
+begin
+  execute immediate 'drop table {{prefix}}dl_copy purge';
+exception
+  when others then
+    if sqlcode <> -942 then
+      raise;
+    end if;
+end;
+-- PL/SQL
+
+-- name: create-copy-plain
+begin
+  execute immediate 'create table {{prefix}}dl_copy (
+  id number(19) not null, {{columns}})'
+    || case '{{compress}}' when 'yes' then ' row store compress advanced' else ' nocompress' end;
+end;
+-- PL/SQL
+
+-- name: create-copy-parts
+-- as the data set's big table of this organisation: half-years, and in each a partition per region
+begin
+  execute immediate 'create table {{prefix}}dl_copy (
+  id number(19) not null, {{columns}})'
+    || case '{{compress}}' when 'yes' then ' row store compress advanced' else ' nocompress' end || '
+partition by range (booked_on) subpartition by list (region)
+subpartition template (
+  subpartition s1 values (1), subpartition s2 values (2), subpartition s3 values (3), subpartition s4 values (4),
+  subpartition s5 values (5), subpartition s6 values (6), subpartition s7 values (7), subpartition s8 values (8))
+{{half_years}}';
+end;
+-- PL/SQL
+
+-- name: DL-COPY.body
+-- the conventional path: a direct one (append) would hold the table, so that jobs took turns
+insert into {{prefix}}dl_copy
+select id, key25, key125, key320, region, booked_on, amount, quantity, status, code, filler from {{small}};
+v_rows := v_rows + sql%rowcount;
+commit write immediate wait;
 v_commits := v_commits + 1;

@@ -105,22 +105,16 @@ set synchronous_commit = off
 -- name: DL-BUFFER.declare
 -- ids of a job are its own: job * 10^12 + 1, 2, ...; a slice goes on where the last one ended
 v_count bigint;
-v_h1 bigint;
-v_h2 bigint;
 v_id bigint := coalesce((select max(id) from {{prefix}}dl_buffer
   where id > p_job * 1000000000000 and id < (p_job + 1) * 1000000000000), p_job * 1000000000000);
 
 -- name: DL-BUFFER.body
--- the formulas of the data set; the hash sees the last nine digits of the id so that it stays within 63 bits
+-- the rows of the small table in their order, after the last one the first again
 for v_row in 1..{{rpt}} loop
   v_id := v_id + 1;
-  v_h1 := ((v_id % 1000000000) * 1327217885 + 12345) % 2147483647;
-  v_h2 := (v_h1 * v_h1 + v_id % 1000000000) % 2147483647;
-  insert into {{prefix}}dl_buffer values (v_id, 1 + (v_id - 1) % {{small_key25}}, 1 + (v_id - 1) % {{small_key125}},
-    1 + (v_id - 1) % {{small_key320}}, 1 + v_h1 % 8, date '2024-01-01' + (v_h2 % 731)::int,
-    (1 + v_h1 / 8 % 1000000) * 0.01, 1 + v_h2 / 731 % 100, 0,
-    (v_h1 + 3000000000)::text || (v_h2 + 3000000000)::text || (v_id % 1000000000 + 100000000000)::text,
-    '{{pad}}' || (v_id % 1000000000 + 100000000000)::text);
+  insert into {{prefix}}dl_buffer
+  select v_id, key25, key125, key320, region, booked_on, amount, quantity, status, code, filler from {{small}}
+  where id = 1 + v_id % {{small_rows}};
   get diagnostics v_count = row_count;
   v_rows := v_rows + v_count;
 end loop;
@@ -129,10 +123,8 @@ v_commits := v_commits + 1;
 
 -- name: DL-BUFFER.insert
 insert into {{prefix}}dl_buffer
-select {{row_values}}
-from (select i, n, h1, (h1 * h1 + n) % 2147483647 as h2
-      from (select i, n, (n * 1327217885 + 12345) % 2147483647 as h1
-            from (select cast(:seq as bigint) as i, cast(:seq as bigint) % 1000000000 as n) one) two) three
+select cast(:seq as bigint), key25, key125, key320, region, booked_on, amount, quantity, status, code, filler from {{small}}
+where id = 1 + cast(:seq as bigint) % {{small_rows}}
 
 -- name: DL-STREAM.declare
 -- arrays of a job have numbers of their own; a slice goes on where the last one ended
@@ -197,4 +189,42 @@ get diagnostics v_count = row_count;
 v_rows := v_rows + v_count;
 commit;
 v_first := v_first + {{rpt}};
+v_commits := v_commits + 1;
+
+-- name: create-copy-plain
+create table {{prefix}}dl_copy (
+  id bigint not null, {{columns}});
+comment on table {{prefix}}dl_copy is 'made by dbdyno'
+
+-- name: create-copy-parts
+-- as the data set's big table of this organisation: half-years, and in each a partition per region
+create table {{prefix}}dl_copy (
+  id bigint not null, {{columns}}
+) partition by range (booked_on);
+comment on table {{prefix}}dl_copy is 'made by dbdyno';
+do $$
+declare
+  first_day date := '2024-01-01';
+begin
+  for half in 1..4 loop
+    execute format('create table {{prefix}}dl_copy_%s partition of {{prefix}}dl_copy
+        for values from (%L) to (%L) partition by list (region)',
+      half, first_day + (half - 1) * interval '6 months', first_day + half * interval '6 months');
+    for region in 1..8 loop
+      execute format('create table {{prefix}}dl_copy_%s_%s partition of {{prefix}}dl_copy_%s for values in (%s)',
+        half, region, half, region);
+    end loop;
+  end loop;
+end
+$$
+
+-- name: DL-COPY.declare
+v_count bigint;
+
+-- name: DL-COPY.body
+insert into {{prefix}}dl_copy
+select id, key25, key125, key320, region, booked_on, amount, quantity, status, code, filler from {{small}};
+get diagnostics v_count = row_count;
+commit;
+v_rows := v_rows + v_count;
 v_commits := v_commits + 1;

@@ -36,10 +36,8 @@ pragma synchronous = normal
 
 -- name: DL-BUFFER.insert
 insert into {{prefix}}dl_buffer
-select {{row_values}}
-from (select i, n, h1, (h1 * h1 + n) % 2147483647 as h2
-      from (select i, n, (n * 1327217885 + 12345) % 2147483647 as h1
-            from (select :seq as i, :seq % 1000000000 as n)))
+select :seq, key25, key125, key320, region, booked_on, amount, quantity, status, code, filler from {{small}}
+where id = 1 + :seq % {{small_rows}}
 
 -- name: DL-STREAM.insert
 -- the array :seq of a job (job * 10^12 + 1, 2, ...): ids job * 10^12 + (number - 1) * rpt + 1 and on
@@ -53,3 +51,7 @@ with recursive
   hashes(i, n, h1, h2) as materialized (select i, n, h1, (h1 * h1 + n) % 2147483647 from first_hash)
 select {{row_values}}
 from hashes
+
+-- name: create-copy-plain
+create table {{prefix}}dl_copy (
+  id integer not null, {{columns}})

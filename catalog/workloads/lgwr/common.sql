@@ -26,6 +26,15 @@ analyze {{prefix}}lgwr_lat
 -- name: LGWR-LAT.update
 update {{prefix}}lgwr_lat set counter = counter + 1 where pool = :job
 
+-- name: LGWR-INSERT.drop-table
+drop table if exists {{prefix}}lgwr_insert
+
+-- name: LGWR-INSERT.create-table
+create table {{prefix}}lgwr_insert (id bigint not null primary key, amount bigint not null, note varchar(200) not null)
+
+-- name: LGWR-INSERT.insert
+insert into {{prefix}}lgwr_insert (id, amount, note) values (:seq, 0, '{{pad}}')
+
 -- name: LGWR-THR.drop-table
 drop table if exists {{prefix}}lgwr_thr
 

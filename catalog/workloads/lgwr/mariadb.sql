@@ -27,6 +27,35 @@ update {{prefix}}lgwr_lat set counter = counter + 1 where pool = 2 * p_job;
 set v_rows = v_rows + row_count();
 set v_commits = v_commits + 1;
 
+-- name: LGWR-INSERT.create-table
+create table {{prefix}}lgwr_insert (id bigint not null primary key, amount bigint not null, note varchar(200) not null)
+  engine = innodb comment = 'made by dbdyno'
+
+-- name: LGWR-INSERT.declare
+-- Ids of a job are its own: job * 10^12 + 1, 2, ... The last one is kept in a variable of the session, since each call is one
+-- transaction; the first call of a session asks the table.
+declare v_id bigint;
+declare v_row int;
+
+-- name: LGWR-INSERT.body
+set v_id = @dbdyno_lgwr_insert;
+if v_id is null then
+  -- "select into" reads without locks; a query within "set" would lock the gap that the insert goes into
+  select coalesce(max(id), p_job * 1000000000000) into v_id from {{prefix}}lgwr_insert
+  where id > p_job * 1000000000000 and id < (p_job + 1) * 1000000000000;
+end if;
+set v_row = 0;
+start transaction;
+while v_row < {{rows}} do
+  set v_row = v_row + 1;
+  set v_id = v_id + 1;
+  insert into {{prefix}}lgwr_insert (id, amount, note) values (v_id, 0, '{{pad}}');
+  set v_rows = v_rows + row_count();
+end while;
+commit;
+set @dbdyno_lgwr_insert = v_id;
+set v_commits = v_commits + 1;
+
 -- name: LGWR-THR.create-table
 create table {{prefix}}lgwr_thr (pool int not null, slot int not null, counter bigint not null, pad varchar(1000) not null,
   primary key (pool, slot)) engine = innodb comment = 'made by dbdyno'

@@ -49,6 +49,38 @@ v_rows := v_rows + sql%rowcount;
 commit;
 v_commits := v_commits + 1;
 
+-- name: LGWR-INSERT.drop-table
+begin
+  execute immediate 'drop table {{prefix}}lgwr_insert purge';
+exception
+  when others then
+    if sqlcode <> -942 then
+      raise;
+    end if;
+end;
+-- PL/SQL
+
+-- name: LGWR-INSERT.create-table
+create table {{prefix}}lgwr_insert (id number(19) not null primary key, amount number(19) not null, note varchar2(200) not null)
+initrans 4
+
+-- name: LGWR-INSERT.declare
+-- ids of a job are its own: job * 10^12 + 1, 2, ...; a slice goes on where the last one ended
+v_id number;
+
+-- name: LGWR-INSERT.body
+if v_id is null then
+  select coalesce(max(id), p_job * 1000000000000) into v_id from {{prefix}}lgwr_insert
+  where id > p_job * 1000000000000 and id < (p_job + 1) * 1000000000000;
+end if;
+for v_row in 1 .. {{rows}} loop
+  v_id := v_id + 1;
+  insert into {{prefix}}lgwr_insert (id, amount, note) values (v_id, 0, '{{pad}}');
+  v_rows := v_rows + sql%rowcount;
+end loop;
+commit write immediate wait;
+v_commits := v_commits + 1;
+
 -- name: LGWR-THR.drop-table
 begin
   execute immediate 'drop table {{prefix}}lgwr_thr purge';

@@ -15,6 +15,9 @@ select * from {{small}} where key125 = :key
 -- name: SRV-SCAN.scan
 select * from {{small}} where quantity = -1
 
+-- name: SRV-ROWS.scan
+select * from {{small}}
+
 -- name: SRV-UPDATE1.update
 -- never to the same value: engines skip the log for that
 update {{small}} set status = status + 1 where id = :id

@@ -48,6 +48,11 @@ set v_rows = v_rows + v_count;
   from {{small}} where quantity = -1;
 set v_rows = v_rows + v_count;
 
+-- name: SRV-ROWS.body
+{{all_columns}}
+  from {{small}};
+set v_rows = v_rows + v_count;
+
 -- name: SRV-UPDATE1.declare
 -- nothing: no row is fetched
 

@@ -63,6 +63,17 @@ for v_row in (select /*+ full(t) no_parallel(t) no_result_cache */ * from {{smal
 end loop;
 v_rows := v_rows + v_count;
 
+-- name: SRV-ROWS.scan
+select /*+ full(t) no_parallel(t) no_result_cache */ * from {{small}} t
+
+-- name: SRV-ROWS.body
+-- as SRV-SCAN: through the cache, or the claim of cached reads fails
+v_count := 0;
+for v_row in (select /*+ full(t) no_parallel(t) no_result_cache */ * from {{small}} t) loop
+  v_count := v_count + 1;
+end loop;
+v_rows := v_rows + v_count;
+
 -- name: SRV-UPDATE1.update
 -- never to the same value: engines skip the log for that
 update /*+ hash(t) */ {{small}} t set status = status + 1 where id = :id

@@ -29,6 +29,15 @@ perform * from {{small}} where quantity = -1;
 get diagnostics v_count = row_count;
 v_rows := v_rows + v_count;
 
+-- name: SRV-ROWS.declare
+v_row record;
+
+-- name: SRV-ROWS.body
+-- a cursor, which keeps no copy of the whole table
+for v_row in select * from {{small}} loop
+  v_rows := v_rows + 1;
+end loop;
+
 -- name: SRV-UPDATE1.body
 update {{small}} set status = status + 1 where id = {{drawn_id}};
 get diagnostics v_count = row_count;

@@ -93,3 +93,34 @@ select id, key25, key125, key320, region, booked_on, amount, quantity, status, c
   into v_id, v_key25, v_key125, v_key320, v_region, v_booked_on, v_amount, v_quantity, v_status, v_code, v_filler
   from {{big}} where id = v_key;
 set v_rows = v_rows + row_count();
+
+-- name: no-kept-files
+-- also those of a test that was killed
+begin not atomic
+  for kept in (select concat('{{prefix}}', table_name) as name from information_schema.tables
+      where table_schema = trim(trailing '.' from '{{prefix}}') and table_name regexp '^sto_files_[0-9]+_[0-9]+$'
+        and table_comment = 'made by dbdyno') do
+    execute immediate concat('drop table ', kept.name);
+  end for;
+end
+
+-- name: STO-FILES.declare
+-- files of a session are numbered: each call is one op
+declare v_number int;
+declare v_file varchar(100);
+
+-- name: STO-FILES.body
+-- as STO-WRITE, but that the file stays
+set v_number = coalesce(@dbdyno_sto_files, 0) + 1;
+set v_file = concat('{{prefix}}sto_files_', p_job, '_');
+if v_number > {{files}} then
+  execute immediate concat('drop table if exists ', v_file, v_number - {{files}});
+end if;
+execute immediate concat('create or replace table ', v_file, v_number,
+  ' (filler varchar(4000) not null) engine = innodb charset = latin1 comment = ''made by dbdyno''');
+execute immediate concat('insert into ', v_file, v_number, ' select repeat(''x'', 1880) from seq_1_to_', {{file_mb}} * 1000000 div 2048);
+set v_rows = v_rows + row_count();
+execute immediate concat('flush tables ', v_file, v_number, ' for export');
+execute immediate 'unlock tables';
+set @dbdyno_sto_files = v_number;
+set v_commits = v_commits + 1;

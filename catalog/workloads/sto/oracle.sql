@@ -116,3 +116,39 @@ v_row {{big}}%rowtype;
 v_id := 1 + floor(to_number(v_seed) * {{active_rows}} / 2147483648);
 select /*+ hash(t) no_result_cache */ * into v_row from {{big}} t where id = v_id;
 v_rows := v_rows + sql%rowcount;
+
+-- name: no-kept-files
+-- also those of a test that was killed
+begin
+  for v_table in (select table_name from user_tables
+      where regexp_like(table_name, '^' || upper('{{prefix}}sto_files_') || '[0-9]+_[0-9]+$')) loop
+    execute immediate 'drop table ' || v_table.table_name || ' purge';
+  end loop;
+end;
+-- PL/SQL
+
+-- name: STO-FILES.declare
+v_count number;
+v_number number;
+v_file varchar2(100);
+
+-- name: STO-FILES.body
+-- as STO-WRITE, but that the file stays; files of a job are numbered, and a slice goes on where the last one ended
+v_file := '{{prefix}}sto_files_' || to_char(p_job) || '_';
+if v_number is null then
+  select coalesce(max(to_number(regexp_substr(table_name, '[0-9]+$'))), 0) into v_number from user_tables
+  where regexp_like(table_name, '^' || upper(v_file) || '[0-9]+$');
+end if;
+v_number := v_number + 1;
+if v_number > {{files}} then
+  execute immediate 'drop table ' || v_file || to_char(v_number - {{files}}) || ' purge';
+end if;
+execute immediate 'create table ' || v_file || to_char(v_number) || ' (filler varchar2(1990)) pctfree 0 nologging';
+execute immediate 'insert /*+ append */ into ' || v_file || to_char(v_number)
+  || ' select rpad(''x'', 1990, ''x'') from (select level as a from dual connect by level <= ceil({{file_mb}} * 1000000.0 / 2048 / 1000)) p'
+  || ' cross join (select level as b from dual connect by level <= 1000) q'
+  || ' where (a - 1) * 1000 + b <= floor({{file_mb}} * 1000000 / 2048)';
+v_count := sql%rowcount;
+commit write immediate wait;
+v_rows := v_rows + v_count;
+v_commits := v_commits + 1;

@@ -95,3 +95,46 @@ v_count bigint;
 perform * from {{big}} where id = 1 + (v_seed * {{active_rows}} >> 31);
 get diagnostics v_count = row_count;
 v_rows := v_rows + v_count;
+
+-- name: no-kept-files
+-- also those of a test that was killed
+do $$
+declare
+  v_name text;
+begin
+  for v_name in select oid::regclass::text from pg_class
+    where relnamespace = to_regnamespace(rtrim('{{prefix}}', '.')) and relkind = 'r' and relname ~ '^sto_files_[0-9]+_[0-9]+$'
+      and pg_get_userbyid(relowner) = current_user and obj_description(oid, 'pg_class') = 'made by dbdyno'
+  loop
+    execute 'drop table ' || v_name;
+  end loop;
+end
+$$
+
+-- name: STO-FILES.declare
+-- files of a job are numbered; a slice goes on where the last one ended
+v_count bigint;
+v_file text := '{{prefix}}sto_files_' || p_job || '_';
+v_number int := coalesce((select max(substring(relname from '[0-9]+$')::int) from pg_class
+  where relnamespace = to_regnamespace(rtrim('{{prefix}}', '.')) and relkind = 'r'
+    and relname ~ ('^sto_files_' || p_job || '_[0-9]+$')), 0);
+
+-- name: STO-FILES.body
+-- as STO-WRITE, but that the file stays
+v_number := v_number + 1;
+if v_number > {{files}} then
+  execute 'drop table if exists ' || v_file || v_number - {{files}};
+end if;
+execute 'create unlogged table ' || v_file || v_number || ' as select repeat(''x'', 1990) as filler '
+  'from generate_series(1, ' || floor({{file_mb}} * 1000000.0 / 2048) || ')';
+get diagnostics v_count = row_count;
+execute 'comment on table ' || v_file || v_number || ' is ''made by dbdyno''';
+commit;
+begin
+  checkpoint;
+exception when insufficient_privilege then
+  null;
+end;
+commit;
+v_rows := v_rows + v_count;
+v_commits := v_commits + 2;

@@ -2,7 +2,7 @@
 //! words; an invalid one has no bar.
 
 use super::document::{BarPart, BarRow, Bars, Digits};
-use super::ramps::{RampRow, rows};
+use super::ramps::{RampRow, compared, rows};
 use super::{Input, Language, RunTests, price};
 use dbdyno_core::analysis::derive;
 use dbdyno_core::analysis::price::PriceList;
@@ -19,7 +19,7 @@ const LEAST_SHARE: f64 = 0.05;
 pub(super) fn one_job(input: &Input) -> Option<Bars> {
     let (language, platforms) = (input.language, input.platforms());
     let mut bars = Bars { name: "one job".into(), language, ..Bars::default() };
-    for row in input.used_groups().iter().flat_map(|(group, _)| rows(input, group)) {
+    for row in input.used_groups().iter().flat_map(|(group, _)| compared(input, group)) {
         let figures: Vec<Option<Figure<'_>>> =
             row.runs.iter().map(|tests| ramp::one_job_s(tests)).collect();
         let drawn = |figure: &&Figure<'_>| figure.status() < Status::Invalid;
@@ -122,7 +122,11 @@ pub(super) fn tiers(input: &Input) -> Option<Bars> {
     };
     let legend = TIERS.iter().map(|(name, ..)| language.phrase(name)).collect();
     shares(input, Bars { name: "tiers".into(), language, legend, ..Bars::default() }, of_test)
-        .filter(|bars| bars.rows.iter().any(leaves_the_cache))
+        .map(|mut bars| {
+            bars.rows.retain(leaves_the_cache);
+            bars
+        })
+        .filter(|bars| !bars.rows.is_empty())
 }
 
 /// Some read was not served by the first tier.

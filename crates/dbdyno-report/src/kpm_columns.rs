@@ -79,7 +79,12 @@ const PHYSICAL: Definition =
     derived("Phys reads (database)", "dbps", 13, "physical_reads_per_s", RATE);
 const ROW_TIME: Definition = derived("Time per row", "ns", 13, "row_time_ns", RATE);
 const REDO_PER_TX: Definition = derived("REDO data", "kBpt", 7, "redo_kb_per_transaction", RATE);
-const LOG_SYNC: Definition = derived("LogFile sync", "ms", 5, "log_sync_ms", RATE);
+const FLASH_HIT: Definition = derived("FlCache read", "%", 9, "flash_cache_hit_pct", PCT);
+const OFFLOAD: Definition = derived("Offload", "%", 9, "offload_pct", PCT);
+const WRITES_PER_ROW: Definition =
+    derived("Phys writes per row", "blocks", 8, "blocks_written_per_row", RATE);
+const COMMIT_WAIT: Definition = derived("LogFile sync", "ms", 5, "commit_wait_ms", RATE);
+const LOG_WRITE: Definition = derived("LogFile write", "ms", 9, "log_sync_ms", RATE);
 const ELAPSED: Definition = derived("Elapsed", "s", 6, "elapsed_s", PCT);
 
 const P50: Definition =
@@ -180,7 +185,8 @@ pub const TRANSACTIONS: Columns = &[
     CPU,
     &[KPM],
     LATENCY,
-    &[PHYSICAL, READ_TIME, WRITE_TIME, REDO_PER_TX, LOG_SYNC, BUFFER_HIT, OS_HIT],
+    &[PHYSICAL, READ_TIME, WRITE_TIME, REDO_PER_TX, COMMIT_WAIT, LOG_WRITE],
+    &[BUFFER_HIT, OS_HIT, FLASH_HIT],
     END,
 ];
 
@@ -202,17 +208,8 @@ pub const READS: Columns = &[
     WORK,
     CPU,
     LATENCY,
-    &[
-        ROW_TIME,
-        PHYSICAL,
-        TIER_BUFFER,
-        TIER_OS,
-        TIER_DEVICE,
-        READ_TIME,
-        BUFFER_TIME,
-        OS_TIME,
-        DEVICE_TIME,
-    ],
+    &[ROW_TIME, PHYSICAL, TIER_BUFFER, TIER_OS, TIER_DEVICE, FLASH_HIT, OFFLOAD],
+    &[READ_TIME, BUFFER_TIME, OS_TIME, DEVICE_TIME],
     DEVICE,
     &[derived("REDO", "MB/s", 9, "redo_mb_per_s", RATE)],
     END,
@@ -226,6 +223,7 @@ pub const GENERAL: Columns = &[
     CPU,
     LATENCY,
     DEVICE,
-    &[ROW_TIME, WRITE_TIME, derived("REDO", "MB/s", 7, "redo_mb_per_s", RATE), LOG_SYNC],
+    &[ROW_TIME, WRITE_TIME, WRITES_PER_ROW],
+    &[derived("REDO", "MB/s", 7, "redo_mb_per_s", RATE), COMMIT_WAIT, LOG_WRITE],
     END,
 ];

@@ -38,6 +38,7 @@ mod profiles;
 pub mod publish;
 pub mod ramp_charts;
 mod ramps;
+pub mod recall;
 pub mod run_json;
 pub mod scaling;
 pub mod shade;
@@ -258,6 +259,7 @@ pub const REPORTS: &[&dyn Report] = &[
     &layers::LayersReport,
     &interference::InterferenceReport,
     &sweep::SweepReport,
+    &recall::RecallReport,
     &failover::FailoverReport,
     &platform::PlatformReport,
     &points::PointsReport,

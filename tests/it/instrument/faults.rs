@@ -215,6 +215,33 @@ fn a_mariadb_that_is_killed_and_started_anew_costs_one_test() {
     assert_one_test_is_lost(&desk);
 }
 
+/// Ends the session that holds a snapshot beside jobs that are at work; tells whether there was one.
+const END_OF_HOLDER: &str = "
+select pg_terminate_backend(pid)::text
+  from pg_stat_activity
+ where state = 'idle in transaction' and application_name like 'dbdyno-%'
+   and exists (select 1 from pg_stat_activity where state = 'active' and query like '%w_tp_queue%'
+                  and pid <> pg_backend_pid())";
+
+#[test]
+fn a_snapshot_that_is_not_held_to_the_end_fails_its_test() {
+    let (desk, server) = (Desk::new(), Server::start());
+    let line = format!(
+        "run {} --size 0.01 --workload TP-QUEUE:horizon=held --workload SRV-QUERY1 --jobs 1 \
+         --warmup 0 --duration 3s --quiet",
+        server.admin_url("postgres")
+    );
+    let run = desk.spawn(&line);
+    let mut admin = server.admin("postgres");
+    until("jobs work beside a snapshot", || column(admin.as_mut(), END_OF_HOLDER) == ["true"]);
+    ended(run, &line);
+    let run = last(&desk);
+    let tests = run["tests"].as_array().unwrap();
+    let reasons = tests[0]["verdict"]["reasons"].to_string();
+    assert!(reasons.contains("holds something while the jobs run was lost"), "{:#}", tests[0]);
+    assert_eq!(mistakes(&tests[1]), Vec::<&Value>::new(), "{run:#}");
+}
+
 /// A workload of which one op in a thousand fails as a conflict does: after its update, which is then
 /// undone.
 const CONFLICT: &str = r#"
@@ -339,5 +366,58 @@ fn clean_says_who_holds_the_lock_that_it_waits_for_and_ends_at_one_signal() {
         assert!(rest.iter().any(held), "{engine}: {rest:?}");
         session.execute("rollback").unwrap();
         desk.run(&format!("clean {}", lease.url)).ok();
+    }
+}
+
+/// A clock of the server that is set back by an hour after a thousand looks at it: how a harness reads
+/// the time, what makes the other clock, and what makes a call that goes on an error.
+fn clock_set_back(engine: &str) -> (&'static str, &'static [&'static str], &'static str) {
+    match engine {
+        "postgres" => (
+            "clock_timestamp()",
+            &[
+                "create sequence dbdyno.looks",
+                "create function dbdyno.other_clock() returns timestamptz language sql volatile as $$ \
+                 select clock_timestamp() \
+                 - case when nextval('dbdyno.looks') > 1000 then interval '1 hour' else interval '0' end $$",
+            ],
+            "set statement_timeout = '100s'",
+        ),
+        _ => (
+            "sysdate(6)",
+            &[
+                "create sequence dbdyno.looks",
+                "create function dbdyno.other_clock() returns datetime(6) \
+                 return sysdate(6) - interval if(next value for dbdyno.looks > 1000, 1, 0) hour",
+            ],
+            "set max_statement_time = 100",
+        ),
+    }
+}
+
+#[test]
+fn a_routine_whose_servers_clock_is_set_back_ends_its_slice_and_tells() {
+    for engine in ["postgres", "mariadb"] {
+        let lease = Lease::new(engine, None, &[]);
+        let mut session = try_session_of(engine, &lease.url).unwrap();
+        let (clock, other, limit) = clock_set_back(engine);
+        session.execute("create schema dbdyno").unwrap();
+        for sql in other.iter().chain([&limit]) {
+            session.execute(sql).unwrap();
+        }
+        let routine = crate::skewed::drawing(engine, "keys=uniform,rows=1000");
+        for sql in &routine.create {
+            session.execute(&sql.replace(clock, "dbdyno.other_clock()")).unwrap();
+        }
+        let value = |name: &str| match name {
+            "job" | "jobs" | "seed" | "stride" => "1",
+            "tell_us" => "null",
+            _ => "1000000000", // a quarter of an hour, and more ops than it has time for
+        };
+        let rows = session.query(&routine.call.with_values(value), &[]).unwrap();
+        let number = |name: &str| rows.get(0, name).unwrap().parse::<f64>().unwrap();
+        assert!((900.0..1_100.0).contains(&number("ops")), "{engine}: {} ops", number("ops"));
+        // It tells by how much: whoever calls it does not believe its times.
+        assert!(number("elapsed_us") < -3.5e9, "{engine}: {} us", number("elapsed_us"));
     }
 }

@@ -242,6 +242,58 @@ fn the_interval_of_repetitions_covers_their_mean_and_never_rests_on_one_window()
     }
 }
 
+/// The windows of so many loads of the data, in their order.
+fn layout(loads: u64, starts: u64, windows: usize) -> Vec<Test> {
+    let base = measured();
+    let window = |load: u64, start: u64| TestResult {
+        load: load as u32,
+        server_start: (load * 100 + start) as u32,
+        ..base.clone()
+    };
+    let starts = (1..=loads).flat_map(|load| (1..=starts).map(move |start| (load, start)));
+    let windows = starts.flat_map(|start| std::iter::repeat_n(start, windows));
+    windows.map(|(load, start)| window(load, start).into()).collect()
+}
+
+/// Loads of the data with so many starts of the server each, of so many windows each.
+#[test]
+fn the_interval_of_repeated_starts_and_loads_covers_what_differs_between_them() {
+    const WINDOW: f64 = 0.01;
+    // What differs between starts and between loads, as a fraction of the rate.
+    for (of_starts, of_loads) in [(0.0, 0.0), (0.03, 0.0), (0.02, 0.04)] {
+        for (loads, starts, windows) in
+            [(1, 2, 1), (1, 3, 1), (1, 5, 2), (1, 10, 1), (2, 1, 1), (3, 2, 2), (5, 1, 2)]
+        {
+            // Two starts of one load say nothing of loads.
+            let of_loads = if loads > 1 { of_loads } else { 0.0 };
+            let tests: Vec<Test> = layout(loads, starts, windows);
+            let (mut random, mut found) = (Random(loads * 100 + starts), Coverage::default());
+            for _ in 0..600 {
+                let mut of_windows = tests.iter();
+                let mut repeats: Vec<(f64, &Test)> = Vec::new();
+                for _ in 0..loads {
+                    let level = RATE * (1.0 + of_loads * random.normal());
+                    for _ in 0..starts {
+                        let level = level + RATE * of_starts * random.normal();
+                        let own = of_windows.by_ref().take(windows);
+                        repeats.extend(
+                            own.map(|test| (level + RATE * WINDOW * random.normal(), test)),
+                        );
+                    }
+                }
+                repeats.sort_by(|a, b| a.0.total_cmp(&b.0));
+                let (value, test) = figure::value(&repeats, Better::Higher, &KpmValue::Ops);
+                let known = interval::of(&repeats, test, &KpmValue::Ops);
+                found.count(value, RATE, known.ok().map(|interval| interval.half_width()));
+            }
+            let (share, absent) = (found.share(), found.absent);
+            let what = format!("{loads} loads of {starts} starts of {windows} windows");
+            println!("{what}: {share:.3}, +-{:.2} %", found.median_half_width());
+            assert!(share >= LEAST && absent == 0, "{what}, {of_starts} {of_loads}: {share}");
+        }
+    }
+}
+
 /// The share of plateaus of so many equal steps, each of one window, whose best step's interval
 /// holds the true value; with that of its own step alone, and widened as the best of several.
 fn of_plateaus(steps: usize, seconds: usize) -> [f64; 2] {

@@ -13,8 +13,8 @@ use dbdyno::analysis::promise;
 use dbdyno::analysis::sweep::{Tier, sweep};
 use dbdyno::catalog::Catalog;
 use dbdyno::model::{
-    Arrivals, LatencySummary, Offer, OpenLoop, Reason, ReasonCode, RunRecord, RunStatus, Sentence,
-    Status, Test, TestResult, Verdict,
+    Arrivals, Lasting, LastingState, LatencySummary, Offer, OpenLoop, Reason, ReasonCode,
+    RunRecord, RunStatus, Sentence, Status, Test, TestResult, Verdict,
 };
 use dbdyno::report::capacity::CapacityReport;
 use dbdyno::report::compare::CompareReport;
@@ -45,12 +45,17 @@ const LARGE: f64 = 1_000.0;
 const CONDITIONAL_SMALL: f64 = 0.001;
 const CONDITIONAL_LARGE: f64 = 0.4;
 
-/// The tests of the fixture, all of them valid.
+/// The tests of the fixture, all of them valid, and with a rate that lasts.
 fn good() -> Vec<TestResult> {
     let valid = |test: TestResult| TestResult {
         verdict: Verdict::from_reasons(Vec::new()),
         ci_fraction: Some(0.0123),
         first_error: None,
+        lasting: Some(Lasting {
+            state: LastingState::Accounted,
+            pay_back_s: Some(2.0),
+            kpm_value: test.kpm_value.map(|value| 0.8 * value),
+        }),
         ..test
     };
     fixture::tests().into_iter().map(valid).collect()
@@ -87,6 +92,13 @@ impl Bad {
         test.second_value = test.second_value.map(|value| value * factor);
         for rate in [&mut test.ops_per_s, &mut test.units_per_s, &mut test.rows_per_s] {
             *rate *= factor;
+        }
+        let LatencySummary { mean_us, p50_us, p90_us, p95_us, p99_us, p999_us, max_us, .. } =
+            &mut test.latency;
+        let times = [mean_us, p50_us, p90_us, p95_us, p99_us, p999_us, max_us];
+        let lasting = test.lasting.as_mut().map(|lasting| &mut lasting.kpm_value);
+        for value in times.into_iter().chain(lasting) {
+            *value = value.map(|value| value * factor);
         }
         fixture::as_tests(tests)
     }
@@ -395,8 +407,14 @@ fn campaign(blocks: usize, bad: &Bad, is_bad: impl Fn(usize, usize) -> bool) -> 
 
 #[test]
 fn a_campaign_says_nothing_of_the_survivors_of_a_side_that_is_invalid() {
-    for code in [ReasonCode::Errors, ReasonCode::Contract, ReasonCode::Failed] {
-        let bad = Bad::new(1, Status::Invalid, code.clone());
+    for (status, code) in [
+        (Status::Invalid, ReasonCode::Errors),
+        (Status::Invalid, ReasonCode::Contract),
+        (Status::Invalid, ReasonCode::Failed),
+        // A few failed ops in a thousand: the survivors are those without.
+        (Status::Conditional, ReasonCode::Errors),
+    ] {
+        let bad = Bad::new(1, status, code.clone());
         let figure = |document: &Document| document.data.as_ref().unwrap()["figures"][0].clone();
         let good = campaign(24, &bad, |_, _| false);
         assert_eq!(

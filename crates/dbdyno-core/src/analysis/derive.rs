@@ -6,9 +6,10 @@ use super::kpm::THREADS_USED;
 use super::kpm::counter_per_s;
 use super::kpm::mean_service_s;
 use super::published;
+use super::recall;
 use super::tiers::{self, DEVICE_READ_BYTES, Tiers, device_read_bytes};
 use super::unsteady;
-use crate::model::{Sentence, Test, TestResult};
+use crate::model::{Activity, EventCount, Sentence, Test, TestResult};
 
 /// Fact with the size of a database block in bytes, for MB/s from block counts.
 pub const BLOCK_BYTES: &str = "block_bytes";
@@ -98,6 +99,15 @@ const FIGURES: &[Definition] = &[
     ("logical_reads_per_op", "Log reads per op", "blocks", |r| per_op(r, "logical_reads")),
     ("buffer_hit_pct", "BuCache read", "%", buffer_hit),
     ("os_cache_hit_pct", "2nd cache read", "%", os_cache_hit),
+    ("flash_cache_hit_pct", "FlCache read", "%", |r| {
+        share_pct(r, "storage_cache_read_requests", "storage_read_requests")
+    }),
+    ("offload_pct", "Offload", "%", |r| {
+        share_pct(r, "offload_eligible_bytes", "storage_read_bytes")
+    }),
+    ("offload_returned_pct", "Offload returned", "%", |r| {
+        share_pct(r, "offload_returned_bytes", "offload_eligible_bytes")
+    }),
     ("physical_reads_per_s", "Phys reads (database)", "iops", |r| rate(r, "physical_reads")),
     ("physical_read_mb_per_s", "Phys reads (database)", "MB/s", |r| {
         block_mb_per_s(r, "physical_reads")
@@ -106,6 +116,7 @@ const FIGURES: &[Definition] = &[
     ("blocks_written_mb_per_s", "Phys writes (database)", "MB/s", |r| {
         block_mb_per_s(r, "blocks_written")
     }),
+    ("blocks_written_per_row", "Phys writes per row", "blocks", blocks_written_per_row),
     ("disk_reads_per_s", "Device reads", "iops", |r| rate(r, "os_disk_reads")),
     ("disk_writes_per_s", "Device writes", "iops", |r| rate(r, "os_disk_writes")),
     ("disk_io_per_s", "Device I/O", "iops", |r| {
@@ -116,7 +127,8 @@ const FIGURES: &[Definition] = &[
     ("redo_mb_per_s", "REDO", "MB/s", |r| mb_per_s(r, "wal_bytes")),
     ("redo_kb_per_transaction", "REDO", "kBpt", redo_kb_per_transaction),
     ("log_syncs_per_s", "LogFile syncs", "1/s", |r| rate(r, "wal_syncs")),
-    ("log_sync_ms", "LogFile sync", "ms", |r| mean_ms(r, "wal_sync_time_ms", "wal_syncs")),
+    ("log_sync_ms", "LogFile write", "ms", |r| mean_ms(r, "wal_sync_time_ms", "wal_syncs")),
+    ("commit_wait_ms", "LogFile sync", "ms", commit_wait_ms),
     ("read_service_ms", "IO time read", "ms", |r| {
         mean_ms(r, "physical_read_time_ms", "physical_reads")
     }),
@@ -131,6 +143,7 @@ const FIGURES: &[Definition] = &[
     ("tier_device_ms", "Device", "ms", tiers::device_read_ms),
     ("write_amplification", "Write amplification", "", write_amplification),
     ("table_bytes_per_op", "Table growth per op", "bytes", |r| per_op(r, "table_bytes")),
+    ("recall_pct", "Recall", "%", recall_pct),
     ("threads_used", "Threads", "", threads_used),
     ("elapsed_s", "Elapsed", "s", |r| Ok(r.window_s)),
 ];
@@ -142,6 +155,11 @@ pub(super) fn not_known(name: &str) -> Sentence {
 
 fn known(value: Option<f64>, name: &str) -> Value {
     value.ok_or_else(|| not_known(name))
+}
+
+fn recall_pct(result: &TestResult) -> Value {
+    let recall = recall::recall(result).map(|share| 100.0 * share);
+    recall.ok_or_else(|| "its ops are not to find neighbours".into())
 }
 
 /// The counter's difference over the whole test.
@@ -250,6 +268,54 @@ fn redo_kb_per_transaction(result: &TestResult) -> Value {
     }
 }
 
+/// Data blocks that the database wrote per row that a committing workload touched, over the whole
+/// test.
+fn blocks_written_per_row(result: &TestResult) -> Value {
+    match (result.total.commits, result.total.rows) {
+        (0, _) => Err("the workload does not commit".into()),
+        (_, 0) => Err("no row was touched".into()),
+        (_, rows) => Ok(total(result, "blocks_written")? / rows as f64),
+    }
+}
+
+/// Percent of `whole` that `part` is, over the whole test.
+fn share_pct(result: &TestResult, part: &str, whole: &str) -> Value {
+    match (total(result, part)?, total(result, whole)?) {
+        (_, 0.0) => Err(Sentence::new("{name} is 0").with("name", whole)),
+        (part, whole) => Ok(100.0 * part / whole),
+    }
+}
+
+/// Sightings of waiting sessions from which a mean wait is told.
+const FEWEST_SIGHTINGS: f64 = 20.0;
+
+/// Mean wait of a commit for the log: as the database timed it, else from the sessions of jobs that
+/// were seen waiting for the log, which is what the sampler saw times the window over the commits.
+fn commit_wait_ms(result: &TestResult) -> Value {
+    if result.counters.get("commit_wait_time_ms").is_some() {
+        return mean_ms(result, "commit_wait_time_ms", "commit_waits");
+    }
+    let commits = match result.window.commits {
+        0 => return Err("the workload does not commit".into()),
+        commits => commits as f64,
+    };
+    let waits = result.waits.as_ref().filter(|waits| waits.samples > 0);
+    let waits = waits.ok_or("the sessions were not sampled")?;
+    let at_log =
+        |seen: &&EventCount| seen.event.activity == Activity::LogSync && !seen.event.background;
+    let seen: u64 = waits.events.iter().filter(at_log).map(|seen| seen.samples).sum();
+    // A session also writes the log while it finds the buffer full: that is no wait of a commit.
+    let counted = |name: &str| result.counters.get(name);
+    let full = counted("log_buffer_full").zip(counted("log_writes").filter(|writes| *writes > 0.0));
+    let of_commits = full.map_or(1.0, |(full, writes)| 1.0 - (full / writes).min(1.0));
+    let seen = seen as f64 * of_commits;
+    if seen < FEWEST_SIGHTINGS {
+        return Err("too few sessions were seen waiting for the log".into());
+    }
+    let waiting = seen / waits.samples as f64;
+    Ok(waiting * result.window_s * 1e3 / commits)
+}
+
 /// Mean time of an event. Events without any time were not timed: that is unknown, not 0.
 fn mean_ms(result: &TestResult, time: &str, events: &str) -> Value {
     let (time_ms, count) = (total(result, time)?, total(result, events)?);
@@ -264,6 +330,37 @@ fn mean_ms(result: &TestResult, time: &str, events: &str) -> Value {
 mod tests {
     use super::*;
     use crate::analysis::fixture;
+    use crate::model::{Event, Waits};
+
+    fn sighted(samples: u64, background: bool) -> EventCount {
+        let (class, name) = ("IO".into(), "WALSync".into());
+        let event = Event { class, name, activity: Activity::LogSync, background };
+        EventCount { event, samples, share: 0.0 }
+    }
+
+    #[test]
+    fn the_wait_of_a_commit_is_the_databases_own_where_it_times_it() {
+        let mut result = result();
+        result.counters.set("commit_wait_time_ms", 60_000.0);
+        result.counters.set("commit_waits", 120_000.0);
+        assert_eq!(derive(&result.clone().into()).get("commit_wait_ms"), Some(0.5));
+        result.counters.0.remove("commit_wait_time_ms");
+        result.counters.set("log_writes", 100.0);
+        result.counters.set("log_buffer_full", 60.0);
+        // 75 sightings, two fifths of them at commits: 0.3 sessions for 10 s over 200,000 commits.
+        let of_commits = derive(&result.clone().into()).get("commit_wait_ms").unwrap();
+        assert!((of_commits - 0.015).abs() < 1e-12, "{of_commits}");
+        result.waits.as_mut().unwrap().events = vec![sighted(49, false)];
+        assert_eq!(
+            derive(&result.clone().into()).missing("commit_wait_ms").as_deref(),
+            Some("too few sessions were seen waiting for the log")
+        );
+        result.waits = None;
+        assert_eq!(
+            derive(&result.into()).missing("commit_wait_ms").as_deref(),
+            Some("the sessions were not sampled")
+        );
+    }
 
     /// 120,000 ops in all, 10,000 per second, 2 jobs, 10 s of window, 2 commits per op, block 8192.
     fn result() -> TestResult {
@@ -287,7 +384,20 @@ mod tests {
             ("lsm_user_bytes", 40.0),
             ("lsm_flushed_bytes", 30.0),
             ("lsm_merge_written_bytes", 70.0),
+            ("storage_read_requests", 1_000.0),
+            ("storage_cache_read_requests", 800.0),
+            ("storage_read_bytes", 8e9),
+            ("offload_eligible_bytes", 4e9),
+            ("offload_returned_bytes", 4e7),
         ]);
+        // 75 of 100 samples saw one session of the two at the log.
+        result.waits = Some(Waits {
+            samples: 100,
+            events: vec![sighted(60, false), sighted(15, false), sighted(90, true)],
+            ..Waits::default()
+        });
+        result.facts.insert("near".into(), 10.0);
+        (result.window.hits, result.total.hits) = (9 * result.window.ops, 9 * result.total.ops);
         result.facts.insert(THREADS_USED.into(), 2.0);
         result.window_counters = fixture::counters(&[
             ("os_cpu_user_s", 20.0),
@@ -333,10 +443,14 @@ mod tests {
             ("logical_reads_per_op", 4.0),
             ("buffer_hit_pct", 95.0),
             ("os_cache_hit_pct", 75.0),
+            ("flash_cache_hit_pct", 80.0),
+            ("offload_pct", 50.0),
+            ("offload_returned_pct", 1.0),
             ("physical_reads_per_s", 2_000.0),
             ("physical_read_mb_per_s", 16.384),
             ("blocks_written_per_s", 1_000.0),
             ("blocks_written_mb_per_s", 8.192),
+            ("blocks_written_per_row", 0.1),
             ("disk_reads_per_s", 500.0),
             ("disk_writes_per_s", 250.0),
             ("disk_io_per_s", 750.0),
@@ -346,6 +460,7 @@ mod tests {
             ("redo_kb_per_transaction", 0.5),
             ("log_syncs_per_s", 5_000.0),
             ("log_sync_ms", 0.3),
+            ("commit_wait_ms", 0.0375),
             ("read_service_ms", 0.25),
             ("write_service_ms", 0.8),
             ("tier_buffer_pct", 95.0),
@@ -356,6 +471,7 @@ mod tests {
             ("tier_device_ms", 0.5),
             ("write_amplification", 2.5),
             ("table_bytes_per_op", 200.0),
+            ("recall_pct", 90.0),
             ("threads_used", 2.0),
             ("elapsed_s", 10.0),
         ];

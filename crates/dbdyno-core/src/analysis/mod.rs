@@ -33,6 +33,7 @@ pub mod price;
 pub mod promise;
 pub mod published;
 pub mod ramp;
+pub mod recall;
 pub mod repetitions;
 mod samples;
 pub mod scaling;

@@ -8,7 +8,7 @@ use crate::model::{
 use crate::stats::mean;
 
 /// Our own counts that a claim may name.
-pub(super) const OWN: [&str; 4] = ["ops", "rows", "commits", "units"];
+pub(super) const OWN: [&str; 5] = ["ops", "rows", "commits", "hits", "units"];
 
 /// Sessions of jobs that were seen waiting for a row, summed over the samples.
 const ROW_LOCKS_SEEN: &str = "row_locks_seen";
@@ -52,6 +52,7 @@ impl<'a> Scope<'a> {
             "ops" => Some(total.ops as f64),
             "rows" => Some(total.rows as f64),
             "commits" => Some(total.commits as f64),
+            "hits" => Some(total.hits as f64),
             "units" if window.ops > 0 => {
                 Some(self.result.units / window.ops as f64 * total.ops as f64)
             }

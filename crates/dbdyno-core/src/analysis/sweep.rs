@@ -308,9 +308,12 @@ fn tiers(steps: &[Step], times: &Fitted, evicted: bool) -> Vec<Tier> {
         let from_mb = at.checked_sub(1).map_or(0.0, |before| ends[before]);
         let up_to_mb = ends.get(at).copied();
         let misses = misses_between(steps, from_mb, up_to_mb);
-        // The caches of the processor have ends, too: what misses nothing is the database's cache.
+        // The caches of the processor have ends, too: what misses nothing is the database's cache,
+        // and what misses little behind such an end are first lookups.
+        let is_served = misses.is_some_and(|misses| misses <= SERVED)
+            || foretold_misses(steps, from_mb, up_to_mb).is_some_and(|all| all < LEAST_MISSES);
         let tier = match misses {
-            Some(misses) if misses <= SERVED => Tier::BufferCache,
+            Some(_) if is_served => Tier::BufferCache,
             _ if at == 0 => Tier::Unknown,
             // The first cache behind the database's, if another one follows.
             Some(_) if up_to_mb.is_some() => Tier::SystemCache,
@@ -320,6 +323,14 @@ fn tiers(steps: &[Step], times: &Fitted, evicted: bool) -> Vec<Tier> {
         tiers.push(tier);
     }
     tiers
+}
+
+/// Blocks that an op of a set without end would read if the plateau began where a cache of the
+/// database ends, by its largest step; none of the first plateau.
+fn foretold_misses(steps: &[Step], from_mb: f64, up_to_mb: Option<f64>) -> Option<f64> {
+    let largest = steps.iter().rfind(|step| up_to_mb.is_none_or(|end| step.active_mb <= end))?;
+    let share = 1.0 - from_mb / largest.active_mb;
+    Some(largest.misses_per_op? / share).filter(|_| from_mb > 0.0 && share > 0.0)
 }
 
 /// Place of the last plateau that the database's cache serves.
@@ -635,17 +646,38 @@ mod tests {
         assert_eq!((curve.plateaus[0].counted_mb, &curve.plateaus[1].contradiction), (None, &None));
     }
 
+    /// A set of 256 MB has so many blocks per op to be read for the first time, a smaller one fewer.
+    fn with_first_lookups(mut tests: Vec<Test>, most: f64) -> Vec<Test> {
+        for test in &mut tests {
+            let Test::Measured(test) = test else { panic!() };
+            let mb = test.params[ACTIVE_ROWS].parse::<f64>().unwrap() / 1000.0;
+            let reads = most * mb / 256.0 * test.total.ops as f64;
+            test.counters.set("physical_reads", reads);
+            test.counters.set("server_read_bytes", reads * 8192.0);
+        }
+        tests
+    }
+
+    #[test]
+    fn first_lookups_behind_the_end_of_a_processors_cache_are_no_device() {
+        let tiers = |curve: &Curve| -> Vec<Tier> {
+            curve.plateaus.iter().map(|plateau| plateau.tier).collect()
+        };
+        for most in [0.06, 0.12, 0.3] {
+            let tests = with_first_lookups(run(0.0, 1.0, 256.0), most);
+            let curve = with_processor_cache(tests, 4.0, 3.0);
+            assert_eq!(tiers(&curve), [Tier::BufferCache, Tier::BufferCache], "{most}: {curve:#?}");
+        }
+        // A cache that ends shortly before the table does: as few are read, but by more and more ops.
+        let curve = with_processor_cache(run(0.0, 1.0, 150.0), 150.0, 20.0);
+        assert_eq!(tiers(&curve), [Tier::BufferCache, Tier::Device], "{curve:#?}");
+    }
+
     #[test]
     fn first_lookups_are_not_the_end_of_a_cache() {
         // A large set has more blocks to be read for the first time: up to 0.12 per op.
         for most in [0.025, 0.12] {
-            let mut tests = run(0.0, 0.0, 256.0);
-            for test in &mut tests {
-                let Test::Measured(test) = test else { panic!() };
-                let mb = test.params[ACTIVE_ROWS].parse::<f64>().unwrap() / 1000.0;
-                test.counters.set("physical_reads", most * mb / 256.0 * test.total.ops as f64);
-            }
-            let curve = &sweep(&tests)[0];
+            let curve = &sweep(&with_first_lookups(run(0.0, 0.0, 256.0), most))[0];
             let said = curve.plateaus.iter().any(|plateau| plateau.contradiction.is_some());
             let counted = curve.plateaus.iter().any(|plateau| plateau.counted_mb.is_some());
             assert!(!said && !counted, "{most}: {:#?}", curve.plateaus);

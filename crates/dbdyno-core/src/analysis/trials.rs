@@ -181,9 +181,14 @@ impl Trial<'_> {
         self.value.is_none_or(|value| value <= 0.0 || !value.is_finite())
     }
 
-    /// True if the trial has no figure, or one that must not be used.
+    /// True if the trial has no figure, or one that must not be used, or if ops of it failed, however
+    /// few: all of that is what its side did.
     fn is_invalid(&self) -> bool {
-        self.verdict.status == Status::Invalid || self.is_without_figure()
+        let has_failed =
+            |reason: &Reason| reason.code == ReasonCode::Errors && reason.status > Status::Valid;
+        self.verdict.status == Status::Invalid
+            || self.is_without_figure()
+            || self.verdict.reasons.iter().any(has_failed)
     }
 }
 
@@ -208,8 +213,8 @@ pub struct Blocks {
     total_s: f64,
     /// Blocks of which a trial is left out.
     pub left_out: usize,
-    /// Blocks in which a trial of A, of B, is invalid or without a figure, and those of them in
-    /// which the other side's is not.
+    /// Blocks in which a trial of A, of B, is invalid, without a figure or with failed ops, and those
+    /// of them in which the other side's is not.
     invalid: [usize; 2],
     invalid_alone: [usize; 2],
     /// Why trials are left out, and what is said against those that are kept.

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::error::{Error, Result, quote};
 use crate::model::params::{BATCH, KEYS, PLACE};
+use crate::model::vectors;
 use crate::model::{Bind, Expr, Facts, LEAST_KNOWN_S, Param, Part, Quantity, Wire, Workload};
 
 use crate::stats::skew::{KeyLaw, Place};
@@ -13,7 +14,7 @@ use crate::stats::skew::{KeyLaw, Place};
 use super::{Catalog, Entry, Suite, SuiteEntry, check_blocks, check_claims, parse_selection};
 
 /// Own counts that claims may use beside counters and facts.
-pub(super) const COUNTS: [&str; 6] = ["ops", "rows", "commits", "units", "s", "job_s"];
+pub(super) const COUNTS: [&str; 7] = ["ops", "rows", "commits", "hits", "units", "s", "job_s"];
 pub(super) const TABLES: [&str; 2] = ["small", "big"];
 /// The table that a parameter chooses.
 pub(super) const CHOSEN: &str = "table";
@@ -240,7 +241,8 @@ pub(super) fn sample_facts(workload: &Workload) -> Facts {
         .filter_map(|param| Some((param.name.clone(), param.default.parse().ok()?)));
     let data = data_fact_names().chain(chosen_fact_names(workload)).map(|name| (name, 16_000.0));
     let of_test = ["jobs", "block_bytes"].map(|name| (name.to_string(), 1.0));
-    numeric.chain(data).chain(of_test).collect()
+    let vectors = workload.vectors.iter().flat_map(|_| vectors::FACTS);
+    numeric.chain(data).chain(of_test).chain(vectors.map(|name| (name.into(), 1_000.0))).collect()
 }
 
 pub(super) fn data_fact_names() -> impl Iterator<Item = String> {
@@ -265,6 +267,8 @@ fn expressions(workload: &Workload) -> Vec<String> {
     let mut with_counts = facts.clone();
     with_counts.extend(COUNTS.map(|name| (name.to_string(), 1.0)));
     let mut plain: Vec<&Expr> = vec![&workload.work];
+    plain.extend(&workload.finds);
+    plain.extend(workload.vectors.iter().flat_map(vectors::Vectors::expressions));
     plain.extend(workload.binds.values().filter_map(|bind| match bind {
         Bind::Random(expr) | Bind::Keyed(expr) | Bind::Constant(expr) => Some(expr),
         Bind::Skewed { .. } | Bind::Job | Bind::Sequence | Bind::Repetition => None,

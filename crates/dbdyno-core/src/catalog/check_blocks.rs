@@ -4,8 +4,9 @@
 use std::collections::BTreeSet;
 
 use crate::error::quote;
+use crate::model::vectors;
 use crate::model::{Bind, Drive, Param, Workload};
-use crate::sql::{Block, Values, bind_names, fill, placeholders};
+use crate::sql::{Block, LATE, LATE_WITH_VECTORS, Values, bind_names, fill, placeholders};
 
 use super::check::{CHOSEN, TABLES, chosen_fact_names, data_fact_names};
 use super::{Catalog, Entry};
@@ -104,6 +105,7 @@ fn open<'a>(workload: &Workload, block: &'a Block, also: &[&str]) -> Vec<(usize,
             || TABLES.contains(&name)
             || matches!(name, "prefix" | "pad")
             || is_drawn(workload, name)
+            || workload.vectors.is_some() && vectors::FACTS.contains(&name)
             || also.contains(&name)
     };
     let found = placeholders(&block.text).into_iter().filter(|(_, name)| !is_value(name));
@@ -144,6 +146,7 @@ fn around(entry: &Entry, engines: &[&str]) -> Vec<String> {
     let workload = &entry.workload;
     let blocks = workload.setup.iter().chain(&workload.teardown);
     let blocks = blocks.chain(&workload.session).chain(&workload.hold);
+    let late = if workload.vectors.is_some() { LATE_WITH_VECTORS } else { LATE };
     let finding = |short: &String| {
         let names_of = block_names(workload, short);
         let pairs =
@@ -155,7 +158,7 @@ fn around(entry: &Entry, engines: &[&str]) -> Vec<String> {
         match found.is_empty() && !engines.is_empty() {
             true => Some(format!("block {} is missing for every engine", quote(short))),
             false => {
-                found.into_iter().find_map(|(engine, block)| names(entry, engine, block, &["jobs"]))
+                found.into_iter().find_map(|(engine, block)| names(entry, engine, block, late))
             }
         }
     };

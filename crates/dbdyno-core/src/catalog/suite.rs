@@ -73,6 +73,8 @@ pub struct SuiteEntry {
     #[serde(default)]
     pub each: BTreeMap<String, Vec<String>>,
     pub jobs: Option<AskedRamp>,
+    /// What an engine runs that cannot give the values of `each`.
+    pub without: Option<Without>,
     pub drive: Option<Drive>,
     pub warmup_s: Option<f64>,
     pub duration_s: Option<f64>,
@@ -85,6 +87,37 @@ pub struct SuiteEntry {
     /// With a smaller `--time-scale` it is left out: its work is one op that cannot be made
     /// shorter.
     pub least_time_scale: Option<f64>,
+}
+
+/// Jobs side by side where an engine has no processes that work on one statement.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Without {
+    /// The parameter, and a value that an engine may lack: `threads`, `2`.
+    pub param: String,
+    pub value: String,
+    /// The jobs of the one test that it runs then, with the parameter's default.
+    pub jobs: AskedRamp,
+}
+
+impl SuiteEntry {
+    /// The entry for an engine that cannot give the values of `each`: one test with more jobs.
+    pub fn on_engine(mut self, catalog: &Catalog, engine: &str) -> Result<SuiteEntry> {
+        let (Some(without), Some(text)) = (self.without.take(), &self.workload) else {
+            return Ok(self);
+        };
+        let asked = catalog.find(&parse_selection(text)?.0)?;
+        let mut params = asked.entry.workload.params.iter();
+        let tried = BTreeMap::from([(without.param.clone(), without.value)]);
+        let lacks = params.any(|param| {
+            param.name == without.param && param.unavailable_on(engine, &tried).is_some()
+        });
+        if lacks {
+            self.params.remove(&without.param);
+            self.jobs = Some(without.jobs);
+        }
+        Ok(self)
+    }
 }
 
 /// Fixed work of one job, as published.
@@ -203,6 +236,7 @@ impl Catalog {
                 .collect();
         }
         entries.iter_mut().for_each(|entry| entry.each.clear());
+        entries.iter_mut().skip(1).for_each(|entry| entry.without = None);
         Ok(entries)
     }
 }

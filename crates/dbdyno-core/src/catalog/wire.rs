@@ -7,6 +7,7 @@ use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 
 use crate::error::{Error, Result};
+use crate::model::vectors::Vectors;
 use crate::model::{
     Alias, Answer, Application, Bind, Claim, ClientBranch, Effect, Expr, Kpm, Operation, Param,
     Part, Quantity, Resource, Workload,
@@ -109,6 +110,8 @@ pub(super) struct WorkloadEntry {
     session: Vec<String>,
     #[serde(default)]
     hold: Vec<String>,
+    vectors: Option<Vectors>,
+    finds: Option<Expr>,
     threads: Option<Expr>,
     #[serde(default)]
     parts: Vec<Part>,
@@ -273,6 +276,9 @@ pub(super) struct OnEngine {
     /// By drive.
     #[serde(default)]
     undrivable: BTreeMap<String, String>,
+    /// By block: a query that must return a row on the server.
+    #[serde(default)]
+    requires: BTreeMap<String, String>,
     /// Defaults of parameters.
     #[serde(default)]
     default: BTreeMap<String, String>,
@@ -295,6 +301,10 @@ impl OnEngine {
             workload
                 .unsupported
                 .extend(self.unsupported.iter().map(|reason| (engine.into(), reason.clone())));
+            let required = self.requires.iter();
+            workload.requires.extend(
+                required.map(|(block, reason)| (format!("{engine}.{block}"), reason.clone())),
+            );
             let drives = self.undrivable.iter();
             workload.undrivable.extend(
                 drives.map(|(drive, reason)| (format!("{engine}.{drive}"), reason.clone())),
@@ -349,6 +359,9 @@ impl WorkloadEntry {
             teardown: self.teardown,
             session: self.session,
             hold: self.hold,
+            vectors: self.vectors,
+            finds: self.finds,
+            requires: BTreeMap::new(),
             threads: self.threads,
             parts: self.parts,
             answer: self.answer,

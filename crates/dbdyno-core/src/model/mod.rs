@@ -25,6 +25,7 @@ mod run;
 pub mod sentence;
 pub mod target;
 mod test;
+pub mod vectors;
 pub mod verdict;
 pub mod waits;
 mod window;
@@ -41,8 +42,8 @@ pub use failover::{Failover, FailoverTimes, How, LedgerCounts, Promotion, Surviv
 pub use kpm::{Better, Kpm, KpmValue};
 pub use named_values::{Named, NamedValues, Names, SharedNames};
 pub use plan::{
-    Background, BoundStatement, Branch, Commit, Drive, JobCode, PartPlan, Plan, Routine, Selection,
-    TableRef, TestSpec,
+    Background, BoundStatement, Branch, Commit, Drive, JobCode, PartPlan, Plan, Requirement,
+    Routine, Selection, TableRef, TestSpec,
 };
 pub use processor_time::{ProcessorTime, ThreadTime, Weights};
 pub use published::{Provenance, Published, PublishedFigure, PublishedKind, RunKind};

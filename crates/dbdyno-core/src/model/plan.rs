@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::params::{BESIDE, BESIDE_JOBS, assignments};
+use super::vectors::VectorSet;
 use super::{
     Answer, Bind, Claim, Expr, Facts, Loop, Offer, Ramp, Transport, Window, Wire, Workload,
 };
@@ -103,6 +104,9 @@ pub struct Routine {
     pub call: BoundStatement,
     /// One call is one op instead of a slice of them.
     pub per_op: bool,
+    /// Its sink is the number of rows found of those that were to be found.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hits: bool,
     /// Statements that drop it.
     pub drop: Vec<String>,
 }
@@ -118,6 +122,9 @@ pub enum JobCode {
         binds: BTreeMap<String, Bind>,
         /// True: reads of a slice share one transaction (`read_tx=slice`).
         shared_read: bool,
+        /// True: the first column of each row says whether it is one that was to be found.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        hits: bool,
     },
     /// The engine's bulk load: `batch` rows of the standard row function per op into `table`, one
     /// commit per batch.
@@ -152,6 +159,15 @@ impl TableRef {
     }
 }
 
+/// What a server must have for a test.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Requirement {
+    /// A query that returns a row where it is there.
+    pub sql: String,
+    /// Why the test cannot run where it is not.
+    pub reason: String,
+}
+
 /// A part of a selection: what the jobs dealt to it run. A simple workload has exactly one part.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PartPlan {
@@ -172,6 +188,10 @@ pub struct PartPlan {
     pub session: Vec<String>,
     /// Statements of a session that stays open, with what they began, until the jobs have ended.
     pub hold: Vec<String>,
+    /// The vectors that its setup sends.
+    pub vectors: Option<VectorSet>,
+    /// What the server must have.
+    pub requires: Vec<Requirement>,
     /// Facts for expressions: the numeric parameters (data set facts come from the loaded data
     /// set).
     pub facts: Facts,
@@ -362,6 +382,8 @@ impl PartPlan {
             teardown: Vec::new(),
             session: Vec::new(),
             hold: Vec::new(),
+            vectors: None,
+            requires: Vec::new(),
             facts: Facts::new(),
             answer: None,
             answer_step: None,

@@ -20,6 +20,9 @@ pub struct Tally {
     pub rows: u64,
     /// Commits waited for.
     pub commits: u64,
+    /// Rows found of those that ops were to find, where that is known.
+    #[serde(default, skip_serializing_if = "is_none_found")]
+    pub hits: u64,
     /// Failed ops by error class.
     #[serde(default)]
     pub errors: BTreeMap<String, u64>,
@@ -31,12 +34,17 @@ pub struct Tally {
     pub uncounted_s: f64,
 }
 
+fn is_none_found(hits: &u64) -> bool {
+    *hits == 0
+}
+
 impl Tally {
     /// Adds another tally to this one.
     pub fn merge(&mut self, other: &Tally) {
         self.ops += other.ops;
         self.rows += other.rows;
         self.commits += other.commits;
+        self.hits += other.hits;
         self.busy_s += other.busy_s;
         self.uncounted_s += other.uncounted_s;
         for (class, count) in &other.errors {

@@ -80,6 +80,8 @@ reason_codes! {
     Threads = "threads",
     /// Of a workload that is to make jobs wait for one another.
     NoContention = "no-contention",
+    /// An approximate search found too few of what it was to find.
+    Recall = "recall",
     /// Throughput at the end of a test is a fraction of that at its begin.
     Collapse = "collapse",
     ClockStep = "clock-step",

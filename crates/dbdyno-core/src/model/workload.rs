@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::vectors::Vectors;
 use super::{Expr, Kpm, Quantity, ReasonCode, Status};
 use crate::stats::skew::{KeyLaw, Place};
 
@@ -76,6 +77,18 @@ pub struct Workload {
     /// transaction with its snapshot) until the last job has ended.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hold: Vec<String>,
+    /// Vectors with known neighbours that setup blocks send: what stands between `{{each_row}}`,
+    /// `{{each_query}}` or `{{each_added}}` and `{{end}}` is written once for each of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vectors: Option<Vectors>,
+    /// Rows that an op is to find. How many of them it found is counted as `hits`: by a routine in its
+    /// sink, by a client as the sum of each row's first column.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub finds: Option<Expr>,
+    /// Queries that must return a row on the server, with the reason if they do not, by
+    /// `<engine>.<block>`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub requires: BTreeMap<String, String>,
     /// Processes that worked on one op, from counters of the whole test (`seq_scans / ops`): the
     /// real number of threads beside the one asked for by the parameter `threads`.
     pub threads: Option<Expr>,
@@ -188,6 +201,9 @@ impl Workload {
             teardown: Vec::new(),
             session: Vec::new(),
             hold: Vec::new(),
+            vectors: None,
+            finds: None,
+            requires: BTreeMap::new(),
             threads: None,
             parts: Vec::new(),
             answer: None,

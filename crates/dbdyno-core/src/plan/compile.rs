@@ -5,11 +5,14 @@ use std::collections::BTreeMap;
 use crate::catalog::Entry;
 use crate::error::{Error, Result, quote};
 use crate::model::params::{BATCH, READ_TX};
+use crate::model::vectors::VectorSet;
 use crate::model::{
     BoundStatement, Branch, Capabilities, ClientBranch, Drive, Expr, Facts, JobCode, PartPlan,
-    Routine,
+    Requirement, Routine,
 };
-use crate::sql::{Block, Values, bind, fill, placeholders, statement, substitute};
+use crate::sql::{
+    Block, LATE, LATE_WITH_VECTORS, Values, bind, fill, placeholders, statement, substitute,
+};
 
 use super::params::{self, Params};
 use super::{draw, hash, values};
@@ -24,9 +27,6 @@ pub(super) struct Target<'a> {
     pub drive: Drive,
     pub size_gb: f64,
 }
-
-/// Names that stay open until a test starts.
-const LATE: &[&str] = &["jobs"];
 
 /// Why a workload cannot be driven this way, if it cannot.
 pub(super) fn undrivable(
@@ -69,8 +69,17 @@ pub(super) fn part(
     entry: &Entry,
     params: &Params,
 ) -> Result<PartPlan> {
-    let facts = values::facts(&entry.workload, params, target.size_gb);
+    let mut facts = values::facts(&entry.workload, params, target.size_gb);
+    let mut own_facts = values::own_facts(&entry.workload, params, target.size_gb);
+    let vectors = values::vectors(entry, params, target.size_gb)?;
+    for (name, number) in vectors.iter().flat_map(VectorSet::facts) {
+        facts.insert(name.into(), number as f64);
+        own_facts.insert(name.into(), number as f64);
+    }
     let mut values = values::values(&entry.workload, params, target.size_gb, target.capabilities);
+    values.extend(
+        vectors.iter().flat_map(VectorSet::facts).map(|(name, n)| (name.into(), n.to_string())),
+    );
     values.extend(draw::values(harness, entry, params, &facts)?);
     let compiler = Compiler { target, entry, values, facts };
     let workload = &entry.workload;
@@ -90,7 +99,9 @@ pub(super) fn part(
         teardown: compiler.around(&workload.teardown)?,
         session: compiler.around(&workload.session)?,
         hold: compiler.around(&workload.hold)?,
-        facts: values::own_facts(workload, params, target.size_gb),
+        vectors,
+        requires: compiler.requirements()?,
+        facts: own_facts,
         answer: workload.answer.clone(),
         answer_step: compiler.answer_step()?,
         contract: workload.contract.clone(),
@@ -124,9 +135,27 @@ impl Compiler<'_> {
     fn around(&self, names: &[String]) -> Result<Vec<String>> {
         let names = names.iter().map(|name| self.block_name(name));
         let blocks = names.filter_map(|name| self.find(&name)).collect::<Vec<_>>().into_iter();
-        let sql =
-            blocks.map(|block| Ok(statement(&self.text(block, &self.values, LATE)?).to_string()));
+        let sql = blocks
+            .map(|block| Ok(statement(&self.text(block, &self.values, self.late())?).to_string()));
         sql.filter(|sql| sql.as_ref().map_or(true, |sql| !sql.is_empty())).collect()
+    }
+
+    /// Names that stay open until a test starts.
+    fn late(&self) -> &'static [&'static str] {
+        if self.entry.workload.vectors.is_some() { LATE_WITH_VECTORS } else { LATE }
+    }
+
+    /// What the server must have.
+    fn requirements(&self) -> Result<Vec<Requirement>> {
+        let own = self.entry.workload.requires.iter().filter_map(|(name, reason)| {
+            let (engine, block) = name.split_once('.')?;
+            (engine == self.target.engine).then_some((block, reason))
+        });
+        own.map(|(block, reason)| {
+            let sql = self.text(self.block(block)?, &self.values, &[])?;
+            Ok(Requirement { sql: statement(&sql).into(), reason: reason.clone() })
+        })
+        .collect()
     }
 
     /// A block's name with the parameters' values in it; the default organisation under its own
@@ -197,6 +226,7 @@ impl Compiler<'_> {
             branches,
             binds: draw::binds(self.entry, params, &self.facts)?,
             shared_read,
+            hits: workload.finds.is_some(),
         })
     }
 
@@ -267,6 +297,7 @@ impl Compiler<'_> {
             create: vec![statement(&create).into()],
             drop: vec![statement(&drop).into()],
             per_op,
+            hits: self.entry.workload.finds.is_some(),
             name,
         })
     }
@@ -305,6 +336,7 @@ pub(super) fn bare_routine(
         create: vec![statement(&create).into()],
         drop: vec![statement(&drop).into()],
         per_op: false,
+        hits: false,
         name,
     }))
 }

@@ -3,6 +3,7 @@
 use sha2::{Digest, Sha256};
 
 use super::params::Params;
+use crate::model::vectors::VectorSet;
 use crate::model::{Bind, BoundStatement, Branch, Commit, JobCode, PartPlan};
 
 /// SHA-256 over revision, parameters and texts, so many hex digits.
@@ -24,9 +25,11 @@ pub(super) fn of_part(params: &Params, part: &PartPlan) -> Vec<String> {
     sql.extend(part.setup_sql());
     sql.extend(part.session.iter().cloned());
     sql.extend(part.hold.iter().map(|statement| format!("held {statement}")));
+    sql.extend(part.vectors.map(|vectors| format!("vectors {:?}", numbers(vectors))));
     match &part.code {
         JobCode::Routine(routine) => sql.push(routine.call.sql.clone()),
-        JobCode::Client { branches, binds, shared_read } => {
+        JobCode::Client { branches, binds, shared_read, hits } => {
+            sql.extend(hits.then(|| "hits".to_string()));
             sql.extend(branches.iter().flat_map(branch_fields));
             sql.extend(binds.iter().map(|(name, bind)| format!("{name} {}", bind_text(bind))));
             sql.push(format!("shared read {shared_read}"));
@@ -35,6 +38,11 @@ pub(super) fn of_part(params: &Params, part: &PartPlan) -> Vec<String> {
     }
     sql.extend(part.teardown_sql());
     sql
+}
+
+fn numbers(vectors: VectorSet) -> [u64; 5] {
+    let VectorSet { rows, queries, near, share_pct, added } = vectors;
+    [rows, queries, near, share_pct, added]
 }
 
 /// What a branch does, in words of our own: names of Rust must not change a hash.
@@ -99,7 +107,10 @@ mod tests {
 
     fn hash(branches: Vec<Branch>, bind: Bind) -> String {
         let binds = BTreeMap::from([("key".to_string(), bind)]);
-        let part = PartPlan::bare("T", JobCode::Client { branches, binds, shared_read: false });
+        let part = PartPlan::bare(
+            "T",
+            JobCode::Client { branches, binds, shared_read: false, hits: false },
+        );
         let texts = of_part(&Params::new(), &part);
         of_texts(1, &Params::new(), texts.iter().map(String::as_str), 16)
     }

@@ -44,8 +44,10 @@ pub(super) fn wishes<'a>(catalog: &'a Catalog, request: &'a Request) -> Result<V
     let (mut wishes, beside) = (Vec::new(), request.beside.as_ref());
     for name in &request.suites {
         let suite = catalog.suite(name)?;
-        let tests = catalog.suite_tests(suite)?.into_iter();
-        wishes.extend(tests.map(|entry| Wish { entry, suite: Some(suite), beside }));
+        for entry in catalog.suite_tests(suite)? {
+            let entry = entry.on_engine(catalog, &request.engine)?;
+            wishes.push(Wish { entry, suite: Some(suite), beside });
+        }
     }
     wishes.extend(request.workloads.iter().map(|text| Wish {
         entry: named(text),

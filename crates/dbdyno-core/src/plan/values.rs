@@ -1,9 +1,12 @@
 //! What `{{name}}` and expressions mean at plan time: parameters, table names, facts of the data
 //! set.
 
+use crate::catalog::Entry;
+use crate::error::{Error, Result};
 pub(super) use crate::model::params::{ORG, OWN_ORG};
 use crate::model::rows::{PAD, table_rows};
-use crate::model::{Capabilities, Facts, TableRef, Workload};
+use crate::model::vectors::VectorSet;
+use crate::model::{Capabilities, Expr, Facts, TableRef, Workload};
 use crate::sql::Values;
 
 use super::params::{self, Params};
@@ -12,6 +15,8 @@ use super::params::{self, Params};
 const CHOSEN: &str = "table";
 /// Tables of the data set.
 const TABLES: [&str; 2] = ["small", "big"];
+/// More vectors than anybody keeps in memory to find the truth of.
+const MOST_VECTORS: f64 = 1e7;
 /// Rows that share a value of `key<n>`.
 const KEYS: [u64; 3] = [25, 125, 320];
 
@@ -74,6 +79,32 @@ pub(super) fn own_facts(workload: &Workload, params: &Params, size_gb: f64) -> F
     let chosen = chosen_table(workload, params).map(|table| table_facts(CHOSEN, table, size_gb));
     let chosen = chosen.into_iter().flatten().map(|(name, value)| (name, value as f64));
     chosen.chain(params::facts(params)).collect()
+}
+
+/// The vectors of a workload with these parameters, if it has any.
+///
+/// # Errors
+/// Numbers of which there can be no such vectors.
+pub(super) fn vectors(entry: &Entry, params: &Params, size_gb: f64) -> Result<Option<VectorSet>> {
+    let Some(wanted) = &entry.workload.vectors else { return Ok(None) };
+    let mut facts: Facts =
+        data_facts(size_gb).into_iter().map(|(name, value)| (name, value as f64)).collect();
+    facts.extend(params::facts(params));
+    let mut number = |name: &str, expr: &Expr, least: f64, most: f64| {
+        let wrong = |what: String| Error::usage(&entry.place, what);
+        let value = expr.eval(&facts).map_err(wrong)?.floor();
+        if !(least..=most).contains(&value) {
+            return Err(wrong(format!("{name} of vectors is {value}, not {least} to {most}")));
+        }
+        facts.insert(name.into(), value);
+        Ok(value as u64)
+    };
+    let rows = number("vectors", &wanted.rows, 1.0, MOST_VECTORS)?;
+    let queries = number("queries", &wanted.queries, 1.0, MOST_VECTORS)?;
+    let near = number("near", &wanted.near, 1.0, rows as f64)?;
+    let share_pct = number("share_pct", &wanted.share_pct, 1.0, 100.0)?;
+    let added = number("added", &wanted.added, 0.0, MOST_VECTORS)?;
+    Ok(Some(VectorSet { rows, queries, near, share_pct, added }))
 }
 
 /// Values of `{{name}}` for one workload with its parameters.

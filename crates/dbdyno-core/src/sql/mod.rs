@@ -5,9 +5,11 @@
 
 mod binds;
 mod blocks;
+mod late;
 mod scan;
 mod template;
 
 pub use binds::{Bound, bind, bind_names};
 pub use blocks::{Block, BlockSet, parse_blocks, statement};
+pub use late::{LATE, LATE_WITH_VECTORS, sends_vectors, with_vectors};
 pub use template::{Values, bind_late, fill, placeholders, substitute};

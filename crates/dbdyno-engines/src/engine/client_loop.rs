@@ -50,6 +50,17 @@ pub trait ClientSession {
     /// # Errors
     /// The engine's error with its class.
     fn run(&mut self, statement: usize, binds: &[i64]) -> Result<u64, EngineError>;
+    /// As [`ClientSession::run`], of a statement whose first column is a whole number; also the sum of
+    /// that column.
+    ///
+    /// # Errors
+    /// As [`ClientSession::run`]; class `Statement` where nobody adds it up.
+    fn run_counting(&mut self, statement: usize, _binds: &[i64]) -> Result<Counted, EngineError> {
+        Err(EngineError::new(
+            ErrorClass::Statement,
+            format!("the rows of statement {statement} cannot be counted by their first column"),
+        ))
+    }
     /// Runs prepared statement number `statement`, the call of a routine of one op
     /// (`Routine::per_op`).
     ///
@@ -77,6 +88,13 @@ pub trait ClientSession {
     fn counters(&mut self) -> Counters {
         Counters::default()
     }
+}
+
+/// Rows of a statement, and the sum of their first column.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counted {
+    pub rows: u64,
+    pub hits: u64,
 }
 
 /// What a routine of one op did; see `catalog/harness/<engine>.sql`.
@@ -148,8 +166,10 @@ enum Work<'a> {
 impl<'a> Work<'a> {
     fn compile(order: &JobOrder<'a>) -> Result<Self, EngineError> {
         match order.code {
-            JobCode::Client { branches, binds, shared_read } => {
-                Program::compile(order, branches, binds, *shared_read).map(Work::Steps)
+            JobCode::Client { branches, binds, shared_read, hits } => {
+                let mut program = Program::compile(order, branches, binds, *shared_read)?;
+                program.counts_hits = *hits;
+                Ok(Work::Steps(program))
             }
             JobCode::Bulk { table, batch } => Ok(Work::Bulk(BatchIds {
                 table,
@@ -206,7 +226,7 @@ impl Calls {
         }
         let done = session.transaction(0, &self.args)?;
         self.keys = KeyStream::from_state(done.seed);
-        Ok(Done { rows: done.rows, commits: done.commits })
+        Ok(Done { rows: done.rows, commits: done.commits, hits: 0 })
     }
 }
 
@@ -244,6 +264,7 @@ struct Job<'a, S> {
     ops_at_error: u64,
     rows: u64,
     commits: u64,
+    hits: u64,
     stalls: Stalls,
     /// Of an open loop; then all ops are timed.
     timetable: Option<Timetable>,
@@ -254,7 +275,7 @@ struct Job<'a, S> {
 
 impl<'a, S: ClientSession> Job<'a, S> {
     fn new(session: S, work: Work<'a>) -> Self {
-        let (ops, rows, commits, busy_ns, stalls, timetable) = Default::default();
+        let (ops, rows, commits, hits, busy_ns, stalls, timetable) = Default::default();
         let [latency, response] = [presized(), LatencyHistogram::new()];
         let ops_at_error = 0;
         Job {
@@ -265,6 +286,7 @@ impl<'a, S: ClientSession> Job<'a, S> {
             ops_at_error,
             rows,
             commits,
+            hits,
             stalls,
             timetable,
             response,
@@ -274,7 +296,7 @@ impl<'a, S: ClientSession> Job<'a, S> {
 
     fn slices(&mut self, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
         while let Some(slice) = pacer.next_slice() {
-            (self.ops, self.rows, self.commits, self.busy_ns) = Default::default();
+            (self.ops, self.rows, self.commits, self.hits, self.busy_ns) = Default::default();
             self.ops_at_error = 0;
             self.latency.clear();
             self.response.clear();
@@ -295,6 +317,7 @@ impl<'a, S: ClientSession> Job<'a, S> {
             ops: self.ops,
             rows: self.rows,
             commits: self.commits,
+            hits: self.hits,
             busy_s,
             ..Tally::default()
         };
@@ -389,12 +412,13 @@ impl<'a, S: ClientSession> Job<'a, S> {
             Work::Bulk(ids) => {
                 let load = ids.next();
                 self.session.load(&load)?;
-                Done { rows: load.ids.end - load.ids.start, commits: 1 }
+                Done { rows: load.ids.end - load.ids.start, commits: 1, hits: 0 }
             }
         };
         self.ops += 1;
         self.rows += done.rows;
         self.commits += done.commits;
+        self.hits += done.hits;
         Ok(())
     }
 
@@ -435,6 +459,8 @@ fn ops_until(limit_ns: u64, ops: u64, took_ns: u64) -> u64 {
 struct Done {
     rows: u64,
     commits: u64,
+    /// Rows found of those that were to be found.
+    hits: u64,
 }
 
 #[cfg(test)]

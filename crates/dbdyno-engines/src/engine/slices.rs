@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::stalls::Stalls;
 use super::{AfterError, EngineError, ErrorClass, JobOrder, Pacer, Slice, SliceReport};
-use dbdyno_core::model::{BoundStatement, Counters, Tally};
+use dbdyno_core::model::{BoundStatement, Counters, JobCode, Routine, Tally};
 use dbdyno_core::stats::LatencyHistogram;
 use dbdyno_core::stats::keys::{KeyStream, test_seed};
 
@@ -21,6 +21,8 @@ pub(super) struct SliceResult {
     pub ops: u64,
     pub rows: u64,
     pub commits: u64,
+    /// What its ops added up.
+    pub sink: f64,
     /// State of the key generator after the slice.
     pub seed: u64,
     pub elapsed_us: f64,
@@ -45,6 +47,7 @@ impl SliceResult {
             "ops" => self.ops = text.parse().map_err(|_| wrong())?,
             "rows" => self.rows = text.parse().map_err(|_| wrong())?,
             "commits" => self.commits = text.parse().map_err(|_| wrong())?,
+            "sink" => self.sink = text.parse().unwrap_or(0.0),
             "seed" => self.seed = text.parse().map_err(|_| wrong())?,
             "longest_burst_us" => self.longest_burst_us = text.parse().map_err(|_| wrong())?,
             "elapsed_us" => self.elapsed_us = text.parse().map_err(|_| wrong())?,
@@ -125,6 +128,7 @@ fn slices(
     let (mut latency, mut stalls) = (LatencyHistogram::new(), Stalls::default());
     let tells = harness_call.binds.iter().any(|name| name == TELL_US);
     let mut errors = ErrorsSeen::new();
+    let counts_hits = matches!(order.code, JobCode::Routine(Routine { hits: true, .. }));
     while let Some(slice) = pacer.next_slice() {
         let slice = if tells { slice } else { errors.shortened(slice) };
         let values = harness_call.binds.iter().map(|name| match name.as_str() {
@@ -147,7 +151,7 @@ fn slices(
                     slice.stride.saturating_sub(1).into(),
                     (result.longest_burst_us * 1000.0) as u64,
                 );
-                report(&result, 0.0, &mut latency, &mut stalls, pacer);
+                report((&result, counts_hits), 0.0, &mut latency, &mut stalls, pacer);
             }
             Err(error) => {
                 // What was told before is done; of what followed nobody knows how much was.
@@ -158,7 +162,7 @@ fn slices(
                 }
                 let after = pacer.op_failed(&error);
                 let told = SliceResult { elapsed_us: call_s * 1e6, ..told };
-                report(&told, uncounted_s, &mut latency, &mut stalls, pacer);
+                report((&told, counts_hits), uncounted_s, &mut latency, &mut stalls, pacer);
                 if error.class == ErrorClass::Lost || after == AfterError::Stop {
                     return Err(error);
                 }
@@ -227,7 +231,7 @@ fn believed(result: SliceResult, call_s: f64) -> (SliceResult, f64) {
 }
 
 fn report(
-    result: &SliceResult,
+    (result, counts_hits): (&SliceResult, bool),
     uncounted_s: f64,
     latency: &mut LatencyHistogram,
     stalls: &mut Stalls,
@@ -239,7 +243,9 @@ fn report(
     }
     let elapsed_s = result.elapsed_us / 1e6;
     let (ops, rows, commits) = (result.ops, result.rows, result.commits);
-    let tally = Tally { ops, rows, commits, busy_s: elapsed_s, uncounted_s, ..Tally::default() };
+    let hits = if counts_hits { result.sink.round() as u64 } else { 0 };
+    let tally =
+        Tally { ops, rows, commits, hits, busy_s: elapsed_s, uncounted_s, ..Tally::default() };
     let longest_ns = stalls.take(ops, elapsed_s);
     pacer.slice_done(&SliceReport { longest_ns, ..SliceReport::new(tally, elapsed_s, latency) });
 }

@@ -10,6 +10,7 @@ use std::cell::Cell;
 use crate::runner::assemble::test_facts;
 use dbdyno_core::analysis::contract;
 use dbdyno_core::error::{Error, Kind, Result, quote};
+use dbdyno_core::model::vectors::VectorData;
 use dbdyno_core::model::{
     Answer, BoundStatement, Claim, Expr, Facts, JobCode, PartPlan, Plan, Selection, Status,
     TestResult, TestSpec,
@@ -82,10 +83,11 @@ impl Checking<'_> {
         // A session of its own, since a part may change settings.
         let mut session = self.database.session().map_err(|error| self.at(error))?;
         let session = session.as_mut();
-        let prepared = run_all(session, &self.part.setup_sql())
-            .and_then(|()| run_all(session, &self.part.session));
+        let vectors = self.part.vectors.map(|set| VectorData::new(set, self.plan.seed));
+        let prepared = run_all(session, &self.part.setup_sql(), vectors.as_ref())
+            .and_then(|()| run_all(session, &self.part.session, None));
         let checked = prepared.map(|()| self.check(session));
-        let cleaned = run_all(session, &self.part.teardown_sql());
+        let cleaned = run_all(session, &self.part.teardown_sql(), None);
         checked.map_err(|error| self.at(error))??;
         cleaned.map_err(|error| self.at(error))?;
         Ok(self.compared.get() > 0)
@@ -164,7 +166,10 @@ impl Checking<'_> {
     /// The contract's claims about the rows of an op.
     fn claims(&self) -> Vec<&Claim> {
         let of_rows = |claim: &&Claim| {
-            claim.what == "rows" && matches!(claim.per.as_deref(), None | Some("ops"))
+            let is_of_one_op = matches!(claim.per.as_deref(), None | Some("ops"));
+            // One op may find less than all of them do.
+            let is_counted = claim.what == "rows" || claim.what == "hits" && claim.status.is_none();
+            is_of_one_op && is_counted
         };
         self.part.contract.iter().filter(of_rows).collect()
     }
@@ -175,6 +180,7 @@ impl Checking<'_> {
         let mut test = TestResult::unmeasured(&spec, String::new());
         (test.total.ops, test.total.rows, test.total.commits) =
             (1, done.rows as u64, done.commits as u64);
+        test.total.hits = done.hits as u64;
         test.params.clone_from(&self.part.params);
         test.facts.clone_from(self.facts);
         for claim in self.claims() {
@@ -221,10 +227,11 @@ impl Checking<'_> {
 fn run_all(
     session: &mut dyn Session,
     statements: &[String],
+    vectors: Option<&VectorData>,
 ) -> std::result::Result<(), EngineError> {
-    statements
-        .iter()
-        .try_for_each(|statement| session.execute(&sql::bind_late(statement, 1)).map(drop))
+    let bound = statements.iter().map(|statement| sql::bind_late(statement, 1));
+    let mut texts = bound.flat_map(|statement| sql::with_vectors(statement, vectors));
+    texts.try_for_each(|text| session.execute(&text).map(drop))
 }
 
 fn sum(rows: &Rows, column: &str) -> Option<f64> {

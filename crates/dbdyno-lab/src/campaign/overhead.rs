@@ -160,8 +160,10 @@ fn looping((id, title): (&str, &str), sql: String, duration_s: f64) -> Selection
     let branch =
         Branch { upto: 100.0, commit: Commit::None, statements: vec![statement], times: 1 };
     let binds = BTreeMap::from([("key".into(), Bind::Random(Expr("1000000".into())))]);
-    let part =
-        PartPlan::bare(id, JobCode::Client { branches: vec![branch], binds, shared_read: false });
+    let part = PartPlan::bare(
+        id,
+        JobCode::Client { branches: vec![branch], binds, shared_read: false, hits: false },
+    );
     let kpm =
         Kpm { value: KpmValue::Ops, unit: "ops/s".into(), better: Better::Higher, scale: 1.0 };
     Selection {

@@ -18,9 +18,10 @@ use dbdyno_core::catalog::Catalog;
 use dbdyno_core::error::{Error, Kind, Result};
 use dbdyno_core::model::params::{ORG, assignments};
 use dbdyno_core::model::{
-    Disclosure, Drive, Plan, RunKind, RunRecord, RunStatus, STATED, Selection, Target, Transport,
+    Disclosure, Drive, Plan, Requirement, RunKind, RunRecord, RunStatus, STATED, Selection, Target,
+    Transport,
 };
-use dbdyno_engines::engine::{self, Access};
+use dbdyno_engines::engine::{self, Access, EngineError};
 use dbdyno_engines::host::processors;
 
 /// A request with what doing it takes.
@@ -117,10 +118,64 @@ pub fn adapted<'a>(campaign: &Campaign<'a>, platform: &Platform) -> Result<Cow<'
             Cow::Owned(plan)
         }
     };
+    let plan = provided(plan, platform, campaign.events)?;
     let plan = nodes::on_nodes(plan, platform, campaign.events)?;
     Transport::CHOICES
         .into_iter()
         .try_fold(plan, |plan, transport| reachable(plan, transport, platform, campaign.events))
+}
+
+/// The plan without what needs something that the server has not; notes say so.
+///
+/// # Errors
+/// Nothing is left to run without it.
+fn provided<'a>(
+    plan: Cow<'a, Plan>,
+    platform: &Platform,
+    events: &Sink<'_>,
+) -> Result<Cow<'a, Plan>> {
+    let parts = |selection: &Selection| {
+        let all = selection.with_background().flat_map(|one| &one.parts);
+        all.flat_map(|part| part.requires.clone()).collect::<Vec<_>>()
+    };
+    let mut wanted: Vec<Requirement> = plan.selections.iter().flat_map(parts).collect();
+    wanted.sort_by(|a, b| a.sql.cmp(&b.sql));
+    wanted.dedup();
+    if wanted.is_empty() {
+        return Ok(plan);
+    }
+    let at = |error: EngineError| error.at(platform.label());
+    let mut session = platform.database.looking_session().map_err(at)?;
+    let mut missing = Vec::new();
+    for requirement in wanted {
+        if session.query(&requirement.sql, &[]).map_err(at)?.rows.is_empty() {
+            missing.push(requirement);
+        }
+    }
+    let lacks = |selection: &Selection| {
+        parts(selection).into_iter().find(|requirement| missing.contains(requirement))
+    };
+    let mut plan = plan.into_owned();
+    let (gone, left): (Vec<_>, Vec<_>) =
+        plan.selections.drain(..).partition(|selection| lacks(selection).is_some());
+    plan.selections = left;
+    let mut reasons: Vec<(String, String)> = Vec::new();
+    for selection in &gone {
+        let label = selection.label().to_string();
+        let reason = lacks(selection).map_or_else(String::new, |requirement| requirement.reason);
+        if !reasons.iter().any(|known| known.0 == label) {
+            events(Event::Note(&format!("{label} is left out: {reason}")));
+            reasons.push((label, reason));
+        }
+    }
+    let first = reasons.first().map(|(_, reason)| reason.clone());
+    plan.left_out.extend(reasons);
+    match first {
+        Some(reason) if plan.selections.is_empty() => {
+            Err(Error::target(platform.label(), format!("nothing can run here: {reason}")))
+        }
+        _ => Ok(Cow::Owned(plan)),
+    }
 }
 
 /// The plan without what travels by a transport over which the server cannot be reached; a note

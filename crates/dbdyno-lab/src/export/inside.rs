@@ -10,6 +10,7 @@ use dbdyno_core::sql::{Values, fill};
 use dbdyno_core::stats::keys::KeyStream;
 
 use super::load::Tables;
+use super::workload::setup_sql;
 use super::{Export, SEEDED_TESTS, Script};
 
 /// What stands for the number of jobs until the client fills it in.
@@ -35,7 +36,7 @@ fn workload(tables: &Tables<'_>, selection: &Selection, name: &str, pack: &str) 
     let export = tables.export;
     let (mut setup, mut teardown, mut parts) = (String::new(), String::new(), String::new());
     for (at, part) in selection.parts.iter().enumerate() {
-        setup += &statements(export, &part.setup_sql())?;
+        setup += &statements(export, &setup_sql(export, part))?;
         teardown += &statements(export, &part.teardown_sql())?;
         parts += &procedure(export, part, at + 1, name)?;
     }

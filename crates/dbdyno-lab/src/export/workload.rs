@@ -1,8 +1,9 @@
 //! The scripts of one workload: setup, a job of each part, teardown.
 
 use dbdyno_core::error::Result;
+use dbdyno_core::model::vectors::VectorData;
 use dbdyno_core::model::{BoundStatement, JobCode, PartPlan, Selection};
-use dbdyno_core::sql::{Values, fill};
+use dbdyno_core::sql::{Values, fill, with_vectors};
 
 use super::load::Tables;
 use super::{Export, Script, kpm_line};
@@ -25,7 +26,7 @@ pub(super) fn scripts(
     let (mut setup, mut teardown) = (export.head()?, export.head()?);
     let mut scripts = Vec::new();
     for (at, part) in selection.parts.iter().enumerate() {
-        setup += &statements(export, &part.setup_sql())?;
+        setup += &statements(export, &setup_sql(export, part))?;
         teardown += &statements(export, &part.teardown_sql())?;
         for (kind, text) in jobs(export, part)? {
             scripts.push(Script::new(path(&format!("part-{}.{kind}.sql", at + 1)), text));
@@ -44,6 +45,13 @@ pub(super) fn scripts(
     scripts.push(Script::new(path("facts.sql"), tables.facts(selection)?));
     scripts.extend(kpm_line(selection).map(|line| Script::new(path("kpm"), line)));
     Ok(scripts)
+}
+
+/// The statements of a setup, with its vectors in them.
+pub(super) fn setup_sql(export: &Export<'_>, part: &PartPlan) -> Vec<String> {
+    let vectors = part.vectors.map(|set| VectorData::new(set, export.plan.seed));
+    let texts = part.setup_sql().into_iter();
+    texts.flat_map(|sql| with_vectors(sql, vectors.as_ref())).collect()
 }
 
 fn statements(export: &Export<'_>, statements: &[String]) -> Result<String> {

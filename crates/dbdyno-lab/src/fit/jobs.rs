@@ -416,6 +416,7 @@ mod tests {
             branches: vec![branch],
             binds: Default::default(),
             shared_read: false,
+            hits: false,
         };
         assert_eq!(check_jobs(&plan, limits(64 + 3 * 32), "here"), Ok(None));
         let (fitted, line) = check_jobs(&plan, limits(64 + 3 * 32 - 1), "here").unwrap().unwrap();

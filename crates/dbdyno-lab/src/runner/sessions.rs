@@ -22,6 +22,8 @@ use dbdyno_engines::engine::JobSessions;
 const MANY_JOBS: f64 = 128.0;
 /// Readings of threads that are kept, of 56 bytes: a period of them is doubled beyond that.
 const MOST_READINGS: usize = 1 << 18;
+/// Samples that are kept, of some 250 bytes: those of five hours.
+const MOST_SAMPLES: usize = 1 << 18;
 /// Seconds of which a thread's first and last readings are kept.
 const PERIOD_S: f64 = 1.0;
 /// Least share of the sessions' time that the kernel's account of processors must cover.
@@ -192,7 +194,7 @@ pub fn sample(
                 for time in times {
                     log.readings.add(ThreadReading { t_s, at_s, time });
                 }
-                log.samples.push(Sample { io, times_s: at_s, ..sample });
+                log.keep(Sample { io, times_s: at_s, ..sample });
             }
             Err(why) => {
                 log.missing.push(why);
@@ -251,6 +253,20 @@ fn note(
 }
 
 impl SessionLog {
+    /// Adds a sample. Of a test so long that there are too many every other one is dropped, and from
+    /// now on they are taken half as often: what is left tells of the whole time alike.
+    fn keep(&mut self, sample: Sample) {
+        self.samples.push(sample);
+        if self.samples.len() >= MOST_SAMPLES {
+            let mut number = 0;
+            self.samples.retain(|_| {
+                number += 1;
+                number % 2 == 0
+            });
+            self.period_s *= 2.0;
+        }
+    }
+
     /// The samples between two moments in seconds since the gate; none without a source.
     pub fn waits(&self, open_s: f64, close_s: f64) -> Option<Waits> {
         if self.period_s == 0.0 {
@@ -463,6 +479,34 @@ mod tests {
         };
         assert_eq!(period_s([64, 64]), 0.001);
         assert_eq!(period_s([256, 128]), 0.003);
+    }
+
+    #[test]
+    fn of_a_day_no_more_samples_are_kept_and_they_tell_of_all_of_it() {
+        const DAY_S: f64 = 86_400.0;
+        let event = |activity| Event {
+            class: "IO".into(),
+            name: format!("{activity:?}"),
+            activity,
+            background: false,
+        };
+        let events = [Activity::DataRead, Activity::LogSync].map(event).to_vec();
+        let mut log = SessionLog { period_s: 0.07, events, ..SessionLog::default() };
+        let mut t_s = log.period_s;
+        while t_s < DAY_S {
+            // In the last quarter of each hour they wait for the log.
+            let at = usize::from(t_s % 3600.0 >= 2700.0);
+            log.keep(Sample { t_s, times_s: t_s, at: vec![(at, 3)], ..Sample::default() });
+            t_s += log.period_s;
+        }
+        assert!(log.samples.len() < MOST_SAMPLES, "{}", log.samples.len());
+        assert!(log.period_s < 1.0, "each second of the series has one: {}", log.period_s);
+        for (from_s, to_s) in [(0.0, DAY_S), (0.0, 7200.0), (72_000.0, 79_200.0)] {
+            let waits = log.waits(from_s, to_s).unwrap();
+            let shares: Vec<f64> = waits.events.iter().map(|count| count.share).collect();
+            assert!((shares[0] - 0.75).abs() < 0.001, "{from_s} to {to_s}: {shares:?}");
+            assert!(waits.samples.abs_diff(waits.due) < 3, "{} of {}", waits.samples, waits.due);
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! One test: setup, gate, jobs, window, snapshots, teardown.
 
+use std::cell::LazyCell;
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread::ScopedJoinHandle;
@@ -18,6 +19,7 @@ use super::schedule::Schedule;
 use super::sessions::{SessionLog, SessionSource, sample};
 use super::share::Share;
 use dbdyno_core::model::rows::RowFunction;
+use dbdyno_core::model::vectors::VectorData;
 use dbdyno_core::model::{Arrivals, Facts, Moment, Selection, TestResult, TestSpec};
 use dbdyno_core::sql;
 use dbdyno_core::stats::arrivals::DueTimes;
@@ -96,7 +98,7 @@ fn run_to_end(
         context.database,
         &context.interrupt.flag(),
         || (),
-        || provision(session.as_mut(), spec, Phase::Setup),
+        || provision(session.as_mut(), spec, (Phase::Setup, context.rows.seed)),
     );
     let held = set_up.and_then(|()| hold(context.database, spec));
     let outcome = match held {
@@ -111,7 +113,8 @@ fn run_to_end(
         },
         Err(error) => Outcome::Failed(error),
     };
-    match (provision(session.as_mut(), spec, Phase::Teardown), outcome) {
+    let torn_down = provision(session.as_mut(), spec, (Phase::Teardown, context.rows.seed));
+    match (torn_down, outcome) {
         (Err(error), Outcome::Done(_)) => Outcome::Failed(error),
         (_, outcome) => outcome,
     }
@@ -135,7 +138,7 @@ enum Phase {
 fn provision(
     session: &mut dyn Session,
     spec: &TestSpec<'_>,
-    phase: Phase,
+    (phase, seed): (Phase, u64),
 ) -> Result<(), EngineError> {
     let (mut first_error, mut done) = (Ok(()), Vec::new());
     let crews = Crew::all(spec);
@@ -143,18 +146,23 @@ fn provision(
         crews.iter().flat_map(|crew| crew.selection.parts.iter().map(move |part| (crew, part)))
     {
         let statements = if phase == Phase::Setup { part.setup_sql() } else { part.teardown_sql() };
-        for statement in statements {
-            let statement = sql::bind_late(&statement, crew.jobs);
-            if crews.len() > 1 && done.contains(&statement) {
-                continue; // two that share a table make it once
+        // Two that share a table make it once.
+        let own = statements.iter().map(|sql| (sql::bind_late(sql, crew.jobs), part.vectors));
+        let own: Vec<_> = own.collect();
+        let data = part.vectors.map(|set| LazyCell::new(move || VectorData::new(set, seed)));
+        for (statement, key) in statements.iter().zip(&own) {
+            if done.contains(key) {
+                continue;
             }
-            let result = session.execute(&statement).map(drop);
-            done.push(statement);
-            match (result, phase) {
-                (Err(error), Phase::Setup) => return Err(error),
-                (result, _) => first_error = first_error.and(result),
+            let vectors = data.as_ref().filter(|_| sql::sends_vectors(statement));
+            for statement in sql::with_vectors(key.0.clone(), vectors.map(|data| &**data)) {
+                match (session.execute(&statement).map(drop), phase) {
+                    (Err(error), Phase::Setup) => return Err(error),
+                    (result, _) => first_error = first_error.and(result),
+                }
             }
         }
+        done.extend(own);
     }
     first_error
 }
@@ -178,9 +186,31 @@ fn hold(database: &dyn Database, spec: &TestSpec<'_>) -> Result<Held, EngineErro
 }
 
 /// Ends what was held: what is put off may be done then, and tables may be dropped.
-fn release(held: Held) {
+///
+/// # Errors
+/// A session was lost, so that what it held did not last as long as the jobs.
+fn release(held: Held) -> Result<(), EngineError> {
+    let mut kept = Ok(());
     for mut session in held {
-        let _ = session.execute("rollback"); // a session that is gone holds nothing
+        // An engine may have nothing to end.
+        let lost =
+            session.execute("rollback").err().filter(|error| error.class == ErrorClass::Lost);
+        kept = kept.and(lost.map_or(Ok(()), Err));
+    }
+    kept.map_err(|error| EngineError {
+        message: format!(
+            "the session that holds something while the jobs run was lost: {}",
+            error.message
+        ),
+        ..error
+    })
+}
+
+/// The outcome of a test, unless what was to be held all the time was not.
+fn if_kept(kept: Result<(), EngineError>, outcome: Outcome) -> Outcome {
+    match (kept, outcome) {
+        (Err(error), Outcome::Done(_)) => Outcome::Failed(error),
+        (_, outcome) => outcome,
     }
 }
 
@@ -233,7 +263,7 @@ fn measure(
     });
     let driver = coordinator.driver();
     coordinator.snapshot(Moment::End, ended.total_s);
-    release(held);
+    let kept = release(held);
     // Before the teardown: a table that is dropped takes with it what is still to be done for it.
     if spec.selection.parts.iter().any(|part| part.commits) && ended.opened && !ended.interrupted {
         coordinator.snapshot(Moment::Paid, ended.total_s);
@@ -259,7 +289,7 @@ fn measure(
         deal,
         driver,
     };
-    conclude(context, spec, raw, &ended)
+    if_kept(kept, conclude(context, spec, raw, &ended))
 }
 
 /// Gate to end of jobs that run on several load machines: we conduct them and read the probes.
@@ -301,7 +331,7 @@ fn measure_elsewhere(
     });
     let driver = coordinator.driver();
     coordinator.snapshot(Moment::End, ended.total_s);
-    release(held);
+    let kept = release(held);
     if spec.selection.parts.iter().any(|part| part.commits) && ended.opened && !ended.interrupted {
         coordinator.snapshot(Moment::Paid, ended.total_s);
     }
@@ -324,7 +354,7 @@ fn measure_elsewhere(
         ..Raw::default()
     };
     let figures = crew::merge(logs, &mut raw, spec);
-    match conclude(context, spec, raw, &ended) {
+    match if_kept(kept, conclude(context, spec, raw, &ended)) {
         Outcome::Done(result) => Outcome::Done(Box::new(crew::told(*result, figures))),
         Outcome::Interrupted(Some(result)) => {
             Outcome::Interrupted(Some(Box::new(crew::told(*result, figures))))

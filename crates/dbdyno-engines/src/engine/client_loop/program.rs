@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{ClientSession, Done};
+use super::{ClientSession, Counted, Done};
 use crate::engine::{EngineError, ErrorClass, JobOrder};
 use dbdyno_core::model::{Bind, BoundStatement, Branch, Commit, Facts};
 use dbdyno_core::stats::keys::{KeyStream, MODULUS};
@@ -16,6 +16,8 @@ const SEQUENCE_STRIDE: i64 = 1_000_000_000_000;
 pub(super) struct Program {
     /// Reads of a slice share one transaction.
     pub(super) shared_read: bool,
+    /// The first column of each row says whether it was to be found.
+    pub(super) counts_hits: bool,
     branches: Vec<Steps>,
     draws: Draws,
     /// Bind values of the statement that runs next, by position.
@@ -73,7 +75,8 @@ impl Program {
             .map(|statement| statement.binds.len())
             .max();
         let args = vec![0; widest.unwrap_or(0)];
-        Ok(Program { shared_read, branches: compiled, draws: Draws::compile(order, binds)?, args })
+        let draws = Draws::compile(order, binds)?;
+        Ok(Program { shared_read, counts_hits: false, branches: compiled, draws, args })
     }
 
     /// Runs one op.
@@ -89,7 +92,7 @@ impl Program {
                 branch
             }
         };
-        branch.run(session, &mut self.draws, &mut self.args)
+        branch.run(session, (&mut self.draws, &mut self.args), self.counts_hits)
     }
 }
 
@@ -122,21 +125,21 @@ impl Steps {
     fn run<S: ClientSession>(
         &self,
         session: &mut S,
-        draws: &mut Draws,
-        args: &mut [i64],
+        (draws, args): (&mut Draws, &mut [i64]),
+        counts_hits: bool,
     ) -> Result<Done, EngineError> {
         let block = self.commit == Commit::Block;
         if block {
             session.begin()?;
         }
-        let mut rows = 0;
+        let mut counted = Counted::default();
         for repetition in 1..=self.times {
-            rows += self.pass(session, draws, args, repetition)?;
+            self.pass(session, (draws, args), (repetition, counts_hits), &mut counted)?;
         }
         if block {
             session.commit()?;
         }
-        Ok(Done { rows, commits: self.commits() })
+        Ok(Done { rows: counted.rows, commits: self.commits(), hits: counted.hits })
     }
 
     /// The statements once, with fresh binds.
@@ -144,19 +147,25 @@ impl Steps {
     fn pass<S: ClientSession>(
         &self,
         session: &mut S,
-        draws: &mut Draws,
-        args: &mut [i64],
-        repetition: u32,
-    ) -> Result<u64, EngineError> {
+        (draws, args): (&mut Draws, &mut [i64]),
+        (repetition, counts_hits): (u32, bool),
+        counted: &mut Counted,
+    ) -> Result<(), EngineError> {
         draws.draw(&self.slots, repetition);
-        let mut rows = 0;
         for (step, slots) in self.statements.iter().enumerate() {
             for (arg, &slot) in args.iter_mut().zip(slots) {
                 *arg = draws.values[slot];
             }
-            rows += session.run(self.first + step, &args[..slots.len()])?;
+            let (statement, args) = (self.first + step, &args[..slots.len()]);
+            if counts_hits {
+                let done = session.run_counting(statement, args)?;
+                counted.rows += done.rows;
+                counted.hits += done.hits;
+            } else {
+                counted.rows += session.run(statement, args)?;
+            }
         }
-        Ok(rows)
+        Ok(())
     }
 
     /// Commits waited for by one op.

@@ -99,7 +99,7 @@ fn code(branches: Vec<Branch>, shared_read: bool) -> JobCode {
         ("r".to_string(), Bind::Random(Expr("n".into()))),
         ("s".to_string(), Bind::Sequence),
     ]);
-    JobCode::Client { branches, binds, shared_read }
+    JobCode::Client { branches, binds, shared_read, hits: false }
 }
 
 fn run(code: &JobCode, recorder: &mut Recorder, script: &mut Script) -> Result<(), EngineError> {

@@ -5,7 +5,7 @@ use std::sync::MutexGuard;
 use super::connect::Connection;
 use super::load::append;
 use super::statement::Prepared;
-use crate::engine::client_loop::ClientSession;
+use crate::engine::client_loop::{ClientSession, Counted};
 use crate::engine::{EngineError, JobOrder, RowLoad};
 use dbdyno_core::model::{BoundStatement, Commit, JobCode};
 
@@ -100,6 +100,9 @@ impl ClientSession for DuckJob<'_> {
     #[inline]
     fn run(&mut self, statement: usize, binds: &[i64]) -> Result<u64, EngineError> {
         self.statements[statement].run(binds)
+    }
+    fn run_counting(&mut self, statement: usize, binds: &[i64]) -> Result<Counted, EngineError> {
+        self.statements[statement].run_counting(binds)
     }
     fn load(&mut self, load: &RowLoad<'_>) -> Result<(), EngineError> {
         append(self.connection, load, &mut |_| true)

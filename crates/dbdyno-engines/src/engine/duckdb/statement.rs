@@ -7,6 +7,7 @@ use std::ptr;
 use super::api::{CATALOG, Handle, RawResult, RawText, SELECT, types};
 use super::connect::{Connection, QueryResult, text};
 use super::error::{from_duckdb, said};
+use crate::engine::client_loop::Counted;
 use crate::engine::{EngineError, ErrorClass};
 
 /// How the values of a column are read.
@@ -79,14 +80,25 @@ impl<'c> Prepared<'c> {
     /// A wrong number of values, or what the library says.
     #[inline]
     pub(super) fn run(&mut self, binds: &[i64]) -> Result<u64, EngineError> {
+        self.run_counting(binds).map(|counted| counted.rows)
+    }
+
+    /// As [`Prepared::run`]; also the sum of the first column where that is `bigint`.
+    ///
+    /// # Errors
+    /// As [`Prepared::run`].
+    #[inline]
+    pub(super) fn run_counting(&mut self, binds: &[i64]) -> Result<Counted, EngineError> {
         let mut result = self.execute(binds)?;
-        let Some(columns) = &self.columns else { return Ok(result.rows_changed()) };
+        let Some(columns) = &self.columns else {
+            return Ok(Counted { rows: result.rows_changed(), hits: 0 });
+        };
         // SAFETY: the result is of this statement, whose columns have these kinds.
-        let rows = unsafe { read_all(&result, columns) };
+        let counted = unsafe { read_all(&result, columns) };
         // A stream tells of its errors at the end.
         // SAFETY: the result is one that the library filled.
         let failed = unsafe { !(self.connection.api().result_error)(&mut result.raw).is_null() };
-        if failed { Err(result.error(&self.name)) } else { Ok(rows) }
+        if failed { Err(result.error(&self.name)) } else { Ok(counted) }
     }
 
     /// Runs it; a query gives its rows while they are made.
@@ -168,22 +180,28 @@ fn kind_of_type(of_type: u32) -> Kind {
 /// # Safety
 /// The result's columns have these kinds.
 #[inline]
-unsafe fn read_all(result: &QueryResult<'_>, columns: &[Kind]) -> u64 {
+unsafe fn read_all(result: &QueryResult<'_>, columns: &[Kind]) -> Counted {
     let api = result.connection.api();
-    let mut rows = 0;
+    let mut counted = Counted::default();
     // SAFETY: a chunk is destroyed once, after its vectors were read; each has as many values as the chunk has rows.
     unsafe {
         loop {
             let mut chunk = (api.fetch_chunk)(result.raw);
             if chunk.is_null() {
-                return rows;
+                return counted;
             }
             let size = (api.data_chunk_get_size)(chunk);
             for (column, kind) in (0..).zip(columns) {
                 let vector = (api.data_chunk_get_vector)(chunk, column);
                 read((api.vector_get_data)(vector).cast(), size as usize, *kind);
             }
-            rows += size;
+            if columns.first() == Some(&Kind::Fixed(8)) {
+                let first = (api.data_chunk_get_vector)(chunk, 0);
+                each((api.vector_get_data)(first).cast(), size as usize, |value: i64| {
+                    counted.hits = counted.hits.wrapping_add(value as u64);
+                });
+            }
+            counted.rows += size;
             (api.destroy_data_chunk)(&mut chunk);
         }
     }
@@ -214,8 +232,8 @@ unsafe fn read(data: *const u8, size: usize, kind: Kind) {
 /// # Safety
 /// `data` has `size` values of this type.
 #[inline]
-unsafe fn each<T: Copy>(data: *const u8, size: usize, look: impl Fn(T)) {
+unsafe fn each<T: Copy>(data: *const u8, size: usize, look: impl FnMut(T)) {
     // SAFETY: the caller's; the library aligns its vectors.
     let values = unsafe { std::slice::from_raw_parts(data.cast::<T>(), size) };
-    values.iter().for_each(|value| look(*value));
+    values.iter().copied().for_each(look);
 }

@@ -44,7 +44,10 @@ pub(super) const MARIADB: Product = Product {
     brand: MARK,
     scheme: "mariadb",
     oldest: [10, 6],
-    session_settings: session_settings!("max_statement_time = 0"),
+    session_settings: session_settings!(
+        "max_statement_time = 0, idle_transaction_timeout = 0, \
+         idle_readonly_transaction_timeout = 0, idle_write_transaction_timeout = 0"
+    ),
     several_statements: false,
     bulk: true,
     clusters: true,

@@ -14,7 +14,7 @@ use bytes::BytesMut;
 use super::reply::affected_rows;
 use super::session::PgSession;
 use super::{copy, error};
-use crate::engine::client_loop::ClientSession;
+use crate::engine::client_loop::{ClientSession, Counted};
 use crate::engine::remote::TextQuery;
 use crate::engine::{EngineError, ErrorClass, RowLoad};
 use dbdyno_core::model::{BoundStatement, Protocol};
@@ -90,6 +90,12 @@ impl ClientSession for JobSession {
     #[inline]
     fn run(&mut self, statement: usize, binds: &[i64]) -> Result<u64, EngineError> {
         execute(&mut self.session, &mut self.statements[statement], binds)
+    }
+    fn run_counting(&mut self, statement: usize, binds: &[i64]) -> Result<Counted, EngineError> {
+        let mut hits = 0;
+        let count = |body: &[u8]| hits += first_number(body).unwrap_or(0);
+        let rows = execute_each(&mut self.session, &mut self.statements[statement], binds, count)?;
+        Ok(Counted { rows, hits })
     }
     fn load(&mut self, load: &RowLoad<'_>) -> Result<(), EngineError> {
         copy::load(&mut self.session.wire, load, &mut |_| true)
@@ -181,6 +187,17 @@ fn execute(
     statement: &mut Statement,
     binds: &[i64],
 ) -> Result<u64, EngineError> {
+    execute_each(session, statement, binds, |_| ())
+}
+
+/// As [`execute`]; `each` sees every row.
+#[inline]
+fn execute_each(
+    session: &mut PgSession,
+    statement: &mut Statement,
+    binds: &[i64],
+    mut each: impl FnMut(&[u8]),
+) -> Result<u64, EngineError> {
     statement.patch(binds)?;
     let wire = &mut session.wire;
     wire.send(&statement.messages)?;
@@ -191,7 +208,10 @@ fn execute(
             Err(lost) => return Err(failure.map_or(lost, error::ended)),
         };
         match frame {
-            (b'D', body) => seen = seen.wrapping_add(walk(body)),
+            (b'D', body) => {
+                seen = seen.wrapping_add(walk(body));
+                each(body);
+            }
             (b'C', tag) => rows = affected_rows(tag),
             (b'E', body) => failure = Some(error::from_body(body, &statement.sql)),
             (b'Z', _) => break,
@@ -204,6 +224,16 @@ fn execute(
     // The values were read, as an application would read them.
     std::hint::black_box(seen);
     failure.map_or(Ok(rows), Err)
+}
+
+/// The first column of a `DataRow`, a `bigint`: of eight bytes in binary form, else digits.
+fn first_number(body: &[u8]) -> Option<u64> {
+    let (length, values) = body.get(2..)?.split_first_chunk::<4>()?;
+    let value = values.get(..usize::try_from(i32::from_be_bytes(*length)).ok()?)?;
+    match value.first_chunk::<8>() {
+        Some(binary) => u64::try_from(i64::from_be_bytes(*binary)).ok(),
+        None => std::str::from_utf8(value).ok()?.parse().ok(),
+    }
 }
 
 /// Visits every column of a `DataRow`; returns the bytes of its values.
@@ -250,6 +280,15 @@ mod tests {
             frontend::query(&format!("select {value}"), &mut expected).unwrap();
             assert_eq!(statement.messages, expected.to_vec());
         }
+    }
+
+    #[test]
+    fn the_first_column_is_read_in_either_form() {
+        let binary = [0, 1, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 1, 2];
+        assert_eq!(first_number(&binary), Some(258));
+        assert_eq!(first_number(&[0, 2, 0, 0, 0, 1, b'1', 0, 0, 0, 0]), Some(1));
+        assert_eq!(first_number(&[0, 1, 255, 255, 255, 255]), None);
+        assert_eq!(first_number(&binary[..9]), None);
     }
 
     #[test]

@@ -27,6 +27,30 @@ const OF_CONNECTION: [&str; 7] = [
     "busy_timeout",
 ];
 
+/// The entry of an extension that is linked in: it calls the library directly, so that it needs no
+/// table of its functions.
+type Entry = unsafe extern "C" fn(
+    *mut ffi::sqlite3,
+    *mut *mut std::ffi::c_char,
+    *const std::ffi::c_void,
+) -> std::ffi::c_int;
+
+/// Gives a connection the functions of vectors (sqlite-vec).
+fn add_vectors(connection: &Connection) -> Result<(), EngineError> {
+    // SAFETY: the function is of the type of every extension's entry, which its binding leaves out; the handle is
+    // open, and no message is asked for.
+    let code = unsafe {
+        let entry =
+            std::mem::transmute::<unsafe extern "C" fn(), Entry>(sqlite_vec::sqlite3_vec_init);
+        entry(connection.handle(), std::ptr::null_mut(), std::ptr::null())
+    };
+    if code == ffi::SQLITE_OK {
+        return Ok(());
+    }
+    let failed = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
+    Err(from_sqlite(&failed, "the functions of vectors"))
+}
+
 /// How the file is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
@@ -121,6 +145,7 @@ impl Settings {
             .busy_handler(Some(wait_for_lock))
             .map_err(|error| from_sqlite(&error, &place))?;
         set(&connection, &self.of_connection)?;
+        add_vectors(&connection)?;
         Ok(connection)
     }
 }

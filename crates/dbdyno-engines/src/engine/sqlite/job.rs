@@ -6,7 +6,7 @@ use std::ffi::c_int;
 use rusqlite::{Connection, ffi};
 
 use super::{error::from_sqlite, load::insert_rows, statement::Prepared};
-use crate::engine::client_loop::ClientSession;
+use crate::engine::client_loop::{ClientSession, Counted};
 use crate::engine::{EngineError, RowLoad};
 use dbdyno_core::model::{BoundStatement, Counters};
 
@@ -64,6 +64,11 @@ impl ClientSession for SqliteJob<'_> {
     fn run(&mut self, statement: usize, binds: &[i64]) -> Result<u64, EngineError> {
         self.statements[statement]
             .run(binds)
+            .map_err(|error| from_sqlite(&error, "statement of the op"))
+    }
+    fn run_counting(&mut self, statement: usize, binds: &[i64]) -> Result<Counted, EngineError> {
+        self.statements[statement]
+            .run_counting(binds)
             .map_err(|error| from_sqlite(&error, "statement of the op"))
     }
     fn load(&mut self, load: &RowLoad<'_>) -> Result<(), EngineError> {

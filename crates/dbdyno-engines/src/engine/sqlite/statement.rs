@@ -11,6 +11,8 @@ use std::ptr;
 
 use rusqlite::{Connection, ffi};
 
+use crate::engine::client_loop::Counted;
+
 /// How the values of a column are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -58,6 +60,28 @@ impl<'c> Prepared<'c> {
     /// A wrong number of values, or what the library says.
     #[inline]
     pub(super) fn run(&mut self, binds: &[i64]) -> rusqlite::Result<u64> {
+        self.run_each(binds, |_| ())
+    }
+
+    /// As [`Prepared::run`]; also the sum of the first column.
+    ///
+    /// # Errors
+    /// As [`Prepared::run`].
+    pub(super) fn run_counting(&mut self, binds: &[i64]) -> rusqlite::Result<Counted> {
+        let mut sum = 0;
+        let rows = self.run_each(binds, |raw| {
+            // SAFETY: the statement stands on a row; a column that is not there is 0.
+            sum += unsafe { ffi::sqlite3_column_int64(raw, 0) };
+        })?;
+        Ok(Counted { rows, hits: u64::try_from(sum).unwrap_or(0) })
+    }
+
+    #[inline]
+    fn run_each(
+        &mut self,
+        binds: &[i64],
+        mut each: impl FnMut(*mut ffi::sqlite3_stmt),
+    ) -> rusqlite::Result<u64> {
         if binds.len() != self.binds {
             return Err(rusqlite::Error::InvalidParameterCount(binds.len(), self.binds));
         }
@@ -72,6 +96,7 @@ impl<'c> Prepared<'c> {
                 for (column, kind) in (0..).zip(&self.columns) {
                     read(self.raw, column, *kind);
                 }
+                each(self.raw);
                 fetched += 1;
             }
             // The outcome of the last step once more.

@@ -17,6 +17,8 @@ pub(super) struct Done {
     pub ops: Option<f64>,
     pub rows: f64,
     pub commits: f64,
+    /// Rows that were to be found, where they are counted.
+    pub hits: f64,
     /// What a routine returned.
     pub sink: Option<f64>,
 }
@@ -44,7 +46,9 @@ fn call(checking: &Checking<'_>, session: &mut dyn Session, routine: &Routine) -
     // A routine of one transaction does not count ops.
     let counts_ops = row.columns.iter().any(|column| column == "ops");
     let ops = if counts_ops { Some(get("ops")?) } else { None };
-    Ok(Done { ops, rows: get("rows")?, commits: get("commits")?, sink: find("sink") })
+    let sink = find("sink");
+    let hits = sink.filter(|_| routine.hits).unwrap_or(0.0);
+    Ok(Done { ops, rows: get("rows")?, commits: get("commits")?, hits, sink })
 }
 
 /// One op of a client's job.
@@ -68,6 +72,7 @@ fn drive(checking: &Checking<'_>) -> Result<Done> {
         ops: Some(tally.ops as f64),
         rows: tally.rows as f64,
         commits: tally.commits as f64,
+        hits: tally.hits as f64,
         sink: None,
     })
 }

@@ -1,0 +1,171 @@
+//! Approximate searches: throughput and recall of the same ops, and the best throughput at a recall.
+
+use serde::Serialize;
+
+use super::interval::supports;
+use super::ramp;
+use crate::model::params::{EFFORT, assignments};
+use crate::model::{Status, Test, TestResult};
+
+/// Recalls at which the best throughput is told.
+pub const LEVELS: [f64; 3] = [0.90, 0.95, 0.99];
+/// Fact: rows that an op is to find.
+const NEAR: &str = "near";
+
+/// A search: one question, asked with more and less effort.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Search {
+    pub workload: String,
+    /// Parameters that make it this question, as `pct=10`.
+    pub question: String,
+    pub drive: &'static str,
+    /// In ascending order of recall.
+    pub points: Vec<Point>,
+    pub best: Vec<Best>,
+}
+
+/// One effort at one number of jobs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Point {
+    /// Parameters of effort, as `ef=40`.
+    pub effort: String,
+    pub jobs: Option<u32>,
+    /// True neighbours found of those asked for, in the window.
+    pub recall: f64,
+    pub value: f64,
+    pub unit: String,
+    pub p99_us: Option<f64>,
+    pub verdict: Status,
+}
+
+/// The fastest valid point that reaches a recall, if one does.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Best {
+    pub recall: f64,
+    /// Index in the points.
+    pub point: Option<usize>,
+}
+
+/// The share of the true neighbours that a test's ops found in the window.
+pub fn recall(result: &TestResult) -> Option<f64> {
+    share(result.window.hits, result.window.ops, *result.facts.get(NEAR)?)
+        .filter(|_| result.total.hits > 0)
+}
+
+fn share(hits: u64, ops: u64, near: f64) -> Option<f64> {
+    let wanted = ops as f64 * near;
+    (wanted > 0.0).then(|| hits as f64 / wanted)
+}
+
+/// The searches of a run.
+pub fn searches(tests: &[Test]) -> Vec<Search> {
+    let counted = |test: &&Test| test.measured().is_some_and(|result| recall(result).is_some());
+    let groups = ramp::groups(tests.iter().filter(counted), |test| *test);
+    let mut searches: Vec<Search> = Vec::new();
+    for group in groups {
+        let first = group[0];
+        let of_effort = |name: &String| EFFORT.contains(&name.as_str());
+        let question = assignments(first.params().iter().filter(|(name, _)| !of_effort(name)), ",");
+        let effort = assignments(
+            first.params().iter().filter(|(name, _)| of_effort(name) && *name != "recall"),
+            " ",
+        );
+        let points = points(&group, &effort);
+        let drive = first.drive().name();
+        let same = |search: &&mut Search| {
+            search.workload == first.workload()
+                && search.question == question
+                && search.drive == drive
+        };
+        match searches.iter_mut().find(same) {
+            Some(search) => search.points.extend(points),
+            None => searches.push(Search {
+                workload: first.workload().to_string(),
+                question,
+                drive,
+                points,
+                best: Vec::new(),
+            }),
+        }
+    }
+    for search in &mut searches {
+        search.points.sort_by(|a, b| a.recall.total_cmp(&b.recall));
+        search.best = LEVELS.map(|level| best(&search.points, level)).into();
+    }
+    searches
+}
+
+/// The figures of a ramp, each with the recall of all its repetitions.
+fn points(group: &[&Test], effort: &str) -> Vec<Point> {
+    let figures = ramp::curve(group).into_iter();
+    let point = |figure: super::figure::Figure<'_>| {
+        let same = group.iter().filter(|test| test.jobs() == figure.jobs);
+        let results: Vec<&TestResult> = same.filter_map(|test| test.measured()).collect();
+        let sum = |of: fn(&TestResult) -> u64| results.iter().map(|result| of(result)).sum();
+        let near = *results.first()?.facts.get(NEAR)?;
+        Some(Point {
+            effort: effort.to_string(),
+            jobs: figure.jobs,
+            recall: share(sum(|result| result.window.hits), sum(|result| result.window.ops), near)?,
+            value: figure.value,
+            unit: figure.unit.to_string(),
+            p99_us: figure.test.measured()?.latency.p99_us,
+            verdict: figure.status(),
+        })
+    };
+    figures.filter_map(point).collect()
+}
+
+fn best(points: &[Point], level: f64) -> Best {
+    let reaches = points
+        .iter()
+        .enumerate()
+        .filter(|(_, point)| supports(point.verdict) && point.recall >= level);
+    let fastest = reaches.max_by(|(_, a), (_, b)| a.value.total_cmp(&b.value));
+    Best { recall: level, point: fastest.map(|(at, _)| at) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::fixture;
+    use crate::model::Verdict;
+
+    /// A search that found so many of 10 neighbours per op, at so many ops per second.
+    fn search(ef: &str, found: f64, per_s: f64) -> Test {
+        let mut result = fixture::result();
+        result.params = [("ef", ef), ("pct", "10")]
+            .map(|(name, value)| (name.to_string(), value.to_string()))
+            .into();
+        result.facts.insert(NEAR.into(), 10.0);
+        result.window.hits = (found * result.window.ops as f64) as u64;
+        result.total.hits = result.window.hits;
+        result.kpm_value = Some(per_s);
+        result.verdict = Verdict::from_reasons(Vec::new());
+        result.into()
+    }
+
+    #[test]
+    fn the_best_at_a_recall_is_the_fastest_valid_one_that_reaches_it() {
+        let tests = [
+            search("10", 7.1, 9000.0),
+            search("40", 9.27, 5000.0),
+            search("80", 9.74, 3000.0),
+            search("60", 9.6, 3500.0),
+            search("200", 9.95, 1500.0),
+        ];
+        let [found] = searches(&tests).try_into().unwrap();
+        assert_eq!((found.question.as_str(), found.points.len()), ("pct=10", 5));
+        let value = |at: usize| found.best[at].point.map(|point| found.points[point].value);
+        assert_eq!([value(0), value(1), value(2)], [Some(5000.0), Some(3500.0), Some(1500.0)]);
+        assert_eq!(
+            searches(&tests[..1])[0].best.iter().filter(|best| best.point.is_some()).count(),
+            0
+        );
+    }
+
+    #[test]
+    fn what_counts_no_neighbours_is_no_search() {
+        assert_eq!(searches(&[fixture::result().into()]), []);
+    }
+}

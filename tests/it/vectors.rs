@@ -1,0 +1,264 @@
+//! Searches of vectors: the truth against a search of our own, recall against settings, and mutants
+//! of the catalogue that the contract must find.
+
+use std::path::PathBuf;
+
+use dbdyno::catalog::Catalog;
+use dbdyno::engine::Session;
+use dbdyno::model::vectors::VectorData;
+use dbdyno::model::{Drive, PartPlan, TestResult};
+use dbdyno::plan;
+use dbdyno::report::{Input, RunTests};
+use dbdyno::sql;
+use serde_json::Value;
+
+use crate::every_workload::request;
+use crate::fixture;
+use crate::servers::Lease;
+use crate::skipped::skipped;
+use crate::support::{Desk, column, try_session_of};
+
+const OF_POSTGRES: &str = include_str!("../../catalog/workloads/vec/postgres.sql");
+/// 1200 vectors.
+const SIZE: &str = "--size 0.01 --warmup 0 --duration 400ms --quiet --format json";
+
+/// The programs of a server with vectors, which `scripts/vector-servers.sh` fetches.
+fn server_bin(engine: &str) -> Option<PathBuf> {
+    let dir = match engine {
+        "postgres" => "vector-postgres/bin",
+        _ => "vector-mariadb/usr/sbin",
+    };
+    let dir = dbdyno::host::cache_dir().join(dir);
+    dir.exists().then_some(dir)
+}
+
+fn lease(engine: &str) -> Option<Lease> {
+    let found = server_bin(engine);
+    if found.is_none() {
+        skipped(
+            "VECTORS",
+            format!("there is no {engine} with vectors (scripts/vector-servers.sh)"),
+        );
+    }
+    Some(Lease::new(engine, Some(found?), &[]))
+}
+
+/// Runs workloads with these jobs and gives their tests.
+fn tests(target: &str, workloads: &[&str], jobs: u32) -> Vec<Value> {
+    let desk = Desk::new();
+    let named: Vec<String> = workloads.iter().map(|id| format!("--workload {id}")).collect();
+    let line = format!("run {target} {} {SIZE} --jobs {jobs}", named.join(" "));
+    let document = desk.run(&line).ok().json();
+    document["tests"].as_array().unwrap().clone()
+}
+
+fn has(test: &Value, code: &str) -> bool {
+    test["verdict"]["reasons"].as_array().unwrap().iter().any(|reason| reason["code"] == code)
+}
+
+/// Whether nothing is said against what its ops did.
+#[track_caller]
+fn assert_sound(test: &Value) {
+    for code in ["failed", "errors", "contract", "crosscheck", "recall"] {
+        assert!(!has(test, code), "{}: {:#}", test["workload"], test["verdict"]);
+    }
+}
+
+fn recall_pct(test: &Value) -> f64 {
+    test["metrics"]["recall_pct"].as_f64().unwrap_or_else(|| panic!("{test:#}"))
+}
+
+fn part(engine: &str, workload: &str) -> PartPlan {
+    let request = request(engine, Drive::Client, workload.into());
+    plan::build(&Catalog::embedded().unwrap(), &request).unwrap().selections[0].parts[0].clone()
+}
+
+/// Numbers of a text as `[1,2,3]`.
+fn numbers(text: &str) -> Vec<f64> {
+    let inner = text.trim_matches(['[', ']']);
+    inner.split(',').map(|number| number.trim().parse().unwrap()).collect()
+}
+
+/// Squared distance of the tenth of the nearest, and how many are as near.
+fn truth(rows: &[Vec<f64>], query: &[f64]) -> f64 {
+    let distance = |row: &Vec<f64>| -> f64 {
+        row.iter().zip(query).fold(0.0, |sum, (a, b)| sum + (a - b).powi(2))
+    };
+    let mut all: Vec<f64> = rows.iter().map(distance).collect();
+    all.sort_by(f64::total_cmp);
+    all[9]
+}
+
+/// What a server stores is what was sent, and the truth is that of a search which shares no code with
+/// the one that found it.
+fn holds_the_truth(engine: &str, session: &mut dyn Session, text: &str) {
+    let part = part(engine, "VEC-EXACT");
+    let data = VectorData::new(part.vectors.unwrap(), 42);
+    for statement in &part.setup {
+        for statement in sql::with_vectors(sql::bind_late(statement, 1), Some(&data)) {
+            session.execute(&statement).unwrap();
+        }
+    }
+    let select = |what: &str| format!("select {what} from dbdyno.vec_rows order by id");
+    let rows: Vec<Vec<f64>> =
+        column(session, &select(&text.replace('?', "v"))).iter().map(|row| numbers(row)).collect();
+    assert_eq!(rows.len(), 2600);
+    let all: f64 = rows.iter().flatten().sum();
+    let squares: f64 = rows.iter().flatten().map(|v| v * v).sum();
+    assert_eq!((rows[0].iter().sum::<f64>(), rows[0][..4].to_vec()), (FIRST_SUM, FIRST.to_vec()));
+    // Those of the first 2600 rows, from the check vectors' second implementation.
+    assert_eq!((all, squares), (SUM_OF_ALL, SQUARES_OF_ALL));
+    let of_queries = "select ? from dbdyno.vec_queries order by id";
+    let queries = column(session, &of_queries.replace('?', &text.replace('?', "v")));
+    let truths = column(session, &of_queries.replace('?', "truth"));
+    assert_eq!((queries.len(), truths.len()), (130, 130));
+    for (query, told) in queries.iter().zip(&truths) {
+        assert_eq!(truth(&rows, &numbers(query)), told.parse::<f64>().unwrap());
+    }
+}
+
+/// By `tests/vectors/vectors.py 2600`.
+const SUM_OF_ALL: f64 = -317_419.0;
+const SQUARES_OF_ALL: f64 = 752_725_805.0;
+/// Of row 1.
+const FIRST_SUM: f64 = -690.0;
+const FIRST: [f64; 4] = [25.0, 58.0, 30.0, 2.0];
+
+#[test]
+fn embedded_engines_search_exactly_and_say_why_they_have_no_index() {
+    for target in ["sqlite", "duckdb"] {
+        let all = tests(target, &["VEC-EXACT"], 1);
+        assert_sound(&all[0]);
+        assert_eq!(recall_pct(&all[0]), 100.0, "{target}");
+        let refused = Desk::new().run(&format!("run {target} --workload VEC-SEARCH {SIZE}"));
+        refused.fails(2, &["VEC-SEARCH", "index"]);
+    }
+}
+
+#[test]
+fn postgres_holds_the_truth_and_its_index_finds_more_with_more_effort() {
+    let Some(lease) = lease("postgres") else { return };
+    let mut session = try_session_of("postgres", &lease.url).unwrap();
+    session.execute("create schema dbdyno").unwrap();
+    holds_the_truth("postgres", session.as_mut(), "?::text");
+    session.execute("drop schema dbdyno cascade").unwrap();
+    let efforts = ["VEC-SEARCH:ef=10,m=3,recall=0", "VEC-SEARCH:ef=400,recall=99"];
+    for more in ["--drive database", "--drive client"] {
+        let found = tests(&format!("{} {more}", lease.url), &efforts, 1);
+        found.iter().for_each(assert_sound);
+        let recalls: Vec<f64> = found.iter().map(recall_pct).collect();
+        assert!(recalls[0] < 97.0 && recalls[1] >= 99.0, "{more}: {recalls:?}");
+    }
+    let others = ["VEC-EXACT", "VEC-SEARCH:k=100", "VEC-FILTER:pct=1", "VEC-BUILD", "VEC-INSERT"];
+    let all = tests(&lease.url, &others, 1);
+    all.iter().for_each(assert_sound);
+    assert_eq!(recall_pct(&all[0]), 100.0);
+    // While others insert, what is to be found stays the same.
+    let mixed = tests(&lease.url, &["VEC-MIXED"], 2);
+    assert_sound(&mixed[0]);
+    let left = "select count(*) from pg_class where relname like 'vec_%'";
+    assert_eq!(column(session.as_mut(), left), ["0"]);
+}
+
+/// The catalogue with one text of PostgreSQL's file in the place of another.
+fn mutant(desk: &Desk, from: &str, to: &str) -> String {
+    assert!(OF_POSTGRES.contains(from), "{from}");
+    let folder = desk.path("own/workloads/vec");
+    std::fs::create_dir_all(&folder).unwrap();
+    let own = concat!(env!("CARGO_MANIFEST_DIR"), "/catalog/workloads/vec");
+    for file in std::fs::read_dir(own).unwrap().flatten() {
+        std::fs::copy(file.path(), folder.join(file.file_name())).unwrap();
+    }
+    std::fs::write(folder.join("postgres.sql"), OF_POSTGRES.replace(from, to)).unwrap();
+    format!("--catalog {}", desk.path("own").display())
+}
+
+#[test]
+fn the_contract_finds_a_fixed_effort_an_unused_index_and_too_few_rows() {
+    let Some(lease) = lease("postgres") else { return };
+    let mutants = [
+        ("'{{ef}}'", "'10'", "VEC-SEARCH:ef=400,m=3,recall=99", "recall"),
+        ("'enable_seqscan'", "'enable_indexscan'", "VEC-SEARCH", "contract"),
+        ("'{{iterative}}_order'", "'off'", "VEC-FILTER:pct=1", "contract"),
+    ];
+    for (from, to, workload, code) in mutants {
+        let desk = Desk::new();
+        let catalog = mutant(&desk, from, to);
+        // What the check before the test finds is found, too.
+        let line = format!("{catalog} run {} --workload {workload} {SIZE}", lease.url);
+        let done = desk.run(&line);
+        let refused = done.stderr.contains("wrong answer");
+        assert!(refused || has(&done.json()["tests"][0], code), "{workload}: {}", done.stdout);
+    }
+}
+
+#[test]
+fn mariadb_holds_the_truth_and_searches_by_its_index() {
+    let Some(lease) = lease("mariadb") else { return };
+    {
+        let mut session = try_session_of("mariadb", &lease.url).unwrap();
+        session.execute("create database dbdyno").unwrap();
+        holds_the_truth("mariadb", session.as_mut(), "vec_totext(?)");
+        session.execute("drop database dbdyno").unwrap();
+    }
+    let all = [
+        "VEC-EXACT",
+        "VEC-SEARCH:ef=10,recall=0",
+        "VEC-SEARCH:ef=400,recall=95",
+        "VEC-FILTER",
+        "VEC-INSERT",
+        "VEC-BUILD",
+    ];
+    let found = tests(&lease.url, &all, 1);
+    found.iter().for_each(assert_sound);
+    assert_eq!(recall_pct(&found[0]), 100.0);
+    assert!(recall_pct(&found[2]) >= 95.0 && recall_pct(&found[1]) <= recall_pct(&found[2]));
+    let by_client = format!("{} --drive client", lease.url);
+    let client = tests(&by_client, &["VEC-SEARCH:ef=400", "VEC-FILTER"], 1);
+    client.iter().for_each(assert_sound);
+    let mixed = tests(&lease.url, &["VEC-MIXED"], 2);
+    assert_sound(&mixed[0]);
+}
+
+#[test]
+fn a_server_without_vectors_leaves_them_out_with_the_reason() {
+    for engine in ["postgres", "mariadb"] {
+        let lease = Lease::new(engine, None, &[]);
+        let desk = Desk::new();
+        let line = format!(
+            "run {} --workload VEC-SEARCH --workload SRV-QUERY1 --size 0.01 --jobs 1 --warmup 0 --duration 300ms \
+             --format json",
+            lease.url
+        );
+        let done = desk.run(&line).ok();
+        let document = done.json();
+        let run: Vec<&Value> =
+            document["tests"].as_array().unwrap().iter().map(|test| &test["workload"]).collect();
+        assert_eq!(run, ["SRV-QUERY1"], "{engine}");
+        assert!(done.stderr.contains("VEC-SEARCH is left out: "), "{}", done.stderr);
+        let alone = format!("run {} --workload VEC-SEARCH {SIZE}", lease.url);
+        desk.run(&alone).fails(3, &["nothing can run here"]);
+    }
+}
+
+/// Searches at three efforts, as fast as they find less.
+pub fn recall_input() -> Input {
+    let kind = fixture::tests().into_iter().find(|test| test.workload == "STO-RANDOM").unwrap();
+    let efforts = [("10", 7.1, 9000.0), ("40", 9.3, 5000.0), ("400", 10.0, 900.0)];
+    let test = |(seq, (ef, found, per_s)): (usize, (&str, f64, f64))| {
+        let mut test = TestResult { seq: seq as u32 + 1, jobs: 1, ..kind.clone() };
+        test.workload = "VEC-SEARCH".into();
+        test.params = fixture::map([("ef", ef), ("k", "10")]);
+        test.chosen = test.params.clone();
+        test.facts.insert("near".into(), 10.0);
+        test.window.hits = (found * test.window.ops as f64) as u64;
+        test.total.hits = test.window.hits;
+        test.kpm_value = Some(per_s);
+        test
+    };
+    let tests = efforts.into_iter().enumerate().map(test).collect();
+    Input {
+        runs: vec![RunTests { run: fixture::run(), tests: fixture::as_tests(tests) }],
+        ..Input::default()
+    }
+}
