@@ -126,8 +126,9 @@
     marked(cell, place?.sign);
   }
 
-  function drawn(cell, mean) {
-    cell.replaceChildren();
+  // The mean of a platform; a dash for one that is ticked and has none.
+  function drawn(cell, mean, isTicked) {
+    cell.replaceChildren(...(isTicked && !mean ? ["–"] : []));
     if (!mean) return;
     const share = Math.exp(mean.log);
     const picture = document.createElementNS("http://www.w3.org/2000/svg", "svg");
@@ -186,7 +187,7 @@
     // What is ticked stands together, above the rest.
     for (const run of [...order.filter((run) => choice.runs.has(run)), ...order.filter((run) => !choice.runs.has(run))]) {
       const row = list.querySelector(`tr[data-run="${run}"]`);
-      for (const cell of row.querySelectorAll("[data-mean]")) drawn(cell, found.get(cell.dataset.mean)?.get(run));
+      for (const cell of row.querySelectorAll("[data-mean]")) drawn(cell, found.get(cell.dataset.mean)?.get(run), choice.runs.has(run));
       list.append(row);
     }
     for (const table of tables) arranged(table, order, choice);

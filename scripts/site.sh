@@ -10,7 +10,7 @@ fi
 home=target/site-home
 rm -rf "$home" && mkdir -p "$home"
 export DBDYNO_HOME="$PWD/$home"
-"$DBDYNO" --quiet runs import --csv data/reference/published-results.csv --platforms data/reference/platforms.csv
+"$DBDYNO" --quiet results import --csv data/reference/published-results.csv --platforms data/reference/platforms.csv
 for engine in sqlite duckdb postgres mariadb; do
   if ! "$DBDYNO" --quiet check "$engine" >"$home/check.txt" 2>&1; then
     echo "$engine is left out: $(tail -1 "$home/check.txt")"

@@ -1,6 +1,7 @@
 //! The command line: declarations only. Help, completions and the manual page are generated from
 //! these.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 mod bundle;
@@ -15,6 +16,7 @@ mod study;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 use super::values::{Listen, Seconds, gigabytes};
+use crate::catalog::SuiteEntry;
 use crate::model::AskedRamp;
 use crate::plan::DEFAULT_SEED;
 use crate::report::Language;
@@ -86,6 +88,10 @@ pub enum Color {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Measure a target: load, verify, run workloads, store, report
+    ///
+    /// TARGET may also be an experiment file, FILE.toml: its keys are the options of 'run', with
+    /// several targets, single tests, settings and a comparison. Beside a file only options may stand
+    /// that say how results are shown and called.
     #[command(after_long_help = run::EXAMPLES)]
     Run(Box<RunArgs>),
     /// Calibrate: measure how much equal tests differ (A/A test)
@@ -133,10 +139,11 @@ pub enum Command {
         #[arg(long, requires = "plan")]
         engine: Option<String>,
     },
-    /// Show a workload with its SQL, a suite, or the facts that can be stated
+    /// Show a workload with its SQL, a suite, a run, or the facts that can be stated
     ///
     /// A workload: what it does, its SQL as it will run. A suite: its tests, what each corresponds
-    /// to. A reason of a verdict: its cause and what to do.
+    /// to. A run: its tests, or an experiment file that does the same again. A reason of a verdict: its
+    /// cause and what to do.
     Show {
         #[command(subcommand)]
         what: Show,
@@ -268,7 +275,7 @@ pub enum Listing {
 /// What `show` shows.
 #[derive(Debug, Subcommand)]
 pub enum Show {
-    /// A workload of the catalogue with all that it inherits (--format text|json)
+    /// A workload of the catalog with all that it inherits (--format text|json)
     Workload {
         /// Workload id or alias, with parameters: SRV-QUERY1, T611, TP-LIGHT:update_pct=40
         id: String,
@@ -282,6 +289,16 @@ pub enum Show {
     /// The facts of a platform that no machine tells, as a template of the file for --facts (--format
     /// text|json)
     Facts,
+    /// A run with its tests (--format text|json)
+    Run {
+        /// Id, name or 'last'
+        run: String,
+        /// As an experiment file that does the same again: 'dbdyno run FILE.toml'
+        #[arg(long)]
+        as_file: bool,
+    },
+    /// The JSON schema of an experiment file, for completion in an editor
+    Schema,
     /// A reason of a verdict: its rule, its cause and what to do (--format text|json)
     Reason {
         /// Code or label, as reports show it: foreign-load
@@ -559,6 +576,12 @@ pub struct TargetArgs {
     /// An engine without a database will do.
     #[arg(skip)]
     pub without_database: bool,
+    /// Single tests instead of suites and workloads, of the file of an experiment.
+    #[arg(skip)]
+    pub tests: Vec<SuiteEntry>,
+    /// Settings of a private server instead of those of its profile, by its own names.
+    #[arg(skip)]
+    pub settings: BTreeMap<String, String>,
 }
 
 /// Arguments of `overhead`.

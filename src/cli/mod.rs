@@ -5,6 +5,7 @@ pub mod commands;
 pub mod console;
 
 pub mod context;
+pub mod experiment;
 pub mod file;
 pub mod forecast;
 pub mod live_table;
@@ -24,7 +25,8 @@ pub mod values;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{CommandFactory, FromArgMatches, Parser};
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser};
 
 use crate::error::{Error, Result, excerpt};
 use args::{Cli, Command, RunArgs};
@@ -32,9 +34,13 @@ use context::Context;
 
 /// The program: parses the arguments, runs the command, prints an error as one line.
 pub fn main() -> ExitCode {
-    let parsed = overview::grouped(Cli::command())
-        .try_get_matches()
-        .and_then(|matches| Cli::from_arg_matches(&matches));
+    let parsed = overview::grouped(Cli::command()).try_get_matches().and_then(|matches| {
+        let mut cli = Cli::from_arg_matches(&matches)?;
+        if let Some(Command::Run(args)) = &mut cli.command {
+            args.given = given(&matches);
+        }
+        Ok(cli)
+    });
     let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => return no_command(error),
@@ -43,6 +49,16 @@ pub fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => failed(&error),
     }
+}
+
+/// The long options of `run` that were typed.
+fn given(matches: &ArgMatches) -> Vec<String> {
+    let Some(typed) = matches.subcommand_matches("run") else { return Vec::new() };
+    let declared = RunArgs::augment_args(clap::Command::new("run"));
+    let options = declared.get_arguments().filter_map(|arg| Some((arg.get_long()?, arg.get_id())));
+    let is_typed =
+        |id: &clap::Id| typed.value_source(id.as_str()) == Some(ValueSource::CommandLine);
+    options.filter(|(_, id)| is_typed(id)).map(|(name, _)| name.to_string()).collect()
 }
 
 /// Says an error as one line and gives its exit code.

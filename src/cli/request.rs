@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::hash::BuildHasher;
 use std::time::Duration;
 
-use super::args::{ArrivalsArg, DriveArg, FactsArgs, FreshArg, RunArgs, TargetArgs};
+use super::args::{ArrivalsArg, DriveArg, FactsArgs, FreshArg, RunArgs, SelectionArgs, TargetArgs};
 use super::context::Context;
 use super::values::Label;
 use super::{file, paths, target};
 use crate::campaign::{Fresh, HostUrls, Keep, Request};
-use crate::catalog::{Catalog, Profile, Suite};
+use crate::catalog::{Catalog, Profile, Suite, SuiteEntry};
 use crate::error::{Error, Kind, Result, quote};
 use crate::host::processors;
 use crate::model::{Arrivals, Drive, LEAST_KNOWN_S, Plan, Scale, Target};
@@ -75,7 +75,7 @@ pub fn of_target(catalog: &Catalog, args: &TargetArgs) -> Result<Request> {
         size_is_of_profile: given_gb.is_none(),
         plan,
         keep: if args.place.keep { Keep::Yes } else { Keep::No },
-        settings: BTreeMap::new(),
+        settings: args.settings.clone(),
         fresh: Fresh::Nothing,
         is_sampled: true,
         repositories: Vec::new(),
@@ -98,6 +98,8 @@ pub fn of_target(catalog: &Catalog, args: &TargetArgs) -> Result<Request> {
 pub fn of_run(catalog: &Catalog, args: &RunArgs) -> Result<Request> {
     check_name(args.naming.name.as_deref())?;
     let labels = labels(&args.naming.label)?;
+    let tests = tests(catalog, args)?;
+    let args = &if tests.is_empty() { args.clone() } else { without_what_tests_say(args) };
     // Load machines may do without a database.
     let target = TargetArgs {
         without_database: args.target.without_database || args.workers.is_some(),
@@ -110,7 +112,10 @@ pub fn of_run(catalog: &Catalog, args: &RunArgs) -> Result<Request> {
     duration_s.map_or(Ok(()), check_duration)?;
     let max_duration_s = args.max_duration.map(|duration| duration.0);
     max_duration_s.map_or(Ok(()), check_max_duration)?;
+    let beside =
+        args.background.clone().map(|workload| (workload, args.background_jobs.unwrap_or(1)));
     let plan = plan::Request {
+        pairs: tests.into_iter().map(|test| (test, beside.clone())).collect(),
         jobs: args.jobs.clone(),
         nodes: axis,
         warmup_s: args.warmup.map(|warmup| warmup.0),
@@ -124,10 +129,7 @@ pub fn of_run(catalog: &Catalog, args: &RunArgs) -> Result<Request> {
             ArrivalsArg::Uniform => Arrivals::Uniform,
         },
         promise: args.slo,
-        beside: args
-            .background
-            .clone()
-            .map(|workload| (workload, args.background_jobs.unwrap_or(1))),
+        beside,
         repeat: args.repeat,
         key_seed: Some(args.key_seed.unwrap_or_else(key_seed_of_its_own).into()),
         redo_disturbed: args.retry_disturbed.unwrap_or(0),
@@ -159,6 +161,53 @@ pub fn facts(catalog: &Catalog, args: &FactsArgs) -> Result<BTreeMap<String, Str
     let Some(path) = &args.facts else { return Ok(BTreeMap::new()) };
     let text = file::read_small(path, "for a file of facts")?;
     catalog.stated(&path.display().to_string(), &text)
+}
+
+/// The single tests, each with what the options give for all where it says nothing itself.
+///
+/// # Errors
+/// Unknown workloads and lists of values.
+fn tests(catalog: &Catalog, args: &RunArgs) -> Result<Vec<SuiteEntry>> {
+    if args.target.tests.is_empty() {
+        return Ok(Vec::new());
+    }
+    let of_all = args.target.selection.drive.map(drive);
+    let with_drive =
+        |test: &SuiteEntry| SuiteEntry { drive: test.drive.or(of_all), ..test.clone() };
+    let suite = Suite {
+        id: "experiment".into(),
+        title: String::new(),
+        about: String::new(),
+        size_gb: None,
+        published_gb: None,
+        profile: None,
+        jobs: args.jobs.clone(),
+        warmup_s: args.warmup.map(|warmup| warmup.0),
+        duration_s: args.duration.map(|duration| duration.0),
+        precision: args.precision,
+        max_duration_s: args.max_duration.map(|duration| duration.0),
+        repeat: args.repeat,
+        note: None,
+        every: false,
+        each: BTreeMap::new(),
+        entries: args.target.tests.iter().map(with_drive).collect(),
+    };
+    catalog.suite_tests(&suite)
+}
+
+/// The arguments without those that the single tests have taken over.
+fn without_what_tests_say(args: &RunArgs) -> RunArgs {
+    let selection = SelectionArgs { drive: None, ..args.target.selection.clone() };
+    RunArgs {
+        target: TargetArgs { selection, ..args.target.clone() },
+        jobs: None,
+        warmup: None,
+        duration: None,
+        precision: None,
+        max_duration: None,
+        repeat: None,
+        ..args.clone()
+    }
 }
 
 /// A seed that no other run has, of as many bits as the states of the key generator.
@@ -295,7 +344,7 @@ fn labels(given: &[Label]) -> Result<BTreeMap<String, String>> {
 /// The suites asked for; the default one if no workload is named either.
 fn suites(args: &TargetArgs) -> Vec<String> {
     match (args.selection.suite.is_empty(), args.selection.workload.is_empty()) {
-        (true, true) => vec![DEFAULT_SUITE.to_string()],
+        (true, true) if args.tests.is_empty() => vec![DEFAULT_SUITE.to_string()],
         _ => args.selection.suite.clone(),
     }
 }

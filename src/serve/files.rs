@@ -119,7 +119,7 @@ fn made(pages: &Pages<'_>, shown: &Shown<'_>, part: &Part) -> Answer {
         Part::Histories => history::page(pages, &Query::default()),
         Part::History(query) => history::page(pages, query),
         Part::Catalogue => {
-            let title = pages.phrase("Catalogue");
+            let title = pages.phrase("Catalog");
             Ok(pages.html(&title, &content(shown.catalogue)))
         }
         Part::Own(name) => {

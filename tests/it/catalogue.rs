@@ -302,7 +302,7 @@ fn every_workload_has_its_place_in_the_matrix_of_operations_and_resources() {
             assert_eq!(missing, None, "{id} does what its parts do");
         }
     }
-    let text = Desk::new().run("report catalogue").ok().stdout;
+    let text = Desk::new().run("report catalog").ok().stdout;
     let row =
         text.lines().find(|line| line.starts_with("TP-QUEUE ") && line.contains(" x ")).unwrap();
     let cells: Vec<&str> = row.split_whitespace().collect();

@@ -51,9 +51,9 @@ fn one_test_is_named_by_run_and_number() {
 #[test]
 fn the_catalogue_needs_no_run_and_shows_every_workload_on_every_engine() {
     let desk = Desk::new();
-    let mut command = desk.command("report catalogue");
+    let mut command = desk.command("report catalog");
     command.env("COLUMNS", "80");
-    let text = crate::support::finished(command, "report catalogue").ok().stdout;
+    let text = crate::support::finished(command, "report catalog").ok().stdout;
     for workload in
         desk.run("list workloads --format json").ok().json()["workloads"].as_array().unwrap()
     {
@@ -70,5 +70,5 @@ fn the_catalogue_needs_no_run_and_shows_every_workload_on_every_engine() {
     let code = |line: &&str| line.starts_with("    ");
     let too_wide = text.lines().filter(|line| !code(line)).find(|line| line.chars().count() > 80);
     assert_eq!(too_wide, None);
-    desk.run("report catalogue last").fails(2, &["catalogue", "does not take a run"]);
+    desk.run("report catalog last").fails(2, &["catalog", "does not take a run"]);
 }

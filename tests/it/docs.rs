@@ -73,7 +73,7 @@ fn the_commands_of_readme_and_overview_work_in_their_order() {
         let files = desk.path("");
         run(&desk, &command.replace("--output ", &format!("--output {}/", files.display())));
     }
-    for file in ["datasheet.html", "page.html", "catalogue.html", "all.xlsx", "scripts/README.md"] {
+    for file in ["datasheet.html", "page.html", "catalog.html", "all.xlsx", "scripts/README.md"] {
         assert!(desk.path(file).exists(), "{file}");
     }
 }

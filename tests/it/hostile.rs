@@ -720,7 +720,7 @@ fn no_text_of_a_catalogue_acts_on_the_terminal() {
             "show workload MINE-REGION",
             "show suite OURS",
             "show workload NOPE",
-            "report catalogue",
+            "report catalog",
             "check",
         ] {
             let done = desk.run(&format!("{line} --catalog {}", desk.path("mine").display()));

@@ -37,6 +37,7 @@ mod durability;
 mod engine_contract;
 mod every_suite;
 mod every_workload;
+mod experiments;
 mod export_sql;
 mod facts;
 mod failed_again;

@@ -238,7 +238,7 @@ mod tests {
             row.figures.iter().map(|it| it.as_ref().map(|it| it.is_accepted)).collect();
         assert_eq!(accepted, [Some(true), Some(false), None]);
         let doubted = row.figures[1].as_ref().unwrap();
-        assert_eq!((doubted.verdict.as_str(), doubted.reasons.is_empty()), ("conditional", false));
+        assert_eq!((doubted.verdict.as_str(), doubted.mark), ("conditional", Mark::Conditional));
         assert_eq!(board.platforms[1].verdicts, [0, 1, 0]);
     }
 

@@ -8,12 +8,15 @@ use dbdyno_core::model::{
     Alias, Application, Claim, Kpm, Operation, Param, Part, Status, Workload, params,
 };
 
-/// `report catalogue`.
+/// `report catalog`.
 pub struct CatalogueReport;
 
 impl Report for CatalogueReport {
     fn name(&self) -> &'static str {
-        "catalogue"
+        "catalog"
+    }
+    fn former_name(&self) -> Option<&'static str> {
+        Some("catalogue")
     }
 
     fn title(&self) -> &'static str {
@@ -29,7 +32,7 @@ impl Report for CatalogueReport {
         let suites = input.catalog.suites().iter().filter_map(|suite| suite_section(input, suite));
         let overviews = overview(input).into_iter().chain(matrix(input));
         let sections = overviews.chain(workloads).chain(suites).collect();
-        Document { title: "Catalogue".into(), sections, ..Document::default() }
+        Document { title: "Catalog".into(), sections, ..Document::default() }
     }
 }
 

@@ -22,7 +22,7 @@ impl Report for HeatmapReport {
     }
 
     fn title(&self) -> &'static str {
-        "speed and throughput of every workload over several runs, coloured from the best of each row to 0"
+        "speed and throughput of every workload over several runs, colored from the best of each row to 0"
     }
 
     fn needs_seconds(&self) -> bool {

@@ -45,6 +45,9 @@ pub const EXAMPLES: &str = include_str!("../../../docs/guide/run-examples.txt");
 pub struct RunArgs {
     #[command(flatten)]
     pub target: TargetArgs,
+    /// Long options that were typed, of a command line.
+    #[arg(skip)]
+    pub given: Vec<String>,
     /// Numbers of jobs: 1,2,4 or 1..8 (doubling) or 1..auto or 2*cores or 32*nodes
     ///
     /// 1..auto doubles until throughput gains less than 5 % twice. 32*nodes is for clusters.

@@ -61,12 +61,12 @@ pub struct SiteArgs {
     #[arg(long, value_name = "RUN=TEXT")]
     pub name: Vec<Named>,
     /// Title of the site
-    #[arg(long, value_name = "TEXT", default_value = "")]
-    pub title: String,
+    #[arg(long, value_name = "TEXT")]
+    pub title: Option<String>,
     /// Leave nothing out: names, hosts, users, paths and messages as stored, for readers inside
     #[arg(long)]
     pub internal: bool,
-    /// Language of the pages: en or de; the catalogue is always English
+    /// Language of the pages: en or de; the catalog is always English
     #[arg(long, value_name = "LANGUAGE", default_value = "en")]
     pub language: Language,
 }

@@ -129,6 +129,7 @@ fn side(catalog: &Catalog, args: &CampaignArgs, at: usize, started: &str) -> Res
             },
             selection: args.selection.clone(),
             without_database: true,
+            ..TargetArgs::default()
         },
         jobs: Some(args.jobs.clone()),
         duration: Some(args.duration),

@@ -36,7 +36,7 @@ pub fn report(context: &Context, args: &ReportArgs) -> Result<()> {
         Subject::Catalog if args.runs.is_empty() && args.test.is_none() => {
             catalogue::input(context, command_line())
         }
-        Subject::Catalog => Err(Error::usage("report catalogue", "does not take a run")
+        Subject::Catalog => Err(Error::usage("report catalog", "does not take a run")
             .advise("leave out the run and --test")),
         Subject::Campaign => {
             Ok(Input { language: args.out.language, ..campaign::stored(context, &args.runs)? })

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use crate::campaign::{self, Campaign, Ended, Event, Request};
 use crate::catalog::Catalog;
-use crate::cli::args::RunArgs;
+use crate::cli::args::{CompareArgs, DressArgs, LimitArgs, OutputArgs, RunArgs};
 use crate::cli::console::Console;
 use crate::cli::context::{Context, interrupt};
+use crate::cli::experiment::{self, Experiment};
 use crate::cli::values::{Listen, Seconds};
 use crate::cli::{forecast, metrics_server, out, paths, request, unrunnable};
 use crate::engine;
@@ -33,9 +34,50 @@ const LEAST_SILENCE_S: f64 = 3.0;
 /// # Errors
 /// Usage, target, interrupted; with `--strict` an invalid KPM.
 pub fn run(context: &Context, args: &RunArgs) -> Result<()> {
+    let target = &args.target.place.target;
+    if target.ends_with(experiment::ENDING) && !target.contains("://") {
+        return run_file(context, Path::new(target), args);
+    }
     let catalog = context.catalog()?;
     let request = request::of_run(&catalog, args)?;
     measure(context, args, &catalog, &request).map(|_| ())
+}
+
+/// Measures what the file of an experiment asks for, target by target, and compares.
+///
+/// # Errors
+/// As [`run`]; options that the file has to give; a comparison that fails.
+fn run_file(context: &Context, path: &Path, args: &RunArgs) -> Result<()> {
+    if let Some(option) = experiment::not_beside_a_file(&args.given) {
+        let what = format!("cannot stand beside {}, which says what is measured", path.display());
+        return Err(Error::usage(format!("--{option}"), what).advise("write it into the file"));
+    }
+    let experiment = Experiment::read(path, args)?;
+    let catalog = context.catalog()?;
+    // All of it is checked before the first target is touched.
+    let request = |args: &RunArgs| {
+        let request = request::of_run(&catalog, args)?;
+        request.plan(&catalog).map(|_| request)
+    };
+    let requests = experiment.runs.iter().map(request).collect::<Result<Vec<_>>>();
+    let requests = requests.map_err(|error| experiment.placed(error))?;
+    let measured = experiment
+        .runs
+        .iter()
+        .zip(&requests)
+        .map(|(args, request)| measure(context, args, &catalog, request));
+    let runs = measured.collect::<Result<Vec<i64>>>()?;
+    let Some(asked) = experiment.compare else { return Ok(()) };
+    let compared = CompareArgs {
+        runs: runs.iter().map(i64::to_string).collect(),
+        baseline: asked.baseline,
+        confirm: false,
+        limit: LimitArgs { fail_below: asked.fail_below, junit: asked.junit },
+        price: Vec::new(),
+        out: OutputArgs { output: None, language: args.language },
+        dress: DressArgs::default(),
+    };
+    super::compare::compare(context, &compared)
 }
 
 /// Measures what the request asks for and shows the results; gives the number of the stored run.

@@ -72,7 +72,7 @@ fn grant(context: &Context, role: RoleArg, user: &str) -> Result<()> {
     store.grant(role, user)?.iter().try_for_each(|statement| out::print(statement))
 }
 
-fn show(context: &Context, which: &str) -> Result<()> {
+pub fn show(context: &Context, which: &str) -> Result<()> {
     let format = context.format(&["text", "json"])?;
     let report: &dyn Report =
         if format == "json" { &RunReport } else { super::report::find("kpm")? };

@@ -83,7 +83,7 @@ fn asked(catalog: &Catalog, args: &SelftestArgs) -> Result<Request> {
         workload: Vec::new(),
         drive: args.drive,
     };
-    let target = TargetArgs { place: args.place.clone(), selection, without_database: false };
+    let target = TargetArgs { place: args.place.clone(), selection, ..TargetArgs::default() };
     let mut request = request::of_target(catalog, &target)?;
     request.host_metrics = args.host.urls()?;
     Ok(request)

@@ -1,16 +1,16 @@
-//! `show workload ID` (`show suite ID` stands in `show_suite`): what it does, its parameters, its
-//! SQL as it will run; `show facts`: the template of a file of facts; `show reason`: a reason of a
-//! verdict, explained.
+//! `show workload ID` (`show suite ID` stands in `show_suite`, `show run ID` in `runs`): what it does,
+//! its parameters, its SQL as it will run; `show facts`: the template of a file of facts; `show
+//! reason`: a reason of a verdict, explained.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::show_suite;
+use super::{runs, show_suite};
 use crate::catalog::Catalog;
 use crate::cli::args::Show;
 use crate::cli::context::Context;
-use crate::cli::{out, reasons, request};
+use crate::cli::{experiment, out, reasons, request};
 use crate::engine::{self, ENGINES, Engine};
 use crate::error::{Error, Result, quote, visible};
 use crate::host::processors;
@@ -26,6 +26,18 @@ pub fn show(context: &Context, what: &Show) -> Result<()> {
     let (id, engine, drive) = match what {
         Show::Workload { id, engine, drive } => (id, engine, drive),
         Show::Suite { id, size } => return show_suite::show(context, id, *size),
+        Show::Run { run, as_file: false } => return runs::show(context, run),
+        Show::Run { run, as_file: true } => {
+            context.text_only()?;
+            let store = context.store_to_read()?;
+            let run = store.run(run)?;
+            let tests = store.figures(run.id)?;
+            return out::print(&experiment::as_file(&context.catalog()?, &run, &tests)?);
+        }
+        Show::Schema => {
+            context.text_only()?;
+            return out::json(&experiment::schema(&context.catalog()?));
+        }
         Show::Facts => return facts(context),
         Show::Reason { code } => return reason(context, code),
     };

@@ -52,7 +52,7 @@ pub fn site(context: &Context, args: &SiteArgs) -> Result<()> {
     let shown_by = Shown {
         catalog: &catalog,
         language: args.language,
-        title: &args.title,
+        title: args.title.as_deref().unwrap_or_default(),
         compared: &compared,
         catalogue: &catalogue,
     };

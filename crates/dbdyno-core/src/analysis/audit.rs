@@ -237,7 +237,7 @@ fn units(tests: &[&Test]) -> Point {
         "Measurement units",
         "SPEC RG 7",
         found,
-        (share_of(having, tests.len()), "name the unit in the catalogue"),
+        (share_of(having, tests.len()), "name the unit in the catalog"),
     )
 }
 

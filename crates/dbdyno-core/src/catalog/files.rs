@@ -134,7 +134,7 @@ pub(super) fn from_dir(root: &Path) -> Result<Vec<File>> {
             root.display().to_string(),
             "no catalogue file in this directory",
         )
-        .advise("it needs workloads/<group>/group.toml or another folder of a catalogue"));
+        .advise("it needs workloads/<group>/group.toml or another folder of a catalog"));
     }
     Ok(sorted(files))
 }
@@ -188,7 +188,7 @@ fn check_depth(path: &Path, relative: &str) -> Result<()> {
 fn text_of(path: &Path) -> Result<String> {
     let data = std::fs::metadata(path).map_err(|error| unreadable(path, &error))?;
     let refused = |what: String| {
-        Error::usage(path.display().to_string(), what).advise("remove it from the catalogue")
+        Error::usage(path.display().to_string(), what).advise("remove it from the catalog")
     };
     if !data.is_file() {
         return Err(refused("is not a regular file".into()));

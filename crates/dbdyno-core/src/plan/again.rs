@@ -8,7 +8,7 @@ use super::params::{Params, chosen};
 use super::{Request, candidates};
 use crate::catalog::{Catalog, SuiteEntry, Work};
 use crate::error::{Error, Result};
-use crate::model::params::NODES;
+use crate::model::params::{BESIDE, BESIDE_JOBS, NODES};
 use crate::model::{Drive, End, Expr, Plan, Ramp, Window};
 
 /// A selection as [`super::describe`] stores it: what of it makes a request.
@@ -123,10 +123,13 @@ impl Asked<'_> {
     /// All parameters; on another engine those that had been chosen.
     fn params(&self, stored: &Stored) -> Result<Params> {
         let asked = self.catalog.find(&stored.workload)?;
+        let mut params = stored.params.clone();
+        // What runs beside it is asked for beside it.
+        params.retain(|name, _| name != BESIDE && name != BESIDE_JOBS);
         if self.from == self.to {
-            return Ok(stored.params.clone());
+            return Ok(params);
         }
-        Ok(chosen(&asked.entry.workload, self.from, &stored.params))
+        Ok(chosen(&asked.entry.workload, self.from, &params))
     }
 }
 

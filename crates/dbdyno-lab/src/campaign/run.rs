@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::sync::Mutex;
 
+use serde_json::json;
+
 use super::explain::explain;
 use super::measure::{Course, judge_repetitions};
 use super::platform::Platform;
@@ -494,6 +496,9 @@ fn described(plan: &Plan, request: &Request) -> serde_json::Value {
     let margin = request.margin.map(|margin| ("margin", margin.into()));
     let duet = request.duet.then(|| ("duet", true.into()));
     let key_seed = Some(("key_seed", plan.key_seed.into()));
+    // What a database of ours is made with.
+    let profile = request.data_dir().map(|_| ("profile", request.profile.id.clone().into()));
+    let settings = (!request.settings.is_empty()).then(|| ("settings", json!(request.settings)));
     if let Some(all) = described.as_object_mut() {
         all.extend(
             fresh
@@ -501,6 +506,8 @@ fn described(plan: &Plan, request: &Request) -> serde_json::Value {
                 .chain(margin)
                 .chain(duet)
                 .chain(key_seed)
+                .chain(profile)
+                .chain(settings)
                 .map(|(name, value): (_, serde_json::Value)| (name.to_string(), value)),
         );
     }

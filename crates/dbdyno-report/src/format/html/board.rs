@@ -1,6 +1,6 @@
 //! The table of platforms for a browser: every figure as markup, so that it is all there without
 //! scripts; what a script needs to hide, order, rank and colour stands in attributes. A figure that
-//! is not accepted has no number in them: nothing can be ranked or coloured by it.
+//! is not accepted has no number in them: nothing can be ranked or colored by it.
 
 use maud::{Markup, html};
 
@@ -16,13 +16,13 @@ use dbdyno_core::model::Better;
 pub type Address<'a> = &'a dyn Fn(i64, Option<u32>) -> Option<String>;
 
 const ABOUT: &str = "Tick the platforms that you want to see side by side. Every figure has its verdict and leads to the page of \
-its test, every platform to its disclosure. Only valid figures are coloured, ranked and averaged; conditional and invalid \
+its test, every platform to its disclosure. Only valid figures are colored, ranked and averaged; conditional and invalid \
 ones stand there with their mark.";
 const HOW: &str = "The best valid figure of a row has the strongest colour, in between the colour is the share of the best \
 (best / figure where lower is better). * the best of the row; ~ does not differ from the best beyond the noise of both \
 (95 % intervals). Figures of other work (another drive or revision, a publication beside a measurement) have no colour.";
 const WITHOUT_SCRIPT: &str =
-    "Without scripts all platforms are shown, and nothing is ranked or coloured.";
+    "Without scripts all platforms are shown, and nothing is ranked or colored.";
 /// What the script says, by the name of the attribute.
 const SAID: [(&str, &str); 3] = [
     (

@@ -1,0 +1,186 @@
+//! A stored run as the file of an experiment that does the same again.
+
+use std::fmt::Write;
+
+use serde_json::{Map, Value, json};
+
+use crate::catalog::{Catalog, SuiteEntry};
+use crate::engine;
+use crate::error::{Error, Result, visible};
+use crate::model::{RunKind, RunRecord, Test};
+use crate::plan;
+
+/// The schema, which `dbdyno show schema` prints, beside the file.
+const SCHEMA: &str = "./experiment.schema.json";
+
+/// The file of a run, as text.
+///
+/// # Errors
+/// A run that was not measured by us; tests that a file cannot ask for.
+pub fn as_file(catalog: &Catalog, run: &RunRecord, tests: &[Test]) -> Result<String> {
+    let place = format!("run {}", run.id);
+    let engine = run.engine.as_deref().and_then(engine::find);
+    let Some(engine) = engine.filter(|_| run.kind == RunKind::Measured) else {
+        return Err(Error::usage(place, "was not measured by dbdyno")
+            .advise("choose a run of 'dbdyno run'"));
+    };
+    if tests.iter().filter_map(Test::measured).any(|test| test.open.is_some()) {
+        return Err(Error::usage(place, "has tests at a fixed rate, which no file asks for yet")
+            .advise("use 'dbdyno run --rate' with the rates of 'dbdyno report kpm'"));
+    }
+    let request = plan::Request {
+        size_gb: run.size_gb,
+        ..plan::Request::new(engine.name(), engine.capabilities(), 1)
+    };
+    let again = plan::again(catalog, &run.plan, engine.name(), request)?;
+    let Some((_, beside)) = again.request.pairs.first() else {
+        return Err(Error::usage(place, "has no test that can be asked for again")
+            .advise("choose another run"));
+    };
+    if again.request.pairs.iter().any(|(_, other)| other != beside) {
+        return Err(Error::usage(place, "has tests beside different workloads")
+            .advise("repeat it with 'dbdyno interference'"));
+    }
+    let mut file = Map::new();
+    let mut put = |key: &str, value: Value| {
+        if !value.is_null() {
+            file.insert(key.to_string(), value);
+        }
+    };
+    put("name", json!(run.name));
+    put("target", json!(target(&run.target)));
+    put("size", json!(run.size_gb));
+    put("profile", run.plan["profile"].clone());
+    put("seed", json!(run.seed));
+    put("key_seed", run.plan["key_seed"].clone());
+    put("fresh", run.plan["fresh"].clone());
+    put("retry_disturbed", positive(&run.plan["redo_disturbed"]));
+    if let Some((workload, jobs)) = beside {
+        put("background", json!(workload));
+        put("background_jobs", json!(jobs));
+    }
+    put("labels", json!(run.labels));
+    put("settings", run.plan["settings"].clone());
+    put("test", again.request.pairs.iter().map(|(entry, _)| test(entry)).collect());
+    let mut text = format!(
+        "#:schema {SCHEMA}\n# The tests of run {} of {}; 'dbdyno run FILE' does the same again.\n",
+        run.id,
+        visible(run.started_at.as_deref().unwrap_or("an unknown day"))
+    );
+    if run.plan["profile"].is_null() && !run.target.contains("://") {
+        text.push_str(
+            "# This run does not tell its size profile: write profile = \"S\" if it had one.\n",
+        );
+    }
+    write(&mut text, &file);
+    Ok(text)
+}
+
+/// The target of a run as it is asked for.
+fn target(label: &str) -> &str {
+    if label.contains("://") { label } else { label.split(' ').next().unwrap_or(label) }
+}
+
+fn positive(number: &Value) -> Value {
+    number.as_u64().filter(|number| *number > 0).map_or(Value::Null, Value::from)
+}
+
+/// A test without what a file says once for all.
+fn test(entry: &SuiteEntry) -> Value {
+    let precision = entry.precision.map(|precision| precision.to_string());
+    let mut value = serde_json::to_value(entry).unwrap_or_default();
+    if let (Some(precision), Some(fields)) = (precision, value.as_object_mut()) {
+        fields.insert("precision".into(), precision.into());
+    }
+    value
+}
+
+/// Writes values first, then tables, then lists of tables, as TOML has to have them.
+fn write(text: &mut String, table: &Map<String, Value>) {
+    let is_list = |value: &Value| {
+        value
+            .as_array()
+            .is_some_and(|items| items.iter().all(Value::is_object) && !items.is_empty())
+    };
+    // Writing into a text cannot fail.
+    for (key, value) in table.iter().filter(|(_, value)| !value.is_object() && !is_list(value)) {
+        let _ = writeln!(text, "{} = {}", named(key), inline(value));
+    }
+    for (key, value) in table {
+        if let Some(fields) = value.as_object().filter(|fields| !fields.is_empty()) {
+            let _ = writeln!(text, "\n[{}]", named(key));
+            write(text, fields);
+        }
+    }
+    for (key, value) in table.iter().filter(|(_, value)| is_list(value)) {
+        for fields in value.as_array().into_iter().flatten().filter_map(Value::as_object) {
+            let _ = writeln!(text, "\n[[{}]]", named(key));
+            for (key, value) in fields.iter().filter(|(_, value)| !is_nothing(value)) {
+                let _ = writeln!(text, "{} = {}", named(key), inline(value));
+            }
+        }
+    }
+}
+
+fn is_nothing(value: &Value) -> bool {
+    value.is_null() || value.as_object().is_some_and(Map::is_empty)
+}
+
+/// A value on one line.
+fn inline(value: &Value) -> String {
+    match value {
+        Value::String(text) => quoted(text),
+        Value::Array(items) => {
+            format!("[{}]", items.iter().map(inline).collect::<Vec<_>>().join(", "))
+        }
+        Value::Object(fields) => {
+            let given = fields.iter().filter(|(_, value)| !is_nothing(value));
+            let pair =
+                |(key, value): (&String, &Value)| format!("{} = {}", named(key), inline(value));
+            format!("{{ {} }}", given.map(pair).collect::<Vec<_>>().join(", "))
+        }
+        other => other.to_string(),
+    }
+}
+
+fn named(key: &str) -> String {
+    let is_bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if !key.is_empty() && key.chars().all(is_bare) { key.into() } else { quoted(key) }
+}
+
+/// A text in quotes; nothing in it acts on a terminal.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            c if visible(c.encode_utf8(&mut [0; 4])) != c.to_string() => {
+                let _ = write!(quoted, "\\U{:08X}", u32::from(c));
+            }
+            c => quoted.push(c),
+        }
+    }
+    quoted + "\""
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_as_it_was() {
+        let file = json!({
+            "name": "a \"b\" \\ \u{1b}\u{202e}\n\u{7f}ü", "size": 0.25, "seed": 18_446_744_073_u64,
+            "labels": {"a b": "1", "plain-one": "x"},
+            "test": [{"workload": "W", "params": {"p": "1"}, "none": null, "each": {}, "jobs": "1,2"}],
+        });
+        let mut text = String::new();
+        write(&mut text, file.as_object().unwrap());
+        assert!(!text.contains(['\u{1b}', '\u{202e}']), "{text}");
+        let read: Value = toml::from_str(&text).unwrap();
+        let mut expected = file.clone();
+        let test = expected["test"][0].as_object_mut().unwrap();
+        test.retain(|_, value| !is_nothing(value));
+        assert_eq!(read, expected, "{text}");
+    }
+}
