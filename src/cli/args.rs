@@ -423,6 +423,9 @@ pub struct ReportArgs {
     /// may be given several times
     #[arg(long, value_name = "FILE")]
     pub price: Vec<PathBuf>,
+    /// Write the service time beside each point of ramp charts (html, pdf)
+    #[arg(long)]
+    pub point_labels: bool,
 }
 
 /// Arguments of `compare`.

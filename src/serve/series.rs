@@ -78,6 +78,7 @@ fn chart(
         low: entry.ends.map(|ends| ends[0]),
         high: entry.ends.map(|ends| ends[1]),
         label: Some(run_name(language, &entry.run)),
+        written: None,
         verdict: Some(Status::Valid),
     };
     let measured = Series {

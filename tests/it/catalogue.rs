@@ -6,7 +6,9 @@ use dbdyno::error::Error;
 use dbdyno::fit::cache::{
     CACHED_SHARE, NOT_CACHED_FACTOR, big_bytes, cache_warning, least_gb, most_gb, small_bytes,
 };
-use dbdyno::model::{Capabilities, Claim, Drive, Part, Placeholder, Plan, Workload};
+use dbdyno::model::{
+    Capabilities, Claim, Drive, Operation, Part, Placeholder, Plan, Workload, params,
+};
 use dbdyno::plan::{self, Request};
 
 use crate::servers::Server;
@@ -283,4 +285,26 @@ fn no_suite_of_ours_makes_its_own_conditions_impossible() {
             );
         }
     }
+}
+
+#[test]
+fn every_workload_has_its_place_in_the_matrix_of_operations_and_resources() {
+    let catalog = Catalog::embedded().unwrap();
+    for workload in catalog.workloads() {
+        let id = &workload.id;
+        assert!(!workload.stresses.is_empty(), "{id}: what does it stress?");
+        assert!(!workload.matters_for.is_empty(), "{id}: for whom does it matter?");
+        let updates = workload.params.iter().any(|param| param.name == params::UPDATE_PCT);
+        assert!(!updates || workload.does.contains(&Operation::Update), "{id} updates");
+        for part in &workload.parts {
+            let of_part = catalog.workloads().find(|other| other.id == part.workload).unwrap();
+            let missing = of_part.does.iter().find(|does| !workload.does.contains(does));
+            assert_eq!(missing, None, "{id} does what its parts do");
+        }
+    }
+    let text = Desk::new().run("report catalog").ok().stdout;
+    let row =
+        text.lines().find(|line| line.starts_with("TP-QUEUE ") && line.contains(" x ")).unwrap();
+    let cells: Vec<&str> = row.split_whitespace().collect();
+    assert_eq!(cells, ["TP-QUEUE", "x", "x", "locks,", "log", "x"]);
 }

@@ -2,7 +2,7 @@
 //! is about.
 
 use super::document::{Block, Section};
-use super::{Input, Language};
+use super::{Input, Language, units};
 use dbdyno_core::model::{RunRecord, Test};
 
 /// A test that a sentence is about.
@@ -84,10 +84,18 @@ const METHOD: &[&str] = &[
      Universal Scalability Law fitted to the ops per second (N. J. Gunther, 2007), from four numbers of jobs on.",
 ];
 
+/// Above the legend of units.
+const UNITS: &str = "Units of the figures:";
+
 /// The section.
 pub fn method(input: &Input) -> Section {
     let mut blocks: Vec<Block> =
         METHOD.iter().map(|text| Block::Paragraph(input.language.phrase(text))).collect();
+    let units = units::legend(input);
+    if !units.is_empty() {
+        blocks.push(Block::Paragraph(input.language.phrase(UNITS)));
+        blocks.push(Block::Facts(units));
+    }
     blocks.push(Block::Facts(commands(input)));
     Section::new(input.language, "Method", blocks)
 }

@@ -4,7 +4,9 @@
 use super::document::{Block, Cell, Code, Column, Document, Section, Table};
 use super::{Input, Report, Statements, Subject};
 use dbdyno_core::catalog::{Suite, SuiteEntry};
-use dbdyno_core::model::{Alias, Claim, Kpm, Param, Part, Status, Workload, params};
+use dbdyno_core::model::{
+    Alias, Application, Claim, Kpm, Operation, Param, Part, Status, Workload, params,
+};
 
 /// `report catalog`.
 pub struct CatalogueReport;
@@ -28,7 +30,8 @@ impl Report for CatalogueReport {
     fn build(&self, input: &Input) -> Document {
         let workloads = input.catalog.workloads().map(|workload| section(input, workload));
         let suites = input.catalog.suites().iter().filter_map(|suite| suite_section(input, suite));
-        let sections = overview(input).into_iter().chain(workloads).chain(suites).collect();
+        let overviews = overview(input).into_iter().chain(matrix(input));
+        let sections = overviews.chain(workloads).chain(suites).collect();
         Document { title: "Catalog".into(), sections, ..Document::default() }
     }
 }
@@ -87,6 +90,39 @@ fn overview(input: &Input) -> Option<Section> {
     }
     (!blocks.is_empty()).then(|| Section { title: "Groups".into(), blocks })
 }
+
+/// A table with a row for each workload: what its statements do, what they stress, and for which
+/// applications it matters.
+fn matrix(input: &Input) -> Option<Section> {
+    let operations = Operation::ALL.map(Operation::name);
+    let heads = [("Workload", 0)].into_iter().chain(operations.map(|name| (name, 1))).chain([
+        ("Stresses", 0),
+        ("OLTP", 2),
+        ("Analytics", 2),
+    ]);
+    let mut table = table("what workloads do", &heads.collect::<Vec<_>>());
+    let mark = |is_so: bool| if is_so { Cell::text(MARK) } else { Cell::Empty };
+    let told = |workload: &&Workload| !workload.does.is_empty() || !workload.stresses.is_empty();
+    for workload in input.catalog.workloads().filter(told) {
+        let does = Operation::ALL.map(|operation| mark(workload.does.contains(&operation)));
+        let stresses: Vec<&str> =
+            workload.stresses.iter().map(|resource| resource.name()).collect();
+        let matters = [Application::Oltp, Application::Analytics]
+            .map(|application| mark(workload.matters_for.contains(&application)));
+        let row = [Cell::text(&workload.id)].into_iter().chain(does);
+        table.rows.push(row.chain([Cell::text(stresses.join(", "))]).chain(matters).collect());
+    }
+    (!table.rows.is_empty()).then(|| Section {
+        title: "What workloads do and stress".into(),
+        blocks: vec![Block::Paragraph(MATRIX.into()), Block::Table(table)],
+    })
+}
+
+/// In a cell of the matrix.
+const MARK: &str = "x";
+/// Above it.
+const MATRIX: &str = "An x stands under what the statements of a workload do with rows, and under the applications for which \
+its figures matter. What it stresses is what limits it on a platform without a fault; what limited a test, its own page says.";
 
 fn section(input: &Input, workload: &Workload) -> Section {
     let mut blocks = Vec::new();

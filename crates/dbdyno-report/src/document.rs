@@ -66,6 +66,8 @@ pub enum Block {
     /// A chart whose points stand in a table beside it: texts leave it out.
     Drawing(Chart),
     Heatmap(Heatmap),
+    /// Bars whose figures stand in tables elsewhere: only pages draw them.
+    Bars(Bars),
     Code(Code),
 }
 
@@ -200,8 +202,47 @@ pub struct Point {
     pub high: Option<f64>,
     /// What is written beside it on demand, e.g. `0.42 ms`.
     pub label: Option<String>,
+    /// What a drawing writes beside it without being asked.
+    pub written: Option<String>,
     /// The verdict on the figure; none for a fitted one.
     pub verdict: Option<Status>,
+}
+
+/// Figures as bars of comparable length, whole or in parts.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Bars {
+    /// Short name, unique in the document.
+    pub name: String,
+    /// Of its words.
+    pub language: Language,
+    /// What the colours of parts mean; empty where each row has one part.
+    pub legend: Vec<String>,
+    pub rows: Vec<BarRow>,
+}
+
+/// A bar with its figure in words.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct BarRow {
+    /// Rows of one group follow one another and have one scale.
+    pub group: String,
+    pub label: String,
+    /// From the left; none where the figure may not be drawn.
+    pub parts: Vec<BarPart>,
+    /// The value of the whole width.
+    pub full: f64,
+    pub shown: String,
+    /// The verdict on the figure; none of what nobody measured.
+    pub verdict: Option<Status>,
+}
+
+/// A part of a bar.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct BarPart {
+    pub value: f64,
+    /// Its number in the legend, or of the platform, from 0: decides the colour.
+    pub color: usize,
+    /// What it is, with its figure.
+    pub note: String,
 }
 
 /// Figures of several platforms side by side, each row coloured from its best value to 0.

@@ -48,9 +48,9 @@ const UPDATES: Definition =
 const VERDICT: Definition = plain("Verdict", 0, |line| Cell::Verdict(line.verdict.status));
 
 const CPU_BUSY: Definition = derived("CPU busy", "%", 3, "cpu_busy_pct", PCT);
-const CPU_USER: Definition = derived("CPU user", "%", 10, "cpu_user_pct", PCT);
-const CPU_SYS: Definition = derived("CPU sys", "%", 10, "cpu_sys_pct", PCT);
-const CPU_IDLE: Definition = derived("CPU idle", "%", 11, "cpu_idle_pct", PCT);
+const CPU_USER: Definition = derived("CPU user", "%", 13, "cpu_user_pct", PCT);
+const CPU_SYS: Definition = derived("CPU sys", "%", 13, "cpu_sys_pct", PCT);
+const CPU_IDLE: Definition = derived("CPU idle", "%", 13, "cpu_idle_pct", PCT);
 const CPU_IOW: Definition = derived("CPU iow", "%", 8, "cpu_iowait_pct", PCT);
 const CPU_STEAL: Definition = derived("CPU steal", "%", 8, "cpu_steal_pct", PCT);
 /// Of CPU busy: what neither the database nor we used.
@@ -74,6 +74,10 @@ const DEVICE_TIME: Definition = derived("Time device", "ms", 8, "tier_device_ms"
 const LOGICAL_PER_OP: Definition =
     derived("Log reads per op", "blocks", 11, "logical_reads_per_op", RATE);
 const READ_TIME: Definition = derived("IO time read", "ms", 7, "read_service_ms", RATE);
+const WRITE_TIME: Definition = derived("IO time write", "ms", 13, "write_service_ms", RATE);
+const PHYSICAL: Definition =
+    derived("Phys reads (database)", "dbps", 13, "physical_reads_per_s", RATE);
+const ROW_TIME: Definition = derived("Time per row", "ns", 13, "row_time_ns", RATE);
 const REDO_PER_TX: Definition = derived("REDO data", "kBpt", 7, "redo_kb_per_transaction", RATE);
 const FLASH_HIT: Definition = derived("FlCache read", "%", 9, "flash_cache_hit_pct", PCT);
 const OFFLOAD: Definition = derived("Offload", "%", 9, "offload_pct", PCT);
@@ -149,6 +153,8 @@ fn parameters(line: &Line<'_>) -> String {
 
 /// What was run.
 const SUBJECT: &[Definition] = &[RUN, TEST, WORKLOAD, PARAMS, DRIVE];
+/// What the processors of the host did, in every form.
+const CPU: &[Definition] = &[CPU_BUSY, CPU_OTHERS, CPU_USER, CPU_SYS, CPU_IDLE, CPU_IOW, CPU_STEAL];
 /// By how many.
 const AT: &[Definition] = &[NODES, JOBS];
 const LATENCY: &[Definition] = &[SERVICE, P50, P95, P99, MAX];
@@ -176,9 +182,11 @@ pub const TRANSACTIONS: Columns = &[
     SUBJECT,
     &[UPDATES],
     AT,
-    &[CPU_BUSY, CPU_OTHERS, CPU_USER, CPU_SYS, CPU_IDLE, CPU_IOW, CPU_STEAL, KPM],
+    CPU,
+    &[KPM],
     LATENCY,
-    &[READ_TIME, REDO_PER_TX, COMMIT_WAIT, LOG_WRITE, BUFFER_HIT, OS_HIT, FLASH_HIT],
+    &[PHYSICAL, READ_TIME, WRITE_TIME, REDO_PER_TX, COMMIT_WAIT, LOG_WRITE],
+    &[BUFFER_HIT, OS_HIT, FLASH_HIT],
     END,
 ];
 
@@ -186,9 +194,10 @@ pub const TRANSACTIONS: Columns = &[
 pub const QUERIES: Columns = &[
     SUBJECT,
     AT,
-    &[CPU_BUSY, CPU_OTHERS, CPU_USER, CPU_SYS, CPU_IDLE, CPU_STEAL, KPM, KPM_PER_JOB],
+    CPU,
+    &[KPM, KPM_PER_JOB],
     LATENCY,
-    &[LOGICAL, LOGICAL_PER_JOB, LOGICAL_PER_OP, BUFFER_HIT],
+    &[ROW_TIME, LOGICAL, LOGICAL_PER_JOB, LOGICAL_PER_OP, PHYSICAL, BUFFER_HIT],
     END,
 ];
 
@@ -197,9 +206,9 @@ pub const READS: Columns = &[
     SUBJECT,
     AT,
     WORK,
-    &[CPU_BUSY, CPU_OTHERS, CPU_IOW, CPU_STEAL],
+    CPU,
     LATENCY,
-    &[TIER_BUFFER, TIER_OS, TIER_DEVICE, FLASH_HIT, OFFLOAD],
+    &[ROW_TIME, PHYSICAL, TIER_BUFFER, TIER_OS, TIER_DEVICE, FLASH_HIT, OFFLOAD],
     &[READ_TIME, BUFFER_TIME, OS_TIME, DEVICE_TIME],
     DEVICE,
     &[derived("REDO", "MB/s", 9, "redo_mb_per_s", RATE)],
@@ -211,9 +220,10 @@ pub const GENERAL: Columns = &[
     SUBJECT,
     AT,
     WORK,
-    &[CPU_BUSY, CPU_OTHERS, CPU_STEAL],
+    CPU,
     LATENCY,
     DEVICE,
-    &[WRITES_PER_ROW, derived("REDO", "MB/s", 7, "redo_mb_per_s", RATE), COMMIT_WAIT, LOG_WRITE],
+    &[ROW_TIME, WRITE_TIME, WRITES_PER_ROW],
+    &[derived("REDO", "MB/s", 7, "redo_mb_per_s", RATE), COMMIT_WAIT, LOG_WRITE],
     END,
 ];

@@ -5,6 +5,8 @@
 
 pub mod about;
 pub mod audit;
+mod axis_charts;
+mod bars;
 pub mod beside;
 pub mod board;
 pub mod capacity;
@@ -50,6 +52,7 @@ pub mod test_page;
 mod test_waits;
 pub mod texts;
 pub mod trials;
+pub mod units;
 pub mod workbook;
 
 use std::collections::BTreeMap;
@@ -143,6 +146,8 @@ pub struct Input {
     pub history: Vec<RunTests>,
     /// The earlier runs are the base of a comparison: the first run is one of them.
     pub is_base_of_many: bool,
+    /// Charts write the labels of their points beside them.
+    pub point_labels: bool,
 }
 
 /// The SQL of a workload on one engine and drive, or why there is none.

@@ -4,7 +4,7 @@ use super::columns::RATE;
 use super::document::{Block, Cell, Column, Digits, Document, Section, Table};
 use super::lowered::{self, Lowered};
 use super::ramps::{RampRow, rows};
-use super::{Input, Language, Report, RunTests};
+use super::{Input, Language, Report, RunTests, bars};
 use dbdyno_core::analysis::heatmap::METRICS;
 use dbdyno_core::analysis::price::{Per, PriceList, Value};
 use dbdyno_core::analysis::ramp::{self, Figure};
@@ -53,7 +53,14 @@ pub fn sections(input: &Input) -> Vec<Section> {
         )];
     }
     vec![
-        Section::new(language, "Licences and cost", vec![Block::Table(costs(language, &priced))]),
+        Section::new(
+            language,
+            "Licences and cost",
+            vec![
+                Block::Bars(bars::costs(language, &priced)),
+                Block::Table(costs(language, &priced)),
+            ],
+        ),
         Section::new(
             language,
             "Price per KPM",

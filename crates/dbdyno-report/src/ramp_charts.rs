@@ -3,7 +3,7 @@
 
 use super::document::{Axis, Block, Chart, Digits, Document, Point, Role, Scale, Section, Series};
 use super::ramps::{Identity, RampRow, identities, rows};
-use super::{Input, Language, Report, kpm};
+use super::{Input, Language, Report, axis_charts, kpm};
 use dbdyno_core::analysis::derive;
 use dbdyno_core::analysis::noise;
 use dbdyno_core::analysis::ramp::{self, Figure};
@@ -12,7 +12,7 @@ use dbdyno_core::stats::median;
 use dbdyno_core::stats::scaling::{Fit, Law};
 
 /// More measured curves of one workload than these are shown in a chart per choice of parameters.
-const MOST_CURVES: usize = 8;
+pub(super) const MOST_CURVES: usize = 8;
 /// A law must explain this share of the variance to be drawn.
 const LEAST_EXPLAINED: f64 = 0.8;
 /// Points of a fitted curve.
@@ -64,22 +64,30 @@ pub fn sections(input: &Input) -> Vec<Section> {
 }
 
 /// One curve to be: a ramp with at least two numbers of jobs.
-struct Ramp<'a> {
-    name: String,
-    identity: Identity,
-    tests: &'a [&'a Test],
-    figures: Vec<Figure<'a>>,
+pub(super) struct Ramp<'a> {
+    pub name: String,
+    pub identity: Identity,
+    /// What a law is fitted to; empty for a curve over something else than jobs.
+    pub tests: &'a [&'a Test],
+    pub places: Vec<Place<'a>>,
     /// Half width of the band in which an equal run is expected, as a fraction of each figure;
     /// where the platform is calibrated.
-    noise: Vec<Option<f64>>,
+    pub noise: Vec<Option<f64>>,
 }
 
-/// The charts of a group: per workload throughput, then service time.
+/// A figure at its place on the axis: at so many jobs, threads, nodes.
+pub(super) struct Place<'a> {
+    pub x: f64,
+    pub figure: Figure<'a>,
+}
+
+/// The charts of a group: per workload throughput, then service time; then those over something
+/// else than jobs.
 fn charts(input: &Input, group: &str) -> Vec<Block> {
     let rows = rows(input, group);
     let together = |a: &RampRow<'_>, b: &RampRow<'_>| same_workload(a, b);
-    let blocks = rows.chunk_by(together).flat_map(|rows| workload(input, rows));
-    blocks.map(Block::Chart).collect()
+    let over_jobs = rows.chunk_by(together).flat_map(|rows| workload(input, rows));
+    over_jobs.chain(axis_charts::charts(input, group)).map(Block::Chart).collect()
 }
 
 fn first<'a>(row: &RampRow<'a>) -> Option<&'a Test> {
@@ -108,8 +116,10 @@ fn is_ramp(tests: &[&Test]) -> bool {
 /// Throughput and service time of these rows.
 fn pair(input: &Input, rows: &[RampRow<'_>]) -> Vec<Chart> {
     let ramps = ramps(input, rows);
-    let Some(unit) =
-        ramps.first().and_then(|ramp| ramp.figures.first()).map(|figure| figure.unit.to_string())
+    let Some(unit) = ramps
+        .first()
+        .and_then(|ramp| ramp.places.first())
+        .map(|place| place.figure.unit.to_string())
     else {
         return Vec::new();
     };
@@ -117,13 +127,10 @@ fn pair(input: &Input, rows: &[RampRow<'_>]) -> Vec<Chart> {
         [row] => row.label.clone(),
         _ => first(&rows[0]).map(|test| test.workload().to_string()).unwrap_or_default(),
     };
-    [
-        Some(throughput(input.language, &subject, unit, &ramps)),
-        service_time(input.language, &subject, &ramps),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    [Some(throughput(input, &subject, unit, &ramps)), service_time(input, &subject, &ramps)]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 fn ramps<'a>(input: &Input, rows: &'a [RampRow<'a>]) -> Vec<Ramp<'a>> {
@@ -141,7 +148,9 @@ fn ramps<'a>(input: &Input, rows: &'a [RampRow<'a>]) -> Vec<Ramp<'a>> {
             let figures = ramp::curve(tests);
             let noise = noise::of_run(&noises, &input.runs[run].run);
             let noise = figures.iter().map(|figure| noise?.floor(figure.test)).collect();
-            ramps.push(Ramp { name, identity, tests, figures, noise });
+            let place = |figure: Figure<'a>| Some(Place { x: f64::from(figure.jobs?), figure });
+            let places = figures.into_iter().filter_map(place).collect();
+            ramps.push(Ramp { name, identity, tests, places, noise });
         }
     }
     ramps
@@ -149,12 +158,12 @@ fn ramps<'a>(input: &Input, rows: &'a [RampRow<'a>]) -> Vec<Ramp<'a>> {
 
 /// The grey band behind a curve; none where no figure has noise.
 fn noise_band(language: Language, ramp: &Ramp<'_>) -> Option<Series> {
-    let point = |(figure, noise): (&Figure<'_>, &Option<f64>)| {
+    let point = |(Place { x, figure }, noise): (&Place<'_>, &Option<f64>)| {
         let half = (*noise)? * figure.value;
         let (low, high) = (Some((figure.value - half).max(0.0)), Some(figure.value + half));
-        Some(Point { x: f64::from(figure.jobs?), y: figure.value, low, high, ..Point::default() })
+        Some(Point { x: *x, y: figure.value, low, high, ..Point::default() })
     };
-    let points: Vec<Point> = ramp.figures.iter().zip(&ramp.noise).filter_map(point).collect();
+    let points: Vec<Point> = ramp.places.iter().zip(&ramp.noise).filter_map(point).collect();
     let name = language.say("{curve}, noise", &[("curve", &ramp.name)]);
     (!points.is_empty()).then(|| Series { name, role: Role::Noise, ..series(ramp, points) })
 }
@@ -163,11 +172,12 @@ fn jobs_axis(language: Language) -> Axis {
     Axis { name: language.phrase("Jobs"), unit: None, scale: Scale::Log2 }
 }
 
-fn throughput(language: Language, subject: &str, unit: String, ramps: &[Ramp<'_>]) -> Chart {
+fn throughput(input: &Input, subject: &str, unit: String, ramps: &[Ramp<'_>]) -> Chart {
+    let language = input.language;
     let laws: Vec<(&Ramp<'_>, Fit)> =
         ramps.iter().filter_map(|ramp| Some((ramp, fit(ramp)?))).collect();
     let (laws, poor): (Vec<_>, Vec<_>) = laws.into_iter().partition(|(_, fit)| explains(fit));
-    let measured = ramps.iter().map(|ramp| measured_throughput(language, ramp));
+    let measured = ramps.iter().map(|ramp| measured_throughput(input, ramp));
     let fitted = laws.iter().filter_map(|(ramp, fit)| fitted(ramp, &fit.law));
     let bands: Vec<Series> = ramps.iter().filter_map(|ramp| noise_band(language, ramp)).collect();
     let words =
@@ -188,20 +198,26 @@ fn throughput(language: Language, subject: &str, unit: String, ramps: &[Ramp<'_>
     }
 }
 
-fn measured_throughput(language: Language, ramp: &Ramp<'_>) -> Series {
-    let point = |figure: &Figure<'_>| {
-        Some(Point {
-            x: f64::from(figure.jobs?),
-            y: figure.value,
-            low: figure.ends().map(|ends| ends[0]),
-            high: figure.ends().map(|ends| ends[1]),
-            label: service_ms(figure.test).map(|ms| {
-                language.say("service time {ms} ms", &[("ms", &language.number(ms, DIGITS))])
-            }),
-            verdict: Some(figure.status()),
-        })
+/// The curve of the figures, whose points are labelled with their service times.
+pub(super) fn measured_throughput(input: &Input, ramp: &Ramp<'_>) -> Series {
+    let language = input.language;
+    let written = |test: &Test| {
+        let ms = service_ms(test).filter(|_| input.point_labels)?;
+        let (value, unit) = if ms < 1.0 { (ms * 1000.0, "us") } else { (ms, "ms") };
+        Some(format!("{} {unit}", language.number(value, Digits::Significant(3))))
     };
-    series(ramp, ramp.figures.iter().filter_map(point).collect())
+    let point = |Place { x, figure }: &Place<'_>| Point {
+        x: *x,
+        y: figure.value,
+        low: figure.ends().map(|ends| ends[0]),
+        high: figure.ends().map(|ends| ends[1]),
+        label: service_ms(figure.test).map(|ms| {
+            language.say("service time {ms} ms", &[("ms", &language.number(ms, DIGITS))])
+        }),
+        written: written(figure.test),
+        verdict: Some(figure.status()),
+    };
+    series(ramp, ramp.places.iter().map(point).collect())
 }
 
 fn series(ramp: &Ramp<'_>, points: Vec<Point>) -> Series {
@@ -220,13 +236,14 @@ fn fit(ramp: &Ramp<'_>) -> Option<Fit> {
 
 /// The fitted law over the measured numbers of jobs, in the unit of the figures.
 fn fitted(ramp: &Ramp<'_>, law: &Law) -> Option<Series> {
-    let (first, last) = (ramp.figures.first()?, ramp.figures.last()?);
+    let (first, last) = (ramp.places.first()?, ramp.places.last()?);
+    let figures: Vec<Figure<'_>> = ramp.places.iter().map(|place| place.figure).collect();
     // The law is fitted to ops, or to whatever a publication prints; the figures decide about the
     // unit.
-    let points = ramp::points(&ramp.figures).into_iter();
+    let points = ramp::points(&figures).into_iter();
     let ratios: Vec<f64> = points.map(|(jobs, value)| value / law.throughput(jobs)).collect();
     let scale = median(&ratios).filter(|scale| scale.is_finite())?;
-    let (from, to) = (f64::from(first.jobs?), f64::from(last.jobs?));
+    let (from, to) = (first.x, last.x);
     let point = |step: u32| {
         let jobs = from * (to / from).powf(f64::from(step) / f64::from(FITTED_POINTS));
         Point { x: jobs, y: law.throughput(jobs) * scale, ..Point::default() }
@@ -299,10 +316,9 @@ fn peak(language: Language, fit: &Fit) -> String {
 
 /// None where no test of the ramps has a service time: publications print it for some workloads
 /// only.
-fn service_time(language: Language, subject: &str, ramps: &[Ramp<'_>]) -> Option<Chart> {
-    let times =
-        ramps.iter().flat_map(|ramp| &ramp.figures).filter_map(|figure| service_ms(figure.test));
-    let (unit, factor) = if times.fold(0.0, f64::max) < 1.0 { ("us", 1000.0) } else { ("ms", 1.0) };
+fn service_time(input: &Input, subject: &str, ramps: &[Ramp<'_>]) -> Option<Chart> {
+    let language = input.language;
+    let (unit, factor) = scale_of(ramps);
     let measured = ramps.iter().map(|ramp| measured_service(language, ramp, factor));
     let series: Vec<Series> = measured.filter(|series| !series.points.is_empty()).collect();
     (!series.is_empty()).then(|| Chart {
@@ -320,18 +336,26 @@ fn service_time(language: Language, subject: &str, ramps: &[Ramp<'_>]) -> Option
     })
 }
 
-fn measured_service(language: Language, ramp: &Ramp<'_>, factor: f64) -> Series {
-    let point = |figure: &Figure<'_>| {
+/// The unit in which service times are drawn, and what ms are multiplied by.
+pub(super) fn scale_of(ramps: &[Ramp<'_>]) -> (&'static str, f64) {
+    let places = ramps.iter().flat_map(|ramp| &ramp.places);
+    let times = places.filter_map(|place| service_ms(place.figure.test));
+    if times.fold(0.0, f64::max) < 1.0 { ("us", 1000.0) } else { ("ms", 1.0) }
+}
+
+/// The curve of the service times, whose points are labelled with their figures.
+pub(super) fn measured_service(language: Language, ramp: &Ramp<'_>, factor: f64) -> Series {
+    let point = |Place { x, figure }: &Place<'_>| {
         let throughput = format!("{} {}", language.number(figure.value, DIGITS), figure.unit);
         Some(Point {
-            x: f64::from(figure.jobs?),
+            x: *x,
             y: service_ms(figure.test)? * factor,
             label: Some(throughput),
             verdict: Some(figure.status()),
             ..Point::default()
         })
     };
-    series(ramp, ramp.figures.iter().filter_map(point).collect())
+    series(ramp, ramp.places.iter().filter_map(point).collect())
 }
 
 #[cfg(test)]

@@ -91,7 +91,7 @@ pub fn identities(input: &Input) -> Vec<Identity> {
 }
 
 /// The system as text; a run of which it is not known is one of its own.
-fn system(run: &RunRecord) -> String {
+pub(super) fn system(run: &RunRecord) -> String {
     let facts = ["system", "cpu_model"].map(|fact| run.disclosure.get("hardware", fact));
     let host = run.labels.get("host").map_or("", String::as_str);
     match facts {

@@ -280,6 +280,7 @@ fn chart(
             high: step.figure.ends().map(|ends| ends[1]),
             label: supports(status.max(scaling.best.status()))
                 .then(|| used(language, step.utilisation)),
+            written: None,
             verdict: Some(status),
         }
     });

@@ -60,7 +60,8 @@ fn input(context: &Context, args: &ReportArgs, subject: Subject) -> Result<Input
         true => context.catalog()?,
         false => Catalog::default(),
     };
-    let input = Input { language: args.out.language, reference, catalog, ..chosen };
+    let (language, point_labels) = (args.out.language, args.point_labels);
+    let input = Input { language, reference, catalog, point_labels, ..chosen };
     if find(&args.kind)?.is_publication() {
         warn_of_licences(&input);
     }

@@ -89,6 +89,7 @@ const FIGURES: &[Definition] = &[
     ("ops_per_s_job", "Ops per job", "ops", |r| per_job(r, r.ops_per_s)),
     ("units_per_s_job", "Units per job", "1/s", |r| per_job(r, r.units_per_s)),
     ("rows_per_s", "Rows total", "rows/s", |r| Ok(r.rows_per_s)),
+    ("row_time_ns", "Time per row", "ns", row_time_ns),
     ("commits_per_s", "Commits", "1/s", commits_per_s),
     ("service_time_ms", "Service time", "ms", service_time_ms),
     ("logical_reads_per_s", "Log reads total", "dbps", |r| rate(r, "logical_reads")),
@@ -130,6 +131,9 @@ const FIGURES: &[Definition] = &[
     ("commit_wait_ms", "LogFile sync", "ms", commit_wait_ms),
     ("read_service_ms", "IO time read", "ms", |r| {
         mean_ms(r, "physical_read_time_ms", "physical_reads")
+    }),
+    ("write_service_ms", "IO time write", "ms", |r| {
+        Ok(total(r, "os_disk_write_s")? * 1000.0 / total(r, "os_disk_writes")?)
     }),
     ("tier_buffer_pct", "Buffer cache", "%", |r| tier_pct(r, |tiers| tiers.buffer)),
     ("tier_os_cache_pct", "OS cache", "%", |r| tier_pct(r, |tiers| tiers.os_cache)),
@@ -195,6 +199,14 @@ fn per_job(result: &TestResult, value: f64) -> Value {
 
 fn per_op(result: &TestResult, name: &str) -> Value {
     Ok(total(result, name)? / result.total.ops as f64)
+}
+
+/// Time of a job for a row, whatever else belongs to the op.
+fn row_time_ns(result: &TestResult) -> Value {
+    match result.rows_per_s {
+        rows_per_s if rows_per_s > 0.0 => Ok(f64::from(result.jobs) / rows_per_s * 1e9),
+        _ => Err("no row was counted".into()),
+    }
 }
 
 fn commits_per_s(result: &TestResult) -> Value {
@@ -366,6 +378,8 @@ mod tests {
             ("os_disk_read_bytes", 49_152_000.0),
             ("os_disk_reads", 3_000.0),
             ("os_disk_read_s", 1.5),
+            ("os_disk_writes", 2_500.0),
+            ("os_disk_write_s", 2.0),
             ("table_bytes", 24_000_000.0),
             ("lsm_user_bytes", 40.0),
             ("lsm_flushed_bytes", 30.0),
@@ -421,6 +435,7 @@ mod tests {
             ("ops_per_s_job", 5_000.0),
             ("units_per_s_job", 5_000.0),
             ("rows_per_s", 10_000.0),
+            ("row_time_ns", 200_000.0),
             ("commits_per_s", 20_000.0),
             ("service_time_ms", 0.2),
             ("logical_reads_per_s", 40_000.0),
@@ -447,6 +462,7 @@ mod tests {
             ("log_sync_ms", 0.3),
             ("commit_wait_ms", 0.0375),
             ("read_service_ms", 0.25),
+            ("write_service_ms", 0.8),
             ("tier_buffer_pct", 95.0),
             ("tier_os_cache_pct", 3.75),
             ("tier_device_pct", 1.25),

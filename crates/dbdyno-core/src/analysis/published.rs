@@ -68,6 +68,7 @@ const METRICS: &[Metric] = &[
     metric("redo_kb_per_tx", "redo_kb_per_transaction", 1.0),
     metric("log_file_sync_ms", "commit_wait_ms", 1.0),
     metric("io_read_time_ms", "read_service_ms", 1.0),
+    metric("dbwr_service_time_ms", "write_service_ms", 1.0),
 ];
 
 /// Why a figure of a publication may say less than it seems: part of its note, status, code, what

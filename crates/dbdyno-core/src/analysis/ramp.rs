@@ -3,9 +3,10 @@
 
 mod group;
 
-pub use group::{distinction, groups, label, same, same_but_drive};
+pub use group::{distinction, groups, label, same, same_but_drive, same_without};
 
 use super::compare::{Change, Ratio};
+use super::derive::derive;
 use super::figure;
 pub use super::figure::Figure;
 use super::interval::{self, Known, Unknown};
@@ -112,6 +113,21 @@ pub fn passed_over<'a>(tests: &[&'a Test]) -> Option<Figure<'a>> {
 pub fn curve<'a>(tests: &[&'a Test]) -> Vec<Figure<'a>> {
     let figures = representatives(tests, rate).into_iter();
     figures.filter(|figure| figure.better == Better::Higher && figure.jobs.is_some()).collect()
+}
+
+/// The KPM at the least number of jobs.
+pub fn kpm_at_fewest_jobs<'a>(tests: &[&'a Test]) -> Option<Figure<'a>> {
+    representatives(tests, primary).into_iter().next()
+}
+
+/// The time of one op in one job, in s: of a measured test the mean, of a published one as printed.
+pub fn one_job_s<'a>(tests: &[&'a Test]) -> Option<Figure<'a>> {
+    let of = |test: &Test| Some(derive(test).get("service_time_ms")? / 1000.0);
+    let at_jobs = by_jobs(tests, of);
+    let one = at_jobs.iter().find(|repeats| repeats[0].1.jobs() == Some(1))?;
+    let kpm = one[0].1.kpm();
+    let figure = Figure::computed(one, kpm, &KpmValue::ServiceTime);
+    Some(Figure { unit: "s", better: Better::Lower, ..figure })
 }
 
 /// How throughput grew over the ramp.

@@ -31,6 +31,7 @@ const MEASURED: &[&str] = &[
     "os_disk_read_bytes",
     "os_disk_write_bytes",
     "os_disk_read_s",
+    "os_disk_write_s",
     "os_disk_flushes",
     "os_disk_busy_s",
     "os_mem_available_bytes",

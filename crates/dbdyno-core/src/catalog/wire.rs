@@ -9,7 +9,8 @@ use toml::Spanned;
 use crate::error::{Error, Result};
 use crate::model::vectors::Vectors;
 use crate::model::{
-    Alias, Answer, Bind, Claim, ClientBranch, Effect, Expr, Kpm, Param, Part, Quantity, Workload,
+    Alias, Answer, Application, Bind, Claim, ClientBranch, Effect, Expr, Kpm, Operation, Param,
+    Part, Quantity, Resource, Workload,
 };
 
 use super::files::File;
@@ -79,6 +80,12 @@ pub(super) struct WorkloadEntry {
     work: Expr,
     #[serde(default)]
     per_op: BTreeMap<Quantity, Expr>,
+    #[serde(default)]
+    does: Vec<Operation>,
+    #[serde(default)]
+    stresses: Vec<Resource>,
+    #[serde(default)]
+    matters_for: Vec<Application>,
     #[serde(default)]
     scaled_by: Vec<String>,
     #[serde(default)]
@@ -337,6 +344,9 @@ impl WorkloadEntry {
             second: self.second,
             work: self.work,
             per_op: self.per_op,
+            does: self.does,
+            stresses: self.stresses,
+            matters_for: self.matters_for,
             scaled_by: self.scaled_by,
             tables: self.tables,
             warm: self.warm,

@@ -65,4 +65,7 @@ pub use waits::{
 };
 pub use window::{End, LEAST_KNOWN_S, Precision, Window};
 pub use wire::{Protocol, Transport, Wire};
-pub use workload::{Alias, Answer, Bind, Claim, ClientBranch, Param, Part, Workload};
+pub use workload::{
+    Alias, Answer, Application, Bind, Claim, ClientBranch, Operation, Param, Part, Resource,
+    Workload,
+};

@@ -36,6 +36,15 @@ pub struct Workload {
     /// stands for the units of one op.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub per_op: BTreeMap<Quantity, Expr>,
+    /// What its statements do.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub does: Vec<Operation>,
+    /// What it needs most, if all is well.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stresses: Vec<Resource>,
+    /// For which kinds of application its figures matter.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub matters_for: Vec<Application>,
     /// Parameters that make an op longer and leave what it does: its figures per unit of work are
     /// compared with those of any other value.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -99,6 +108,69 @@ pub struct Workload {
     pub undrivable: BTreeMap<String, String>,
 }
 
+/// What a statement does with rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Operation {
+    Select,
+    Insert,
+    Update,
+    Delete,
+}
+
+impl Operation {
+    /// All, in the order of a table.
+    pub const ALL: [Operation; 4] =
+        [Operation::Select, Operation::Insert, Operation::Update, Operation::Delete];
+
+    /// As in SQL.
+    pub fn name(self) -> &'static str {
+        match self {
+            Operation::Select => "select",
+            Operation::Insert => "insert",
+            Operation::Update => "update",
+            Operation::Delete => "delete",
+        }
+    }
+}
+
+/// A part of a platform.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Resource {
+    Cpu,
+    Memory,
+    /// Durable writes of the log.
+    Log,
+    /// Reads and writes of data files.
+    Storage,
+    /// Rows that several want at once.
+    Locks,
+}
+
+impl Resource {
+    /// As in a table.
+    pub fn name(self) -> &'static str {
+        match self {
+            Resource::Cpu => "CPU",
+            Resource::Memory => "memory",
+            Resource::Log => "log",
+            Resource::Storage => "storage",
+            Resource::Locks => "locks",
+        }
+    }
+}
+
+/// A kind of application.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Application {
+    /// Short transactions.
+    Oltp,
+    /// Questions about much data.
+    Analytics,
+}
+
 impl Workload {
     /// A workload of one unit per op and nothing else: no tables, no SQL, no claims.
     pub fn bare(id: &str, title: &str, kpm: Kpm) -> Workload {
@@ -114,6 +186,9 @@ impl Workload {
             second: None,
             work: Expr("1".into()),
             per_op: BTreeMap::new(),
+            does: Vec::new(),
+            stresses: Vec::new(),
+            matters_for: Vec::new(),
             scaled_by: Vec::new(),
             tables: Vec::new(),
             warm: Vec::new(),

@@ -88,6 +88,7 @@ pub(super) fn set(
     counters.set("os_disk_read_bytes", disk.sectors_read as f64 * SECTOR_BYTES);
     counters.set("os_disk_write_bytes", disk.sectors_written as f64 * SECTOR_BYTES);
     counters.set("os_disk_read_s", disk.time_reading as f64 / 1000.0);
+    counters.set("os_disk_write_s", disk.time_writing as f64 / 1000.0);
     counters.set("os_disk_busy_s", disk.time_in_progress as f64 / 1000.0);
     if let Some(flushes) = flushed.and_then(|disk| find(stats, disk)?.flushes) {
         counters.set("os_disk_flushes", flushes as f64);

@@ -35,12 +35,13 @@ const MEMORY: [(&str, &str); 3] = [
     ("node_memory_Cached_bytes", "os_page_cache_bytes"),
     ("node_memory_Dirty_bytes", "os_mem_dirty_bytes"),
 ];
-const DISK: [(&str, &str); 7] = [
+const DISK: [(&str, &str); 8] = [
     ("node_disk_reads_completed_total", "os_disk_reads"),
     ("node_disk_writes_completed_total", "os_disk_writes"),
     ("node_disk_read_bytes_total", "os_disk_read_bytes"),
     ("node_disk_written_bytes_total", "os_disk_write_bytes"),
     ("node_disk_read_time_seconds_total", "os_disk_read_s"),
+    ("node_disk_write_time_seconds_total", "os_disk_write_s"),
     ("node_disk_io_time_seconds_total", "os_disk_busy_s"),
     ("node_disk_flush_requests_total", "os_disk_flushes"),
 ];

@@ -25,7 +25,7 @@ const SENT: Family = counter("node_network_transmit_bytes", "Bytes sent by each 
 /// A figure of a disk.
 type OfDisk = fn(&DiskStat) -> Option<f64>;
 
-const DISK: [(Family, OfDisk); 7] = [
+const DISK: [(Family, OfDisk); 8] = [
     (counter("node_disk_reads_completed", "Reads completed."), |disk| Some(disk.reads as f64)),
     (counter("node_disk_writes_completed", "Writes completed."), |disk| Some(disk.writes as f64)),
     (counter("node_disk_read_bytes", "Bytes read."), |disk| {
@@ -36,6 +36,9 @@ const DISK: [(Family, OfDisk); 7] = [
     }),
     (counter("node_disk_read_time_seconds", "Duration of reads, summed."), |disk| {
         Some(disk.time_reading as f64 / 1e3)
+    }),
+    (counter("node_disk_write_time_seconds", "Duration of writes, summed."), |disk| {
+        Some(disk.time_writing as f64 / 1e3)
     }),
     (counter("node_disk_io_time_seconds", "Time with a request."), |disk| {
         Some(disk.time_in_progress as f64 / 1e3)

@@ -38,7 +38,7 @@ impl Format for Csv {
 
 fn block(section: &str, block: &Block) -> Option<String> {
     match block {
-        Block::Paragraph(_) | Block::Code(_) => None,
+        Block::Paragraph(_) | Block::Bars(_) | Block::Code(_) => None,
         Block::Facts(facts) => {
             let row = |(name, value): &(String, String)| {
                 [section.to_owned(), name.clone(), value.clone()].to_vec()

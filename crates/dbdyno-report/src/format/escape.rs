@@ -1,7 +1,7 @@
 //! Texts from outside (names, labels, settings, messages of servers) for the place where they are
 //! shown: one function per place. JSON needs none: it is exact.
 
-use crate::document::{Block, Cell, Chart, Column, Document, Heatmap, Table};
+use crate::document::{Bars, Block, Cell, Chart, Column, Document, Heatmap, Table};
 use dbdyno_core::error::visible;
 
 /// A cell of a workbook holds at most so many characters.
@@ -90,6 +90,7 @@ fn block(block: &mut Block, apply: impl Fn(&mut String) + Copy) {
         Block::Table(content) => table(content, apply),
         Block::Chart(content) | Block::Drawing(content) => chart(content, apply),
         Block::Heatmap(content) => heatmap(content, apply),
+        Block::Bars(content) => bars(content, apply),
         Block::Code(code) => {
             apply(&mut code.caption);
             let lines = code.text.lines().map(|line| visible(&line.replace('\t', "    ")));
@@ -121,6 +122,14 @@ fn chart(chart: &mut Chart, apply: impl Fn(&mut String)) {
     for series in &mut chart.series {
         apply(&mut series.name);
         series.points.iter_mut().filter_map(|point| point.label.as_mut()).for_each(&apply);
+    }
+}
+
+fn bars(bars: &mut Bars, apply: impl Fn(&mut String)) {
+    bars.legend.iter_mut().chain([&mut bars.name]).for_each(&apply);
+    for row in &mut bars.rows {
+        [&mut row.group, &mut row.label, &mut row.shown].into_iter().for_each(&apply);
+        row.parts.iter_mut().for_each(|part| apply(&mut part.note));
     }
 }
 

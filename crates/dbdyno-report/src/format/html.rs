@@ -4,6 +4,7 @@
 //! Everything is drawn here; the one script sorts tables. A content security policy in the page
 //! forbids every request.
 
+mod bars;
 pub mod board;
 mod brand;
 mod chart;
@@ -166,6 +167,7 @@ fn block(block: &Block) -> Markup {
         Block::Table(content) => table::table(content),
         Block::Chart(content) | Block::Drawing(content) => chart::figure(content),
         Block::Heatmap(map) => table::heatmap(map),
+        Block::Bars(content) => bars::bars(content),
         Block::Code(part) => code(part),
     }
 }

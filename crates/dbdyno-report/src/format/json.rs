@@ -91,6 +91,7 @@ impl<'a> Parts<'a> {
                     parts.tables.push(Cow::Owned(map.as_data()));
                     parts.heatmaps.push(map);
                 }
+                Block::Bars(_) => {}
                 Block::Code(code) => parts.code.push(code),
             }
         }

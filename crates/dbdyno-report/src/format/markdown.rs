@@ -30,7 +30,7 @@ impl Format for Markdown {
                 section
                     .blocks
                     .iter()
-                    .filter(|block| !matches!(block, Block::Drawing(_)))
+                    .filter(|block| !matches!(block, Block::Drawing(_) | Block::Bars(_)))
                     .map(block),
             );
         }
@@ -50,6 +50,7 @@ fn block(block: &Block) -> String {
             format!("### {}\n\n{}", chart.title, table(&chart.as_table()))
         }
         Block::Heatmap(map) => heatmap(map),
+        Block::Bars(_) => String::new(),
         Block::Code(part) => code(part),
     }
 }

@@ -49,7 +49,7 @@ fn section_lines(section: &Section, options: Options, lines: &mut Vec<String>) {
                 lines.extend(wrap(&chart.title, options.width, ""));
                 lines.extend(table_lines(&chart.as_table(), options));
             }
-            Block::Drawing(_) => continue,
+            Block::Drawing(_) | Block::Bars(_) => continue,
             Block::Heatmap(map) => lines.extend(heatmap_text::lines(map, options)),
             Block::Code(code) => lines.extend(code_lines(code, options.width)),
         }

@@ -4,11 +4,11 @@
 
 use std::collections::BTreeMap;
 
-use super::super::document::{Block, Section, Table};
+use super::super::document::{Bars, Block, Section, Table};
 use super::super::picture::{Fold, Head, Mark, Page, Part, Picture, Said, Tone};
 use super::super::{
-    Input, Language, RunTests, about, beside, compare, datasheet, heatmap, kpm, platform, price,
-    ramp_charts, scaling, summary,
+    Input, Language, RunTests, about, axis_charts, bars, beside, compare, datasheet, heatmap, kpm,
+    platform, price, ramp_charts, scaling, summary,
 };
 use super::{Limits, cards, head, panels, ratios, shortened, timeline};
 use dbdyno_core::analysis::beside::Beside;
@@ -39,6 +39,12 @@ and loading, which are not measured. Numbered: tests that others on the machine 
 const FINGERPRINT: &str = "Each figure against {reference}, logarithmic: hollow is speed (one job), filled throughput (best). Right of \
 the line is better; a triangle is conditional, and nothing is said of it.";
 
+const ONE_JOB: &str = "Mean time of one op at one job; the longest of each workload fills its rows. An invalid figure has no bar.";
+const TIERS: &str = "Share of the blocks that each tier served at the best throughput, from the fastest tier to the slowest, and the \
+mean time of an access. The time of the buffer cache is an upper limit: it holds all other work of the statement.";
+const COMMITS: &str = "Share of the ops by their time at the best throughput, of workloads whose ops commit once: the wait for the log \
+is most of it.";
+
 /// The page of one run or of several; none without runs.
 pub(super) fn page(input: &Input, limits: &Limits, left_out: &[String]) -> Option<Page> {
     match input.runs.as_slice() {
@@ -59,6 +65,8 @@ fn of_one(input: &Input, data: &RunTests, limits: &Limits, left_out: &[String]) 
         let folds = sections_folded(scaling::tables(input));
         part(language, "How it scales", PANELS, vec![picture], folds)
     }));
+    parts.extend(over_other_axes(input));
+    parts.extend(served(input));
     let line = timeline::of(input, data, limits.seconds);
     parts.extend(
         line.map(|picture| part(language, "Second by second", TIMELINE, vec![picture], Vec::new())),
@@ -112,6 +120,32 @@ fn key_metrics(input: &Input, data: &RunTests) -> Part {
         vec![Picture::Cards(cards::cards(input))],
         folds,
     )
+}
+
+/// Ramps over threads and nodes; none without one.
+fn over_other_axes(input: &Input) -> Option<Part> {
+    let groups = input.used_groups();
+    let charts: Vec<_> = groups.iter().flat_map(|(id, _)| axis_charts::charts(input, id)).collect();
+    let title = "Over threads and nodes";
+    (!charts.is_empty())
+        .then(|| part(input.language, title, "", vec![Picture::Charts(charts)], Vec::new()))
+}
+
+/// The times of one job, platforms below one another.
+fn one_job(input: &Input) -> Option<Part> {
+    let pictures = vec![Picture::Blocks(vec![Block::Bars(bars::one_job(input)?)])];
+    Some(part(input.language, "Time of one job", ONE_JOB, pictures, Vec::new()))
+}
+
+/// Where reads were served, and how long commits took.
+fn served(input: &Input) -> Vec<Part> {
+    let drawn = |title: &str, about: &str, bars: Bars| {
+        let pictures = vec![Picture::Blocks(vec![Block::Bars(bars)])];
+        part(input.language, title, about, pictures, Vec::new())
+    };
+    let tiers = bars::tiers(input).map(|bars| drawn("Where reads were served", TIERS, bars));
+    let commits = bars::commits(input).map(|bars| drawn("How long commits took", COMMITS, bars));
+    tiers.into_iter().chain(commits).collect()
 }
 
 /// The run against the reference that was chosen; none without one.
@@ -205,7 +239,9 @@ fn of_several(input: &Input, limits: &Limits, left_out: &[String]) -> Page {
     let language = input.language;
     let mut parts = vec![in_sentences(input)];
     parts.extend(heat(input));
+    parts.extend(one_job(input));
     parts.extend(overlays(input));
+    parts.extend(served(input));
     let laws = sections_folded(scaling::tables(input));
     parts.push(part(language, "Laws of scalability", "", Vec::new(), laws));
     parts.extend(every_test(input, limits));

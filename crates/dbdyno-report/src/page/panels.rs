@@ -2,7 +2,7 @@
 //! on the same axes in every row.
 
 use super::super::picture::{CpuBar, CpuSplit, Mark, Multiple, PanelRow, Panels, Picture, Times};
-use super::super::{Input, Language, document::Digits};
+use super::super::{Input, Language, axis_charts, document::Digits};
 use super::cards::{Entry, groups, headline, knee, mark, times_of, times_shown};
 use super::timeline::split;
 use dbdyno_core::analysis::interval::supports;
@@ -13,9 +13,10 @@ use dbdyno_core::model::{Status, Test};
 pub(super) fn of(input: &Input) -> Option<Picture> {
     let language = input.language;
     let groups = groups(input);
+    let elsewhere = axis_charts::drawn_workloads(input);
     let rows: Vec<PanelRow> = groups
         .iter()
-        .filter_map(|(id, title, entries)| row(language, id, title, entries))
+        .filter_map(|(id, title, entries)| row(language, id, title, entries, &elsewhere))
         .collect();
     let mut jobs: Vec<f64> = rows
         .iter()
@@ -42,7 +43,14 @@ pub(super) fn of(input: &Input) -> Option<Picture> {
     }))
 }
 
-fn row(language: Language, id: &str, title: &str, entries: &[Entry<'_>]) -> Option<PanelRow> {
+/// The row of a group; `elsewhere` are workloads whose ramps over something else than jobs are drawn.
+fn row(
+    language: Language,
+    id: &str,
+    title: &str,
+    entries: &[Entry<'_>],
+    elsewhere: &[&str],
+) -> Option<PanelRow> {
     let chosen = headline(entries)?;
     let is_chosen = |entry: &&Entry<'_>| entry.row.label == chosen.row.label;
     let first =
@@ -63,7 +71,7 @@ fn row(language: Language, id: &str, title: &str, entries: &[Entry<'_>]) -> Opti
     Some(PanelRow {
         group: id.into(),
         title: if title == id { String::new() } else { title.into() },
-        texts: texts(language, chosen, entries),
+        texts: texts(language, chosen, entries, elsewhere),
         curves,
         knee: knee(chosen.tests()),
         times,
@@ -98,7 +106,12 @@ fn bar(test: &Test) -> Option<CpuBar> {
 }
 
 /// What the row says beside its drawings.
-fn texts(language: Language, chosen: &Entry<'_>, entries: &[Entry<'_>]) -> Vec<String> {
+fn texts(
+    language: Language,
+    chosen: &Entry<'_>,
+    entries: &[Entry<'_>],
+    elsewhere: &[&str],
+) -> Vec<String> {
     let label = chosen.row.label.as_str();
     let gain = match chosen.gain() {
         Some(gain) => {
@@ -119,9 +132,12 @@ fn texts(language: Language, chosen: &Entry<'_>, entries: &[Entry<'_>]) -> Vec<S
         }
         None => language.say("{label}: no accepted gain.", &[("label", label)]),
     };
+    let is_elsewhere = |entry: &&Entry<'_>| {
+        entry.tests().first().is_some_and(|test| elsewhere.contains(&test.workload()))
+    };
     let flat = entries
         .iter()
-        .filter(|entry| multiple(entry).is_none())
+        .filter(|entry| multiple(entry).is_none() && !is_elsewhere(entry))
         .map(|entry| entry.row.label.clone());
     let flat: Vec<String> = flat.collect();
     let flat = (!flat.is_empty())

@@ -16,6 +16,18 @@ pub fn same_but_drive(a: &Test, b: &Test) -> bool {
     a.workload() == b.workload() && a.chosen() == b.chosen() && a.kpm().unit == b.kpm().unit
 }
 
+/// As [`same`], whatever values these parameters have.
+pub fn same_without(a: &Test, b: &Test, without: &[&str]) -> bool {
+    let chosen = |test: &Test| -> Vec<(String, String)> {
+        let others = test.chosen().iter().filter(|(name, _)| !without.contains(&name.as_str()));
+        others.map(|(name, value)| (name.clone(), value.clone())).collect()
+    };
+    a.workload() == b.workload()
+        && a.drive() == b.drive()
+        && a.kpm().unit == b.kpm().unit
+        && chosen(a) == chosen(b)
+}
+
 /// The ramps among `tests`, in order of appearance; `of` gives the test of an item.
 pub fn groups<'a, T>(
     tests: impl IntoIterator<Item = T>,

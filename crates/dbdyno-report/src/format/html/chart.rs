@@ -195,8 +195,19 @@ impl Plot {
                 @for point in &series.points {
                     @let (x, y) = self.place(point);
                     (mark(x, y, point.verdict.unwrap_or(Status::Valid).into(), series.variant % 2 == 1, &color(series), &note(chart, series, point)))
+                    @if let Some(written) = &point.written { (text(x, written_at(y), &format!("{} {}", self.aligned(x), color(series)), written)) }
                 }
             }
+        }
+    }
+
+    /// How a label beside a mark is aligned: at the ends of the axis it stays within the drawing.
+    fn aligned(&self, x: f64) -> &'static str {
+        let near = |end: f64| (x - end).abs() < 4.0;
+        match (near(self.x.from), near(self.x.to)) {
+            (true, _) => "written",
+            (_, true) => "e written",
+            _ => "m written",
         }
     }
 
@@ -230,6 +241,11 @@ impl Plot {
             (text(NAMED_PCT + 2.0, y, &format!("name {}", color(series)), &series.name))
         } }
     }
+}
+
+/// Where the label of a mark stands: above it, below it where the drawing ends.
+fn written_at(y: f64) -> f64 {
+    if y - 9.0 < TOP { y + 17.0 } else { y - 9.0 }
 }
 
 /// What stands at an axis.
@@ -281,6 +297,7 @@ mod tests {
             low: Some(3.0),
             high: Some(4.0),
             label: Some("</svg>".into()),
+            written: Some("0.4 <ms".into()),
             verdict: Some(Status::Conditional),
         };
         let series = Series {
@@ -317,6 +334,7 @@ mod tests {
             "<details>",
             "<th scope=\"col\">",
             "href=\"#t\"",
+            "class=\"e written p1\">0.4 &lt;ms</text>",
             "<title>a &amp; b: Jobs 2, 3.500  (3.000 to 4.000), &lt;/svg&gt;, conditional</title>",
         ] {
             assert!(html.contains(part), "no {part} in {html}");

@@ -17,7 +17,7 @@ const MOST_NOTES: usize = 5;
 /// A table of so many rows scrolls in a box of its own, below its head.
 const TALL: usize = 40;
 /// More columns than these do not fit on a sheet: those of least priority are for the screen.
-const PAPER_COLUMNS: usize = 28;
+const PAPER_COLUMNS: usize = 27;
 
 /// The table with its footnotes and remarks.
 pub(super) fn table(table: &Table) -> Markup {

@@ -85,6 +85,7 @@ impl<'a> Sheet<'a> {
             Block::Table(table) => self.table(table).map(Some),
             Block::Heatmap(map) => heatmap::write(self, map).map(Some),
             Block::Chart(chart) | Block::Drawing(chart) => chart::write(self, chart).map(|()| None),
+            Block::Bars(_) => Ok(None),
             Block::Code(code) => {
                 self.paragraph(&code.caption)?;
                 code.text.lines().try_for_each(|line| self.line(line, Style::Code)).map(|()| None)

@@ -1,0 +1,40 @@
+//! What the units of figures mean.
+
+use super::Input;
+
+/// Units, spelled out, in the order of a legend.
+pub const UNITS: &[(&str, &str)] = &[
+    ("qps", "queries per second"),
+    ("tps", "transactions per second"),
+    ("rows/s", "rows per second"),
+    ("ops/s", "ops per second"),
+    ("calls/s", "calls of a function per second"),
+    ("sorts/s", "sorts per second"),
+    ("kops", "thousand ops per second"),
+    ("Mops", "million operations per second"),
+    ("dbps", "database blocks per second"),
+    ("iops", "input and output operations per second"),
+    ("MB/s", "million bytes per second"),
+    ("kBpt", "thousand bytes of log per transaction"),
+    ("s", "seconds"),
+    ("ms", "thousandths of a second"),
+    ("us", "millionths of a second"),
+    ("ns", "thousand-millionths of a second"),
+];
+
+/// Of columns that every table of tests has.
+const OF_COLUMNS: [&str; 5] = ["dbps", "iops", "MB/s", "kBpt", "ms"];
+
+/// The units of the metrics and columns of these runs with their meaning.
+pub fn legend(input: &Input) -> Vec<(String, String)> {
+    let has_tests = input.tests().next().is_some();
+    let is_used = |unit: &str| {
+        has_tests && OF_COLUMNS.contains(&unit)
+            || input.tests().any(|(_, test)| {
+                let second = test.second().map(|kpm| kpm.unit.as_str());
+                [Some(test.kpm().unit.as_str()), second].contains(&Some(unit))
+            })
+    };
+    let used = UNITS.iter().filter(|(unit, _)| is_used(unit));
+    used.map(|(unit, meaning)| ((*unit).to_string(), input.language.phrase(meaning))).collect()
+}
