@@ -25,6 +25,7 @@ const LACKS: &[(&str, &str)] = &[
     ("cpu_fibonacci(n - 1)", "functions that call themselves"),
     ("user_indexes", "USER_INDEXES"),
     ("merge into", "MERGE"),
+    ("alter system checkpoint", "ALTER SYSTEM"),
     ("|| to_char(p_job)", "names of Oracle's catalogue in dynamic statements"),
 ];
 
