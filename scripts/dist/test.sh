@@ -37,11 +37,14 @@ root_of() {
     [ -c "$test_dir/$1/dev/urandom" ] || mknod -m 666 "$test_dir/$1/dev/urandom" c 1 9
 }
 
-# inside RELEASE COMMAND: a shell's command in the root, without a network.
+# inside RELEASE COMMAND: a shell's command in the root, without a network but for its own loopback, over which the statistics
+# collector of PostgreSQL before 15 gets what it counts.
 inside() {
     release=$1
     shift
-    unshare --net chroot "$test_dir/$release" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C sh -ec "$*"
+    # shellcheck disable=SC2016 # expanded within
+    unshare --net sh -c 'ip link set lo up && exec chroot "$@"' sh "$test_dir/$release" \
+        env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C sh -ec "$*"
 }
 
 # files RELEASE: every path of the root that a package or a program could leave.

@@ -200,7 +200,7 @@ fn a_spool_of_sqlplus_becomes_a_run_with_verdicts_and_reports() {
     for report in dbdyno::report::REPORTS.iter().map(|report| report.name()) {
         let runs = match report {
             "test" => "last:1",
-            "catalogue" => "",
+            "catalog" => "",
             _ => "last",
         };
         let made = desk.run(&format!("report {report} {runs} --format json"));

@@ -20,7 +20,7 @@ const EVEN: [(&str, Drive, &str, &str); 16] = [
     ("postgres", Drive::Database, "SRV-UPDATE1", "f648c1dc9e645653"),
     ("postgres", Drive::Database, "TP-LOOKUP", "84b9f05687a64546"),
     ("postgres", Drive::Database, "TP-LIGHT", "6009aef6d817a6eb"),
-    ("postgres", Drive::Database, "TP-MIXED1", "ffb6a740869c5587"),
+    ("postgres", Drive::Database, "TP-MIXED1", "a8905e591db94142"),
     ("postgres", Drive::Database, "STO-RANDOM", "8589ff16bf2fd6a6"),
     ("mariadb", Drive::Database, "SRV-QUERY1", "df8b1f367c1c5d12"),
     ("mariadb", Drive::Database, "SRV-UPDATE1", "bfa4ab4fe114d1f2"),

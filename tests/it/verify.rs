@@ -41,10 +41,19 @@ fn every_workload_is_checked_on_every_engine_or_said_not_to_be() {
     let servers =
         [("postgres", None), ("postgres", client), ("mariadb", None), ("mariadb", client)];
     let all = [("sqlite", None), ("duckdb", None)].into_iter().chain(servers);
+    let catalog = Catalog::embedded().unwrap();
     for (target, drive) in all {
         let verified = verified(target, drive);
         assert!(verified.len() > 35, "{target} {drive:?}: {verified:?}");
         for (what, mark) in verified {
+            // What a server must have for it may be missing here.
+            let workload = catalog.workloads().find(|workload| workload.id == what);
+            let may_lack = workload.is_some_and(|workload| {
+                workload.requires.keys().any(|name| name.starts_with(&format!("{target}.")))
+            });
+            if may_lack && mark == "-" {
+                continue;
+            }
             let expected = if UNCHECKED.contains(&(target, drive, &what)) { "-" } else { "ok" };
             assert_eq!(mark, expected, "{what} on {target} {drive:?}");
         }

@@ -42,6 +42,11 @@ order by pools.seq, slots.seq, halves.seq
 -- name: DBWR-EACH.gather
 analyze table {{prefix}}dbwr_each
 
+-- name: DBWR-EACH.may-ask
+select 1 from information_schema.user_privileges as p
+join information_schema.system_variables as v on v.variable_name = 'INNODB_LOG_CHECKPOINT_NOW'
+where p.privilege_type = 'SUPER' and p.grantee = concat('\'', replace(current_user(), '@', '\'@\''), '\'')
+
 -- name: DBWR-EACH.write-out
 -- all that was changed, of all tables; takes the right SUPER
 set global innodb_log_checkpoint_now = 1

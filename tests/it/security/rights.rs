@@ -40,7 +40,12 @@ pub fn every_workload_runs(desk: &Desk, engine: &str, url: &str) {
     );
     let document = with_password(desk, &line).ok().json();
     let tests = document["tests"].as_array().unwrap();
-    assert!(tests.len() >= all.len(), "{} of {}", tests.len(), all.len());
+    // Those that need more of a server than such a user has are left out, with their reason.
+    let needs_more = |workload: &&Workload| {
+        workload.requires.keys().any(|name| name.starts_with(&format!("{engine}.")))
+    };
+    let fewest = all.len() - catalog.workloads().filter(has).filter(needs_more).count();
+    assert!(tests.len() >= fewest && fewest > 30, "{} of {fewest}", tests.len());
     for test in tests {
         let reasons: &Vec<Value> = test["verdict"]["reasons"].as_array().unwrap();
         let failed = reasons.iter().any(|reason| reason["code"] == "failed");
