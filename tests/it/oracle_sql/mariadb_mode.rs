@@ -26,6 +26,7 @@ const LACKS: &[(&str, &str)] = &[
     ("user_indexes", "USER_INDEXES"),
     ("merge into", "MERGE"),
     ("alter system checkpoint", "ALTER SYSTEM"),
+    ("dl_copy", "a table without a key to which rows are copied again"),
     ("|| to_char(p_job)", "names of Oracle's catalogue in dynamic statements"),
 ];
 
