@@ -222,7 +222,7 @@ pub enum Subject {
 pub trait Report: Sync {
     /// As given to `dbdyno report`.
     fn name(&self) -> &'static str;
-    /// What it was called before, which is still taken.
+    /// The former name, which is still taken.
     fn former_name(&self) -> Option<&'static str> {
         None
     }

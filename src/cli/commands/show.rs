@@ -73,8 +73,6 @@ fn reason(context: &Context, code: &str) -> Result<()> {
     if format == "json" {
         return out::json(&found);
     }
-    // Backquotes and links of Markdown, in which the texts are written.
-    let plain = |text: &str| text.replace('`', "").replace("](", " (").replace('[', "");
     out::print(&format!(
         "{} ({}): {}\n\nRule        {}\nExample     {}\nCause       {}\nWhat to do  {}\n",
         found.label,
@@ -85,6 +83,11 @@ fn reason(context: &Context, code: &str) -> Result<()> {
         plain(&found.cause),
         plain(&found.remedy)
     ))
+}
+
+/// A text in Markdown without backquotes and with its links behind their words.
+fn plain(text: &str) -> String {
+    text.replace('`', "").replace("](", " (").replace('[', "")
 }
 
 /// Above the facts.

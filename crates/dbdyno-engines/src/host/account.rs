@@ -67,9 +67,7 @@ impl Account {
     /// False if we are in a user namespace that has no number for the user or the group, so that
     /// nothing can be given to them (user_namespaces(7)).
     pub fn is_in_our_namespace(&self) -> bool {
-        // A system without the files has no such namespaces.
-        let has = |map: &str, id| fs::read_to_string(map).map_or(true, |text| maps(&text, id));
-        has("/proc/self/uid_map", self.uid) && has("/proc/self/gid_map", self.gid)
+        has_number("/proc/self/uid_map", self.uid) && has_number("/proc/self/gid_map", self.gid)
     }
 
     /// The first directory above `path` that the user cannot pass; what does not exist yet is
@@ -97,6 +95,12 @@ impl Account {
         };
         mode & needed != 0
     }
+}
+
+/// True if the map in this file has the number; a system without the file has no namespaces of
+/// users.
+fn has_number(file: &str, id: u32) -> bool {
+    fs::read_to_string(file).map_or(true, |text| maps(&text, id))
 }
 
 /// True if a map of a user namespace has this number: each line is the first number inside, the

@@ -98,7 +98,7 @@ fn run_to_end(
         context.database,
         &context.interrupt.flag(),
         || (),
-        || provision(session.as_mut(), spec, (Phase::Setup, context.rows.seed)),
+        || provision(session.as_mut(), spec, Phase::Setup, context.rows.seed),
     );
     let held = set_up.and_then(|()| hold(context.database, spec));
     let outcome = match held {
@@ -113,7 +113,7 @@ fn run_to_end(
         },
         Err(error) => Outcome::Failed(error),
     };
-    let torn_down = provision(session.as_mut(), spec, (Phase::Teardown, context.rows.seed));
+    let torn_down = provision(session.as_mut(), spec, Phase::Teardown, context.rows.seed);
     match (torn_down, outcome) {
         (Err(error), Outcome::Done(_)) => Outcome::Failed(error),
         (_, outcome) => outcome,
@@ -138,7 +138,8 @@ enum Phase {
 fn provision(
     session: &mut dyn Session,
     spec: &TestSpec<'_>,
-    (phase, seed): (Phase, u64),
+    phase: Phase,
+    seed: u64,
 ) -> Result<(), EngineError> {
     let (mut first_error, mut done) = (Ok(()), Vec::new());
     let crews = Crew::all(spec);
