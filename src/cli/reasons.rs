@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::catalog::nearest;
 use crate::error::{Error, Kind, Result, quote};
 use crate::model::ReasonCode;
 use crate::report::Language;
@@ -12,8 +13,6 @@ use crate::report::Language;
 /// Rules and examples of the reasons stand in one place for people.
 const METHODOLOGY: &str = include_str!("../../METHODOLOGY.md");
 const REMEDIES: &str = include_str!("reference/reasons.toml");
-/// A code or a label that is less like what was typed (Jaro-Winkler) is not meant.
-const LEAST_LIKENESS: f64 = 0.75;
 
 /// A reason of a verdict, as somebody who meets it needs it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -77,12 +76,11 @@ pub fn find(asked: &str) -> Result<Explanation> {
     if let Some(at) = all.iter().position(is_asked) {
         return Ok(all.swap_remove(at));
     }
-    let likeness = |one: &Explanation| {
-        let code = strsim::jaro_winkler(one.code, &asked_lower);
-        code.max(strsim::jaro_winkler(&one.label.to_lowercase(), &asked_lower))
-    };
-    let nearest = all.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
-    let question = match nearest.filter(|one| likeness(one) >= LEAST_LIKENESS) {
+    let words = all.iter().flat_map(|one| [one.code, one.label.as_str()]);
+    let near = nearest(asked, words).first().copied();
+    let meant =
+        all.iter().find(|one| near.is_some_and(|word| one.code == word || one.label == word));
+    let question = match meant {
         Some(one) => format!("did you mean '{}'? ", one.code),
         None => String::new(),
     };

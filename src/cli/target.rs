@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::catalog::nearest;
 use crate::engine::{ENGINES, Engine, LEFT_OUT};
 use crate::error::{Error, Result, quote};
 use crate::model::{Capabilities, ClusterSpec, Target};
@@ -235,11 +236,8 @@ fn quoted(text: &str) -> String {
 
 fn unknown(text: &str) -> Error {
     let names: Vec<_> = targets().map(|(name, _)| name).collect();
-    let nearest = names
-        .iter()
-        .max_by(|a, b| strsim::jaro_winkler(a, text).total_cmp(&strsim::jaro_winkler(b, text)));
-    let hint = nearest.filter(|name| strsim::jaro_winkler(name, text) > 0.75);
-    let question = hint.map_or(String::new(), |name| format!("did you mean '{name}'? "));
+    let near = nearest(text, names.iter().copied());
+    let question = near.first().map_or(String::new(), |name| format!("did you mean '{name}'? "));
     Error::usage("TARGET", format!("{} is neither an engine nor a URL", quoted(text)))
         .advise(format!("{question}known: {}, or a URL ({})", names.join(", "), urls().join(", ")))
 }

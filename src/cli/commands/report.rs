@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use crate::analysis::price::PriceList;
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, nearest};
 use crate::cli::args::{DressArgs, ReportArgs};
 use crate::cli::commands::{campaign, catalogue};
 use crate::cli::context::Context;
@@ -20,8 +20,6 @@ use crate::report::{
 };
 use crate::serve::stored::{self, Chosen};
 
-/// Likeness by Jaro and Winkler from which on a name is offered for a misspelled one.
-const NEAR: f64 = 0.75;
 /// Characters per line of a text in a file.
 const FILE_WIDTH: usize = 120;
 
@@ -252,9 +250,7 @@ pub fn find(kind: &str) -> Result<&'static dyn Report> {
     };
     all().find(is_asked).ok_or_else(|| {
         let known: Vec<_> = all().map(|report| report.name()).collect();
-        let likeness = |name: &str| strsim::jaro_winkler(name, kind);
-        let nearest = known.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
-        let question = match nearest.filter(|name| likeness(name) > NEAR) {
+        let question = match nearest(kind, known.iter().copied()).first() {
             Some(name) => format!("did you mean '{name}'? known: "),
             None => "choose ".into(),
         };

@@ -12,6 +12,7 @@ use crate::cli::args::SiteArgs;
 use crate::cli::context::Context;
 use crate::cli::{file, out};
 use crate::error::{Error, Result};
+use crate::host::stranger_at;
 use crate::model::{RunKind, RunStatus};
 use crate::report::catalogue::CatalogueReport;
 use crate::report::{Input, Report, RunTests};
@@ -169,6 +170,7 @@ impl<'a> Directory<'a> {
     fn finish(&self, context: &Context) -> Result<usize> {
         for name in self.former.difference(&self.written) {
             let path = self.path.join(name);
+            refuse_links(self.path, name)?;
             match fs::remove_file(&path) {
                 Err(error) if error.kind() != ErrorKind::NotFound => {
                     return Err(unwritten(&path, &error));
@@ -204,6 +206,15 @@ fn former(path: &Path) -> Result<BTreeSet<String>> {
     };
     match fs::read_to_string(path.join(MARK)) {
         Ok(text) => {
+            // What it names is removed: only we may have written it, and laid the way to it.
+            let stranger = fs::canonicalize(path).and_then(|path| stranger_at(&path.join(MARK)));
+            match stranger {
+                Ok(None) => {}
+                Ok(Some(stranger)) => {
+                    return Err(refused(&format!("{stranger}: others could name files to remove")));
+                }
+                Err(error) => return Err(refused(&format!("cannot be read: {error}"))),
+            }
             let mut lines = text.lines();
             let names = lines.next().filter(|head| *head == HEAD).map(|_| lines);
             let names = names.ok_or_else(|| refused("holds a site of another version"))?;
@@ -218,6 +229,18 @@ fn former(path: &Path) -> Result<BTreeSet<String>> {
 fn is_within(name: &str) -> bool {
     let is_plain = |part: Component<'_>| matches!(part, Component::Normal(_));
     !name.is_empty() && Path::new(name).components().all(is_plain)
+}
+
+/// Refuses a name that leads out of the site by a link to another directory.
+fn refuse_links(site: &Path, name: &str) -> Result<()> {
+    let within = Path::new(name).ancestors().skip(1).filter(|above| *above != Path::new(""));
+    match within.map(|above| site.join(above)).find(|above| above.is_symlink()) {
+        None => Ok(()),
+        Some(link) => {
+            Err(Error::usage(link.display().to_string(), "is a link, which we did not make")
+                .advise("remove it, or name another directory"))
+        }
+    }
 }
 
 /// Makes a directory in ours; no link to another one.

@@ -2,11 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::catalog::nearest;
 use crate::cli::file::line_of;
 use crate::error::{Error, quote};
-
-/// Likeness by Jaro and Winkler from which on a key is offered for a misspelled one.
-const NEAR: f64 = 0.75;
 
 /// A file with its text.
 pub struct Lines {
@@ -30,9 +28,7 @@ impl Lines {
 
     /// A key that is none of these.
     pub fn unknown(&self, at: usize, name: &str, known: &[&str]) -> Error {
-        let likeness = |known: &&&str| strsim::jaro_winkler(known, name);
-        let nearest = known.iter().max_by(|one, other| likeness(one).total_cmp(&likeness(other)));
-        let advice = match nearest.filter(|known| likeness(known) > NEAR) {
+        let advice = match nearest(name, known.iter().copied()).first() {
             Some(known) => format!("did you mean '{known}'?"),
             None => "the keys are the long options of 'dbdyno run', with _ for -".into(),
         };

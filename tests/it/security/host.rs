@@ -288,6 +288,34 @@ fn a_token_that_others_may_read_is_none_and_metrics_want_one_too() {
         .fails(2, &["--metrics", "DBDYNO_TOKEN"]);
 }
 
+/// A directory that looks like a site of ours, with names of files to remove behind a link.
+#[test]
+fn a_site_that_others_have_laid_out_removes_nothing_of_ours() {
+    if !is_root("a directory of another user") {
+        return;
+    }
+    let desk = Desk::new();
+    drop(Store::open(&desk.path("results.db")).unwrap());
+    let (site, victim) = (desk.path("site"), desk.path("victim"));
+    desk.run(&format!("site {}", site.display())).ok();
+    std::fs::create_dir(&victim).unwrap();
+    std::fs::write(victim.join("precious"), "of root").unwrap();
+    let mark = site.join(".dbdyno-site");
+    let head = std::fs::read_to_string(&mark).unwrap().lines().next().unwrap().to_string();
+    std::fs::write(&mark, format!("{head}\nway/precious\n")).unwrap();
+    symlink(&victim, site.join("way")).unwrap();
+    for path in [&site, &mark] {
+        give_to_mallory(path);
+    }
+    desk.run(&format!("site {}", site.display())).fails(2, &["belongs to user nobody"]);
+    // Also where the names are our own, no link is followed to what goes.
+    for path in [&site, &mark] {
+        chown(path, Some(0), None).unwrap();
+    }
+    desk.run(&format!("site {}", site.display())).fails(2, &["way", "is a link"]);
+    assert_eq!(std::fs::read_to_string(victim.join("precious")).unwrap(), "of root");
+}
+
 /// Whoever is root by a user namespace only has no other user to run a server as.
 #[test]
 fn root_of_a_user_namespace_is_told_what_it_lacks() {

@@ -128,7 +128,7 @@ fn unknown<'a>(kind: &str, name: &str, known: impl Iterator<Item = &'a str>, lis
 }
 
 /// Up to three names that are near by Jaro-Winkler similarity, the nearest first.
-pub(super) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     const NEAR: f64 = 0.8;
     let wanted = name.to_ascii_lowercase();
     let mut near: Vec<_> = known
