@@ -13,6 +13,7 @@ select max(decode(name, 'user commits', total)) as commits,
   max(decode(name, 'user rollbacks', total)) as rollbacks,
   max(decode(name, 'enqueue deadlocks', total)) as deadlocks,
   max(decode(name, 'session logical reads', total)) as logical_reads,
+  max(decode(name, 'db block gets', total)) as current_reads,
   max(decode(name, 'physical reads', total)) as physical_reads,
   max(decode(name, 'db block changes', total)) as block_changes,
   max(decode(name, 'physical writes', total)) as blocks_written,
@@ -24,7 +25,7 @@ select max(decode(name, 'user commits', total)) as commits,
   max(decode(name, 'redo synch writes', total)) as commits_waited,
   max(decode(name, 'redo log space requests', total)) as log_buffer_full
 from (select name, sum(value) as total from gv$sysstat
-      where name in ('user commits', 'user rollbacks', 'enqueue deadlocks', 'session logical reads', 'physical reads', 'db block changes',
+      where name in ('user commits', 'user rollbacks', 'enqueue deadlocks', 'session logical reads', 'db block gets', 'physical reads', 'db block changes',
         'physical writes', 'background checkpoints completed', 'redo size', 'redo entries', 'redo synch writes',
         'redo writes', 'redo log space requests')
       group by name) stats
@@ -48,10 +49,12 @@ select max(decode(name, 'physical read total IO requests', total)) as storage_re
   max(decode(name, 'physical read requests optimized', total)) as storage_cache_read_requests,
   max(decode(name, 'physical read total bytes', total)) as storage_read_bytes,
   max(decode(name, 'cell physical IO bytes eligible for predicate offload', total)) as offload_eligible_bytes,
-  max(decode(name, 'cell physical IO interconnect bytes returned by smart scan', total)) as offload_returned_bytes
+  max(decode(name, 'cell physical IO interconnect bytes returned by smart scan', total)) as offload_returned_bytes,
+  max(decode(name, 'memopt r hits', total)) as memoptimized_hits
 from (select name, sum(value) as total from gv$sysstat
       where name in ('physical read total IO requests', 'physical read requests optimized', 'physical read total bytes',
-        'cell physical IO bytes eligible for predicate offload', 'cell physical IO interconnect bytes returned by smart scan')
+        'cell physical IO bytes eligible for predicate offload', 'cell physical IO interconnect bytes returned by smart scan',
+        'memopt r hits')
       group by name) stats
 
 -- name: counters.locks
@@ -146,6 +149,14 @@ select 'redo_block_bytes', to_char(max(blocksize)) from v$log
 union all
 select 'instances', to_char(count(*)) from gv$instance
 
+-- name: settings.encryption
+-- tablespaces whose blocks are encrypted and how, and whether that of the tables of a test is one
+select 'encrypted_tablespaces' as name, to_char(count(*)) || ' ' || max(encryptionalg) as value
+from v$encrypted_tablespaces where encryptedts = 'YES'
+union all
+select 'own_tablespace_encrypted', max(t.encrypted)
+from user_tablespaces t join user_users u on u.default_tablespace = t.tablespace_name
+
 -- name: settings.host
 -- as the server sees its host; its name is not told
 select lower(stat_name) as name, to_char(value) as value from v$osstat
@@ -169,6 +180,12 @@ end;
 
 -- name: repository.awr.last
 select to_char(max(snap_id)) as snap_id from dba_hist_snapshot where instance_number = sys_context('userenv', 'instance')
+
+-- name: repository.awr.report
+-- the text that awrrpt.sql prints, between two snapshots of this instance
+select r.output
+from v$database d
+  cross join table(dbms_workload_repository.awr_report_text(d.dbid, to_number(sys_context('userenv', 'instance')), {{begin}}, {{end}})) r
 
 -- name: repository.awr.licence
 select 'Diagnostics Pack' as pack from dual

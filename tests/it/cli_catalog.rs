@@ -207,6 +207,7 @@ fn snapshots_of_a_servers_own_repository_are_taken_around_each_test_and_what_mus
     let own = catalogue(&desk, GROUP, SQL);
     let probes = "-- name: repository.awr\nselect 1\n\n-- name: repository.awr.last\nselect 40 + 2\n\n\
                   -- name: repository.awr.licence\nselect 'Own Pack'\n\n\
+                  -- name: repository.awr.report\nselect 'Report from {{begin}}' union all select 'to {{end}}'\n\n\
                   -- name: repository.statspack\nselect 1\n\n-- name: repository.statspack.last\nselect n from nowhere\n";
     let licence = "\n[[licence]]\noption = \"Rows\"\nparams = { org = \"other|default\" }\n";
     let engine = std::fs::read_to_string("catalog/engines/sqlite.toml").unwrap() + licence;
@@ -227,7 +228,11 @@ fn snapshots_of_a_servers_own_repository_are_taken_around_each_test_and_what_mus
     );
     for test in document["tests"].as_array().unwrap() {
         let kept = &test["server_log"]["repositories"];
-        assert_eq!(kept[0], serde_json::json!({ "repository": "awr", "begin": "42", "end": "42" }));
+        let report = ["Report from 42", "to 42"];
+        let awr = serde_json::json!(
+            { "repository": "awr", "begin": "42", "end": "42", "report": report }
+        );
+        assert_eq!(kept[0], awr);
         assert!(kept[1]["missing"].as_str().unwrap().contains("no such table: nowhere"), "{kept}");
     }
     let page = desk.run("report test last:1").ok().stdout;

@@ -281,6 +281,43 @@ fn a_suite_may_say_how_well_its_figures_must_be_known() {
         .fails(2, &["known.toml", "max_duration_s", "5 or more"]);
 }
 
+/// Each next number has four times the calls of the one before: no step gains anything.
+#[test]
+fn a_series_of_rising_values_ends_where_nothing_more_is_gained() {
+    let desk = Desk::new();
+    std::fs::create_dir_all(desk.path("own/suites")).unwrap();
+    let suite = "id = 'rising'\ntitle = 'rising'\n[[entry]]\nworkload = 'CPU-FIBONACCI'\njobs = '1'\n\
+                 each = { n = ['12', '15', '18', '21', '24'] }\nrising = 'n'\n\
+                 [[entry]]\nworkload = 'SRV-QUERY1'\njobs = '1'\n";
+    std::fs::write(desk.path("own/suites/rising.toml"), suite).unwrap();
+    let run = format!(
+        "run sqlite --catalog {} --suite rising --size 0.01 --warmup 0s --duration 100ms --format json",
+        desk.path("own").display()
+    );
+    let numbers = |document: &serde_json::Value| -> Vec<String> {
+        let tests = document["tests"].as_array().unwrap().iter();
+        tests
+            .filter(|test| test["workload"] == "CPU-FIBONACCI")
+            .map(|test| test["params"]["n"].as_str().unwrap().to_string())
+            .collect()
+    };
+    let done = desk.run(&run).ok();
+    let left = "left out: CPU-FIBONACCI:n=21, CPU-FIBONACCI:n=24: throughput gained less than 5 %";
+    assert!(done.stderr.contains(left), "{}", done.stderr);
+    let document = done.json();
+    assert_eq!(numbers(&document), ["12", "15", "18"]);
+    assert_eq!(document["tests"].as_array().unwrap().len(), 4);
+    let wrong = desk.path("own/suites/rising.toml");
+    std::fs::write(&wrong, suite.replace("rising = 'n'", "rising = 'm'")).unwrap();
+    desk.run(&run)
+        .fails(2, &["rising.toml", "CPU-FIBONACCI", "'rising' names a parameter of 'each'"]);
+    std::fs::write(&wrong, suite).unwrap();
+    // Repetitions: the series climbs in the first block, the others have what it found.
+    let repeated = desk.run(&format!("{run} --repeat 3")).ok().json();
+    let ran = numbers(&repeated);
+    assert_eq!((&ran[..3], ran.len()), (&["12", "15", "18"].map(String::from)[..], 9), "{ran:?}");
+}
+
 #[test]
 fn repetitions_run_in_blocks_and_reports_have_one_line_for_them() {
     let desk = Desk::new();

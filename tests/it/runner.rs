@@ -71,6 +71,7 @@ fn selection(statement: &str, window: Window) -> Selection {
         looping: Loop::Closed,
         window,
         nodes: None,
+        rising: None,
         repeat: 1,
         hash: String::new(),
     }

@@ -1,3 +1,9 @@
+-- name: memoptimize-no
+-- nothing: the table as it is
+
+-- name: memoptimized-no
+-- nothing: the table as it is
+
 -- Client drive of the TP group.
 
 -- name: TP-LOOKUP.lookup

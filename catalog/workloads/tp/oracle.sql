@@ -259,3 +259,17 @@ when not matched then insert (id, n, note) values (s.id, 1, '{{pad}}');
 v_rows := v_rows + sql%rowcount;
 commit write immediate wait;
 v_commits := v_commits + 1;
+
+-- name: memoptimize-yes
+-- takes memoptimize_pool_size, and a table with a primary key that is neither index-organised nor in a cluster
+begin
+  execute immediate 'alter table {{big}} memoptimize for read';
+  dbms_memoptimize.populate(user, upper('{{big}}'));
+end;
+-- PL/SQL
+
+-- name: memoptimized-yes
+begin
+  execute immediate 'alter table {{big}} no memoptimize for read';
+end;
+-- PL/SQL

@@ -83,6 +83,8 @@ const FLASH_HIT: Definition = derived("FlCache read", "%", 9, "flash_cache_hit_p
 const OFFLOAD: Definition = derived("Offload", "%", 9, "offload_pct", PCT);
 const WRITES_PER_ROW: Definition =
     derived("Phys writes per row", "blocks", 8, "blocks_written_per_row", RATE);
+const WRITES: Definition = derived("Writes", "%", 9, "writes_pct", PCT);
+const REDO_PER_OP: Definition = derived("REDO per op", "bytes", 9, "redo_bytes_per_op", RATE);
 const COMMIT_WAIT: Definition = derived("LogFile sync", "ms", 5, "commit_wait_ms", RATE);
 const LOG_WRITE: Definition = derived("LogFile write", "ms", 9, "log_sync_ms", RATE);
 const ELAPSED: Definition = derived("Elapsed", "s", 6, "elapsed_s", PCT);
@@ -185,7 +187,7 @@ pub const TRANSACTIONS: Columns = &[
     CPU,
     &[KPM],
     LATENCY,
-    &[PHYSICAL, READ_TIME, WRITE_TIME, REDO_PER_TX, COMMIT_WAIT, LOG_WRITE],
+    &[WRITES, PHYSICAL, READ_TIME, WRITE_TIME, REDO_PER_OP, REDO_PER_TX, COMMIT_WAIT, LOG_WRITE],
     &[BUFFER_HIT, OS_HIT, FLASH_HIT],
     END,
 ];

@@ -254,7 +254,15 @@ pub fn log(language: Language, result: &TestResult) -> Vec<Block> {
             })
         }
     };
-    let kept = log.repositories.iter().map(|kept| Block::Paragraph(kept_there(language, kept)));
+    let kept = log.repositories.iter().flat_map(|kept| {
+        let text = Block::Code(Code {
+            caption: language
+                .say("Report of the repository {repository}", &[("repository", &kept.repository)]),
+            text: kept.report.join("\n"),
+        });
+        let text = (!kept.report.is_empty()).then_some(text);
+        [Block::Paragraph(kept_there(language, kept))].into_iter().chain(text)
+    });
     checkpoints.into_iter().chain([text]).chain(kept).collect()
 }
 

@@ -167,9 +167,9 @@ pub struct RunArgs {
     /// Do not sample sessions during tests; reports then have no wait events
     #[arg(long, help_heading = MEASURING)]
     pub no_sampler: bool,
-    /// Take an AWR snapshot before and after each test (Oracle)
+    /// Take an AWR snapshot before and after each test, and keep the report between them (Oracle)
     ///
-    /// With this you state that the Diagnostics Pack is licensed for the database.
+    /// 'report test' shows the text. With this you state that the Diagnostics Pack is licensed for the database.
     #[arg(long, help_heading = MEASURING)]
     pub awr: bool,
     /// Take a Statspack snapshot before and after each test (Oracle; needs no license)

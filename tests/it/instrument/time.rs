@@ -192,6 +192,7 @@ pub(super) fn selection(window: Window, drive: Drive) -> Selection {
         looping: Loop::Closed,
         window,
         nodes: None,
+        rising: None,
         repeat: 1,
         hash: String::new(),
     }

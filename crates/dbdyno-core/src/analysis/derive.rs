@@ -126,6 +126,11 @@ const FIGURES: &[Definition] = &[
     ("disk_write_mb_per_s", "Device writes", "MB/s", |r| mb_per_s(r, "os_disk_write_bytes")),
     ("redo_mb_per_s", "REDO", "MB/s", |r| mb_per_s(r, "wal_bytes")),
     ("redo_kb_per_transaction", "REDO", "kBpt", redo_kb_per_transaction),
+    ("redo_bytes_per_op", "REDO per op", "bytes", |r| per_op(r, "wal_bytes")),
+    ("writes_pct", "Writes", "%", writes_pct),
+    ("current_reads_pct", "Log reads to change", "%", |r| {
+        share_pct(r, "current_reads", "logical_reads")
+    }),
     ("log_syncs_per_s", "LogFile syncs", "1/s", |r| rate(r, "wal_syncs")),
     ("log_sync_ms", "LogFile write", "ms", |r| mean_ms(r, "wal_sync_time_ms", "wal_syncs")),
     ("commit_wait_ms", "LogFile sync", "ms", commit_wait_ms),
@@ -278,6 +283,14 @@ fn blocks_written_per_row(result: &TestResult) -> Value {
     }
 }
 
+/// Percent of the ops that committed a change, over the whole test.
+fn writes_pct(result: &TestResult) -> Value {
+    match result.total.commits {
+        0 => Err("the workload does not commit".into()),
+        commits => Ok(100.0 * commits as f64 / result.total.ops as f64),
+    }
+}
+
 /// Percent of `whole` that `part` is, over the whole test.
 fn share_pct(result: &TestResult, part: &str, whole: &str) -> Value {
     match (total(result, part)?, total(result, whole)?) {
@@ -384,6 +397,7 @@ mod tests {
             ("lsm_user_bytes", 40.0),
             ("lsm_flushed_bytes", 30.0),
             ("lsm_merge_written_bytes", 70.0),
+            ("current_reads", 168_000.0),
             ("storage_read_requests", 1_000.0),
             ("storage_cache_read_requests", 800.0),
             ("storage_read_bytes", 8e9),
@@ -458,6 +472,9 @@ mod tests {
             ("disk_write_mb_per_s", 2.5),
             ("redo_mb_per_s", 10.0),
             ("redo_kb_per_transaction", 0.5),
+            ("redo_bytes_per_op", 1_000.0),
+            ("writes_pct", 200.0),
+            ("current_reads_pct", 35.0),
             ("log_syncs_per_s", 5_000.0),
             ("log_sync_ms", 0.3),
             ("commit_wait_ms", 0.0375),

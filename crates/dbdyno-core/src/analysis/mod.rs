@@ -50,6 +50,6 @@ pub mod verdict;
 
 pub use derive::{Derived, Detail, derive};
 pub use kpm::{evaluate, fill, keep_threads};
-pub use ramp::next_jobs;
+pub use ramp::{is_saturated, next_jobs};
 pub use tiers::keep_eviction;
 pub use verdict::{JudgeContext, judge};

@@ -29,17 +29,24 @@ pub fn next_jobs(ramp: &Ramp, done: &[(u32, f64)]) -> Option<u32> {
         Ramp::Fixed(list) => list.get(done.len()).copied(),
         Ramp::Auto { from, max } => match done.last() {
             None => Some(*from.min(max)),
-            Some((last, _)) if last >= max || saturated(done) => None,
+            Some((last, _)) if last >= max => None,
+            Some(_) if is_saturated(done.iter().map(|step| step.1)) => None,
             Some((last, _)) => Some(last.saturating_mul(2).clamp(1, *max)),
         },
     }
 }
 
-/// True if none of the last two steps gained 5 % over the best before it.
-fn saturated(done: &[(u32, f64)]) -> bool {
-    let best_of = |steps: &[(u32, f64)]| steps.iter().map(|step| step.1).fold(0.0, f64::max);
-    let gained = |at: usize| done[at].1 > best_of(&done[..at]) * (1.0 + WORTHWHILE_GAIN);
-    done.len() > VAIN_STEPS && (done.len() - VAIN_STEPS..done.len()).all(|at| !gained(at))
+/// True if the throughput of none of the last two steps of a climb gained 5 % over the best before
+/// it. Ops per second of each step in order; 0 for one that failed.
+pub fn is_saturated(mut steps: impl Iterator<Item = f64>) -> bool {
+    let Some(mut best) = steps.next() else { return false };
+    let mut vain = 0;
+    for throughput in steps {
+        let gained = throughput > best * (1.0 + WORTHWHILE_GAIN);
+        vain = if gained { 0 } else { vain + 1 };
+        best = best.max(throughput);
+    }
+    vain >= VAIN_STEPS
 }
 
 /// A test and its repetitions.

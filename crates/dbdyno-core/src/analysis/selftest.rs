@@ -307,6 +307,7 @@ mod tests {
             looping: Loop::Closed,
             window: Window::time(1.0, 2.0),
             nodes: None,
+            rising: None,
             repeat: 1,
             hash: String::new(),
         }

@@ -331,6 +331,9 @@ fn suite_shape(suite: &Suite, entry: &SuiteEntry) -> Result<()> {
         (None, Some(_)) if entry.title.is_none() => return no("what is only listed needs a title"),
         _ => {}
     }
+    if entry.rising.as_ref().is_some_and(|rising| !entry.each.contains_key(rising)) {
+        return no("'rising' names a parameter of 'each'");
+    }
     if entry.repeat.or(suite.repeat) == Some(0) {
         return no("'repeat' must be 1 or more");
     }

@@ -72,6 +72,9 @@ pub struct SuiteEntry {
     /// declares.
     #[serde(default)]
     pub each: BTreeMap<String, Vec<String>>,
+    /// The parameter of `each` whose values rise: those that are left are not run once throughput
+    /// has gained less than 5 % twice in a row, as in a ramp `1..auto`.
+    pub rising: Option<String>,
     pub jobs: Option<AskedRamp>,
     /// What an engine runs that cannot give the values of `each`.
     pub without: Option<Without>,

@@ -224,6 +224,9 @@ pub struct Selection {
     /// Tables of the data set that it uses, those of its parts included.
     pub tables: Vec<TableRef>,
     pub ramp: Ramp,
+    /// The series of rising values of a parameter that it belongs to, which ends when throughput
+    /// gains nothing more; selections of a series have the same name, and stand in its order.
+    pub rising: Option<String>,
     pub looping: Loop,
     pub window: Window,
     /// How often each test of the ramp is run; 1 = once.
@@ -245,11 +248,8 @@ impl Background {
     /// What a test beside which it runs is called by: two that ran beside different ones are not
     /// the same.
     pub fn params(&self) -> [(String, String); 2] {
-        let label = match assignments(&self.selection.chosen, ",") {
-            chosen if chosen.is_empty() => self.selection.label().to_string(),
-            chosen => format!("{}:{chosen}", self.selection.label()),
-        };
-        [(BESIDE.to_string(), label), (BESIDE_JOBS.to_string(), self.jobs.to_string())]
+        let name = self.selection.name_with_parameters();
+        [(BESIDE.to_string(), name), (BESIDE_JOBS.to_string(), self.jobs.to_string())]
     }
 }
 
@@ -281,6 +281,14 @@ impl Selection {
     /// How messages name it: the code under which it was asked for, else its id.
     pub fn label(&self) -> &str {
         self.asked_as.as_deref().unwrap_or(&self.workload.id)
+    }
+
+    /// The label with the parameters that differ from the engine's defaults: `T426:threads=8`.
+    pub fn name_with_parameters(&self) -> String {
+        match assignments(&self.chosen, ",") {
+            chosen if chosen.is_empty() => self.label().to_string(),
+            chosen => format!("{}:{chosen}", self.label()),
+        }
     }
 }
 

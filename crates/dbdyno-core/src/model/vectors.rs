@@ -17,6 +17,8 @@
 //! neighbours hard to find, so that recall tells settings apart; clusters of the usual kind are
 //! found at once (docs/decisions).
 
+use std::thread::Builder;
+
 use serde::{Deserialize, Serialize};
 
 use super::Expr;
@@ -292,11 +294,18 @@ fn in_threads(count: u64, query: &(dyn Fn(u64) -> Query + Sync)) -> Vec<Query> {
     let stretch = |first: u64| first..(first + each).min(count + 1);
     std::thread::scope(|scope| {
         let firsts = (0..threads).map(|thread| 1 + thread * each);
-        let work = firsts.map(|first| scope.spawn(move || stretch(first).map(query).collect()));
-        let work: Vec<std::thread::ScopedJoinHandle<'_, Vec<Query>>> = work.collect();
-        let joined = work
-            .into_iter()
-            .map(|one| one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        let found_in = |first: u64| -> Vec<Query> { stretch(first).map(query).collect() };
+        let started: Vec<_> = firsts
+            .map(|first| {
+                let thread = Builder::new().spawn_scoped(scope, move || found_in(first));
+                (first, thread)
+            })
+            .collect();
+        let joined = started.into_iter().map(|(first, thread)| match thread {
+            Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            // The system has no further thread: this one does its work.
+            Err(_) => found_in(first),
+        });
         joined.flatten().collect()
     })
 }

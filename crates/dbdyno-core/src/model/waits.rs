@@ -346,9 +346,12 @@ pub struct RepositorySnapshots {
     pub begin: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<String>,
-    /// Why one could not be taken.
+    /// Why one could not be taken, or why there is no report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
+    /// The server's own report between them, by lines.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub report: Vec<String>,
 }
 
 /// What an experiment (`--test-bottleneck`) said of what the limiter of a test foretells.

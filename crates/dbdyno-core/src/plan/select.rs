@@ -211,6 +211,7 @@ fn alone(
     Ok(Selection {
         hash: hash::of_texts(workload.revision, &hashed, texts.iter().map(String::as_str), 16),
         ramp: ramp(request, wish)?.for_parts(compiled.len()),
+        rising: rising(wish),
         workload: values::with_tables(workload, &params),
         asked_as: wish.entry.code.clone().or_else(|| asked.alias.map(str::to_string)),
         chosen,
@@ -237,6 +238,9 @@ pub(super) fn on_nodes(selection: Selection, numbers: &[u32]) -> Vec<Selection> 
         for params in [&mut selection.params, &mut selection.chosen] {
             params.insert(NODES.into(), nodes.to_string());
         }
+        if let Some(series) = &mut selection.rising {
+            *series = format!("{series} on {nodes} nodes");
+        }
         selection
     };
     numbers.iter().map(on).collect()
@@ -262,6 +266,14 @@ fn ramp(request: &Request, wish: &Wish<'_>) -> Result<Ramp> {
         }
     };
     asked.on(request.scale).map_err(|what| Error::usage(place(), what).advise(RAMP_FORMS))
+}
+
+/// The name of the series of rising values that a test of a suite belongs to: what all of them
+/// have in common.
+fn rising(wish: &Wish<'_>) -> Option<String> {
+    let (suite, rising) = (wish.suite?, wish.entry.rising.as_ref()?);
+    let common = wish.entry.params.iter().filter(|(name, _)| *name != rising);
+    Some(format!("{} {} {}", suite.id, wish.text(), assignments(common, ",")))
 }
 
 /// What to tell about the jobs of a mixed workload: they are multiples of its parts, whatever was

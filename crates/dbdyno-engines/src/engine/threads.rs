@@ -1,7 +1,7 @@
 //! Threads of ours: the system may have none left, which is an error like others and no panic.
 
 use std::io;
-use std::thread::{Builder, Scope, ScopedJoinHandle};
+use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle};
 
 use super::{EngineError, ErrorClass};
 
@@ -14,6 +14,16 @@ pub fn start<'scope, T: Send + 'scope>(
     work: impl FnOnce() -> T + Send + 'scope,
 ) -> Result<ScopedJoinHandle<'scope, T>, EngineError> {
     Builder::new().spawn_scoped(scope, work).map_err(|error| refused(&error))
+}
+
+/// Starts a thread that nobody has to wait for.
+///
+/// # Errors
+/// The system refuses it; `work` is dropped then.
+pub fn start_apart<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<JoinHandle<T>, EngineError> {
+    Builder::new().spawn(work).map_err(|error| refused(&error))
 }
 
 /// The error of a thread that the system did not start.

@@ -1,7 +1,7 @@
 //! The tests of a plan, in order: each ramp step is measured, judged and stored before the next
 //! begins.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -89,8 +89,8 @@ pub(super) struct Kept {
 
 /// How a ramp ended.
 enum RampEnd {
-    /// The numbers of jobs that were measured, in order.
-    Done(Vec<u32>),
+    /// The numbers of jobs that were measured, in order, with the ops per second of each.
+    Done(Vec<(u32, f64)>),
     /// It could not be prepared: no repetition will do better.
     Hopeless,
     Stop(RunStatus),
@@ -104,6 +104,8 @@ pub struct Course {
     ramps: Vec<Option<Ramp>>,
     /// All turns that have not begun.
     ahead: VecDeque<Turn>,
+    /// Best ops per second of every selection so far of each series of rising values.
+    climbs: BTreeMap<String, Vec<f64>>,
 }
 
 impl Course {
@@ -114,7 +116,28 @@ impl Course {
             numbers: Numbers::default(),
             ramps,
             ahead: legs.iter().flat_map(|leg| leg.turns.clone()).collect(),
+            climbs: BTreeMap::new(),
         }
+    }
+
+    /// Takes down the best ops per second of a selection in the first turn of its series of rising
+    /// values. Once the series is saturated the rest of it is left out: which that is, for people.
+    fn climb(&mut self, selections: &[Selection], at: usize, best: f64) -> Option<String> {
+        let series = selections[at].rising.as_ref()?;
+        let steps = self.climbs.entry(series.clone()).or_default();
+        steps.push(best);
+        if !analysis::is_saturated(steps.iter().copied()) {
+            return None;
+        }
+        let is_left = |later: &usize| selections[*later].rising.as_ref() == Some(series);
+        let left: Vec<usize> = (at + 1..selections.len()).filter(is_left).collect();
+        let names: Vec<String> =
+            left.iter().map(|&later| selections[later].name_with_parameters()).collect();
+        for later in left {
+            self.ramps[later] = None;
+        }
+        let why = "throughput gained less than 5 % twice in a row";
+        (!names.is_empty()).then(|| format!("left out: {}: {why}", names.join(", ")))
     }
 }
 
@@ -158,8 +181,13 @@ impl Measuring<'_> {
             )? {
                 RampEnd::Stop(status) => return Ok(status),
                 RampEnd::Hopeless => course.ramps[turn.selection] = None,
-                RampEnd::Done(jobs) if turn.finds_ramp() && !jobs.is_empty() => {
+                RampEnd::Done(steps) if turn.finds_ramp() && !steps.is_empty() => {
+                    let jobs = steps.iter().map(|step| step.0).collect();
                     course.ramps[turn.selection] = Some(Ramp::Fixed(jobs));
+                    let best = steps.iter().map(|step| step.1).fold(0.0, f64::max);
+                    if let Some(note) = course.climb(&self.plan.selections, turn.selection, best) {
+                        (self.events)(Event::Note(&note));
+                    }
                 }
                 RampEnd::Done(_) => {}
             }
@@ -207,7 +235,7 @@ impl Measuring<'_> {
                 (_, Step::Stop(status)) => return Ok(RampEnd::Stop(status)),
             }
         }
-        Ok(RampEnd::Done(done.into_iter().map(|(jobs, _)| jobs).collect()))
+        Ok(RampEnd::Done(done))
     }
 
     /// All tests of a number of jobs: one in the closed loop, or one for each rate. Gives the

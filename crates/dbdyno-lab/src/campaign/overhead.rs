@@ -180,6 +180,7 @@ fn looping((id, title): (&str, &str), sql: String, duration_s: f64) -> Selection
         looping: Loop::Closed,
         window: Window::time(0.5, duration_s),
         nodes: None,
+        rising: None,
         repeat: 1,
         hash: String::new(),
     }

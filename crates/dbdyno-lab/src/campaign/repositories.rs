@@ -1,9 +1,10 @@
 //! Repositories of a server's own (Oracle's AWR and Statspack) that take a snapshot before and
 //! after each test.
 //!
-//! Blocks `repository.<name>` (takes one) and `repository.<name>.last` (its number) of the engine's
-//! probes say how, and `repository.<name>.licence` what must be licensed for it; an engine without
-//! them has none.
+//! Blocks of the engine's probes say how: `repository.<name>` takes one, `repository.<name>.last`
+//! reads its number, `repository.<name>.report` reads the text between `{{begin}}` and `{{end}}`, a
+//! line a row, where the server makes one itself, and `repository.<name>.licence` says what must be
+//! licensed for it. An engine without them has none.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -11,7 +12,7 @@ use super::Platform;
 use dbdyno_core::catalog::Catalog;
 use dbdyno_core::error::{Error, Result};
 use dbdyno_core::model::{Disclosure, RepositorySnapshots};
-use dbdyno_core::sql::{Block, statement};
+use dbdyno_core::sql::{Block, Values, fill, statement};
 use dbdyno_engines::engine::{Engine, EngineError, ErrorClass, Session};
 
 /// Those that are asked for, and the session that takes the snapshots.
@@ -25,7 +26,11 @@ struct Repository {
     name: String,
     take: String,
     last: String,
+    report: Option<String>,
 }
+
+/// Lines of a report that are kept; one of AWR has 2,000 to 6,000.
+const MOST_LINES: usize = 20_000;
 
 impl Repositories {
     /// Those of these names on an open platform.
@@ -54,20 +59,18 @@ impl Repositories {
         self.asked.iter().map(&mut snap).collect()
     }
 
-    /// Those of two moments, side by side.
+    /// Those of two moments, side by side, with the server's own report between them.
     pub(super) fn between(
         &self,
         before: &[std::result::Result<String, String>],
         after: &[std::result::Result<String, String>],
     ) -> Vec<RepositorySnapshots> {
-        let pairs = self.asked.iter().zip(before.iter().zip(after));
+        let Some(session) = &self.session else { return Vec::new() };
+        let mut session = session.lock().unwrap_or_else(PoisonError::into_inner);
+        let moments = before.iter().zip(after);
+        let pairs = self.asked.iter().zip(moments);
         pairs
-            .map(|(one, (begin, end))| RepositorySnapshots {
-                repository: one.name.clone(),
-                begin: begin.clone().ok(),
-                end: end.clone().ok(),
-                missing: begin.clone().err().or_else(|| end.clone().err()),
-            })
+            .map(|(one, (begin, end))| one.between(session.as_mut(), begin.clone(), end.clone()))
             .collect()
     }
 }
@@ -113,7 +116,60 @@ impl Repository {
     fn find(name: &str, blocks: &[&Block]) -> Option<Repository> {
         let take = text_of(&format!("repository.{name}"), blocks)?;
         let last = text_of(&format!("repository.{name}.last"), blocks)?;
-        Some(Repository { name: name.into(), take, last })
+        let report = text_of(&format!("repository.{name}.report"), blocks);
+        Some(Repository { name: name.into(), take, last, report })
+    }
+
+    /// The snapshots of two moments, with the report between them where the server makes one.
+    fn between(
+        &self,
+        session: &mut dyn Session,
+        begin: std::result::Result<String, String>,
+        end: std::result::Result<String, String>,
+    ) -> RepositorySnapshots {
+        let mut pair = RepositorySnapshots {
+            repository: self.name.clone(),
+            begin: begin.clone().ok(),
+            end: end.clone().ok(),
+            missing: begin.err().or(end.err()),
+            report: Vec::new(),
+        };
+        if let (Some(begin), Some(end)) = (&pair.begin, &pair.end) {
+            match self.report(session, begin, end) {
+                Ok(lines) => pair.report = lines,
+                Err(error) => pair.missing = Some(format!("no report: {}", error.message)),
+            }
+        }
+        pair
+    }
+
+    /// The lines of the server's own report between two snapshots; none where it makes none.
+    ///
+    /// # Errors
+    /// The server refuses the report, or a number of a snapshot is none.
+    fn report(
+        &self,
+        session: &mut dyn Session,
+        begin: &str,
+        end: &str,
+    ) -> std::result::Result<Vec<String>, EngineError> {
+        let Some(sql) = &self.report else { return Ok(Vec::new()) };
+        // The numbers go into the text: a function of a table does not take binds everywhere.
+        let is_number = |text: &str| text.bytes().all(|digit| digit.is_ascii_digit());
+        if !is_number(begin) || !is_number(end) {
+            let what = format!("'{begin}' and '{end}' are no numbers of snapshots");
+            return Err(EngineError::new(ErrorClass::Other, what));
+        }
+        let numbers = Values::from([
+            ("begin".to_string(), begin.to_string()),
+            ("end".to_string(), end.to_string()),
+        ]);
+        let mut lines = session.query(&fill(sql, &numbers), &[])?.rows;
+        lines.truncate(MOST_LINES);
+        Ok(lines
+            .into_iter()
+            .map(|line| line.into_iter().next().flatten().unwrap_or_default())
+            .collect())
     }
 
     fn snapshot(&self, session: &mut dyn Session) -> std::result::Result<String, EngineError> {

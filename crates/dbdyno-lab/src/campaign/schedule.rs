@@ -5,6 +5,8 @@
 //! and repetitions show it. Ramps stay together in a block, so that a workload's tables are read
 //! into the cache once per block. A run without repetitions keeps the order of its plan.
 
+use std::collections::BTreeSet;
+
 use dbdyno_core::error::{Error, Result};
 use dbdyno_core::model::{Loop, Plan, Ramp, Selection, Target};
 use dbdyno_core::stats::keys::KeyStream;
@@ -163,12 +165,30 @@ pub fn turns(plan: &Plan) -> Vec<Turn> {
         let mut own: Vec<usize> = own.collect();
         if most > 1 {
             shuffle(&mut own, &mut KeyStream::numbered(plan.seed, block));
+            climb(&mut own, &plan.selections);
         }
         own.into_iter()
             .map(move |selection| Turn { block, round: 1, selection })
             .collect::<Vec<_>>()
     };
     (1..=most).flat_map(block).collect()
+}
+
+/// Puts the selections of each series of rising values in their order, on the places that the
+/// series has.
+fn climb(order: &mut [usize], selections: &[Selection]) {
+    let series_of = |selection: usize| selections[selection].rising.as_ref();
+    let names: BTreeSet<&String> = order.iter().filter_map(|&at| series_of(at)).collect();
+    for name in names {
+        let is_of_series = |selection: usize| series_of(selection) == Some(name);
+        let places: Vec<usize> =
+            (0..order.len()).filter(|&place| is_of_series(order[place])).collect();
+        let mut members: Vec<usize> = places.iter().map(|&place| order[place]).collect();
+        members.sort_unstable();
+        for (place, selection) in places.into_iter().zip(members) {
+            order[place] = selection;
+        }
+    }
 }
 
 /// The ramp as it is run in this turn: fixed numbers of jobs are drawn too, automatic ramps must
@@ -290,6 +310,27 @@ mod tests {
         let turns = order(&plan(&[1, 3, 2], 1));
         assert_eq!(turns.iter().filter(|turn| turn.0 == 2).count(), 2);
         assert_eq!(turns.last(), Some(&(3, 1)));
+    }
+
+    #[test]
+    fn a_series_of_rising_values_climbs_on_the_places_that_it_has() {
+        let mut plan = plan(&[3; 12], 42);
+        let places = |order: &[(u32, usize)], block: u32| -> Vec<usize> {
+            let own: Vec<usize> =
+                order.iter().filter(|turn| turn.0 == block).map(|turn| turn.1).collect();
+            (0..own.len()).filter(|&place| [3, 4, 9].contains(&own[place])).collect()
+        };
+        let drawn = order(&plan);
+        for member in [3, 4, 9] {
+            plan.selections[member].rising = Some("threads".into());
+        }
+        let climbing = order(&plan);
+        for block in 1..=3 {
+            assert_eq!(places(&climbing, block), places(&drawn, block));
+            let series =
+                climbing.iter().filter(|turn| turn.0 == block && [3, 4, 9].contains(&turn.1));
+            assert_eq!(series.map(|turn| turn.1).collect::<Vec<_>>(), [3, 4, 9]);
+        }
     }
 
     fn private() -> Target {

@@ -44,6 +44,7 @@ mod tests {
             looping: Loop::Closed,
             window: Window::time(0.0, 1.0),
             nodes: None,
+            rising: None,
             repeat: 1,
             hash: String::new(),
         }

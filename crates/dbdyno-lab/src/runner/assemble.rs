@@ -479,6 +479,7 @@ mod tests {
             looping: Loop::Closed,
             window: Window::time(1.0, 2.0),
             nodes: None,
+            rising: None,
             repeat: 1,
             hash: String::new(),
         };

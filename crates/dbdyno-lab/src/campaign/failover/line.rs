@@ -7,6 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use dbdyno_engines::engine::threads::start_apart;
 use dbdyno_engines::engine::{Database, EngineError, ErrorClass, Rows, Session};
 
 type Answer = Result<Rows, EngineError>;
@@ -50,7 +51,7 @@ impl Line {
     /// Opens a session on a node.
     ///
     /// # Errors
-    /// The engine's; of class `Lost` if there is no answer in time.
+    /// The engine's; of class `Lost` if there is no answer in time; the system refuses a thread.
     pub(super) fn open(
         ways: &Arc<Ways>,
         node: &str,
@@ -58,7 +59,7 @@ impl Line {
     ) -> Result<Line, EngineError> {
         let ((tasks, waiting), (tell, answers)) = (channel::<Task>(), channel());
         let (database, to) = (Arc::clone(&ways.database), node.to_owned());
-        thread::spawn(move || serve(database, &to, &waiting, &tell));
+        start_apart(move || serve(database, &to, &waiting, &tell))?;
         let line = Line { ways: Arc::clone(ways), node: node.to_owned(), tasks, answers, timeout };
         line.answer().map(|_| line)
     }

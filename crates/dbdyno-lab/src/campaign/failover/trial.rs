@@ -136,7 +136,8 @@ impl Trial<'_> {
             timeout: self.asked.timeout(),
             resends: self.asked.resends,
         };
-        let writers = Writers::start(&orders, &places);
+        let writers =
+            Writers::start(&orders, &places).map_err(|error| error.at(platform.label()))?;
         self.await_begin(&writers)?;
         (self.events)(Event::Step(&format!(
             "{} jobs commit; then node {node} fails",

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use super::line::{Line, Ways, is_refusal};
 use dbdyno_core::analysis::failover::{Answer, Noted, Sent};
 use dbdyno_engines::engine::EngineError;
+use dbdyno_engines::engine::threads::start_apart;
 
 /// Pause after all nodes were tried in vain.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -47,7 +48,10 @@ pub(super) struct Writers {
 
 impl Writers {
     /// Starts one writer for each of `places`: indexes of the nodes that they begin on.
-    pub(super) fn start(orders: &Orders, places: &[usize]) -> Writers {
+    ///
+    /// # Errors
+    /// The system refuses a thread; those that it started end.
+    pub(super) fn start(orders: &Orders, places: &[usize]) -> Result<Writers, EngineError> {
         let (began, stop, acknowledged) =
             (Instant::now(), Arc::<AtomicBool>::default(), Arc::<AtomicU64>::default());
         let (tell, told) = channel();
@@ -61,9 +65,13 @@ impl Writers {
             tell: tell.clone(),
             noted: Noted::default(),
         };
-        let writers: Vec<Writer> = (1..).zip(places.iter().copied()).map(writer).collect();
-        let threads = writers.into_iter().map(|writer| thread::spawn(|| writer.run())).collect();
-        Writers { began, stop, acknowledged, threads, told }
+        let each: Vec<Writer> = (1..).zip(places.iter().copied()).map(writer).collect();
+        let mut writers = Writers { began, stop, acknowledged, threads: Vec::new(), told };
+        for writer in each {
+            // Those that run stop when this is dropped.
+            writers.threads.push(start_apart(|| writer.run())?);
+        }
+        Ok(writers)
     }
 
     /// Seconds since the begin.
