@@ -133,12 +133,11 @@ fn a_forged_bundle_has_another_digest_and_must_agree_with_itself() {
     let dir = directory();
     let (bytes, digest) = sealed(dir.path());
     let whole = entries(&bytes);
-    assert_eq!(open_bundle("x", &packed(&resealed(&whole))).unwrap().digest, digest);
     // A figure, with a manifest that suits it: only the digest tells.
     let mut figure = whole.clone();
-    let text = String::from_utf8(figure[1].1.clone()).unwrap();
-    figure[1].1 = text.replacen("\"ops\":1", "\"ops\":2", 1).into_bytes();
-    assert_ne!(figure[1], whole[1], "the run has such a figure");
+    let name = b"\"elapsed_s\":";
+    let at = figure[1].1.windows(name.len()).position(|part| part == name).unwrap() + name.len();
+    figure[1].1[at] = if figure[1].1[at] == b'1' { b'2' } else { b'1' };
     let forged = packed(&resealed(&figure));
     assert_ne!(open_bundle("x", &forged).unwrap().digest, digest);
     let desk = Desk::new();

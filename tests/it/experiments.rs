@@ -105,7 +105,9 @@ fn rates_and_promises_are_those_of_the_run() {
                 --warmup 0 --duration 200ms";
     desk.run(&format!("{base} --rate 100,250.5 --arrivals uniform")).ok();
     let text = again(&desk);
-    assert!(text.contains("rate = \"100,250.5\"\narrivals = \"uniform\""), "{text}");
+    for line in ["rate = \"100,250.5\"\n", "arrivals = \"uniform\"\n"] {
+        assert_eq!(text.matches(line).count(), 2, "{text}");
+    }
     let offered = |id: i64| -> Vec<f64> {
         let store = Store::open_read_only(&desk.path("results.db")).unwrap();
         let tests = store.tests(id).unwrap();
@@ -132,7 +134,7 @@ fn rates_and_promises_are_those_of_the_run() {
 fn what_ran_beside_each_test_is_asked_for_again() {
     let desk = Desk::new();
     desk.run(
-        "interference sqlite --quiet --size 0.01 --workloads SRV-QUERY1,SRV-REPORT --jobs 1 --repeat 1 \
+        "interference sqlite --quiet --size 0.01 --workloads SRV-QUERY1,SRV-REPORT --jobs 1 --blocks 1 \
          --duration 150ms --warmup 0",
     )
     .ok();
