@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use crate::error::{Error, Result, quote};
-use crate::model::params::{BATCH, KEYS, PLACE};
+use crate::model::params::{BATCH, KEYS, PLACE, READ_TX};
 use crate::model::vectors;
 use crate::model::{Bind, Expr, Facts, LEAST_KNOWN_S, Param, Part, Quantity, Wire, Workload};
 
@@ -108,6 +108,12 @@ fn shape(workload: &Workload) -> Vec<String> {
     expect(
         !workload.bulk || workload.params.iter().any(|param| param.name == BATCH),
         "a bulk load needs the parameter 'batch'",
+    );
+    expect(
+        !workload.connects
+            || !workload.client.is_empty()
+                && workload.params.iter().all(|param| param.name != READ_TX),
+        "ops that open connections have steps of a client, whose reads share nothing",
     );
     expect(
         workload.client.iter().filter(|branch| branch.chance.is_none()).count() <= 1,
@@ -337,8 +343,8 @@ fn suite_shape(suite: &Suite, entry: &SuiteEntry) -> Result<()> {
     if entry.repeat.or(suite.repeat) == Some(0) {
         return no("'repeat' must be 1 or more");
     }
-    if entry.precision.is_some() && (entry.duration_s.is_some() || entry.work.is_some()) {
-        return no("'precision' stands instead of 'duration_s' and 'work'");
+    if let Some(what) = entry.contradiction() {
+        return no(what);
     }
     if entry
         .max_duration_s
@@ -365,6 +371,10 @@ fn suite_params(catalog: &Catalog, entry: &SuiteEntry) -> Result<()> {
     let (name, mut given) = parse_selection(text)?;
     given.extend(entry.params.clone());
     let asked = catalog.find(&name)?;
+    if let Some(beside) = &entry.background {
+        let (name, given) = parse_selection(beside)?;
+        catalog.find(&name)?.with(&given, "")?;
+    }
     fixed(&asked.entry.workload, &asked.with(&given, "")?)
         .map_or(Ok(()), |what| Err(Error::usage("", what)))
 }

@@ -51,8 +51,8 @@ pub use quantity::Quantity;
 pub use ramp::{AskedRamp, Ramp, Scale};
 pub use rate::{Arrivals, AskedRate, Loop, Offer, Percentile, Promise, without_offer};
 pub use result::{
-    Beside, JobFigures, LatencySummary, Moment, NodeFigures, OpenLoop, OpsPerSample, PartFigures,
-    SeriesPoint, Snapshot, Tally, TestResult, WindowInterval, WorkerFigures,
+    Beside, Connects, JobFigures, LatencySummary, Moment, NodeFigures, OpenLoop, OpsPerSample,
+    PartFigures, SeriesPoint, Snapshot, Tally, TestResult, WindowInterval, WorkerFigures,
 };
 pub use run::{DeviceSync, LoadResult, OwnLoop, RunRecord, RunStatus};
 pub use sentence::Sentence;
