@@ -1,4 +1,4 @@
-//! What the monitor shows: on a terminal a screen, else lines.
+//! View of the monitor: on a terminal a screen, else lines.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout};
@@ -18,13 +18,13 @@ const BAR: usize = 20;
 /// Columns of the rates.
 const HEADS: [&str; 6] = ["KPM", "now", "peak", "measured", "used", ""];
 
-/// What stands above the figures.
+/// Title above the figures.
 #[derive(Debug, Clone, Default)]
 pub struct Title {
     pub target: String,
     /// The run that the rates are shares of.
     pub against: Option<String>,
-    /// What the keys do.
+    /// Help for the keys.
     pub keys: &'static str,
 }
 
@@ -51,7 +51,7 @@ fn bar(used: f64) -> String {
     "#".repeat(full) + &".".repeat(BAR - full)
 }
 
-/// What comes first as the load grows; none if the load is compared with nothing.
+/// Component that saturates first as the load grows; none if the load is compared with nothing.
 pub fn limit(look: &Look) -> Option<String> {
     let Some(limit) = &look.limit else {
         let mut covered = look.rates.iter().filter_map(|rate| rate.against.as_ref());
@@ -66,7 +66,7 @@ pub fn limit(look: &Look) -> Option<String> {
     ))
 }
 
-/// What sessions do.
+/// Wait events of the sessions.
 pub fn waits(look: &Look) -> Option<String> {
     let sessions = look.sessions?;
     let wait = |wait: &crate::monitor::observer::Wait| {
@@ -86,7 +86,7 @@ fn statement(statement: &Statement) -> String {
     format!("{calls:>9}/s {mean:>9} ms  {}", visible(&statement.text))
 }
 
-/// What looking costs.
+/// Cost of polling.
 pub fn cost(look: &Look) -> String {
     let cpu = look
         .cost

@@ -1,5 +1,5 @@
-//! What a run tells while it goes on: OpenMetrics, as a real Prometheus reads them. What a monitor
-//! tells of a server.
+//! Metrics of a run while it goes on: OpenMetrics, as a real Prometheus reads them. Metrics that a
+//! monitor gives of a server.
 
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
@@ -204,7 +204,7 @@ fn is_recording(desk: &Desk, file: &std::path::Path) -> bool {
     runs.code == Some(0) && runs.json()["runs"].as_array().is_some_and(|runs| !runs.is_empty())
 }
 
-/// What a look tells of a rate.
+/// Rate in a sample of the monitor.
 fn rate<'a>(look: &'a Value, id: &str) -> &'a Value {
     look["rates"].as_array().unwrap().iter().find(|rate| rate["id"] == id).unwrap_or(&Value::Null)
 }

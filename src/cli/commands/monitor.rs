@@ -25,7 +25,7 @@ use crate::store::Store;
 
 /// Shorter intervals would cost what they show.
 const LEAST_INTERVAL: Duration = Duration::from_millis(250);
-/// How long an interval of a recording is shown.
+/// Time for which an interval of a recording is shown.
 const REPLAY_PACE: Duration = Duration::from_millis(100);
 /// Between two questions whether somebody interrupts.
 const ATTENTION: Duration = Duration::from_millis(100);
@@ -180,7 +180,7 @@ fn served(args: &MonitorArgs, observer: &Observer) -> Result<Option<MetricsPage>
     Ok(Some(page))
 }
 
-/// How looks are shown.
+/// View of the samples.
 enum View {
     Screen(Box<DefaultTerminal>, Title),
     Lines,

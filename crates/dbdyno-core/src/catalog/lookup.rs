@@ -6,7 +6,7 @@ use crate::error::{Error, Result, quote};
 
 use super::{Catalog, Entry, Profile, Suite};
 
-/// What `find` found: the workload, and what an alias fixes.
+/// Result of `find`: the workload, and what an alias fixes.
 #[derive(Debug, Clone)]
 pub struct Asked<'a> {
     pub entry: &'a Entry,
@@ -17,7 +17,7 @@ pub struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// What is given, over what the alias fixes.
+    /// Adds the given parameters to those that the alias fixes.
     ///
     /// # Errors
     /// If the two contradict each other; `place` is what was written.

@@ -17,7 +17,7 @@ const RATE: &str = "rate";
 const ARRIVALS: &str = "arrivals";
 const PROMISE: &str = "slo";
 
-/// When ops are due.
+/// Distribution of the scheduled starts of ops.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Arrivals {
@@ -60,7 +60,7 @@ pub fn without_offer(params: &BTreeMap<String, String>) -> BTreeMap<String, Stri
     own.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-/// How the ops of a selection start.
+/// Way in which the ops of a selection start.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub enum Loop {
     /// Closed loop: each job starts the next op when its last is done.

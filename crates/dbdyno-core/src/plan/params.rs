@@ -58,7 +58,7 @@ pub(super) fn hashed(workload: &Workload, complete: &Params) -> Params {
     params
 }
 
-/// Why the engine cannot give a parameter's value, if it cannot.
+/// Reason why the engine cannot give a parameter's value, if it cannot.
 pub(super) fn unavailable(workload: &Workload, engine: &str, complete: &Params) -> Option<String> {
     workload.params.iter().find_map(|param| {
         let (what, reason) = param.unavailable_on(engine, complete)?;

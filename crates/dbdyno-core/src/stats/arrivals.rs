@@ -30,7 +30,7 @@ impl DueTimes {
         times
     }
 
-    /// When the next op is due.
+    /// Scheduled start of the next op.
     #[inline]
     pub fn next_ns(&self) -> u64 {
         self.next_ns as u64

@@ -88,8 +88,8 @@ pub trait Keeper: Send {
     /// # Errors
     /// Whose it is, or who may create in it.
     fn prove(&mut self) -> Result<bool, EngineError>;
-    /// What this database calls something: a statement or an expression by its name, with
-    /// `{{names}}` filled in.
+    /// SQL of this database for a statement or an expression by its name, with `{{names}}` filled
+    /// in.
     ///
     /// # Errors
     /// There is none of that name: a mistake of ours.

@@ -8,7 +8,7 @@ const TIMES: u64 = 4;
 #[cfg(has_client)]
 const LEAST_BESIDE_S: f64 = 0.1;
 
-/// What a job's ops take, and the longest of those that nobody timed.
+/// Mean time of a job's ops, and the longest of the untimed ones.
 #[derive(Debug, Default)]
 pub(super) struct Stalls {
     /// Mean of an op in the slice before, in ns; 0 before there was one.
