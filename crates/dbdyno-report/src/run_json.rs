@@ -11,13 +11,13 @@ use serde_json::Value;
 use super::format::json;
 use super::kpm::KpmReport;
 use super::{Document, Input, Report, open_loop};
-use dbdyno_core::analysis::limiter::{Limiter, experiment, limiters};
+use dbdyno_core::analysis::limiter::{Bottleneck, experiment, limiters};
 use dbdyno_core::analysis::{derive, interval, unsteady};
 use dbdyno_core::model::{
-    self, Better, Counters, DeviceSync, Disclosure, Drive, Durability, Kpm, KpmValue, Lasting,
-    LatencySummary, LoadResult, OpsPerSample, OwnLoop, PartFigures, Precision, Profile, Provenance,
-    Published, RunKind, RunRecord, RunStatus, Sentence, SeriesPoint, ServerLog, Status, Verdict,
-    Waits,
+    self, Better, Counters, DeviceSync, Disclosure, Drive, Durability, Kpm, KpmValue,
+    LatencySummary, LoadResult, OpsPerSample, OwnLoop, PartResult, Precision, Profile, Provenance,
+    Published, RunKind, RunRecord, RunStatus, Sentence, SeriesPoint, ServerLog, Status,
+    SustainedRate, Verdict, Waits,
 };
 
 /// Version of the structure; raised whenever a field changes its meaning or goes.
@@ -173,10 +173,10 @@ struct Test<'a> {
     counters: Counters,
     /// Of a cluster: each node, with its own counters.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    node_figures: &'a [model::NodeFigures],
+    node_figures: &'a [model::NodeResult],
     /// Resources that our own process used to run it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    driver: Option<model::DriverFigures>,
+    driver: Option<model::DriverCost>,
     #[serde(skip_serializing_if = "Option::is_none")]
     instrument_us_per_op: Option<f64>,
     /// Of a test whose jobs ran on several load machines.
@@ -189,7 +189,7 @@ struct Test<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     durability: Option<Durability>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    sustained: Option<Lasting>,
+    sustained: Option<SustainedRate>,
     /// Of a measured test: the causes that limit it, the one with most of the time first.
     #[serde(skip_serializing_if = "Option::is_none")]
     limiters: Option<Vec<Limit>>,
@@ -224,7 +224,7 @@ struct BesideIt<'a> {
 
 impl<'a> BesideIt<'a> {
     fn of(beside: &'a model::Beside) -> Self {
-        let model::PartFigures { workload, params, jobs, tally, ops_per_s, latency, .. } =
+        let model::PartResult { workload, params, jobs, tally, ops_per_s, latency, .. } =
             &beside.part;
         BesideIt {
             workload,
@@ -329,12 +329,12 @@ struct Worker<'a> {
     clock_offset_s: f64,
     round_trip_s: f64,
     late_s: f64,
-    driver: Option<model::DriverFigures>,
+    driver: Option<model::DriverCost>,
 }
 
 impl<'a> Worker<'a> {
-    fn of(worker: &'a model::WorkerFigures) -> Self {
-        let model::WorkerFigures {
+    fn of(worker: &'a model::WorkerResult) -> Self {
+        let model::WorkerResult {
             name,
             jobs,
             ops,
@@ -370,7 +370,7 @@ struct Tried<'a> {
     ratio: Option<f64>,
     low: Option<f64>,
     high: Option<f64>,
-    outcome: model::ForecastOutcome,
+    outcome: model::PredictionOutcome,
     blocks: &'a [[f64; 2]],
     left_out: u64,
     share_before: Option<f64>,
@@ -381,8 +381,8 @@ struct Tried<'a> {
 }
 
 impl<'a> Tried<'a> {
-    fn of(explained: &'a model::Explained) -> Self {
-        let model::Explained {
+    fn of(explained: &'a model::ExperimentResult) -> Self {
+        let model::ExperimentResult {
             forecast,
             bound,
             forecast_low,
@@ -428,7 +428,7 @@ struct Limit {
 }
 
 fn limits(result: &model::TestResult) -> Vec<Limit> {
-    let limit = |limiter: &Limiter| {
+    let limit = |limiter: &Bottleneck| {
         let next = experiment(result, limiter);
         Limit {
             cause: limiter.cause.code(),
@@ -526,7 +526,7 @@ struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    fn of(test: &model::Test, part: &'a PartFigures) -> Part<'a> {
+    fn of(test: &model::Test, part: &'a PartResult) -> Part<'a> {
         Part {
             workload: &part.workload,
             params: &part.params,

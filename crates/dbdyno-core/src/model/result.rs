@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::named_values::read_series;
 use super::{
-    Counters, Drive, DriverFigures, Durability, Explained, Failover, Kpm, Lasting, NamedValues,
-    Offer, Precision, Profile, ServerLog, TestSpec, Verdict, Waits,
+    Counters, Drive, DriverCost, Durability, ExperimentResult, Failover, Kpm, NamedValues, Offer,
+    Precision, Profile, ServerLog, SustainedRate, TestSpec, Verdict, Waits,
 };
 use crate::stats::moderated::Estimate;
 
@@ -126,7 +126,7 @@ pub struct JobFigures {
 
 /// One node of a cluster in a test.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct NodeFigures {
+pub struct NodeResult {
     pub name: String,
     /// Jobs that were dealt to it.
     pub jobs: u32,
@@ -214,7 +214,7 @@ pub struct Snapshot {
 
 /// Figures of one part of a mixed workload.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct PartFigures {
+pub struct PartResult {
     pub workload: String,
     pub params: BTreeMap<String, String>,
     /// Those of `params` that differ from the engine's defaults.
@@ -234,7 +234,7 @@ pub struct PartFigures {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Beside {
     #[serde(flatten)]
-    pub part: PartFigures,
+    pub part: PartResult,
     pub drive: Drive,
     /// Every job of it looped from before the window opened until after it closed.
     pub covers_window: bool,
@@ -325,8 +325,8 @@ pub struct TestResult {
     pub job_figures: Vec<JobFigures>,
     /// Of a cluster: each node.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub node_figures: Vec<NodeFigures>,
-    pub parts: Vec<PartFigures>,
+    pub node_figures: Vec<NodeResult>,
+    pub parts: Vec<PartResult>,
     #[serde(deserialize_with = "read_series")]
     pub series: Vec<SeriesPoint>,
     pub snapshots: Vec<Snapshot>,
@@ -352,7 +352,7 @@ pub struct TestResult {
     /// Of a test that committed, where the database tells what it puts off, or could be made to do
     /// it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lasting: Option<Lasting>,
+    pub lasting: Option<SustainedRate>,
     /// Wait events of the sessions, by sampling.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits: Option<Waits>,
@@ -364,13 +364,13 @@ pub struct TestResult {
     pub server_log: Option<ServerLog>,
     /// Resources that dbdyno used to run it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub driver: Option<DriverFigures>,
+    pub driver: Option<DriverCost>,
     /// Of a test whose jobs ran on several load machines: each one's part.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub workers: Vec<WorkerFigures>,
+    pub workers: Vec<WorkerResult>,
     /// Result of the experiment for its bottleneck.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub explained: Option<Explained>,
+    pub explained: Option<ExperimentResult>,
     /// Of a test in which a node failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failover: Option<Failover>,
@@ -391,7 +391,7 @@ fn first() -> u32 {
 
 /// Part of a test that one of several load generators did.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct WorkerFigures {
+pub struct WorkerResult {
     /// Host and process.
     pub name: String,
     pub jobs: u32,
@@ -402,7 +402,7 @@ pub struct WorkerFigures {
     pub late_s: f64,
     /// Resources that it used on its host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub driver: Option<DriverFigures>,
+    pub driver: Option<DriverCost>,
     /// In the window.
     pub ops: u64,
     /// Ops of the window by their time, from the timed ones: highest value in ns and count of each

@@ -106,7 +106,7 @@ impl Turn {
 
 /// Turns on one start of the server and one load of the data.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Leg {
+pub struct ServerStart {
     /// Numbers within the run, from 1.
     pub load: u32,
     pub server_start: u32,
@@ -133,9 +133,9 @@ pub fn described(plan: &Plan, fresh: Fresh, target: &Target) -> Option<String> {
 }
 
 /// All turns in order, in legs between which something is made anew.
-pub fn legs(plan: &Plan, fresh: Fresh, target: &Target) -> Vec<Leg> {
+pub fn legs(plan: &Plan, fresh: Fresh, target: &Target) -> Vec<ServerStart> {
     if fresh == Fresh::Nothing {
-        return vec![Leg { load: 1, server_start: 1, turns: turns(plan) }];
+        return vec![ServerStart { load: 1, server_start: 1, turns: turns(plan) }];
     }
     let starts = fresh.rounds(target);
     let of_block = |block: u32| {
@@ -147,7 +147,7 @@ pub fn legs(plan: &Plan, fresh: Fresh, target: &Target) -> Vec<Leg> {
             });
             let load = if fresh == Fresh::Data { block } else { 1 };
             let server_start = (block - 1) * starts.len() as u32 + at as u32 + 1;
-            Leg { load, server_start, turns: turns.collect() }
+            ServerStart { load, server_start, turns: turns.collect() }
         };
         starts.iter().enumerate().map(leg).collect::<Vec<_>>()
     };

@@ -14,13 +14,13 @@ use dbdyno_core::catalog::Form;
 use dbdyno_core::model::{Drive, Reason, RunKind, Status, Test, params};
 
 /// Figures of the answer.
-const MOST_FIGURES: usize = 3;
+const MAX_FIGURES: usize = 3;
 /// Groups of these forms come first in the answer.
 const FIRST: [Form; 3] = [Form::Queries, Form::Transactions, Form::Reads];
 /// More tests than these are only counted.
-const MOST_TICKS: usize = 300;
+const MAX_TICKS: usize = 300;
 /// Kinds of reasons that the fold tells one by one.
-const MOST_REASONS: usize = 60;
+const MAX_REASONS: usize = 60;
 
 /// The head of a page about this run.
 pub(super) fn of_run(input: &Input, data: &RunTests, kind: &str) -> Head {
@@ -116,7 +116,7 @@ fn figures(input: &Input, groups: &[(&str, String, Vec<Entry<'_>>)]) -> String {
         let values = [("figure", value.as_str()), ("label", &entry.row.label), ("jobs", &jobs)];
         Some(language.say("{figure} {label} at {jobs}", &values))
     };
-    let texts: Vec<String> = valid.iter().filter_map(text).take(MOST_FIGURES).collect();
+    let texts: Vec<String> = valid.iter().filter_map(text).take(MAX_FIGURES).collect();
     match texts.is_empty() {
         true => language.phrase("No figure of this run is valid."),
         false => format!("{}.", texts.join(", ")),
@@ -213,7 +213,7 @@ pub(super) fn counts(language: Language, tests: &[Test]) -> Vec<Count> {
 
 fn strip(input: &Input, data: &RunTests) -> Vec<(String, Vec<Tick>)> {
     let language = input.language;
-    if data.tests.len() > MOST_TICKS {
+    if data.tests.len() > MAX_TICKS {
         return Vec::new();
     }
     let tick = |test: &Test| {
@@ -250,8 +250,8 @@ pub(super) fn reasons(language: Language, tests: &[Test]) -> Option<Fold> {
         let verdict = language.verdict(reason.status);
         (subjects.join(", "), format!("{verdict}: {}", language.reason(reason)))
     };
-    let told: Vec<(String, String)> = found.iter().take(MOST_REASONS).map(said).collect();
-    let more = found.len().saturating_sub(MOST_REASONS);
+    let told: Vec<(String, String)> = found.iter().take(MAX_REASONS).map(said).collect();
+    let more = found.len().saturating_sub(MAX_REASONS);
     let more = (more > 0).then(|| Block::Paragraph(language.count("more", more, &[])));
     let title = language.count(
         "lowered",
