@@ -15,7 +15,7 @@ use signal_hook::low_level::pipe;
 
 use super::args::{Color, Global};
 use super::paths;
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, nearest};
 use crate::error::{Error, Kind, Result, quote};
 use crate::runner::Interrupt;
 use crate::store::{Place, Store};
@@ -137,8 +137,12 @@ impl Context {
         if known.contains(&format) {
             return Ok(format.to_string());
         }
+        let question = match nearest(format, known.iter().copied()).first() {
+            Some(near) => format!("did you mean '{near}'? "),
+            None => String::new(),
+        };
         Err(Error::usage("--format", format!("{} is not a format of this command", quote(format)))
-            .advise(format!("choose {}", known.join(", "))))
+            .advise(format!("{question}choose {}", known.join(", "))))
     }
 
     /// Refuses every `--format` but text, for a command that has no other.

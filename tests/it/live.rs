@@ -314,6 +314,8 @@ fn a_load_is_told_as_a_share_of_what_its_platform_was_measured_to_do() {
     assert!(rate(&seen, "log_syncs")["against"].is_null(), "commits share syncs: {seen:#}");
     let text = desk.run(&format!("monitor {} --baseline last --once", lease.url)).ok().stdout;
     assert!(text.contains("unknown") && text.contains("this monitor: "), "{text}");
+    let head = text.lines().next().unwrap();
+    assert!(head.contains(" at 2") && head.contains(", against run "), "{head}");
     desk.run(&format!("run sqlite {small} --workload SRV-QUERY1 --jobs 1")).ok();
     let line = format!("monitor {} --baseline last --once", lease.url);
     desk.run(&line).fails(2, &["--baseline: the platform of run 2 differs: ", "measure this one"]);

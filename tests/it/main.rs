@@ -99,5 +99,6 @@ mod ttc;
 mod vectors;
 mod verify;
 mod waits;
+mod words;
 mod workbook;
 mod workers;

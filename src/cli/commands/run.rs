@@ -71,6 +71,7 @@ fn run_file(context: &Context, path: &Path, args: &RunArgs) -> Result<()> {
     let compared = CompareArgs {
         runs: runs.iter().map(i64::to_string).collect(),
         baseline: asked.baseline,
+        workload: Vec::new(),
         confirm: false,
         limit: LimitArgs { fail_below: asked.fail_below, junit: asked.junit },
         price: Vec::new(),

@@ -332,7 +332,7 @@ fn refused(lines: &Lines, options: &Options, error: clap::Error) -> Error {
         name.trim_start_matches("--").replace('-', "_")
     });
     let place = key.as_ref().and_then(|key| options.get(key)).map_or(0, |(place, _)| *place);
-    let said = super::usage_error(&super::shortened(error).render().to_string());
+    let said = super::usage_error(&super::shortened(error).render().to_string(), "dbdyno run");
     lines.wrong(place, said.what, said.advice)
 }
 

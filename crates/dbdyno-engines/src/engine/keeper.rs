@@ -1,5 +1,5 @@
-//! A database that keeps data of whoever asks, beside any data set: statements with binds of any
-//! kind, and the engine's own words where databases differ.
+//! Access to a database that serves as results store, not as target: statements with typed binds,
+//! and the SQL that differs between engines.
 
 use super::{ConnectTo, ENGINES, EngineError};
 use dbdyno_core::model::Target;

@@ -272,8 +272,8 @@ pub trait Database: Send + Sync {
     fn node_sessions(&self) -> Result<Vec<NodeSession>, EngineError> {
         Ok(vec![(String::new(), self.looking_session()?)])
     }
-    /// A control session that only queries, now and then: where something on the way may drop what
-    /// is idle it is opened anew.
+    /// Opens a control session for polling. It reconnects if a firewall or proxy dropped it while it
+    /// was idle.
     ///
     /// # Errors
     /// As [`Database::session`].

@@ -19,7 +19,8 @@ const MAX_LINE: usize = 300;
 /// Bytes of a log that are read at most.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// Sources of server-side evidence.
+/// Sources of server-side evidence for a test: the server log, statement and I/O statistics, AWR
+/// or Statspack snapshots.
 pub struct ServerEvidence {
     /// The log of a private server.
     log: Option<PathBuf>,
@@ -29,7 +30,8 @@ pub struct ServerEvidence {
     repositories: Repositories,
 }
 
-/// As it stood at one moment.
+/// State of these sources at one point in time. The evidence of a test is the difference between
+/// two marks.
 pub struct Mark {
     profiles: ProfileReading,
     log_bytes: u64,

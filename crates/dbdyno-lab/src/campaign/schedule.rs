@@ -104,7 +104,7 @@ impl Turn {
     }
 }
 
-/// Turns on one start of the server and one load of the data.
+/// The ramps that are measured on one server start and one load of the data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerStart {
     /// Numbers within the run, from 1.

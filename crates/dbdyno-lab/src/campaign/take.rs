@@ -1,4 +1,5 @@
-//! One test is taken: run, with what came beside it. Nothing of it is bound to a thread.
+//! Runs one test and collects its server-side evidence. Everything here is `Send`, so that a duet
+//! can run two tests at once.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};

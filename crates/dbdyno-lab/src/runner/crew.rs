@@ -77,8 +77,9 @@ pub(super) fn lock(workers: &Mutex<dyn Workers>) -> MutexGuard<'_, dyn Workers +
     workers.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Stands for the workers at a gate of as many jobs, until all have ended: gives what they did.
-/// What they tell meanwhile goes into the log, and moved edges of the window to them.
+/// Represents the workers at the start gate, which counts each of them as one job, until all have
+/// finished; returns their logs. Copies their progress into the log and sends them changes of the
+/// window.
 ///
 /// # Errors
 /// Those of the workers; then the gate counts all of them as ended.

@@ -1,4 +1,4 @@
-//! Roads to a server: where and as whom jobs connect, by the transport that they ask for.
+//! Connection routes to a server: hosts and account for each transport (Unix socket, TCP, TLS).
 
 use std::collections::BTreeMap;
 use std::fs::File;
