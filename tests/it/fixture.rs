@@ -250,6 +250,7 @@ pub fn test(
         explained: is_sampled(group).then(explained),
         failover: None,
         server_clock_step_s: 0.0,
+        login: None,
         first_error: None,
         facts: BTreeMap::from([("small_mb".into(), 9.8304), ("jobs".into(), f64::from(jobs))]),
         total: Tally { ops: tally.ops * 6 / 5, ..tally.clone() },
@@ -267,6 +268,7 @@ fn tally(ops_per_s: f64, window_s: f64, jobs: u32) -> Tally {
         errors: BTreeMap::new(),
         busy_s: window_s * f64::from(jobs),
         uncounted_s: 0.0,
+        connects: Default::default(),
     }
 }
 

@@ -51,8 +51,8 @@ pub use quantity::Quantity;
 pub use ramp::{AskedRamp, Ramp, Scale};
 pub use rate::{Arrivals, AskedRate, Loop, Offer, Percentile, Promise, without_offer};
 pub use result::{
-    Beside, JobFigures, LatencySummary, Moment, NodeResult, OpenLoop, OpsPerSample, PartResult,
-    SeriesPoint, Snapshot, Tally, TestResult, WindowInterval, WorkerResult,
+    Beside, Connects, JobFigures, LatencySummary, Moment, NodeResult, OpenLoop, OpsPerSample,
+    PartResult, SeriesPoint, Snapshot, Tally, TestResult, WindowInterval, WorkerResult,
 };
 pub use run::{DeviceSync, LoadResult, OwnLoop, RunRecord, RunStatus};
 pub use sentence::Sentence;
