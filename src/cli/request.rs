@@ -12,7 +12,7 @@ use crate::campaign::{Fresh, HostUrls, Keep, Request};
 use crate::catalog::{Catalog, Profile, Suite, SuiteEntry, Work};
 use crate::error::{Error, Kind, Result, quote};
 use crate::host::processors;
-use crate::model::{Arrivals, Drive, MIN_KNOWN_S, Plan, Scale, Target};
+use crate::model::{Arrivals, Drive, LEAST_KNOWN_S, Plan, Scale, Target};
 use crate::plan;
 use crate::server::MAX_NODES;
 
@@ -327,11 +327,11 @@ pub fn check_duration(duration_s: f64) -> Result<()> {
 
 /// Refuses a longest window in which nothing can become known.
 fn check_max_duration(max_duration_s: f64) -> Result<()> {
-    if max_duration_s >= MIN_KNOWN_S {
+    if max_duration_s >= LEAST_KNOWN_S {
         return Ok(());
     }
     Err(Error::usage("--max-duration", format!("{max_duration_s:?} s is too short to know a mean"))
-        .advise(format!("give {MIN_KNOWN_S}s or more")))
+        .advise(format!("give {LEAST_KNOWN_S}s or more")))
 }
 
 /// Refuses a name by which the run could not be asked for: those mean other runs.

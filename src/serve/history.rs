@@ -19,7 +19,7 @@ use crate::report::format::html::content;
 use crate::store::{Measured, Store};
 
 /// The newest runs that a history is made of.
-const MAX_RUNS: u32 = 500;
+const MOST_RUNS: u32 = 500;
 /// Histories to choose from.
 const MAX_LISTED: usize = 2_000;
 
@@ -74,7 +74,7 @@ impl<'a> History<'a> {
     }
 }
 
-/// Reason why a figure is not compared with the newest one.
+/// Why a figure does not stand beside the newest one.
 fn left_out(entry: &Entry, newest: &Entry) -> Option<&'static str> {
     let checks = [
         (!supports(entry.verdict.status), "not valid"),
@@ -110,11 +110,11 @@ pub(super) fn page(site: &Pages<'_>, query: &Query) -> Answer {
     };
     let document = series::document(site.language(), &history, site.catalog.effects());
     let runs: BTreeSet<i64> = entries.iter().map(|entry| entry.run.id).collect();
-    let is_cut = runs.len() >= MAX_RUNS as usize;
+    let is_cut = runs.len() >= MOST_RUNS as usize;
     let cut = is_cut.then(|| {
         site.language().say(
             "Older runs than the newest {runs} are left out.",
-            &[("runs", &MAX_RUNS.to_string())],
+            &[("runs", &MOST_RUNS.to_string())],
         )
     });
     let content = html! { div.history { (content(&document)) @if let Some(cut) = cut { p { (cut) } } } (links) };
@@ -125,7 +125,7 @@ pub(super) fn page(site: &Pages<'_>, query: &Query) -> Answer {
 /// first.
 fn entries(store: &Store, workload: &str, jobs: u32) -> Answer<Vec<Entry>> {
     let mut by_run: BTreeMap<i64, Vec<Test>> = BTreeMap::new();
-    for (run, test) in store.tests_of(workload, jobs, MAX_RUNS)? {
+    for (run, test) in store.tests_of(workload, jobs, MOST_RUNS)? {
         by_run.entry(run).or_default().push(test);
     }
     let mut entries = Vec::new();

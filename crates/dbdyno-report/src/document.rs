@@ -27,7 +27,7 @@ pub struct Document {
     pub checks: Vec<Checks>,
     /// Branding of pages.
     pub brand: Option<Brand>,
-    /// Page that a browser shows in place of the sections, where a report has a design for it.
+    /// What a browser shows in place of the sections, where a report has a design for it.
     pub page: Option<Page>,
 }
 

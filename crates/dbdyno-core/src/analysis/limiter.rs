@@ -360,8 +360,8 @@ fn neighbours(result: &TestResult) -> Option<Bottleneck> {
     })
 }
 
-/// Causes of idle sessions in a closed loop: our process, as long as its threads work or wait for a
-/// CPU, else the way between them and the server.
+/// What keeps sessions idle in a closed loop: our process, as long as its threads work or wait for
+/// a processor, else the way between them and the server.
 fn beyond_sessions(result: &TestResult) -> Vec<Bottleneck> {
     let Some(waits) = sampled(result).filter(|_| result.open.is_none()) else { return Vec::new() };
     let whole_s = f64::from(result.jobs) * result.window_s;

@@ -20,7 +20,7 @@ const NETWORK_LIMIT: f64 = 0.5;
 /// Fewer ops per second of the series than this only show whole numbers, not a trend.
 const MIN_OPS_PER_POINT: f64 = 10.0;
 /// A shorter interval at the edge of the window says too little, in seconds.
-const MIN_POINT_S: f64 = 0.5;
+const SHORTEST_POINT_S: f64 = 0.5;
 /// A step of the clock beyond this many seconds and this fraction of the window matters; ten times
 /// the fraction spoils the test.
 const CLOCK_STEP_S: f64 = 0.02;
@@ -176,8 +176,10 @@ fn network_limit(result: &TestResult, ctx: &JudgeContext<'_>) -> Option<Reason> 
 
 /// Judged only from five seconds and from ten ops a second on.
 fn steady(result: &TestResult) -> Option<Reason> {
-    let points =
-        result.series.iter().filter(|point| point.in_window && point.interval_s >= MIN_POINT_S);
+    let points = result
+        .series
+        .iter()
+        .filter(|point| point.in_window && point.interval_s >= SHORTEST_POINT_S);
     let (counts, rates): (Vec<f64>, Vec<f64>) =
         points.map(|point| (point.ops, point.ops / point.interval_s)).unzip();
     let dense = counts.iter().sum::<f64>() >= MIN_OPS_PER_POINT * counts.len() as f64;

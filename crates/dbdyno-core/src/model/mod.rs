@@ -64,7 +64,7 @@ pub use waits::{
     PredictionOutcome, Profile, ProfileRow, RepositorySnapshots, SamplerCost, Seen, ServerLog,
     Waits,
 };
-pub use window::{End, MIN_KNOWN_S, Precision, Window};
+pub use window::{End, LEAST_KNOWN_S, Precision, Window};
 pub use wire::{Protocol, Transport, Wire};
 pub use workload::{
     Alias, Answer, Application, Bind, Claim, ClientBranch, Operation, Param, Part, Resource,

@@ -60,7 +60,7 @@ pub fn without_offer(params: &BTreeMap<String, String>) -> BTreeMap<String, Stri
     own.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-/// Way in which the ops of a selection start.
+/// How the ops of a selection start.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub enum Loop {
     /// Closed loop: each job starts the next op when its last is done.

@@ -4,7 +4,7 @@
 use crate::catalog::{Suite, SuiteEntry, Work};
 use crate::error::{Error, Result};
 use crate::model::rows::table_rows;
-use crate::model::{AskedRate, Drive, End, Facts, Loop, MIN_KNOWN_S, Precision, Window};
+use crate::model::{AskedRate, Drive, End, Facts, LEAST_KNOWN_S, Loop, Precision, Window};
 
 use super::{DEFAULT_DURATION_S, DEFAULT_MAX_DURATION_S, DEFAULT_WARMUP_S, MIN_WARMUP_S, Request};
 
@@ -73,7 +73,7 @@ pub(super) fn looping(request: &Request, entry: &SuiteEntry) -> Result<Loop> {
 /// The suite's warm-up is a constant for its own windows: this one ends by what is seen.
 fn until_known(precision: Precision, request: &Request, entry: &SuiteEntry) -> Window {
     let scaled_s = entry.max_duration_s.unwrap_or(DEFAULT_MAX_DURATION_S) * request.time_scale;
-    let most_s = request.max_duration_s.unwrap_or(scaled_s.max(MIN_KNOWN_S));
+    let most_s = request.max_duration_s.unwrap_or(scaled_s.max(LEAST_KNOWN_S));
     Window {
         warmup_s: request.warmup_s.unwrap_or(MIN_WARMUP_S),
         end: End::Known { precision, most_s },

@@ -30,7 +30,7 @@ impl DueTimes {
         times
     }
 
-    /// Scheduled start of the next op.
+    /// When the next op is due.
     #[inline]
     pub fn next_ns(&self) -> u64 {
         self.next_ns as u64

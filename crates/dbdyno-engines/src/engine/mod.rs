@@ -507,7 +507,7 @@ pub struct OpenSlice<'a> {
     pub behind: f64,
 }
 
-/// Schedule of the ops of an open loop.
+/// When the ops of an open loop are due.
 pub struct Timetable {
     /// The gate opened: due times count from here.
     pub opened_at: Instant,

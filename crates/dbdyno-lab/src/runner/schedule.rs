@@ -54,7 +54,7 @@ impl Schedule {
         }
     }
 
-    /// Opening of the window.
+    /// When the window opens.
     pub fn open_s(&self) -> f64 {
         self.open_s.get()
     }

@@ -416,12 +416,12 @@ fn sampled(context: &TestContext<'_>, gate: &Gate, ended: Receiver<()>) -> Sessi
     sample(&mut *source, gate, &jobs, &ended)
 }
 
-/// Scheduled starts of a job's ops in an open loop.
+/// When the ops of a job are due, in an open loop.
 fn due_times(spec: &TestSpec<'_>, job: u32, seed: u64) -> Option<DueTimes> {
     Some(Due::of(spec, job, seed)?.times(job, spec.jobs))
 }
 
-/// Scheduled starts of a job's ops.
+/// When the ops of a job are due.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Due {
     per_s: f64,

@@ -290,7 +290,7 @@ pub(super) fn duration(language: Language, us: f64) -> String {
     format!("{}\u{a0}{unit}", language.number(us / scale, DIGITS))
 }
 
-/// Chips for the bottleneck of the best throughput, and for the load of other processes.
+/// What the best throughput was limited by, and what others used meanwhile.
 fn chips(language: Language, entry: &Entry<'_>) -> Vec<Chip> {
     let Some(test) = entry.best.or(entry.speed).and_then(|figure| figure.test.measured()) else {
         return Vec::new();

@@ -20,7 +20,7 @@ const FIRST: [Form; 3] = [Form::Queries, Form::Transactions, Form::Reads];
 /// More tests than these are only counted.
 const MAX_TICKS: usize = 300;
 /// Kinds of reasons that the fold tells one by one.
-const MAX_REASONS: usize = 60;
+const MOST_REASONS: usize = 60;
 
 /// The head of a page about this run.
 pub(super) fn of_run(input: &Input, data: &RunTests, kind: &str) -> Head {
@@ -250,8 +250,8 @@ pub(super) fn reasons(language: Language, tests: &[Test]) -> Option<Fold> {
         let verdict = language.verdict(reason.status);
         (subjects.join(", "), format!("{verdict}: {}", language.reason(reason)))
     };
-    let told: Vec<(String, String)> = found.iter().take(MAX_REASONS).map(said).collect();
-    let more = found.len().saturating_sub(MAX_REASONS);
+    let told: Vec<(String, String)> = found.iter().take(MOST_REASONS).map(said).collect();
+    let more = found.len().saturating_sub(MOST_REASONS);
     let more = (more > 0).then(|| Block::Paragraph(language.count("more", more, &[])));
     let title = language.count(
         "lowered",

@@ -183,7 +183,7 @@ pub(super) fn fingerprint(comparison: &Comparison, language: Language) -> Option
     })
 }
 
-/// Distance of each platform from the best: hollow by speed, filled by throughput, the best
+/// How near each platform comes to the best: hollow by speed, filled by throughput, the best
 /// throughput first.
 pub(super) fn standings(input: &Input, most: usize) -> Option<(Picture, String)> {
     let language = input.language;

@@ -44,7 +44,7 @@ pub(super) fn table(table: &Table) -> Markup {
     html! { (wide(&table.name, &content)) (paper_note(&screen, table.language)) (notes(table)) }
 }
 
-/// Columns that are left out on paper: those with the highest priority numbers, of equal ones the
+/// Which columns are left out on paper: those with the highest priority numbers, of equal ones the
 /// last.
 fn screen_only(table: &Table) -> Vec<bool> {
     let mut by_need: Vec<usize> = (0..table.columns.len()).collect();
