@@ -126,7 +126,8 @@ fn no_command(error: clap::Error) -> ExitCode {
             .map_or_else(|error| failed(&error), |()| ExitCode::SUCCESS);
     }
     let kind = error.kind();
-    let command = typed_command(std::env::args().skip(1));
+    let words = std::env::args_os().skip(1);
+    let command = typed_command(words.map(|word| word.to_string_lossy().into_owned()));
     let unknown = match error.get(ContextKind::InvalidSubcommand) {
         Some(ContextValue::String(word)) => word.clone(),
         _ => String::new(),

@@ -21,7 +21,7 @@ use crate::store::{Measured, Store};
 /// The newest runs that a history is made of.
 const MOST_RUNS: u32 = 500;
 /// Histories to choose from.
-const MAX_LISTED: usize = 2_000;
+const MOST_LISTED: usize = 2_000;
 
 /// A test that stands for its repetitions in a run.
 #[derive(Debug, Clone)]
@@ -187,7 +187,7 @@ fn place(engine: String, platform: String) -> [(&'static str, String); 2] {
 
 /// Every history that there is, as it is asked for, with the number of its runs.
 pub(super) fn all(store: &Store) -> Result<Vec<(Query, u64)>> {
-    let measured = store.measured(MAX_LISTED)?;
+    let measured = store.measured(MOST_LISTED)?;
     Ok(measured.iter().map(|point| (asked(point), point.runs)).collect())
 }
 
@@ -215,7 +215,7 @@ fn asking<'a>(
 
 /// The histories that there are.
 fn index(site: &Pages<'_>) -> Answer {
-    let measured = site.store.measured(MAX_LISTED)?;
+    let measured = site.store.measured(MOST_LISTED)?;
     let heads = [
         "Workload",
         "Engine",
@@ -270,7 +270,7 @@ fn line(site: &Pages<'_>, point: &Measured) -> Markup {
 /// Width and height of a course, in pixels.
 const COURSE: (f64, f64) = (120.0, 24.0);
 /// The least range that fills the height, of the logarithm: noise is no mountain.
-const MIN_RANGE: f64 = 0.1;
+const LEAST_RANGE: f64 = 0.1;
 
 /// The values of the runs as a line; a dash with fewer than two.
 fn course(site: &Pages<'_>, values: &[f64]) -> Markup {
@@ -281,7 +281,7 @@ fn course(site: &Pages<'_>, values: &[f64]) -> Markup {
     let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
     let low = logs.iter().copied().fold(f64::INFINITY, f64::min);
     let high = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let (middle, range) = ((low + high) / 2.0, (high - low).max(MIN_RANGE));
+    let (middle, range) = ((low + high) / 2.0, (high - low).max(LEAST_RANGE));
     let (width, height) = COURSE;
     let place = |(at, log): (usize, &f64)| {
         let x = 2.0 + (width - 4.0) * at as f64 / (logs.len() - 1) as f64;

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use dbdyno::model::{
-    Activity, Better, Bound, Counters, Disclosure, Drive, Event, EventCount, ExperimentResult,
-    IoKind, IoTimes, JobFigures, Kpm, KpmValue, LatencySummary, LoadResult, Moment, PartResult,
-    PredictionOutcome, Profile, ProfileRow, Reason, ReasonCode, RunRecord, RunStatus, SamplerCost,
-    Sentence, SeriesPoint, ServerLog, Snapshot, Status, Tally, Test, TestResult, Verdict, Waits,
+    Activity, Better, Bound, Counters, Disclosure, Drive, Event, EventCount, Explained,
+    ForecastOutcome, IoKind, IoTimes, JobFigures, Kpm, KpmValue, LatencySummary, LoadResult,
+    Moment, PartFigures, Profile, ProfileRow, Reason, ReasonCode, RunRecord, RunStatus,
+    SamplerCost, Sentence, SeriesPoint, ServerLog, Snapshot, Status, Tally, Test, TestResult,
+    Verdict, Waits,
 };
 use dbdyno::store::Store;
 
@@ -293,8 +294,8 @@ fn part(
     jobs: u32,
     tally: &Tally,
     ops_per_s: f64,
-) -> PartResult {
-    PartResult {
+) -> PartFigures {
+    PartFigures {
         workload: id.into(),
         params,
         chosen: BTreeMap::new(),
@@ -404,8 +405,8 @@ fn profiles(ops_per_s: f64) -> BTreeMap<String, Profile> {
         .into()
 }
 
-fn explained() -> ExperimentResult {
-    let relaxed = ExperimentResult {
+fn explained() -> Explained {
+    let relaxed = Explained {
         cause: "log-sync".into(),
         change: "commits that do not wait for the log".into(),
         changed: [("synchronous_commit".to_string(), "off".to_string())].into(),
@@ -416,7 +417,7 @@ fn explained() -> ExperimentResult {
         ratio: Some(2.31),
         low: Some(2.12),
         high: Some(2.44),
-        outcome: PredictionOutcome::Held,
+        outcome: ForecastOutcome::Held,
         blocks: vec![[1000.0, 2310.0]; 9],
         left_out: 1,
         share_before: Some(0.61),
@@ -424,15 +425,15 @@ fn explained() -> ExperimentResult {
         missing: None,
         further: Vec::new(),
     };
-    let in_memory = ExperimentResult {
+    let in_memory = Explained {
         change: "the log on memory".into(),
         changed: [("log".to_string(), "tmpfs".to_string())].into(),
         blocks: Vec::new(),
-        outcome: PredictionOutcome::NotTried,
+        outcome: ForecastOutcome::NotTried,
         missing: Some("a database that is kept could lose its log".into()),
         ..relaxed.clone()
     };
-    ExperimentResult { further: vec![in_memory], ..relaxed }
+    Explained { further: vec![in_memory], ..relaxed }
 }
 
 fn server_log() -> ServerLog {

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use dbdyno::model::{
-    Beside, Drive, LatencySummary, PartResult, Reason, ReasonCode, Status, TestResult, Verdict,
+    Beside, Drive, LatencySummary, PartFigures, Reason, ReasonCode, Status, TestResult, Verdict,
 };
 use dbdyno::report::document::Block;
 use dbdyno::report::{FORMATS, Format, Input, Language, Options, REPORTS, Report, RunTests};
@@ -300,7 +300,7 @@ pub fn interference_input() -> Input {
 
 fn beside_it(kind: &TestResult, ops_per_s: f64) -> Beside {
     Beside {
-        part: PartResult {
+        part: PartFigures {
             workload: kind.workload.clone(),
             params: kind.params.clone(),
             chosen: kind.chosen.clone(),

@@ -10,7 +10,7 @@ use super::{Input, Language, Report, RunTests, lasting, spread, stores};
 use dbdyno_core::analysis::derive;
 use dbdyno_core::analysis::ramp::{self, Repeated};
 use dbdyno_core::catalog::Form;
-use dbdyno_core::model::{LatencySummary, PartResult, Sentence, Test, params};
+use dbdyno_core::model::{LatencySummary, PartFigures, Sentence, Test, params};
 
 /// `report kpm`.
 pub struct KpmReport;
@@ -170,7 +170,7 @@ pub(super) fn parts_table(language: Language, name: &str, lines: &[Line<'_>]) ->
     Some(table)
 }
 
-fn row(line: &Line<'_>, part: &PartResult, table: &mut Table) -> Vec<Cell> {
+fn row(line: &Line<'_>, part: &PartFigures, table: &mut Table) -> Vec<Cell> {
     let status = line.test.status();
     let mut row = vec![
         Cell::text(line.run.id.to_string()),
@@ -186,7 +186,7 @@ fn row(line: &Line<'_>, part: &PartResult, table: &mut Table) -> Vec<Cell> {
 }
 
 /// In the order of the columns, from ops on.
-fn figures(test: &Test, part: &PartResult) -> [Result<f64, Sentence>; 7] {
+fn figures(test: &Test, part: &PartFigures) -> [Result<f64, Sentence>; 7] {
     let LatencySummary { mean_us, p50_us, p95_us, p99_us, max_us, .. } = part.latency;
     let percentile = |us| percentile_ms(test, us);
     [
@@ -201,7 +201,7 @@ fn figures(test: &Test, part: &PartResult) -> [Result<f64, Sentence>; 7] {
 }
 
 /// Rows per op of the window at the rate of the ops.
-fn rows_per_s(part: &PartResult) -> Result<f64, Sentence> {
+fn rows_per_s(part: &PartFigures) -> Result<f64, Sentence> {
     match part.tally.ops {
         0 => Err("no op was completed in the window".into()),
         ops => Ok(part.tally.rows as f64 / ops as f64 * part.ops_per_s),

@@ -3,11 +3,11 @@
 use super::Language;
 use super::columns::{Line, RATE};
 use super::document::{Axis, Block, Cell, Chart, Column, Digits, Point, Scale, Series, Table};
-use dbdyno_core::analysis::lasting::{DeferredWork, debts};
-use dbdyno_core::model::{Moment, Named, SustainedRate, SustainedState, Test, TestResult};
+use dbdyno_core::analysis::lasting::{Debt, debts};
+use dbdyno_core::model::{Lasting, LastingState, Moment, Named, Test, TestResult};
 
 /// Sustained rate of a KPM, as far as it is known.
-pub fn of(test: &Test) -> Option<SustainedRate> {
+pub fn of(test: &Test) -> Option<Lasting> {
     test.measured()?.lasting
 }
 
@@ -15,7 +15,7 @@ pub fn of(test: &Test) -> Option<SustainedRate> {
 pub fn cell(line: &Line<'_>) -> Cell {
     match of(line.test) {
         None => Cell::Empty,
-        Some(SustainedRate { kpm_value: Some(value), .. }) => {
+        Some(Lasting { kpm_value: Some(value), .. }) => {
             Cell::Number { value, digits: RATE, verdict: Some(line.verdict.status) }
         }
         Some(lasting) => Cell::text(line.language.phrase(lasting.state.name())),
@@ -46,7 +46,7 @@ pub fn blocks(language: Language, subject: &str, test: &Test) -> Vec<Block> {
         .collect()
 }
 
-fn said(language: Language, result: &TestResult, lasting: &SustainedRate) -> String {
+fn said(language: Language, result: &TestResult, lasting: &Lasting) -> String {
     let number = |value: f64| language.number(value, RATE);
     let [kpm, total_s] = [result.kpm_value.unwrap_or_default(), result.total_s].map(number);
     let [lasts, pay_back_s] =
@@ -60,31 +60,31 @@ fn said(language: Language, result: &TestResult, lasting: &SustainedRate) -> Str
         ("total", &total_s),
     ];
     let template = match (lasting.state, lasting.kpm_value, lasting.pay_back_s) {
-        (SustainedState::Sustained, _, None) => {
+        (LastingState::Sustained, _, None) => {
             "Sustained: at its end the test had left the database nothing to do."
         }
-        (SustainedState::Sustained, ..) => {
+        (LastingState::Sustained, ..) => {
             "Sustained: the database did what {total} s of work had left in {pay} s, less than a hundredth of that."
         }
-        (SustainedState::Accounted, Some(_), _) if result.kpm.value.counter().is_some() => {
+        (LastingState::Accounted, Some(_), _) if result.kpm.value.counter().is_some() => {
             "Burst: {kpm} {unit}. Pay-back: {pay} s in which the database did what {total} s of work had left. Sustained: \
              {lasts} {unit}, with what it did in the pay-back, over both times."
         }
-        (SustainedState::Accounted, Some(_), _) => {
+        (LastingState::Accounted, Some(_), _) => {
             "Burst: {kpm} {unit}. Pay-back: {pay} s in which the database did what {total} s of work had left. Sustained: \
              {lasts} {unit} at least, as if nothing else were done in the time of the pay-back."
         }
-        (SustainedState::Accounted, None, _) => {
+        (LastingState::Accounted, None, _) => {
             "Pay-back: {pay} s in which the database did what {total} s of work had left."
         }
-        (SustainedState::Burst, ..) => {
+        (LastingState::Burst, ..) => {
             "Burst: what the test left the database to do was not done after it. How long the figure lasts is not known."
         }
     };
     language.say(template, &values)
 }
 
-fn table(language: Language, debts: &[DeferredWork]) -> Table {
+fn table(language: Language, debts: &[Debt]) -> Table {
     let heads = ["Put off", "Begin", "End", "After the pay-back"];
     let mut table =
         Table::new(language, "debt", heads.into_iter().map(|head| Column::new(head, "", 0)));
@@ -104,18 +104,13 @@ const TITLES: [(&str, &str); 4] = [
     ("debt_undo", "Transactions, not purged"),
 ];
 
-fn title(language: Language, debt: &DeferredWork) -> String {
+fn title(language: Language, debt: &Debt) -> String {
     let known = TITLES.iter().find(|(name, _)| *name == debt.name);
     known.map_or_else(|| debt.name.clone(), |(_, title)| language.phrase(title))
 }
 
 /// Each gauge as a share of the most of it, with the checkpoints; none without seconds.
-fn chart(
-    language: Language,
-    subject: &str,
-    result: &TestResult,
-    debts: &[DeferredWork],
-) -> Option<Chart> {
+fn chart(language: Language, subject: &str, result: &TestResult, debts: &[Debt]) -> Option<Chart> {
     let series = debts.iter().enumerate().filter_map(|(number, debt)| {
         let points = course(language, result, debt)?;
         Some(Series { name: title(language, debt), platform: number, points, ..Series::default() })
@@ -143,7 +138,7 @@ fn chart(
 }
 
 /// The gauge at the end of every second, in percent of its most.
-fn course(language: Language, result: &TestResult, debt: &DeferredWork) -> Option<Vec<Point>> {
+fn course(language: Language, result: &TestResult, debt: &Debt) -> Option<Vec<Point>> {
     let begin = result.snapshots.iter().find(|snapshot| snapshot.moment == Moment::Begin)?;
     let mut value = begin.counters.get(&debt.name)?;
     let values: Vec<(f64, f64, bool)> = result
@@ -172,7 +167,7 @@ mod tests {
 
     /// 12 s in which the log grew by 1 MB a second from 2 MB on, with a checkpoint in the third
     /// that left 1 MB.
-    fn test(lasting: SustainedRate) -> Test {
+    fn test(lasting: Lasting) -> Test {
         let mut result = fixture::result();
         for (second, point) in (1..).zip(&mut result.series) {
             let grown = if second == 3 { -3e6 } else { 1e6 };
@@ -192,7 +187,7 @@ mod tests {
         Test::from(TestResult { lasting: Some(lasting), ..result })
     }
 
-    fn text(lasting: SustainedRate) -> String {
+    fn text(lasting: Lasting) -> String {
         match &blocks(Language::English, "x", &test(lasting))[0] {
             Block::Paragraph(text) => text.clone(),
             other => panic!("{other:?}"),
@@ -201,31 +196,26 @@ mod tests {
 
     #[test]
     fn burst_pay_back_and_what_lasts_are_said() {
-        let state = SustainedState::Accounted;
-        let accounted =
-            text(SustainedRate { state, pay_back_s: Some(3.0), kpm_value: Some(8000.0) });
+        let state = LastingState::Accounted;
+        let accounted = text(Lasting { state, pay_back_s: Some(3.0), kpm_value: Some(8000.0) });
         assert!(accounted.starts_with("Burst: 10,000 qps. Pay-back: 3.000 s"), "{accounted}");
         assert!(
             accounted.contains("what 12.00 s of work had left. Sustained: 8,000 qps at least"),
             "{accounted}"
         );
-        let of_a_time = text(SustainedRate { state, pay_back_s: Some(3.0), kpm_value: None });
+        let of_a_time = text(Lasting { state, pay_back_s: Some(3.0), kpm_value: None });
         assert!(
             of_a_time.starts_with("Pay-back: 3.000 s") && !of_a_time.contains("ustained"),
             "{of_a_time}"
         );
-        let burst =
-            SustainedRate { state: SustainedState::Burst, pay_back_s: None, kpm_value: None };
+        let burst = Lasting { state: LastingState::Burst, pay_back_s: None, kpm_value: None };
         assert!(text(burst).contains("not known"));
     }
 
     #[test]
     fn a_gauge_is_followed_from_its_begin_and_checkpoints_are_named() {
-        let lasting = SustainedRate {
-            state: SustainedState::Sustained,
-            pay_back_s: None,
-            kpm_value: Some(1.0),
-        };
+        let lasting =
+            Lasting { state: LastingState::Sustained, pay_back_s: None, kpm_value: Some(1.0) };
         let found = blocks(Language::English, "x", &test(lasting));
         let Some(Block::Chart(chart)) = found.last() else { panic!("{found:?}") };
         let points = &chart.series[0].points;

@@ -3,7 +3,7 @@
 use super::Language;
 use super::columns::RATE;
 use super::document::{Cell, Column, Digits, Table};
-use dbdyno_core::model::{DriverCost, Sentence, Test, WorkerResult};
+use dbdyno_core::model::{DriverFigures, Sentence, Test, WorkerFigures};
 
 const HEADS: [(&str, &str); 9] = [
     ("Load machine", ""),
@@ -48,7 +48,7 @@ fn plain(value: f64) -> Cell {
 }
 
 /// Resources used on a machine.
-fn taken(table: &mut Table, driver: Option<&DriverCost>, has_sessions: bool) -> [Cell; 3] {
+fn taken(table: &mut Table, driver: Option<&DriverFigures>, has_sessions: bool) -> [Cell; 3] {
     let bytes = driver.and_then(|driver| driver.memory_bytes_per_session);
     let mut known = |value: Option<f64>, why: &'static str| {
         table.unjudged(value.ok_or_else(|| Sentence::new(why)))
@@ -66,7 +66,7 @@ fn taken(table: &mut Table, driver: Option<&DriverCost>, has_sessions: bool) -> 
     ]
 }
 
-fn clock(worker: &WorkerResult) -> [Cell; 3] {
+fn clock(worker: &WorkerFigures) -> [Cell; 3] {
     [worker.late_s, worker.clock_offset_s, worker.round_trip_s].map(|s| plain(1e3 * s))
 }
 
@@ -80,7 +80,7 @@ mod tests {
     fn who_drives_alone_has_all_jobs_and_who_conducts_has_none() {
         let bytes = Some(250_000.0);
         let driver =
-            DriverCost { connect_s: 1.5, memory_bytes_per_session: bytes, processors: 0.04 };
+            DriverFigures { connect_s: 1.5, memory_bytes_per_session: bytes, processors: 0.04 };
         let alone = TestResult { driver: Some(driver), ..fixture::result() };
         let figures = |test: &TestResult| {
             let row = |row: &Vec<Cell>| {
@@ -92,7 +92,7 @@ mod tests {
             table.rows.iter().map(row).collect::<Vec<Vec<f64>>>()
         };
         assert_eq!(figures(&alone), [[-1.0, 2.0, 100_000.0, 1.5, 250.0, 4.0, -1.0, -1.0, -1.0]]);
-        let worker = WorkerResult {
+        let worker = WorkerFigures {
             name: "w".into(),
             jobs: 2,
             clock_offset_s: -3.0,

@@ -110,7 +110,7 @@ fn how_timed(language: Language, waits: &Waits) -> String {
                 are {period} ms of the window, joined until they hold {least} ms of service time. Without so much in all: none.";
     language.say(
         text,
-        &[("period", &number(1e3 * waits.period_s)), ("least", &IoTimes::MIN_MS.to_string())],
+        &[("period", &number(1e3 * waits.period_s)), ("least", &IoTimes::LEAST_MS.to_string())],
     )
 }
 

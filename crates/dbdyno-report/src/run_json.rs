@@ -11,13 +11,13 @@ use serde_json::Value;
 use super::format::json;
 use super::kpm::KpmReport;
 use super::{Document, Input, Report, open_loop};
-use dbdyno_core::analysis::limiter::{Bottleneck, experiment, limiters};
+use dbdyno_core::analysis::limiter::{Limiter, experiment, limiters};
 use dbdyno_core::analysis::{derive, interval, unsteady};
 use dbdyno_core::model::{
-    self, Better, Counters, DeviceSync, Disclosure, Drive, Durability, Kpm, KpmValue,
-    LatencySummary, LoadResult, OpsPerSample, OwnLoop, PartResult, Precision, Profile, Provenance,
-    Published, RunKind, RunRecord, RunStatus, Sentence, SeriesPoint, ServerLog, Status,
-    SustainedRate, Verdict, Waits,
+    self, Better, Counters, DeviceSync, Disclosure, Drive, Durability, Kpm, KpmValue, Lasting,
+    LatencySummary, LoadResult, OpsPerSample, OwnLoop, PartFigures, Precision, Profile, Provenance,
+    Published, RunKind, RunRecord, RunStatus, Sentence, SeriesPoint, ServerLog, Status, Verdict,
+    Waits,
 };
 
 /// Version of the structure; raised whenever a field changes its meaning or goes.
@@ -176,10 +176,10 @@ struct Test<'a> {
     counters: Counters,
     /// Of a cluster: each node, with its own counters.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    node_figures: &'a [model::NodeResult],
+    node_figures: &'a [model::NodeFigures],
     /// Resources that our own process used to run it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    driver: Option<model::DriverCost>,
+    driver: Option<model::DriverFigures>,
     #[serde(skip_serializing_if = "Option::is_none")]
     instrument_us_per_op: Option<f64>,
     /// Of a test whose jobs ran on several load machines.
@@ -192,7 +192,7 @@ struct Test<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     durability: Option<Durability>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    sustained: Option<SustainedRate>,
+    sustained: Option<Lasting>,
     /// Of a measured test: the causes that limit it, the one with most of the time first.
     #[serde(skip_serializing_if = "Option::is_none")]
     limiters: Option<Vec<Limit>>,
@@ -227,7 +227,7 @@ struct BesideIt<'a> {
 
 impl<'a> BesideIt<'a> {
     fn of(beside: &'a model::Beside) -> Self {
-        let model::PartResult { workload, params, jobs, tally, ops_per_s, latency, .. } =
+        let model::PartFigures { workload, params, jobs, tally, ops_per_s, latency, .. } =
             &beside.part;
         BesideIt {
             workload,
@@ -333,12 +333,12 @@ struct Worker<'a> {
     clock_offset_s: f64,
     round_trip_s: f64,
     late_s: f64,
-    driver: Option<model::DriverCost>,
+    driver: Option<model::DriverFigures>,
 }
 
 impl<'a> Worker<'a> {
-    fn of(worker: &'a model::WorkerResult) -> Self {
-        let model::WorkerResult {
+    fn of(worker: &'a model::WorkerFigures) -> Self {
+        let model::WorkerFigures {
             name,
             jobs,
             ops,
@@ -374,7 +374,7 @@ struct Tried<'a> {
     ratio: Option<f64>,
     low: Option<f64>,
     high: Option<f64>,
-    outcome: model::PredictionOutcome,
+    outcome: model::ForecastOutcome,
     blocks: &'a [[f64; 2]],
     left_out: u64,
     share_before: Option<f64>,
@@ -385,8 +385,8 @@ struct Tried<'a> {
 }
 
 impl<'a> Tried<'a> {
-    fn of(explained: &'a model::ExperimentResult) -> Self {
-        let model::ExperimentResult {
+    fn of(explained: &'a model::Explained) -> Self {
+        let model::Explained {
             forecast,
             bound,
             forecast_low,
@@ -432,7 +432,7 @@ struct Limit {
 }
 
 fn limits(result: &model::TestResult) -> Vec<Limit> {
-    let limit = |limiter: &Bottleneck| {
+    let limit = |limiter: &Limiter| {
         let next = experiment(result, limiter);
         Limit {
             cause: limiter.cause.code(),
@@ -530,7 +530,7 @@ struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    fn of(test: &model::Test, part: &'a PartResult) -> Part<'a> {
+    fn of(test: &model::Test, part: &'a PartFigures) -> Part<'a> {
         Part {
             workload: &part.workload,
             params: &part.params,

@@ -24,7 +24,7 @@ use crate::{fit, host};
 /// Time for which the machine is observed for causes of noise.
 const LOOK: Duration = Duration::from_secs(3);
 /// Causes of noise that are named.
-const MAX_CAUSES: usize = 3;
+const MOST_CAUSES: usize = 3;
 /// Block of a probe that names causes of noise: columns `found` and `advice`.
 const NOISE: &str = "noise";
 /// Blocks of a probe that name what the user has no right to: columns `lacks` and `statement`,
@@ -292,7 +292,7 @@ fn noises(context: &Context, asked: &Asked<'_>) -> Vec<String> {
     let line = |cause: &Cause| format!("{}; {}", cause.found, cause.advice);
     match causes.is_empty() {
         true => vec!["nothing was found that makes figures vary".into()],
-        false => causes.iter().take(MAX_CAUSES).map(line).collect(),
+        false => causes.iter().take(MOST_CAUSES).map(line).collect(),
     }
 }
 

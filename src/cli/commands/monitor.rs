@@ -17,14 +17,14 @@ use crate::cli::values::Listen;
 use crate::cli::{metrics_server, out, paths, request};
 use crate::error::{Error, Result};
 use crate::model::{RunRecord, RunStatus, Test};
-use crate::monitor::observer::{GLANCE, Look, Poller};
+use crate::monitor::observer::{GLANCE, Look, Observer};
 use crate::monitor::recording::{self, Recording, Subject};
 use crate::monitor::{live_metrics, open_metrics};
 use crate::runner::Interrupt;
 use crate::store::{self, Store};
 
 /// Shorter intervals would cost what they show.
-const MIN_INTERVAL: Duration = Duration::from_millis(250);
+const LEAST_INTERVAL: Duration = Duration::from_millis(250);
 /// Time for which an interval of a recording is shown.
 const REPLAY_PACE: Duration = Duration::from_millis(100);
 /// Between two questions whether somebody interrupts.
@@ -107,14 +107,14 @@ fn watch(
     watched.and(ended)
 }
 
-fn opened(context: &Context, catalog: &Catalog, target: &str, host: &HostArgs) -> Result<Poller> {
+fn opened(context: &Context, catalog: &Catalog, target: &str, host: &HostArgs) -> Result<Observer> {
     let place = PlaceArgs { target: target.to_string(), ..PlaceArgs::default() };
     let request = request::of_target(catalog, &TargetArgs { place, ..TargetArgs::default() })?;
     let request = Request { host_metrics: host.urls()?, ..request };
-    request::with_password(context, &request, |request| Poller::open(catalog, request))
+    request::with_password(context, &request, |request| Observer::open(catalog, request))
 }
 
-fn recorded(args: &MonitorArgs, observer: &Poller) -> Result<Recording> {
+fn recorded(args: &MonitorArgs, observer: &Observer) -> Result<Recording> {
     let file = args.record.clone().unwrap_or_default();
     paths::check_parent(&file, "--record")?;
     paths::refuse_made_by_others(&file, "--record")?;
@@ -129,14 +129,14 @@ fn recorded(args: &MonitorArgs, observer: &Poller) -> Result<Recording> {
 /// Looks until it is enough: each interval is told to `take` and shown.
 fn watched(
     args: &MonitorArgs,
-    observer: &mut Poller,
+    observer: &mut Observer,
     view: &mut View,
     interrupt: &Interrupt,
     take: &mut dyn FnMut(&Look) -> Result<()>,
 ) -> Result<()> {
-    let interval = Duration::from_secs_f64(args.interval.0).max(MIN_INTERVAL);
+    let interval = Duration::from_secs_f64(args.interval.0).max(LEAST_INTERVAL);
     // One look is to tell as much as it can.
-    let between_glances = if args.once { MIN_INTERVAL } else { GLANCE };
+    let between_glances = if args.once { LEAST_INTERVAL } else { GLANCE };
     let mut due = Instant::now() + interval;
     loop {
         observer.glance();
@@ -171,7 +171,7 @@ impl MetricsPage {
     }
 }
 
-fn served(args: &MonitorArgs, observer: &Poller) -> Result<Option<MetricsPage>> {
+fn served(args: &MonitorArgs, observer: &Observer) -> Result<Option<MetricsPage>> {
     let Some(Listen(address)) = args.metrics else { return Ok(None) };
     let text = Arc::new(Mutex::new(open_metrics::Page::default().end()));
     let page = MetricsPage { target: observer.label(), text: Arc::clone(&text) };

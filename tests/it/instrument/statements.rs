@@ -13,8 +13,8 @@ use dbdyno::analysis::promise;
 use dbdyno::analysis::sweep::{Tier, sweep};
 use dbdyno::catalog::Catalog;
 use dbdyno::model::{
-    Arrivals, LatencySummary, Offer, OpenLoop, Reason, ReasonCode, RunRecord, RunStatus, Sentence,
-    Status, SustainedRate, SustainedState, Test, TestResult, Verdict,
+    Arrivals, Lasting, LastingState, LatencySummary, Offer, OpenLoop, Reason, ReasonCode,
+    RunRecord, RunStatus, Sentence, Status, Test, TestResult, Verdict,
 };
 use dbdyno::report::capacity::CapacityReport;
 use dbdyno::report::compare::CompareReport;
@@ -51,8 +51,8 @@ fn good() -> Vec<TestResult> {
         verdict: Verdict::from_reasons(Vec::new()),
         ci_fraction: Some(0.0123),
         first_error: None,
-        lasting: Some(SustainedRate {
-            state: SustainedState::Accounted,
+        lasting: Some(Lasting {
+            state: LastingState::Accounted,
             pay_back_s: Some(2.0),
             kpm_value: test.kpm_value.map(|value| 0.8 * value),
         }),

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::io::{Cursor, Read};
 
 use dbdyno::model::{
-    Arrivals, Beside, Drive, DriverCost, Durability, Failover, FailoverTimes, How, Kpm, KpmValue,
-    LedgerCounts, NodeResult, Offer, OpenLoop, OpsPerSample, Precision, ProcessorTime, Promotion,
-    Reason, ReasonCode, RunRecord, Sentence, Status, Survivor, SustainedRate, SustainedState, Test,
-    TestResult, Verdict, WindowInterval, WorkerResult,
+    Arrivals, Beside, Drive, DriverFigures, Durability, Failover, FailoverTimes, How, Kpm,
+    KpmValue, Lasting, LastingState, LedgerCounts, NodeFigures, Offer, OpenLoop, OpsPerSample,
+    Precision, ProcessorTime, Promotion, Reason, ReasonCode, RunRecord, Sentence, Status, Survivor,
+    Test, TestResult, Verdict, WindowInterval, WorkerFigures,
 };
 use dbdyno::report::publish::publishable;
 use dbdyno::report::{FORMATS, Input, Options, REPORTS, Rendered, RunTests};
@@ -57,7 +57,7 @@ fn full_test() -> TestResult {
     test.beside = Some(Beside { part, drive: Drive::Client, covers_window: true });
     test.window.errors = [("deadlock".to_string(), 3)].into();
     test.total.errors = test.window.errors.clone();
-    let node = |name: &str| NodeResult {
+    let node = |name: &str| NodeFigures {
         name: name.into(),
         jobs: 1,
         ops: 10,
@@ -65,14 +65,14 @@ fn full_test() -> TestResult {
         lag_s: Some(0.5),
         counters: test.counters.clone(),
         window_counters: test.window_counters.clone(),
-        ..NodeResult::default()
+        ..NodeFigures::default()
     };
     test.node_figures = vec![node("db1:5432"), node("db2:5432")];
     test.second = Some(Kpm { value: KpmValue::Counter("wal_bytes".into()), ..test.kpm.clone() });
     test.second_value = Some(3.0);
     test.durability = Some(Durability::Durable);
-    test.lasting = Some(SustainedRate {
-        state: SustainedState::Accounted,
+    test.lasting = Some(Lasting {
+        state: LastingState::Accounted,
         pay_back_s: Some(1.0),
         kpm_value: Some(1200.0),
     });
@@ -80,9 +80,9 @@ fn full_test() -> TestResult {
     waits.missing = vec!["denied".into()];
     waits.io_missing = Some("no device".into());
     waits.processors = Some(ProcessorTime { of_s: 9.0, user_s: 4.0, kernel_s: 1.0, queued_s: 1.0 });
-    let driver = DriverCost { connect_s: 0.1, memory_bytes_per_session: None, processors: 0.2 };
+    let driver = DriverFigures { connect_s: 0.1, memory_bytes_per_session: None, processors: 0.2 };
     test.driver = Some(driver);
-    test.workers = vec![WorkerResult {
+    test.workers = vec![WorkerFigures {
         name: "loader1/4711".into(),
         jobs: 2,
         clock_offset_s: 0.0,

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::interval::{self, Known, most_trusted};
-use super::limiter::{Bottleneck, limiters};
+use super::limiter::{Limiter, limiters};
 use super::ramp;
 use crate::model::{Better, Kpm, KpmValue, Reason, ReasonCode, Sentence, Status, Test, Verdict};
 use crate::stats::moderated::{self, Estimate};
@@ -110,7 +110,7 @@ impl<'a> Figure<'a> {
     }
 
     /// Bottleneck: the first cause that took a share of the time; none of a publication.
-    pub fn limit(&self) -> Option<Bottleneck> {
+    pub fn limit(&self) -> Option<Limiter> {
         let found = limiters(self.test.measured()?);
         found.into_iter().find(|limiter| limiter.share.is_some_and(|share| share > 0.0))
     }

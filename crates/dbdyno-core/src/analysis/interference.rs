@@ -264,12 +264,12 @@ impl Together<'_> {
 mod tests {
     use super::*;
     use crate::analysis::fixture;
-    use crate::model::{Beside, LatencySummary, PartResult, Reason, Tally, Verdict};
+    use crate::model::{Beside, LatencySummary, PartFigures, Reason, Tally, Verdict};
 
     fn test(seq: u32, workload: &str, rate: f64, beside: Option<(&str, f64)>) -> TestResult {
         let reason = Reason::new(Status::Conditional, ReasonCode::Beside, "");
         let figures = |(workload, ops_per_s): (&str, f64)| Beside {
-            part: PartResult {
+            part: PartFigures {
                 workload: workload.into(),
                 params: BTreeMap::new(),
                 chosen: BTreeMap::new(),

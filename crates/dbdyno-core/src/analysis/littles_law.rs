@@ -9,7 +9,8 @@
 use super::cpu::processors;
 use super::kpm::mean_service_s;
 use crate::model::{
-    JobFigures, LatencySummary, PartResult, Reason, ReasonCode, Sentence, Status, Tally, TestResult,
+    JobFigures, LatencySummary, PartFigures, Reason, ReasonCode, Sentence, Status, Tally,
+    TestResult,
 };
 use crate::stats::LatencyHistogram;
 use crate::stats::sequence::POINTS_PER_S;
@@ -17,7 +18,7 @@ use crate::stats::sequence::POINTS_PER_S;
 /// Largest difference between two means of the service time.
 const TOLERANCE: f64 = 0.05;
 /// Fewest timed ops whose mean is compared.
-const MIN_SAMPLES: u64 = 100;
+const FEWEST_SAMPLES: u64 = 100;
 /// By how much a timed op may differ from others, in seconds: the clock inside a database ticks in
 /// whole microseconds, and a timed op contains a read of it. For ops of a few microseconds it is
 /// more than 5 %.
@@ -67,7 +68,7 @@ fn elapsed_per_op_s<'a>(jobs: impl Iterator<Item = &'a JobFigures>) -> Option<f6
 
 /// Each part of a mixed workload against its own jobs: their ops may differ a thousandfold.
 fn parts(result: &TestResult) -> Vec<Reason> {
-    let one = |(index, part): (usize, &PartResult)| {
+    let one = |(index, part): (usize, &PartFigures)| {
         let expected_s =
             elapsed_per_op_s(result.job_figures.iter().filter(|job| job.part == index))?;
         Some(
@@ -115,7 +116,7 @@ fn busy(
 /// are a sample.
 fn timed(result: &TestResult, expected_s: f64) -> Option<Reason> {
     let buckets = &result.latency.buckets;
-    if result.latency.samples < MIN_SAMPLES {
+    if result.latency.samples < FEWEST_SAMPLES {
         return None;
     }
     let timed_s = LatencyHistogram::from_buckets(buckets).mean_ns() / 1e9;
@@ -152,7 +153,7 @@ fn standard_error_s(latency: &LatencySummary, mean_s: f64) -> f64 {
 
 /// Below this share of the window the sum of the jobs' rates, each over its own time, is not what
 /// the database did.
-const MIN_PRESENT: f64 = 0.5;
+const LEAST_PRESENT: f64 = 0.5;
 
 /// Jobs that ended early (lost, or done with fixed work) leave the others alone for the rest of the
 /// window; of so many jobs that their slices are longer than the window most are missing from it.
@@ -163,7 +164,7 @@ fn presence(result: &TestResult, expected_s: f64) -> Option<Reason> {
     let absent =
         !result.job_figures.is_empty() && elapsed_s < full_s * (1.0 - TOLERANCE) - cut_off_s;
     let share = elapsed_s / full_s;
-    let status = if share < MIN_PRESENT { Status::Invalid } else { Status::Conditional };
+    let status = if share < LEAST_PRESENT { Status::Invalid } else { Status::Conditional };
     let sentence = Sentence::new("the jobs were looping for only {share%} of the window");
     absent.then(|| Reason::new(status, ReasonCode::Little, sentence.with("share", share)))
 }
@@ -298,7 +299,7 @@ mod tests {
         // A job of 100000 ops, busy for all its 10 s; another of 10 ops, busy for half of its
         // second. Over both the difference is below 5 % (10.5 of 11 s).
         let mut result = fixture::result();
-        let part = |workload: &str, tally: Tally| PartResult {
+        let part = |workload: &str, tally: Tally| PartFigures {
             workload: workload.into(),
             params: Default::default(),
             chosen: Default::default(),

@@ -7,11 +7,11 @@ use super::interval::{self, most_trusted};
 use super::ramp::{by_jobs, median};
 use crate::model::params::{NODES, assignments};
 use crate::model::{
-    Better, KpmValue, NodeResult, Reason, ReasonCode, Sentence, Status, Test, TestResult,
+    Better, KpmValue, NodeFigures, Reason, ReasonCode, Sentence, Status, Test, TestResult,
 };
 
 /// Share of the window in which a node may hold up those that write.
-const MAX_PAUSED: f64 = 0.05;
+const MOST_PAUSED: f64 = 0.05;
 
 /// Reasons of a test on a cluster: nodes that are missing, and that all are on one host.
 pub fn judge(result: &TestResult, is_one_host: bool) -> Vec<Reason> {
@@ -31,18 +31,18 @@ pub fn judge(result: &TestResult, is_one_host: bool) -> Vec<Reason> {
 
 /// Share of the window in which the node let nobody write, since another had not applied what was
 /// sent.
-pub fn paused_share(node: &NodeResult, window_s: f64) -> Option<f64> {
+pub fn paused_share(node: &NodeFigures, window_s: f64) -> Option<f64> {
     Some(node.window_counters.get("flow_control_paused_s")? / window_s)
         .filter(|share| share.is_finite())
 }
 
-fn paused(node: &NodeResult, window_s: f64) -> Option<Reason> {
-    let share = paused_share(node, window_s).filter(|share| *share > MAX_PAUSED)?;
+fn paused(node: &NodeFigures, window_s: f64) -> Option<Reason> {
+    let share = paused_share(node, window_s).filter(|share| *share > MOST_PAUSED)?;
     let said = "flow control paused node {node} for {share%} of the window, more than {limit%}: a node applies less than is written";
     let sentence = Sentence::new(said)
         .with("node", node.name.as_str())
         .with("share", share)
-        .with("limit", MAX_PAUSED);
+        .with("limit", MOST_PAUSED);
     Some(Reason::new(Status::Conditional, ReasonCode::FlowControl, sentence))
 }
 
@@ -158,10 +158,10 @@ fn tax(on_nodes: &OnNodes<'_>, nodes: u32) -> Option<(f64, Status)> {
 }
 
 /// Reason for a node that was not present all the time.
-fn gone(node: &NodeResult, is_too_few: bool) -> Option<Reason> {
+fn gone(node: &NodeFigures, is_too_few: bool) -> Option<Reason> {
     let (status, said) = match node {
-        NodeResult { lost: true, .. } => (Status::Invalid, "node {node} was lost in the test"),
-        NodeResult { missing: true, .. } => {
+        NodeFigures { lost: true, .. } => (Status::Invalid, "node {node} was lost in the test"),
+        NodeFigures { missing: true, .. } => {
             let status = if is_too_few { Status::Invalid } else { Status::Conditional };
             (status, "node {node} did not answer when the test began: nothing ran on it")
         }
@@ -182,11 +182,11 @@ mod tests {
 
     #[test]
     fn a_node_that_is_missing_is_a_reason_and_one_that_is_lost_spoils_the_test() {
-        let node = |name: &str, missing, lost| NodeResult {
+        let node = |name: &str, missing, lost| NodeFigures {
             name: name.into(),
             missing,
             lost,
-            ..NodeResult::default()
+            ..NodeFigures::default()
         };
         let nodes =
             vec![node("n1", false, false), node("n2", false, true), node("n3", true, false)];
@@ -212,7 +212,7 @@ mod tests {
         let paused = |share: f64| {
             let window_counters =
                 Counters([("flow_control_paused_s".to_owned(), share * 10.0)].into());
-            let node = NodeResult { name: "n1".into(), window_counters, ..NodeResult::default() };
+            let node = NodeFigures { name: "n1".into(), window_counters, ..NodeFigures::default() };
             judge(
                 &TestResult { window_s: 10.0, node_figures: vec![node], ..fixture::result() },
                 false,

@@ -2,12 +2,12 @@
 //! fixed number, since seconds-long ops that all take the same time say more in five than
 //! microsecond ops with rare long waits.
 
-use crate::model::{LatencySummary, PartResult, Reason, ReasonCode, Sentence, Status, TestResult};
+use crate::model::{LatencySummary, PartFigures, Reason, ReasonCode, Sentence, Status, TestResult};
 use crate::stats::LatencyHistogram;
 use crate::stats::summary::t95;
 
 /// Fewer ops of a part in the window than this are too few, however equal they are.
-const MIN_OPS: u64 = 5;
+const FEWEST_OPS: u64 = 5;
 /// Widest half of the 95 % interval of the mean service time, as a fraction of it.
 const WIDEST: f64 = 0.05;
 /// From so many ops on a wide interval is less a lack of ops than a long tail, which the
@@ -31,7 +31,8 @@ pub(super) fn judge(result: &TestResult) -> Option<Reason> {
         ));
     }
     let parts = parts(result);
-    if let Some(least) = parts.iter().min_by_key(|part| part.ops).filter(|part| part.ops < MIN_OPS)
+    if let Some(least) =
+        parts.iter().min_by_key(|part| part.ops).filter(|part| part.ops < FEWEST_OPS)
     {
         return Some(least.too_few());
     }
@@ -58,7 +59,7 @@ impl Part<'_> {
             1 => "only 1 op in the window, fewer than {fewest}",
             _ => "only {ops} ops in the window, fewer than {fewest}",
         };
-        let sentence = Sentence::new(sentence).with("ops", self.ops).with("fewest", MIN_OPS);
+        let sentence = Sentence::new(sentence).with("ops", self.ops).with("fewest", FEWEST_OPS);
         let reason = Reason::new(Status::Conditional, ReasonCode::Samples, sentence);
         match self.name {
             Some(name) => reason.of_part(name),
@@ -75,7 +76,7 @@ fn parts(result: &TestResult) -> Vec<Part<'_>> {
     result.parts.iter().map(part).collect()
 }
 
-fn part(part: &PartResult) -> Part<'_> {
+fn part(part: &PartFigures) -> Part<'_> {
     Part {
         name: Some(&part.workload),
         ops: part.tally.ops,
@@ -153,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_rare_part_must_have_ops_but_its_spread_counts_by_its_rate() {
-        let part = |ops, ops_per_s, buckets: &[(u64, u64)]| PartResult {
+        let part = |ops, ops_per_s, buckets: &[(u64, u64)]| PartFigures {
             workload: format!("P{ops}"),
             params: Default::default(),
             chosen: Default::default(),

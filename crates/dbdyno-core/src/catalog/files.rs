@@ -26,13 +26,13 @@ const FOLDERS: [&str; 12] = [
     "failover",
 ];
 /// Directories above a file within a catalogue: `workloads/<group>`.
-const MAX_DIRS: usize = 2;
+const MOST_DIRS: usize = 2;
 const MB: u64 = 1_000_000;
 /// A larger file does not belong to a catalogue; ours have less than a hundredth of it.
-const MAX_BYTES: u64 = 4 * MB;
+const MOST_BYTES: u64 = 4 * MB;
 /// All files together.
-const MAX_TOTAL_BYTES: u64 = 64 * MB;
-const MAX_FILES: usize = 10_000;
+const MOST_TOTAL_BYTES: u64 = 64 * MB;
+const MOST_FILES: usize = 10_000;
 
 /// A text file of a catalogue.
 #[derive(Debug, Clone)]
@@ -177,7 +177,7 @@ fn is_of_catalogue(path: &str) -> bool {
 }
 
 fn check_depth(path: &Path, relative: &str) -> Result<()> {
-    if relative.split('/').count() <= MAX_DIRS {
+    if relative.split('/').count() <= MOST_DIRS {
         return Ok(());
     }
     Err(Error::usage(path.display().to_string(), "a catalogue has no such directory")
@@ -193,11 +193,11 @@ fn text_of(path: &Path) -> Result<String> {
     if !data.is_file() {
         return Err(refused("is not a regular file".into()));
     }
-    if data.len() > MAX_BYTES {
+    if data.len() > MOST_BYTES {
         return Err(refused(format!(
             "has {} MB, a file of a catalogue has at most {}",
             data.len() / MB,
-            MAX_BYTES / MB
+            MOST_BYTES / MB
         )));
     }
     std::fs::read_to_string(path).map_err(|error| match error.kind() {
@@ -208,10 +208,10 @@ fn text_of(path: &Path) -> Result<String> {
 
 fn check_total(root: &Path, files: &[File]) -> Result<()> {
     let bytes: u64 = files.iter().map(|file| file.text.len() as u64).sum();
-    if files.len() <= MAX_FILES && bytes <= MAX_TOTAL_BYTES {
+    if files.len() <= MOST_FILES && bytes <= MOST_TOTAL_BYTES {
         return Ok(());
     }
-    let what = format!("holds more than {MAX_FILES} files or {} MB", MAX_TOTAL_BYTES / MB);
+    let what = format!("holds more than {MOST_FILES} files or {} MB", MOST_TOTAL_BYTES / MB);
     Err(Error::usage(root.display().to_string(), what)
         .advise("name the directory of a catalogue with --catalog"))
 }

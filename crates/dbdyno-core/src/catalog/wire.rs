@@ -165,7 +165,7 @@ pub(super) struct EngineFile {
     pub counters: Vec<String>,
     /// Features of the engine by name, each with its meaning.
     #[serde(default)]
-    pub has: BTreeMap<String, Feature>,
+    pub has: BTreeMap<String, Has>,
     #[serde(default)]
     pub experiments: Experiments,
     /// License term for publishing figures, if there is one.
@@ -205,26 +205,26 @@ impl Licence {
 /// Feature of an engine: for every table, or for those in some organizations.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
-pub(super) enum Feature {
+pub(super) enum Has {
     Always(#[allow(dead_code)] String),
-    OfTables(FeatureOfTables),
+    OfTables(HasOfTables),
 }
 
 /// Feature of an engine for tables in the organizations `a|b`, or in all but these (`!a|b`).
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct FeatureOfTables {
+pub(super) struct HasOfTables {
     pub org: String,
     #[allow(dead_code)]
     about: String,
 }
 
-impl Feature {
+impl Has {
     /// The organisations of which it holds, as claims name values; none = all.
     pub fn org(&self) -> Option<&str> {
         match self {
-            Feature::Always(_) => None,
-            Feature::OfTables(of) => Some(&of.org),
+            Has::Always(_) => None,
+            Has::OfTables(of) => Some(&of.org),
         }
     }
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Resources that dbdyno used to run a test, or a load generator to run its assignment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct DriverCost {
+pub struct DriverFigures {
     /// Seconds until every job was connected and prepared.
     pub connect_s: f64,
     /// Resident memory that came with the sessions, in bytes per session. Absent where the kernel

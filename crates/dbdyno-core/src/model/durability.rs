@@ -28,8 +28,8 @@ impl Durability {
 /// Sustained rate of a test whose database deferred work: blocks to be written, log that a recovery
 /// would read, dead rows.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct SustainedRate {
-    pub state: SustainedState,
+pub struct Lasting {
+    pub state: LastingState,
     /// Seconds in which the database did what the test had left, as fast as it could; absent if
     /// nothing was left, or not all of it was done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -43,7 +43,7 @@ pub struct SustainedRate {
 /// Fate of a test's deferred work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum SustainedState {
+pub enum LastingState {
     /// Nothing worth mentioning was left at the end of the test.
     Sustained,
     /// It was done after the test, and its time is known.
@@ -52,13 +52,13 @@ pub enum SustainedState {
     Burst,
 }
 
-impl SustainedState {
+impl LastingState {
     /// As stored and printed.
     pub fn name(self) -> &'static str {
         match self {
-            SustainedState::Sustained => "sustained",
-            SustainedState::Accounted => "accounted",
-            SustainedState::Burst => "burst",
+            LastingState::Sustained => "sustained",
+            LastingState::Accounted => "accounted",
+            LastingState::Burst => "burst",
         }
     }
 }

@@ -35,8 +35,8 @@ pub mod workload;
 pub use capabilities::{Capabilities, PasswordSources, Placeholder};
 pub use counters::Counters;
 pub use disclosure::{Disclosure, Effect, FactForm, Needed, STATED, StatableFact};
-pub use driver::DriverCost;
-pub use durability::{Durability, SustainedRate, SustainedState};
+pub use driver::DriverFigures;
+pub use durability::{Durability, Lasting, LastingState};
 pub use expr::{Expr, Facts};
 pub use failover::{Failover, FailoverTimes, How, LedgerCounts, Promotion, Survivor};
 pub use kpm::{Better, Kpm, KpmValue};
@@ -51,8 +51,8 @@ pub use quantity::Quantity;
 pub use ramp::{AskedRamp, Ramp, Scale};
 pub use rate::{Arrivals, AskedRate, Loop, Offer, Percentile, Promise, without_offer};
 pub use result::{
-    Beside, Connects, JobFigures, LatencySummary, Moment, NodeResult, OpenLoop, OpsPerSample,
-    PartResult, SeriesPoint, Snapshot, Tally, TestResult, WindowInterval, WorkerResult,
+    Beside, Connects, JobFigures, LatencySummary, Moment, NodeFigures, OpenLoop, OpsPerSample,
+    PartFigures, SeriesPoint, Snapshot, Tally, TestResult, WindowInterval, WorkerFigures,
 };
 pub use run::{DeviceSync, LoadResult, OwnLoop, RunRecord, RunStatus};
 pub use sentence::Sentence;
@@ -60,9 +60,8 @@ pub use target::{ClusterSpec, Target};
 pub use test::{PublishedTest, Test};
 pub use verdict::{Reason, ReasonCode, Status, Verdict};
 pub use waits::{
-    Activity, Bound, Event, EventCount, ExperimentResult, IoCount, IoKind, IoTimes,
-    PredictionOutcome, Profile, ProfileRow, RepositorySnapshots, SamplerCost, Seen, ServerLog,
-    Waits,
+    Activity, Bound, Event, EventCount, Explained, ForecastOutcome, IoCount, IoKind, IoTimes,
+    Profile, ProfileRow, RepositorySnapshots, SamplerCost, Seen, ServerLog, Waits,
 };
 pub use window::{End, LEAST_KNOWN_S, Precision, Window};
 pub use wire::{Protocol, Transport, Wire};

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::named_values::read_series;
 use super::{
-    Counters, Drive, DriverCost, Durability, ExperimentResult, Failover, Kpm, NamedValues, Offer,
-    Precision, Profile, ServerLog, SustainedRate, TestSpec, Verdict, Waits,
+    Counters, Drive, DriverFigures, Durability, Explained, Failover, Kpm, Lasting, NamedValues,
+    Offer, Precision, Profile, ServerLog, TestSpec, Verdict, Waits,
 };
 use crate::stats::moderated::Estimate;
 
@@ -175,7 +175,7 @@ pub struct JobFigures {
 
 /// One node of a cluster in a test.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct NodeResult {
+pub struct NodeFigures {
     pub name: String,
     /// Jobs that were dealt to it.
     pub jobs: u32,
@@ -263,7 +263,7 @@ pub struct Snapshot {
 
 /// Figures of one part of a mixed workload.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct PartResult {
+pub struct PartFigures {
     pub workload: String,
     pub params: BTreeMap<String, String>,
     /// Those of `params` that differ from the engine's defaults.
@@ -283,7 +283,7 @@ pub struct PartResult {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Beside {
     #[serde(flatten)]
-    pub part: PartResult,
+    pub part: PartFigures,
     pub drive: Drive,
     /// Every job of it looped from before the window opened until after it closed.
     pub covers_window: bool,
@@ -374,8 +374,8 @@ pub struct TestResult {
     pub job_figures: Vec<JobFigures>,
     /// Of a cluster: each node.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub node_figures: Vec<NodeResult>,
-    pub parts: Vec<PartResult>,
+    pub node_figures: Vec<NodeFigures>,
+    pub parts: Vec<PartFigures>,
     #[serde(deserialize_with = "read_series")]
     pub series: Vec<SeriesPoint>,
     pub snapshots: Vec<Snapshot>,
@@ -401,7 +401,7 @@ pub struct TestResult {
     /// Of a test that committed, where the database tells what it puts off, or could be made to do
     /// it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lasting: Option<SustainedRate>,
+    pub lasting: Option<Lasting>,
     /// Wait events of the sessions, by sampling.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits: Option<Waits>,
@@ -413,13 +413,13 @@ pub struct TestResult {
     pub server_log: Option<ServerLog>,
     /// Resources that dbdyno used to run it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub driver: Option<DriverCost>,
+    pub driver: Option<DriverFigures>,
     /// Of a test whose jobs ran on several load machines: each one's part.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub workers: Vec<WorkerResult>,
+    pub workers: Vec<WorkerFigures>,
     /// Result of the experiment for its bottleneck.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub explained: Option<ExperimentResult>,
+    pub explained: Option<Explained>,
     /// Of a test in which a node failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failover: Option<Failover>,
@@ -443,7 +443,7 @@ fn first() -> u32 {
 
 /// Part of a test that one of several load generators did.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct WorkerResult {
+pub struct WorkerFigures {
     /// Host and process.
     pub name: String,
     pub jobs: u32,
@@ -454,7 +454,7 @@ pub struct WorkerResult {
     pub late_s: f64,
     /// Resources that it used on its host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub driver: Option<DriverCost>,
+    pub driver: Option<DriverFigures>,
     /// In the window.
     pub ops: u64,
     /// Ops of the window by their time, from the timed ones: highest value in ns and count of each

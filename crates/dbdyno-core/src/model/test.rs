@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Better, Drive, JobFigures, Kpm, KpmValue, LatencySummary, PartResult, Published, PublishedKind,
-    RunKind, SeriesPoint, Snapshot, Status, TestResult, Verdict,
+    Better, Drive, JobFigures, Kpm, KpmValue, LatencySummary, PartFigures, Published,
+    PublishedKind, RunKind, SeriesPoint, Snapshot, Status, TestResult, Verdict,
 };
 
 /// A test of a run.
@@ -241,7 +241,7 @@ impl Test {
     }
 
     /// Figures of the parts; a publication prints none.
-    pub fn parts(&self) -> &[PartResult] {
+    pub fn parts(&self) -> &[PartFigures] {
         self.measured().map_or(&[], |test| &test.parts)
     }
 

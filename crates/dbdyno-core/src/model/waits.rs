@@ -131,7 +131,7 @@ pub struct IoCount {
 }
 
 /// Service times of a kind of I/O: not of single ones, of which the kernel tells nothing, but means
-/// of slices between samples. Slices are joined until they hold [`IoTimes::MIN_MS`], so that
+/// of slices between samples. Slices are joined until they hold [`IoTimes::LEAST_MS`], so that
 /// whole milliseconds are exact enough.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct IoTimes {
@@ -148,14 +148,14 @@ pub struct IoTimes {
 
 impl IoTimes {
     /// Least service time of a slice: its mean is off by a tenth at most.
-    pub const MIN_MS: u64 = 10;
+    pub const LEAST_MS: u64 = 10;
 
     /// From cumulative counts at the samples, in order.
     pub fn of(kind: IoKind, counts: &[IoCount]) -> IoTimes {
         let slices = joined(counts);
         let ios: u64 = slices.iter().map(|slice| slice.ios).sum();
         let busy_ms: u64 = slices.iter().map(|slice| slice.busy_ms).sum();
-        let is_known = busy_ms >= IoTimes::MIN_MS && ios > 0;
+        let is_known = busy_ms >= IoTimes::LEAST_MS && ios > 0;
         let mean_us = |slice: &IoCount| 1e3 * slice.busy_ms as f64 / slice.ios as f64;
         let mut buckets: Vec<(f64, u64)> = Vec::new();
         for slice in slices.iter().filter(|_| is_known) {
@@ -188,7 +188,7 @@ fn joined(counts: &[IoCount]) -> Vec<IoCount> {
     let mut slices: Vec<IoCount> = Vec::new();
     for count in counts {
         let slice = between(from, count);
-        if slice.ios > 0 && slice.busy_ms >= IoTimes::MIN_MS {
+        if slice.ios > 0 && slice.busy_ms >= IoTimes::LEAST_MS {
             slices.push(slice);
             from = count;
         }
@@ -354,7 +354,7 @@ pub struct RepositorySnapshots {
 /// Result of an experiment (`--test-bottleneck`) that checks the prediction for a test's
 /// bottleneck.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ExperimentResult {
+pub struct Explained {
     /// Code of the cause whose experiment it is.
     pub cause: String,
     /// Change that was made; if nothing was tried, the change that would be needed.
@@ -377,7 +377,7 @@ pub struct ExperimentResult {
     pub ratio: Option<f64>,
     pub low: Option<f64>,
     pub high: Option<f64>,
-    pub outcome: PredictionOutcome,
+    pub outcome: ForecastOutcome,
     /// Ops per second before and after the change, block by block.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub blocks: Vec<[f64; 2]>,
@@ -392,7 +392,7 @@ pub struct ExperimentResult {
     pub missing: Option<Sentence>,
     /// Results of other experiments for the same cause.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub further: Vec<ExperimentResult>,
+    pub further: Vec<Explained>,
 }
 
 /// Kind of a prediction.
@@ -411,21 +411,21 @@ pub enum Bound {
 /// Outcome of a prediction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum PredictionOutcome {
+pub enum ForecastOutcome {
     Held,
     NotHeld,
     Undecided,
     NotTried,
 }
 
-impl PredictionOutcome {
+impl ForecastOutcome {
     /// As printed.
     pub fn name(self) -> &'static str {
         match self {
-            PredictionOutcome::Held => "the forecast held",
-            PredictionOutcome::NotHeld => "the forecast did not hold",
-            PredictionOutcome::Undecided => "undecided",
-            PredictionOutcome::NotTried => "not tried",
+            ForecastOutcome::Held => "the forecast held",
+            ForecastOutcome::NotHeld => "the forecast did not hold",
+            ForecastOutcome::Undecided => "undecided",
+            ForecastOutcome::NotTried => "not tried",
         }
     }
 }

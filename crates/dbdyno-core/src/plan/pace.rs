@@ -6,10 +6,12 @@ use crate::error::{Error, Result};
 use crate::model::rows::table_rows;
 use crate::model::{AskedRate, Drive, End, Facts, LEAST_KNOWN_S, Loop, Precision, Window};
 
-use super::{DEFAULT_DURATION_S, DEFAULT_MAX_DURATION_S, DEFAULT_WARMUP_S, MIN_WARMUP_S, Request};
+use super::{
+    DEFAULT_DURATION_S, DEFAULT_MAX_DURATION_S, DEFAULT_WARMUP_S, LEAST_WARMUP_S, Request,
+};
 
 /// A window is never scaled below this: a shorter one holds too little to be a measurement, in s.
-const MIN_WINDOW_S: f64 = 0.1;
+const SHORTEST_WINDOW_S: f64 = 0.1;
 
 /// The window of a test. What the request says itself stands as it is, and before what the suite
 /// says; the rest is scaled.
@@ -38,7 +40,7 @@ pub(super) fn window(
 fn fixed_time(request: &Request, entry: &SuiteEntry) -> Window {
     let scale = request.time_scale;
     let warmup_s = request.warmup_s.unwrap_or(entry.warmup_s.unwrap_or(DEFAULT_WARMUP_S) * scale);
-    let scaled_s = (entry.duration_s.unwrap_or(DEFAULT_DURATION_S) * scale).max(MIN_WINDOW_S);
+    let scaled_s = (entry.duration_s.unwrap_or(DEFAULT_DURATION_S) * scale).max(SHORTEST_WINDOW_S);
     Window::time(warmup_s, request.duration_s.unwrap_or(scaled_s))
 }
 
@@ -75,7 +77,7 @@ fn until_known(precision: Precision, request: &Request, entry: &SuiteEntry) -> W
     let scaled_s = entry.max_duration_s.unwrap_or(DEFAULT_MAX_DURATION_S) * request.time_scale;
     let most_s = request.max_duration_s.unwrap_or(scaled_s.max(LEAST_KNOWN_S));
     Window {
-        warmup_s: request.warmup_s.unwrap_or(MIN_WARMUP_S),
+        warmup_s: request.warmup_s.unwrap_or(LEAST_WARMUP_S),
         end: End::Known { precision, most_s },
     }
 }

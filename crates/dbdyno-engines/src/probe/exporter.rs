@@ -16,7 +16,7 @@ use dbdyno_core::model::{Counters, Disclosure};
 /// Longest wait for each step of an answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// A longer page is not one of a machine's figures.
-const MAX_BYTES: u64 = 32 << 20;
+const MOST_BYTES: u64 = 32 << 20;
 /// Environment variable with the token that the exporter wants.
 const TOKEN: &str = "DBDYNO_HOST_TOKEN";
 /// Modes of processor time and the counters of ours that they are.
@@ -98,7 +98,7 @@ impl Exporter {
             return Err(format!("{} answers {}", self.url, answer.status()));
         }
         let mut text = String::new();
-        let read = answer.into_body().take(MAX_BYTES).read_to_string(&mut text);
+        let read = answer.into_body().take(MOST_BYTES).read_to_string(&mut text);
         read.map(|_| text).map_err(|error| format!("{} breaks off ({error})", self.url))
     }
 }

@@ -30,7 +30,7 @@ pub use nodes::{NodeHosts, NodesProbe};
 pub use profile::{
     Reading as ProfileReading, between as profiles_between, together as profiles_together,
 };
-pub use sessions::{SessionScope, Sessions};
+pub use sessions::{Sessions, Whose};
 pub use sql::{SESSION_COUNTS, SqlProbe, disclose, disclose_network, take};
 pub use watch::{Pace, Round, Watch};
 

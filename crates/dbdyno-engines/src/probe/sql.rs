@@ -19,7 +19,7 @@ struct Query {
 /// its counters go (seconds of one clock). Only for servers whose counters lag behind.
 const SETTLED: &str = "settled";
 /// Longest wait for counters that lag behind: some do by half a second.
-const MAX_LAG: Duration = Duration::from_secs(5);
+const LONGEST_LAG: Duration = Duration::from_secs(5);
 /// Between two looks at them.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -107,7 +107,7 @@ impl Probe for SqlProbe {
         let Some(sql) = &self.settled else { return };
         let began = Instant::now();
         let mut since_s = None;
-        while began.elapsed() < MAX_LAG {
+        while began.elapsed() < LONGEST_LAG {
             let mut times = Counters::default();
             // A server that cannot be asked has failed the reading that follows, which tells it.
             let Ok(rows) = self.session.query_again(sql) else { return };

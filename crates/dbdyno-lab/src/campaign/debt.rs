@@ -27,7 +27,7 @@ const PATIENCE: Duration = Duration::from_millis(300);
 const PATIENCE_WITH_HURRY: Duration = Duration::from_secs(3);
 
 /// Makes the database finish deferred work after a test (checkpoint, vacuum, flush) and times it.
-pub struct CatchUp<'a> {
+pub struct Debtor<'a> {
     database: &'a dyn Database,
     interrupt: &'a Interrupt,
     gauges: Option<String>,
@@ -35,10 +35,10 @@ pub struct CatchUp<'a> {
     hurry: Option<String>,
 }
 
-impl<'a> CatchUp<'a> {
+impl<'a> Debtor<'a> {
     /// None for a plan without commits, and where the catalogue does not say what the engine puts
     /// off.
-    pub fn open(campaign: &Campaign<'a>, platform: &'a Platform) -> Option<CatchUp<'a>> {
+    pub fn open(campaign: &Campaign<'a>, platform: &'a Platform) -> Option<Debtor<'a>> {
         let database = platform.database.as_ref();
         let blocks = campaign.catalog.probes(platform.engine.name(), &database.version().0);
         let sql = |name: &str| find(&blocks, name);
@@ -51,7 +51,7 @@ impl<'a> CatchUp<'a> {
             .flat_map(|selection| &selection.parts)
             .any(|part| part.commits);
         let can = commits && (gauges.is_some() || work.is_some());
-        can.then_some(CatchUp { database, interrupt: campaign.interrupt, gauges, work, hurry })
+        can.then_some(Debtor { database, interrupt: campaign.interrupt, gauges, work, hurry })
     }
 
     /// Seconds until nothing is owed any more that was added between `begin` and `end`, or no more

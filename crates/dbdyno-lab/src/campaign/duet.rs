@@ -7,7 +7,7 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use super::measure::{Kept, Measuring, Step};
 use super::probing::Probing;
 use super::run::Campaign;
-use super::take::{TestExecution, UnjudgedTest};
+use super::take::{Taken, Taking};
 use super::{Event, Sink};
 use crate::store::Store;
 use dbdyno_core::error::{Error, Result};
@@ -104,18 +104,18 @@ pub(super) fn checked(sides: &[Campaign<'_>; 2]) -> Result<([Plan; 2], Halves)> 
 /// Barrier for the two sides of a duet before their gates open. A side that fails leaves, so that
 /// the other one does not wait forever.
 #[derive(Default)]
-struct Rendezvous {
+struct Meeting {
     came: Mutex<usize>,
     changed: Condvar,
 }
 
 /// A side's part in the meeting; dropped, it counts as come.
-struct RendezvousGuard<'a> {
-    meeting: &'a Rendezvous,
+struct Seat<'a> {
+    meeting: &'a Meeting,
     has_come: Mutex<bool>,
 }
 
-impl RendezvousGuard<'_> {
+impl Seat<'_> {
     fn come(&self) {
         let mut has_come = self.has_come.lock().unwrap_or_else(PoisonError::into_inner);
         if !std::mem::replace(&mut *has_come, true) {
@@ -134,14 +134,14 @@ impl RendezvousGuard<'_> {
     }
 }
 
-impl Drop for RendezvousGuard<'_> {
+impl Drop for Seat<'_> {
     fn drop(&mut self) {
         self.come();
     }
 }
 
 /// A side in one round.
-pub(super) struct DuetSide<'a, 'm, 'p> {
+pub(super) struct Player<'a, 'm, 'p> {
     pub measuring: &'a Measuring<'m>,
     pub probing: &'a mut Probing<'p>,
     pub spec: TestSpec<'a>,
@@ -154,20 +154,20 @@ pub(super) struct DuetSide<'a, 'm, 'p> {
 /// Takes one test of each side at the same time, then judges and stores both. Of a side that failed
 /// nothing is kept.
 pub(super) fn together(
-    players: [DuetSide<'_, '_, '_>; 2],
+    players: [Player<'_, '_, '_>; 2],
     store: &mut Store,
 ) -> Result<([Option<Kept>; 2], Step)> {
-    let meeting = Rendezvous::default();
+    let meeting = Meeting::default();
     let taken = std::thread::scope(|scope| {
         let threads = players.map(|player| {
-            let DuetSide { measuring, probing, spec, prepared, processors } = player;
-            let seat = RendezvousGuard { meeting: &meeting, has_come: Mutex::new(false) };
+            let Player { measuring, probing, spec, prepared, processors } = player;
+            let seat = Seat { meeting: &meeting, has_come: Mutex::new(false) };
             let taking = measuring.taking(spec.selection);
             let test = spec.clone();
             let thread = threads::start(scope, move || {
                 let evictor = prepared?;
                 placed(taking.database, processors)?;
-                let taking = TestExecution { at_gate: &|| seat.meet(), ..taking };
+                let taking = Taking { at_gate: &|| seat.meet(), ..taking };
                 Ok(taking.take(&test, &evictor, 0.0, probing))
             });
             (measuring, spec, thread)
@@ -197,7 +197,7 @@ pub(super) fn together(
 fn stored(
     measuring: &Measuring<'_>,
     spec: &TestSpec<'_>,
-    taken: Result<UnjudgedTest>,
+    taken: Result<Taken>,
     store: &mut Store,
 ) -> Result<(Option<Kept>, Step)> {
     match taken {
@@ -227,8 +227,8 @@ mod tests {
 
     #[test]
     fn who_fails_is_not_waited_for() {
-        let meeting = Rendezvous::default();
-        let seat = || RendezvousGuard { meeting: &meeting, has_come: Mutex::new(false) };
+        let meeting = Meeting::default();
+        let seat = || Seat { meeting: &meeting, has_come: Mutex::new(false) };
         std::thread::scope(|scope| {
             let (stays, fails) = (seat(), seat());
             let waits = scope.spawn(move || stays.meet());

@@ -11,17 +11,17 @@ use super::numbers::is_cached;
 use super::platform::Platform;
 use super::prepare::prepared;
 use super::probing::Probing;
-use super::schedule::{Answers, ServerStart};
+use super::schedule::{Answers, Leg};
 use super::{Campaign, Event};
 use crate::runner::Outcome;
 use crate::server::Setup;
 use crate::store::Store;
-use dbdyno_core::analysis::limiter::{self, Action, Bottleneck, Experiment, TimeShares};
+use dbdyno_core::analysis::limiter::{self, Action, Experiment, Limiter, TimeShares};
 use dbdyno_core::analysis::trials::{Blocks, MARGIN, Rule, Trial};
 use dbdyno_core::error::{Error, Kind, Result};
 use dbdyno_core::model::{
-    ExperimentResult, PredictionOutcome, Reason, ReasonCode, RunRecord, RunStatus, Selection,
-    Sentence, Status, Test, TestResult, TestSpec, Verdict,
+    Explained, ForecastOutcome, Reason, ReasonCode, RunRecord, RunStatus, Selection, Sentence,
+    Status, Test, TestResult, TestSpec, Verdict,
 };
 use dbdyno_core::stats::keys::{self, KeyStream};
 use dbdyno_core::stats::median;
@@ -37,7 +37,7 @@ const STREAM: u32 = 0x4000_0000;
 struct Trying {
     /// The test that is explained.
     result: TestResult,
-    limiter: Bottleneck,
+    limiter: Limiter,
     experiment: Experiment,
     sides: [Side; 2],
     /// As shown.
@@ -99,10 +99,10 @@ pub(super) fn explain(
 }
 
 /// Joins the results of experiments; those that were tried come first.
-fn together(mut said: Vec<ExperimentResult>) -> Option<ExperimentResult> {
-    said.sort_by_key(|explained| explained.outcome == PredictionOutcome::NotTried);
+fn together(mut said: Vec<Explained>) -> Option<Explained> {
+    said.sort_by_key(|explained| explained.outcome == ForecastOutcome::NotTried);
     let further = said.split_off(said.len().min(1));
-    said.pop().map(|first| ExperimentResult { further, ..first })
+    said.pop().map(|first| Explained { further, ..first })
 }
 
 /// The test of a selection with the highest throughput, of those that are not invalid.
@@ -125,7 +125,7 @@ fn planned(
     platform: &Platform,
     record: &RunRecord,
     (selection, result): (&Selection, &TestResult),
-) -> Vec<std::result::Result<Trying, Box<ExperimentResult>>> {
+) -> Vec<std::result::Result<Trying, Box<Explained>>> {
     let mut refused = Vec::new();
     for limiter in limiter::limiters(result) {
         let plan = |experiment: Experiment| match changes(
@@ -151,8 +151,8 @@ fn planned(
     refused
 }
 
-fn not_tried(limiter: &Bottleneck, experiment: Experiment, why: Sentence) -> ExperimentResult {
-    ExperimentResult {
+fn not_tried(limiter: &Limiter, experiment: Experiment, why: Sentence) -> Explained {
+    Explained {
         cause: limiter.cause.code().into(),
         change: experiment.change,
         changed: BTreeMap::new(),
@@ -163,7 +163,7 @@ fn not_tried(limiter: &Bottleneck, experiment: Experiment, why: Sentence) -> Exp
         ratio: None,
         low: None,
         high: None,
-        outcome: PredictionOutcome::NotTried,
+        outcome: ForecastOutcome::NotTried,
         blocks: Vec::new(),
         left_out: 0,
         share_before: limiter.share,
@@ -182,7 +182,7 @@ impl Trying {
         platform: &mut Platform,
         (record, store): (&mut RunRecord, &mut Store),
         (seq, most_blocks): (u32, u32),
-    ) -> Result<(ExperimentResult, Option<Error>)> {
+    ) -> Result<(Explained, Option<Error>)> {
         let mut seen = Seen::default();
         let rule = Rule { margin: MARGIN, figures: 1 };
         let mut keys = KeyStream::numbered(campaign.plan.seed, STREAM | seq);
@@ -197,7 +197,7 @@ impl Trying {
                     break;
                 }
             }
-            let is_open = self.outcome(&seen, &rule) == PredictionOutcome::Undecided;
+            let is_open = self.outcome(&seen, &rule) == ForecastOutcome::Undecided;
             if campaign.interrupt.is_set() || !is_open || seen.blocks.is_hopeless() {
                 break;
             }
@@ -209,13 +209,13 @@ impl Trying {
         Ok((self.explained(seen, &rule, missing), broken))
     }
 
-    fn explained(self, seen: Seen, rule: &Rule, missing: Option<Sentence>) -> ExperimentResult {
+    fn explained(self, seen: Seen, rule: &Rule, missing: Option<Sentence>) -> Explained {
         let (span, outcome) = (seen.blocks.span(rule), self.outcome(&seen, rule));
         let forecast = self.forecast(&seen);
         let foretold = forecast.and_then(|forecast| forecast.span);
         let share_before =
             median(&seen.before.iter().map(|shares| shares.cause).collect::<Vec<_>>());
-        ExperimentResult {
+        Explained {
             changed: self.changed,
             forecast: forecast.map(|forecast| forecast.gain),
             forecast_low: foretold.map(|(low, _)| low),
@@ -237,11 +237,10 @@ impl Trying {
         limiter::forecast(&self.result, &self.limiter, self.experiment.action, &seen.before)
     }
 
-    fn outcome(&self, seen: &Seen, rule: &Rule) -> PredictionOutcome {
+    fn outcome(&self, seen: &Seen, rule: &Rule) -> ForecastOutcome {
         let span = seen.blocks.span(rule).map(|span| (span.low, span.high));
-        self.forecast(seen).map_or(PredictionOutcome::Undecided, |forecast| {
-            limiter::judge_forecast(forecast, span)
-        })
+        self.forecast(seen)
+            .map_or(ForecastOutcome::Undecided, |forecast| limiter::judge_forecast(forecast, span))
     }
 
     fn block(
@@ -278,7 +277,7 @@ impl Side {
         self.server.as_ref().map_or(Ok(()), |setup| platform.restart_with(setup))?;
         let campaign = Campaign { plan: &self.plan, events: &|_| (), ..*campaign };
         let mut probing = Probing::new(platform, campaign.catalog, campaign.events)?;
-        let leg = ServerStart { load: 1, server_start: 1, turns: Vec::new() };
+        let leg = Leg { load: 1, server_start: 1, turns: Vec::new() };
         let selection = &self.plan.selections[0];
         prepared(&campaign, platform, &leg, &mut probing, (record, store), |ready, probing, _| {
             let evictor = (ready.measuring.prepare)(selection, Answers::Known)?;
@@ -357,20 +356,20 @@ mod tests {
     #[test]
     fn what_was_tried_comes_before_what_was_not() {
         let said = |change: &'static str, outcome| {
-            let limiter = Bottleneck {
+            let limiter = Limiter {
                 cause: limiter::Cause::LogSync,
                 share: None,
                 evidence: Sentence::default(),
             };
             let experiment =
                 limiter::experiment(&dbdyno_core::analysis::fixture::result(), &limiter);
-            ExperimentResult {
+            Explained {
                 change: change.into(),
                 outcome,
                 ..not_tried(&limiter, experiment, Sentence::default())
             }
         };
-        let [tried, not] = [PredictionOutcome::Undecided, PredictionOutcome::NotTried];
+        let [tried, not] = [ForecastOutcome::Undecided, ForecastOutcome::NotTried];
         let first = together(vec![said("a", not), said("b", tried), said("c", tried)]).unwrap();
         let further: Vec<String> =
             first.further.iter().map(|other| other.change.to_string()).collect();

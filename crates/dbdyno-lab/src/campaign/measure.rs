@@ -5,15 +5,15 @@ use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use super::aside::ServerEvidence;
-use super::debt::CatchUp;
+use super::aside::Aside;
+use super::debt::Debtor;
 use super::evict::Evictor;
 use super::instrument::SampleCost;
 use super::numbers::{Number, Numbers};
 use super::probing::Probing;
-use super::schedule::{self, Answers, ServerStart, Turn};
+use super::schedule::{self, Answers, Leg, Turn};
 use super::sync::SyncProbe;
-use super::take::{TestExecution, UnjudgedTest};
+use super::take::{Taken, Taking};
 use super::{Event, Sink};
 use crate::runner::{Interrupt, Outcome, Workers};
 use crate::store::Store;
@@ -44,7 +44,7 @@ pub struct Measuring<'a> {
     pub facts: &'a dyn Fn(&Selection) -> Facts,
     pub rows: RowFunction,
     pub run_id: i64,
-    pub leg: &'a ServerStart,
+    pub leg: &'a Leg,
     pub interrupt: &'a Interrupt,
     /// True if the database runs inside our process.
     pub in_process: bool,
@@ -55,9 +55,9 @@ pub struct Measuring<'a> {
     /// The database's device, if it is known and the plan has commits.
     pub sync: Option<&'a SyncProbe>,
     /// Catch-up after a test, if the database can be made to do it and the plan has commits.
-    pub debtor: Option<&'a CatchUp<'a>>,
+    pub debtor: Option<&'a Debtor<'a>>,
     /// Sources of server-side evidence.
-    pub aside: ServerEvidence,
+    pub aside: Aside,
     /// Longest absence of the database after a test in which it was lost.
     pub back_within: Duration,
     /// The other side of a campaign is measured at the same time.
@@ -108,7 +108,7 @@ pub struct Course {
 
 impl Course {
     /// Before the first of these legs.
-    pub fn new(plan: &Plan, legs: &[ServerStart]) -> Course {
+    pub fn new(plan: &Plan, legs: &[Leg]) -> Course {
         let ramps = plan.selections.iter().map(|selection| Some(selection.ramp.clone())).collect();
         Course {
             numbers: Numbers::default(),
@@ -317,8 +317,8 @@ impl Measuring<'_> {
     }
 
     /// Context for executing a test of the selection.
-    pub(super) fn taking(&self, selection: &Selection) -> TestExecution<'_> {
-        TestExecution {
+    pub(super) fn taking(&self, selection: &Selection) -> Taking<'_> {
+        Taking {
             database: self.database,
             facts: (self.facts)(selection),
             rows: self.rows,
@@ -335,11 +335,11 @@ impl Measuring<'_> {
     /// Judges and stores a test that was taken.
     pub(super) fn stored(
         &self,
-        taken: UnjudgedTest,
+        taken: Taken,
         spec: &TestSpec<'_>,
         store: &mut Store,
     ) -> Result<(Option<Kept>, Step)> {
-        let UnjudgedTest { outcome, started_at, clock_step_s } = taken;
+        let Taken { outcome, started_at, clock_step_s } = taken;
         match outcome {
             Outcome::Done(result) => {
                 Ok((Some(self.keep(*result, spec.selection, clock_step_s, store)?), Step::GoOn))
@@ -373,7 +373,7 @@ impl Measuring<'_> {
         evictor: &Evictor,
         probing: &mut Probing<'_>,
     ) -> Outcome {
-        let taken = TestExecution { debtor: None, ..self.taking(spec.selection) }
+        let taken = Taking { debtor: None, ..self.taking(spec.selection) }
             .take(spec, evictor, 0.0, probing);
         match taken.outcome {
             Outcome::Done(result) => {

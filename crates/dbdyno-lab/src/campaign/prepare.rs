@@ -1,15 +1,15 @@
 //! Preparation of a platform for measuring: its data, loaded and locked, its caches warmed, its
 //! counters read.
 
-use super::aside::ServerEvidence;
-use super::debt::CatchUp;
+use super::aside::Aside;
+use super::debt::Debtor;
 use super::evict::{self, Evictor};
 use super::instrument::SampleCost;
 use super::measure::Measuring;
 use super::platform::Platform;
 use super::probing::Probing;
 use super::run::{data_request, interruptible, load_with, make_site, spare, standard_definition};
-use super::schedule::{Answers, ServerStart};
+use super::schedule::{Answers, Leg};
 use super::sync::SyncProbe;
 use super::{Campaign, answers};
 use crate::dataset::{self, Lock, Site, Table};
@@ -44,7 +44,7 @@ impl Ready<'_> {
 pub(super) fn prepared<'p, T>(
     campaign: &Campaign<'_>,
     platform: &Platform,
-    leg: &ServerStart,
+    leg: &Leg,
     probing: &mut Probing<'p>,
     (record, store): (&mut RunRecord, &mut Store),
     work: impl FnOnce(&Ready<'_>, &mut Probing<'p>, &mut Store) -> Result<T>,
@@ -66,7 +66,7 @@ pub(super) fn prepared<'p, T>(
         prepare: &|_, _| Ok(Evictor::default()),
         sync: sync.as_ref().map(|(probe, _)| probe),
         debtor: None,
-        aside: ServerEvidence::of(platform, campaign.catalog, &campaign.request.repositories)?,
+        aside: Aside::of(platform, campaign.catalog, &campaign.request.repositories)?,
         back_within: platform.back_within(),
         is_duet: campaign.request.duet,
         unconfirmed: unconfirmed(campaign, platform),
@@ -119,7 +119,7 @@ pub(super) fn prepared<'p, T>(
             evictor(campaign, &site, selection)
         })
     };
-    let debtor = CatchUp::open(campaign, platform);
+    let debtor = Debtor::open(campaign, platform);
     let measuring =
         Measuring { facts: &facts, prepare: &prepare, debtor: debtor.as_ref(), ..measuring };
     work(&Ready { measuring, data: Some((&site, &lock)) }, probing, store)

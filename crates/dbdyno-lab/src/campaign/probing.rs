@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
-use super::debt::CatchUp;
+use super::debt::Debtor;
 use super::sampler::Sampler;
 use super::{Event, HostUrls, Platform, Sink};
 use crate::runner::Reading;
@@ -120,7 +120,7 @@ impl<'a> Probing<'a> {
     /// All counters now, and what reading cost in ms. A probe that fails leaves its counters out. A
     /// reading after the pay-back needs a `debtor`; it is empty without one, and if the work could
     /// not be done.
-    pub fn read(&mut self, reading: Reading, debtor: Option<&CatchUp<'_>>) -> (Counters, f64) {
+    pub fn read(&mut self, reading: Reading, debtor: Option<&Debtor<'_>>) -> (Counters, f64) {
         let pay_back_s = match (reading, debtor) {
             (Reading::PaidBack, None) => return Default::default(),
             (Reading::PaidBack, Some(debtor)) => {

@@ -10,7 +10,7 @@ use super::measure::{Course, judge_repetitions};
 use super::platform::Platform;
 use super::prepare::prepared;
 use super::probing::{Probing, SUPERUSER, rights};
-use super::schedule::{self, ServerStart};
+use super::schedule::{self, Leg};
 use super::{Event, Request, Sink, nodes, overhead, repositories};
 use crate::dataset::{self, Definition, LoadEvent, LoadedDataset, Lock, Recipe, Site, Watch};
 use crate::fit;
@@ -369,7 +369,7 @@ fn measured<'a>(
 fn measured_leg(
     campaign: &Campaign<'_>,
     platform: &Platform,
-    (leg, after): (&ServerStart, Option<&ServerStart>),
+    (leg, after): (&Leg, Option<&Leg>),
     (course, probing): (&mut Course, &mut Probing<'_>),
     record: &mut RunRecord,
     store: &mut Store,

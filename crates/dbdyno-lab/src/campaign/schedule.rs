@@ -106,7 +106,7 @@ impl Turn {
 
 /// The ramps that are measured on one server start and one load of the data.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ServerStart {
+pub struct Leg {
     /// Numbers within the run, from 1.
     pub load: u32,
     pub server_start: u32,
@@ -133,9 +133,9 @@ pub fn described(plan: &Plan, fresh: Fresh, target: &Target) -> Option<String> {
 }
 
 /// All turns in order, in legs between which something is made anew.
-pub fn legs(plan: &Plan, fresh: Fresh, target: &Target) -> Vec<ServerStart> {
+pub fn legs(plan: &Plan, fresh: Fresh, target: &Target) -> Vec<Leg> {
     if fresh == Fresh::Nothing {
-        return vec![ServerStart { load: 1, server_start: 1, turns: turns(plan) }];
+        return vec![Leg { load: 1, server_start: 1, turns: turns(plan) }];
     }
     let starts = fresh.rounds(target);
     let of_block = |block: u32| {
@@ -147,7 +147,7 @@ pub fn legs(plan: &Plan, fresh: Fresh, target: &Target) -> Vec<ServerStart> {
             });
             let load = if fresh == Fresh::Data { block } else { 1 };
             let server_start = (block - 1) * starts.len() as u32 + at as u32 + 1;
-            ServerStart { load, server_start, turns: turns.collect() }
+            Leg { load, server_start, turns: turns.collect() }
         };
         starts.iter().enumerate().map(leg).collect::<Vec<_>>()
     };

@@ -8,7 +8,7 @@ use super::measure::Course;
 use super::platform::{Platform, is_there};
 use super::prepare::{Ready, prepared};
 use super::run::{fitting, interruptible, make_site, recorded, standard_definition};
-use super::schedule::{self, ServerStart};
+use super::schedule::{self, Leg};
 use super::{Campaign, Checked, Event, Request, answers, overhead};
 use crate::dataset::{self, Lock};
 use crate::store::Store;
@@ -311,10 +311,10 @@ fn one_run(
 }
 
 /// One turn for each selection, whose answers are checked apart.
-fn leg(campaign: &Campaign<'_>) -> ServerStart {
+fn leg(campaign: &Campaign<'_>) -> Leg {
     let turn = |turn: schedule::Turn| schedule::Turn { round: 2, ..turn };
     let turns = schedule::turns(campaign.plan).into_iter().map(turn).collect();
-    ServerStart { load: 1, server_start: 1, turns }
+    Leg { load: 1, server_start: 1, turns }
 }
 
 fn interrupted() -> Error {

@@ -4,8 +4,8 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use super::aside::{Mark, ServerEvidence};
-use super::debt::CatchUp;
+use super::aside::{Aside, Mark};
+use super::debt::Debtor;
 use super::evict::Evictor;
 use super::probing::Probing;
 use super::{Event, Sink};
@@ -16,7 +16,7 @@ use dbdyno_core::model::{Counters, Facts, TestResult, TestSpec};
 use dbdyno_engines::engine::Database;
 
 /// Context for executing a test.
-pub(super) struct TestExecution<'a> {
+pub(super) struct Taking<'a> {
     pub database: &'a dyn Database,
     /// Of the loaded data set as the test's selection sees them.
     pub facts: Facts,
@@ -24,8 +24,8 @@ pub(super) struct TestExecution<'a> {
     pub seed: u64,
     pub interrupt: &'a Interrupt,
     /// Catch-up after the test.
-    pub debtor: Option<&'a CatchUp<'a>>,
-    pub aside: &'a ServerEvidence,
+    pub debtor: Option<&'a Debtor<'a>>,
+    pub aside: &'a Aside,
     pub events: &'a Sink<'a>,
     /// Done when all jobs wait at the gate, before it opens.
     pub at_gate: &'a (dyn Fn() + Sync),
@@ -34,14 +34,14 @@ pub(super) struct TestExecution<'a> {
 }
 
 /// A test that was taken, not yet judged.
-pub(super) struct UnjudgedTest {
+pub(super) struct Taken {
     pub outcome: Outcome,
     pub started_at: String,
     /// As [`ClockCheck::step_s`].
     pub clock_step_s: f64,
 }
 
-impl TestExecution<'_> {
+impl Taking<'_> {
     /// Runs the test and tells what came beside it. `after_s`: how long the run goes on afterwards.
     pub fn take(
         &self,
@@ -49,11 +49,11 @@ impl TestExecution<'_> {
         evictor: &Evictor,
         after_s: f64,
         probing: &mut Probing<'_>,
-    ) -> UnjudgedTest {
+    ) -> Taken {
         let started_at = jiff::Timestamp::now().to_string();
         let clock = ClockCheck::start();
         let outcome = self.run(spec, evictor, after_s, probing);
-        UnjudgedTest { outcome, started_at, clock_step_s: clock.step_s() }
+        Taken { outcome, started_at, clock_step_s: clock.step_s() }
     }
 
     fn run(

@@ -9,7 +9,7 @@
 
 use std::time::Instant;
 
-use super::duet::{self, DuetSide};
+use super::duet::{self, Player};
 use super::evict::Evictor;
 use super::measure::{Kept, Measuring, Step};
 use super::numbers::Numbers;
@@ -17,7 +17,7 @@ use super::platform::Platform;
 use super::prepare::prepared;
 use super::probing::Probing;
 use super::run::{Ended, adapted, fitting, recorded};
-use super::schedule::{Answers, ServerStart, shuffle};
+use super::schedule::{Answers, Leg, shuffle};
 use super::{Campaign, Event, Sink};
 use crate::store::Store;
 use dbdyno_core::analysis::trials::{Blocks, Outcome, Rule, Span, Trial};
@@ -163,11 +163,7 @@ fn measured(
                 let block = course.block;
                 let events = |event: Event<'_>| tell(a.events, block, event);
                 let (a, b) = (Campaign { events: &events, ..a }, Campaign { events: &events, ..b });
-                let leg = ServerStart {
-                    load: 1,
-                    server_start: course.starts(is_fresh),
-                    turns: Vec::new(),
-                };
+                let leg = Leg { load: 1, server_start: course.starts(is_fresh), turns: Vec::new() };
                 let [probing_a, probing_b] = &mut probings;
                 let status = prepared(
                     &a,
@@ -482,10 +478,10 @@ impl<'m, 'p> Side<'_, 'm, 'p> {
         figure: &Figure,
         (numbers, left_s): (&mut Numbers, f64),
         processors: &'s [usize],
-    ) -> DuetSide<'s, 'm, 'p> {
+    ) -> Player<'s, 'm, 'p> {
         let (selection, prepared) = self.prepared(figure);
         let spec = self.measuring.announced((selection, figure.jobs, None), numbers, left_s);
-        DuetSide {
+        Player {
             measuring: self.measuring,
             probing: &mut *self.probing,
             spec,

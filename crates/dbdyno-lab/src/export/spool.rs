@@ -63,8 +63,8 @@ impl Export<'_> {
 }
 
 /// Test that says whether a block of the probes is in a file.
-type BlocksByFile = fn(&str) -> bool;
-const KINDS: [(&str, BlocksByFile); 3] = [
+type IsOf = fn(&str) -> bool;
+const KINDS: [(&str, IsOf); 3] = [
     ("counters", |name| name.starts_with("counters.")),
     ("settings", |name| name.starts_with("settings.")),
     ("version", |name| name == "version"),

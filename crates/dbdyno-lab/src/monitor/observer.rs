@@ -19,7 +19,7 @@ use dbdyno_core::model::{
 use dbdyno_core::sql::Block;
 use dbdyno_engines::engine::{Access, Session};
 use dbdyno_engines::probe::{
-    self, ProbeContext, ProbeSet, ProfileReading, SessionScope, Sessions, SqlProbe,
+    self, ProbeContext, ProbeSet, ProfileReading, Sessions, SqlProbe, Whose,
 };
 
 /// Between two looks at the sessions, unless the interval is shorter: as often as Oracle's active
@@ -37,7 +37,7 @@ const CONNECTION: &str = "tls";
 const STATEMENTS: &str = "statements";
 
 /// Sessions seen at an event.
-pub type EventCounts = BTreeMap<Event, u64>;
+pub type Sightings = BTreeMap<Event, u64>;
 
 /// Sample of one interval.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -62,7 +62,7 @@ pub struct Look {
     #[serde(skip)]
     pub grown: Counters,
     #[serde(skip)]
-    pub seen: EventCounts,
+    pub seen: Sightings,
     /// Looks at the sessions in the interval.
     #[serde(skip)]
     pub glances: u64,
@@ -96,7 +96,7 @@ pub struct Cost {
 }
 
 /// Looks at a database.
-pub struct Poller {
+pub struct Observer {
     platform: Platform,
     probes: ProbeSet,
     /// Queries of one reading of the counters.
@@ -108,8 +108,8 @@ pub struct Poller {
     last: (Instant, Counters),
     peaks: Peaks,
     /// Sightings and looks of the interval under way, and of the last ones.
-    glances: (EventCounts, u64),
-    past: VecDeque<EventCounts>,
+    glances: (Sightings, u64),
+    past: VecDeque<Sightings>,
     statements: Statements,
     missing: BTreeSet<String>,
 }
@@ -121,13 +121,13 @@ struct Statements {
     top: Vec<Statement>,
 }
 
-impl Poller {
+impl Observer {
     /// Opens an existing server and reads it once. Nothing is created.
     ///
     /// # Errors
     /// The target is not an existing server, or does not answer; of kind `NoPassword` if the user
     /// may be asked for one.
-    pub fn open(catalog: &Catalog, request: &Request) -> Result<Poller> {
+    pub fn open(catalog: &Catalog, request: &Request) -> Result<Observer> {
         let Target::Existing { .. } = request.target else {
             let what = "is not a server that others use: only the URL of one can be monitored";
             return Err(Error::usage(request.target.label(), what)
@@ -142,7 +142,7 @@ impl Poller {
         let queries = blocks.iter().filter(|block| block.name.starts_with("counters.")).count();
         let mut missing: BTreeSet<String> = sessions.iter().flat_map(Sessions::missing).collect();
         missing.extend(failed.into_iter().map(|(block, why)| format!("{block}: {why}")));
-        let mut observer = Poller {
+        let mut observer = Observer {
             queries,
             sessions,
             disclosure,
@@ -281,7 +281,7 @@ impl Poller {
     }
 
     /// Sampled events of the interval that ends; kept for the waits of the last ones.
-    fn end_glances(&mut self) -> (EventCounts, u64) {
+    fn end_glances(&mut self) -> (Sightings, u64) {
         let ended = std::mem::take(&mut self.glances);
         self.past.push_back(ended.0.clone());
         let too_many = self.past.len().saturating_sub(WAITS_OVER);
@@ -301,7 +301,7 @@ impl Poller {
     }
 
     fn waits(&self) -> Vec<Wait> {
-        let mut sum = EventCounts::new();
+        let mut sum = Sightings::new();
         self.past
             .iter()
             .flatten()
@@ -336,12 +336,7 @@ fn session(platform: &Platform) -> Result<Box<dyn Session>> {
 }
 
 fn sessions(platform: &Platform, blocks: &[&Block]) -> Result<Option<Sessions>> {
-    Ok(Sessions::open(
-        session(platform)?,
-        blocks,
-        &platform.database.server_pids(),
-        SessionScope::All,
-    ))
+    Ok(Sessions::open(session(platform)?, blocks, &platform.database.server_pids(), Whose::All))
 }
 
 /// Of the server's host, as far as somebody tells of it, and of the server.
@@ -368,7 +363,7 @@ fn told(difference: &Difference) -> String {
 }
 
 /// The most frequent events.
-pub fn ranked(sightings: &EventCounts) -> Vec<Wait> {
+pub fn ranked(sightings: &Sightings) -> Vec<Wait> {
     let all: u64 = sightings.values().sum();
     let mut sorted: Vec<(&Event, &u64)> = sightings.iter().collect();
     sorted.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
@@ -407,11 +402,11 @@ mod tests {
             activity: Activity::Other,
             background: false,
         };
-        let sightings = EventCounts::from([(event("a"), 1), (event("b"), 3)]);
+        let sightings = Sightings::from([(event("a"), 1), (event("b"), 3)]);
         let waits: Vec<_> =
             ranked(&sightings).into_iter().map(|wait| (wait.event, wait.share)).collect();
         assert_eq!(waits, [("b".to_string(), 0.75), ("a".to_string(), 0.25)]);
-        assert!(ranked(&EventCounts::new()).is_empty());
+        assert!(ranked(&Sightings::new()).is_empty());
     }
 
     #[test]

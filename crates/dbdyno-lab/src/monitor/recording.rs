@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::observer::{EventCounts, Look, Wait};
+use super::observer::{Look, Sightings, Wait};
 use super::rates::{Peaks, kept};
 use crate::store::{self, Store};
 use dbdyno_core::error::Result;
@@ -26,7 +26,7 @@ pub struct Recording {
     series: Vec<SeriesPoint>,
     grown: Counters,
     /// Sightings, and looks at the sessions.
-    seen: (EventCounts, u64),
+    seen: (Sightings, u64),
 }
 
 /// Start of a test.
@@ -170,7 +170,7 @@ fn point(look: &Look, began_s: f64) -> SeriesPoint {
     }
 }
 
-fn waits((seen, glances): (EventCounts, u64), window_s: f64) -> Waits {
+fn waits((seen, glances): (Sightings, u64), window_s: f64) -> Waits {
     let all: u64 = seen.values().sum();
     let count = |(event, samples): (dbdyno_core::model::Event, u64)| EventCount {
         event,

@@ -7,8 +7,8 @@ use super::nodes;
 use super::samples::Samples;
 use super::sessions::SessionLog;
 use dbdyno_core::model::{
-    Background, Beside, Counters, DriverCost, Facts, JobFigures, LatencySummary, Moment, Offer,
-    OpenLoop, OpsPerSample, PartPlan, PartResult, Precision, SeriesPoint, Snapshot, Tally,
+    Background, Beside, Counters, DriverFigures, Facts, JobFigures, LatencySummary, Moment, Offer,
+    OpenLoop, OpsPerSample, PartFigures, PartPlan, Precision, SeriesPoint, Snapshot, Tally,
     TestResult, TestSpec,
 };
 use dbdyno_core::stats::mean_interval::{Interval, mean_interval};
@@ -50,7 +50,7 @@ pub struct Raw {
     /// Of a cluster: who got the jobs.
     pub deal: Deal,
     /// Resources that our process used.
-    pub driver: Option<DriverCost>,
+    pub driver: Option<DriverFigures>,
 }
 
 /// The figures of a test; KPM values and verdict are left to the analysis.
@@ -133,7 +133,7 @@ fn beside(background: &Background, raw: &Raw) -> Result<Beside, String> {
         })
     };
     Ok(Beside {
-        part: PartResult {
+        part: PartFigures {
             workload: selection.workload.id.clone(),
             params: selection.params.clone(),
             chosen: selection.chosen.clone(),
@@ -274,12 +274,12 @@ fn part_figures(
     parts: &[PartPlan],
     jobs: &[(usize, JobLog)],
     figures: &[JobFigures],
-) -> Vec<PartResult> {
+) -> Vec<PartFigures> {
     let one = |(index, part): (usize, &PartPlan)| {
         let own: Vec<&JobFigures> = figures.iter().filter(|job| job.part == index).collect();
         let tally = merged(own.iter().map(|job| &job.tally));
         let logs = jobs.iter().filter(|(part, _)| *part == index).map(|(_, log)| log);
-        PartResult {
+        PartFigures {
             workload: part.workload.clone(),
             params: part.params.clone(),
             chosen: part.chosen.clone(),

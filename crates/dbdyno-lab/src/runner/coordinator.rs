@@ -9,7 +9,7 @@ use super::log::SecondsLog;
 use super::own::Meter;
 use super::samples::Samples;
 use super::schedule::Schedule;
-use dbdyno_core::model::{Counters, DriverCost, Moment, Snapshot};
+use dbdyno_core::model::{Counters, DriverFigures, Moment, Snapshot};
 use dbdyno_core::stats::sequence::{POINTS_PER_S, is_hopeless, is_known, known_mean, warmed_up};
 
 /// Timeout for all jobs together to connect and prepare.
@@ -123,7 +123,7 @@ impl<'a, 'p> Coordinator<'a, 'p> {
     }
 
     /// Cost for our own process until now; none if the jobs were never ready.
-    pub fn driver(&self) -> Option<DriverCost> {
+    pub fn driver(&self) -> Option<DriverFigures> {
         self.meter.figures()
     }
 

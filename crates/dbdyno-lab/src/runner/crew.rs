@@ -9,7 +9,7 @@ use super::log::{JobLog, Periods, Points, SecondsLog};
 use super::schedule::Schedule;
 use super::share::{Share, ShareLog};
 use super::test::Crew;
-use dbdyno_core::model::{TestResult, TestSpec, WorkerResult};
+use dbdyno_core::model::{TestResult, TestSpec, WorkerFigures};
 use dbdyno_engines::engine::EngineError;
 
 /// Interval at which the workers are polled.
@@ -28,7 +28,7 @@ pub trait Workers: Send {
     ///
     /// # Errors
     /// A worker is lost, has failed, or did not come in time; or nothing can be learned.
-    fn look(&mut self) -> Result<Vec<WorkerProgress>, EngineError>;
+    fn look(&mut self) -> Result<Vec<Come>, EngineError>;
     /// The window opens and closes then, in s since the common start.
     ///
     /// # Errors
@@ -55,7 +55,7 @@ pub trait Workers: Send {
 
 /// Progress of a part, and the last report of its jobs.
 #[derive(Debug, Clone)]
-pub struct WorkerProgress {
+pub struct Come {
     pub stage: Stage,
     pub points: Points,
 }
@@ -90,7 +90,7 @@ pub(super) fn liaise(
     (schedule, log): (&Schedule, &SecondsLog),
 ) -> Result<Vec<ShareLog>, EngineError> {
     let (seen, edges_s) = (vec![Stage::Preparing; shares.len()], schedule.edges_s());
-    let mut liaison = WorkerProxy { gate, schedule, log, seen, edges_s, is_stopped: false };
+    let mut liaison = Liaison { gate, schedule, log, seen, edges_s, is_stopped: false };
     let told = liaison.follow(workers, shares);
     if told.is_err() && !liaison.is_stopped {
         let _ = lock(workers).stop(); // those that are left; what failed says more
@@ -100,7 +100,7 @@ pub(super) fn liaise(
     told
 }
 
-struct WorkerProxy<'a> {
+struct Liaison<'a> {
     gate: &'a Gate,
     schedule: &'a Schedule,
     log: &'a SecondsLog,
@@ -110,7 +110,7 @@ struct WorkerProxy<'a> {
     is_stopped: bool,
 }
 
-impl WorkerProxy<'_> {
+impl Liaison<'_> {
     fn follow(
         &mut self,
         workers: &Mutex<dyn Workers>,
@@ -157,7 +157,7 @@ impl WorkerProxy<'_> {
 
 /// Puts what the workers did together as if it had been one driver: nothing is averaged. Seconds
 /// count from the common start.
-pub(super) fn merge(logs: Vec<ShareLog>, raw: &mut Raw, spec: &TestSpec<'_>) -> Vec<WorkerResult> {
+pub(super) fn merge(logs: Vec<ShareLog>, raw: &mut Raw, spec: &TestSpec<'_>) -> Vec<WorkerFigures> {
     let figures = logs.iter().map(figures).collect();
     let (mut jobs, mut beside, mut periods) = (Vec::new(), Vec::new(), Periods::default());
     for log in logs {
@@ -187,12 +187,12 @@ fn in_order(mut jobs: Vec<(u32, JobLog)>, crew: &Crew<'_>) -> Vec<(usize, JobLog
 }
 
 /// Figures of one worker.
-fn figures(log: &ShareLog) -> WorkerResult {
+fn figures(log: &ShareLog) -> WorkerFigures {
     let mut service = dbdyno_core::stats::WeightedTimes::default();
     log.jobs.iter().for_each(|(_, job)| service.merge(&job.times.service));
     let counted = log.jobs.iter().filter_map(|(_, job)| job.counted.as_ref());
     let seconds = log.seconds.seconds();
-    WorkerResult {
+    WorkerFigures {
         name: log.name.clone(),
         jobs: log.jobs.len() as u32,
         clock_offset_s: log.clock_offset_s,
@@ -207,6 +207,6 @@ fn figures(log: &ShareLog) -> WorkerResult {
 }
 
 /// The result with what each worker did.
-pub(super) fn told(result: TestResult, workers: Vec<WorkerResult>) -> TestResult {
+pub(super) fn told(result: TestResult, workers: Vec<WorkerFigures>) -> TestResult {
     TestResult { workers, ..result }
 }

@@ -22,7 +22,7 @@ const LAST_POINTS: usize = 60 * POINTS_PER_S;
 const EDGE_S: f64 = 1e-3;
 /// Histograms that are kept for somebody else: of each second of an hour; of a longer test those of
 /// two seconds are put together, of four, and so on.
-const MAX_KEPT: usize = 3600;
+const MOST_KEPT: usize = 3600;
 
 /// One slice of one job; seconds count from the opening of the gate.
 #[derive(Debug, Clone, PartialEq)]
@@ -217,7 +217,7 @@ impl Periods {
         let at = self.seconds / self.seconds_each;
         self.at(at).merge(times);
         self.seconds += 1;
-        if self.times.len() > MAX_KEPT {
+        if self.times.len() > MOST_KEPT {
             self.double();
         }
     }

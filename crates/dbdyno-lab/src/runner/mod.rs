@@ -22,10 +22,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use coordinator::{CONNECT_TIMEOUT, Now, Progress, ReadProbes, Reading};
-pub use crew::{Stage, WorkerProgress, Workers};
+pub use crew::{Come, Stage, Workers};
 pub use log::{Points, SecondsLog};
 pub use sessions::{IoCounts, SessionSource};
-pub use share::{CoordinatorLink, Share, ShareLog, Told, run_share};
+pub use share::{Foreman, Share, ShareLog, Told, run_share};
 pub use test::{Outcome, TestContext, run_test};
 
 /// Set by the signal handler; asked wherever something may take long. Clones share the flag.

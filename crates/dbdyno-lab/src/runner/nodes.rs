@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::assemble::Raw;
-use dbdyno_core::model::{Counters, JobFigures, Moment, NodeResult, Snapshot};
+use dbdyno_core::model::{Counters, JobFigures, Moment, NodeFigures, Snapshot};
 use dbdyno_engines::engine::Deal;
 
 /// A gauge of a node: how far it is behind.
@@ -14,7 +14,7 @@ type OfNodes = BTreeMap<String, Counters>;
 
 /// The figures of the nodes that jobs were dealt to, and of those that are missing. The nodes' own
 /// counters leave the snapshots.
-pub(super) fn node_figures(raw: &mut Raw, jobs: &[JobFigures]) -> Vec<NodeResult> {
+pub(super) fn node_figures(raw: &mut Raw, jobs: &[JobFigures]) -> Vec<NodeFigures> {
     let read: Vec<(Moment, OfNodes)> = raw.snapshots.iter_mut().map(taken).collect();
     let answered = |of: &OfNodes, name: &String| of.get(name).is_some_and(is_of_server);
     let is_read = |of: &OfNodes| of.values().any(is_of_server);
@@ -36,7 +36,7 @@ pub(super) fn node_figures(raw: &mut Raw, jobs: &[JobFigures]) -> Vec<NodeResult
         }
         _ => Counters::default(),
     };
-    let present = raw.deal.nodes.iter().chain(&idle).map(|name| NodeResult {
+    let present = raw.deal.nodes.iter().chain(&idle).map(|name| NodeFigures {
         lag_s: [Moment::WindowOpen, Moment::WindowClose]
             .into_iter()
             .filter_map(|moment| at(moment)?.get(name)?.get(LAG))
@@ -47,10 +47,10 @@ pub(super) fn node_figures(raw: &mut Raw, jobs: &[JobFigures]) -> Vec<NodeResult
         ..of_jobs(name, &raw.deal, jobs)
     });
     let missing = raw.deal.missing.iter();
-    let missing = missing.map(|name| NodeResult {
+    let missing = missing.map(|name| NodeFigures {
         name: name.clone(),
         missing: true,
-        ..NodeResult::default()
+        ..NodeFigures::default()
     });
     present.chain(missing).collect()
 }
@@ -75,17 +75,17 @@ fn taken(snapshot: &mut Snapshot) -> (Moment, OfNodes) {
 }
 
 /// Figures of the jobs of a node.
-fn of_jobs(name: &str, deal: &Deal, jobs: &[JobFigures]) -> NodeResult {
+fn of_jobs(name: &str, deal: &Deal, jobs: &[JobFigures]) -> NodeFigures {
     let own = || jobs.iter().filter(|job| deal.node(job.job) == Some(name));
     let per_s = |job: &JobFigures| {
         if job.elapsed_s > 0.0 { job.tally.ops as f64 / job.elapsed_s } else { 0.0 }
     };
-    NodeResult {
+    NodeFigures {
         name: name.to_owned(),
         jobs: own().count() as u32,
         ops: own().map(|job| job.tally.ops).sum(),
         ops_per_s: own().map(per_s).sum(),
-        ..NodeResult::default()
+        ..NodeFigures::default()
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Instant;
 use procfs::process::Process;
 use rustix::time::{ClockId, clock_gettime};
 
-use dbdyno_core::model::DriverCost;
+use dbdyno_core::model::DriverFigures;
 
 /// Resident bytes before the first jobs of this process, and the most jobs since.
 static BEFORE: Mutex<Option<(u64, u32)>> = Mutex::new(None);
@@ -48,7 +48,7 @@ impl Meter {
     }
 
     /// Cost until now; none if the jobs were never ready.
-    pub(super) fn figures(&self) -> Option<DriverCost> {
+    pub(super) fn figures(&self) -> Option<DriverFigures> {
         let ready = self.ready.as_ref()?;
         let came = || {
             Some(
@@ -56,7 +56,7 @@ impl Meter {
                     / f64::from(self.jobs?),
             )
         };
-        Some(DriverCost {
+        Some(DriverFigures {
             connect_s: ready.at.duration_since(self.began).as_secs_f64(),
             memory_bytes_per_session: came(),
             processors: (cpu_s() - ready.cpu_s) / ready.at.elapsed().as_secs_f64().max(1e-9),

@@ -15,7 +15,7 @@ use super::pacer::JobPacer;
 use super::schedule::Schedule;
 use super::test::{Crew, Due, EndOnDrop, TestContext, log_of};
 use dbdyno_core::model::rows::RowFunction;
-use dbdyno_core::model::{Drive, DriverCost, Facts, JobCode, TestSpec, Window, Wire};
+use dbdyno_core::model::{Drive, DriverFigures, Facts, JobCode, TestSpec, Window, Wire};
 use dbdyno_engines::engine::{Database, Deal, EngineError, ErrorClass, JobOrder, threads};
 
 /// Interval between two looks.
@@ -27,8 +27,8 @@ const PATIENCE: Duration = Duration::from_millis(1200);
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Share {
     /// Its jobs of the test, and of what runs beside it.
-    pub own: AssignedJobs,
-    pub beside: Option<AssignedJobs>,
+    pub own: ShareCrew,
+    pub beside: Option<ShareCrew>,
     pub window: Window,
     pub facts: Facts,
     pub rows: RowFunction,
@@ -40,7 +40,7 @@ pub struct Share {
 
 /// Jobs of a selection.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct AssignedJobs {
+pub struct ShareCrew {
     /// From 1.
     jobs: Vec<ShareJob>,
     /// The number of the first job of all shares, less 1; and of how many jobs the numbers are.
@@ -86,7 +86,7 @@ impl Share {
         let crews = Crew::all(spec);
         let seed = context.test_seed(spec);
         let crew = |at: usize, worker| {
-            crews.get(at).map(|crew| AssignedJobs::of(crew, (worker, workers), spec, seed))
+            crews.get(at).map(|crew| ShareCrew::of(crew, (worker, workers), spec, seed))
         };
         let share = |worker| {
             Some(Share {
@@ -112,7 +112,7 @@ impl Share {
     /// # Errors
     /// It has jobs without work, or job numbers that do not count from 1.
     pub fn check(&self) -> Result<(), EngineError> {
-        let is_whole = |crew: &AssignedJobs| {
+        let is_whole = |crew: &ShareCrew| {
             !crew.parts.is_empty() && crew.jobs.iter().all(|job| job.number >= 1)
         };
         if is_whole(&self.own) && self.beside.iter().all(is_whole) {
@@ -126,13 +126,13 @@ impl Share {
     }
 }
 
-impl AssignedJobs {
+impl ShareCrew {
     fn of(
         crew: &Crew<'_>,
         (worker, workers): (u32, u32),
         spec: &TestSpec<'_>,
         seed: u64,
-    ) -> AssignedJobs {
+    ) -> ShareCrew {
         let parts = crew.selection.parts.iter().map(|part| SharePart {
             code: part.code.clone(),
             session: part.session.clone(),
@@ -141,7 +141,7 @@ impl AssignedJobs {
         // What runs beside a test loops.
         let due = |job| if crew.is_background { None } else { Due::of(spec, job, seed) };
         let jobs = (worker..=crew.size).step_by(workers as usize);
-        AssignedJobs {
+        ShareCrew {
             jobs: jobs.map(|number| ShareJob { number, due: due(number) }).collect(),
             after: crew.after,
             of_jobs: crew.jobs,
@@ -188,7 +188,7 @@ pub struct ShareLog {
     /// Its gate opened so long after the common start.
     pub late_s: f64,
     /// Resources that it used on its host.
-    pub driver: Option<DriverCost>,
+    pub driver: Option<DriverFigures>,
     /// Number of each job and what it did; the same of what ran beside them.
     pub jobs: Vec<(u32, JobLog)>,
     pub beside: Vec<(u32, JobLog)>,
@@ -208,7 +208,7 @@ pub struct Told {
 }
 
 /// Whom a share's jobs wait for.
-pub trait CoordinatorLink: Sync {
+pub trait Foreman: Sync {
     /// All jobs wait at their gate, in these sessions of the database: gives the common start; none
     /// if the test is off.
     fn start(&self, sessions: &[u32]) -> Option<Instant>;
@@ -226,10 +226,10 @@ pub trait CoordinatorLink: Sync {
 pub fn run_share(
     database: &dyn Database,
     share: &Share,
-    foreman: &dyn CoordinatorLink,
+    foreman: &dyn Foreman,
 ) -> Result<ShareLog, EngineError> {
     let (schedule, gate) = (Schedule::new(&share.window), Gate::new(share.size()));
-    let crews: Vec<&AssignedJobs> = std::iter::once(&share.own).chain(&share.beside).collect();
+    let crews: Vec<&ShareCrew> = std::iter::once(&share.own).chain(&share.beside).collect();
     let logs: Vec<SecondsLog> =
         crews.iter().map(|crew| SecondsLog::keeping(crew.jobs.len() as u32)).collect();
     let mut meter = Meter::start(share.size());
@@ -270,7 +270,7 @@ pub fn run_share(
 
 fn run_job(
     database: &dyn Database,
-    (share, crew, job): (&Share, &AssignedJobs, u32),
+    (share, crew, job): (&Share, &ShareCrew, u32),
     mut pacer: JobPacer<'_>,
     gate: &Gate,
 ) -> JobLog {
@@ -287,7 +287,7 @@ fn run_job(
 fn conduct(
     database: &dyn Database,
     share: &Share,
-    foreman: &dyn CoordinatorLink,
+    foreman: &dyn Foreman,
     (gate, schedule, log): (&Gate, &Schedule, &SecondsLog),
     meter: &mut Meter,
 ) -> Option<f64> {
@@ -323,7 +323,7 @@ fn conduct(
     late_s
 }
 
-fn all_came(share: &Share, foreman: &dyn CoordinatorLink, gate: &Gate, log: &SecondsLog) -> bool {
+fn all_came(share: &Share, foreman: &dyn Foreman, gate: &Gate, log: &SecondsLog) -> bool {
     let began = Instant::now();
     while began.elapsed().as_secs_f64() < share.connect_s {
         match gate.all_waiting(ATTENTION) {

@@ -35,7 +35,7 @@ mod postgres;
 mod process;
 
 pub use binaries::{Binaries, Fetched, fetch};
-pub use cluster::{CLUSTERS, ClusterKind, MAX_NODES, USUAL_NODES, find_cluster};
+pub use cluster::{CLUSTERS, ClusterKind, MOST_NODES, USUAL_NODES, find_cluster};
 pub use link::Links;
 pub use lock::{FileLock, lock_file};
 pub use memory::memory_place;
@@ -221,7 +221,7 @@ fn remove_home(
 pub fn is_there(engine: &str, data_dir: &Path) -> bool {
     match find_cluster(engine) {
         Some(cluster) => {
-            (0..MAX_NODES as usize).any(|at| Home::path(data_dir, &cluster.home_of(at)).exists())
+            (0..MOST_NODES as usize).any(|at| Home::path(data_dir, &cluster.home_of(at)).exists())
         }
         None => Home::path(data_dir, engine).exists(),
     }

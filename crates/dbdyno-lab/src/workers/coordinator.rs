@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::{BUILD, Clock, Step, Task, ask, unreadable};
-use crate::runner::{Share, ShareLog, Stage, WorkerProgress, Workers};
+use crate::runner::{Come, Share, ShareLog, Stage, Workers};
 use crate::store::Place;
 use dbdyno_core::error::Result;
 use dbdyno_engines::engine::keeper::{Datum, Keeper};
@@ -80,10 +80,10 @@ impl Crew {
     }
 
     /// Progress of a part, and the data that its worker sent.
-    fn come(&self, row: &[Datum]) -> Step<WorkerProgress> {
+    fn come(&self, row: &[Datum]) -> Step<Come> {
         let points =
             row.get(5).and_then(Datum::text).and_then(|text| serde_json::from_str(text).ok());
-        Ok(WorkerProgress { stage: self.stage(row)?, points: points.unwrap_or_default() })
+        Ok(Come { stage: self.stage(row)?, points: points.unwrap_or_default() })
     }
 
     fn stage(&self, row: &[Datum]) -> Step<Stage> {
@@ -154,7 +154,7 @@ impl Workers for Crew {
         Ok(())
     }
 
-    fn look(&mut self) -> Step<Vec<WorkerProgress>> {
+    fn look(&mut self) -> Step<Vec<Come>> {
         let rows = self.ask("crew-look")?;
         self.check_all_came(&rows)?;
         let come = rows.iter().map(|row| self.come(row)).collect::<Step<Vec<_>>>()?;

@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::{BUILD, Clock, Step, Task, ask};
-use crate::runner::{CoordinatorLink, Interrupt, SecondsLog, Share, ShareLog, Told, run_share};
+use crate::runner::{Foreman, Interrupt, SecondsLog, Share, ShareLog, Told, run_share};
 use crate::store::Place;
 use dbdyno_core::error::{Result, quote};
 use dbdyno_core::model::Target;
@@ -237,7 +237,7 @@ impl Board<'_> {
     }
 }
 
-impl CoordinatorLink for Board<'_> {
+impl Foreman for Board<'_> {
     fn start(&self, sessions: &[u32]) -> Option<Instant> {
         self.tell("ready", serde_json::to_string(sessions).ok(), None).ok()?;
         loop {

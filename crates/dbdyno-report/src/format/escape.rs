@@ -5,7 +5,7 @@ use crate::document::{Bars, Block, Cell, Chart, Column, Document, Heatmap, Table
 use dbdyno_core::error::visible;
 
 /// A cell of a workbook holds at most so many characters.
-const MAX_CELL: usize = 32_767;
+const LONGEST_CELL: usize = 32_767;
 
 /// As Markdown shows it unchanged: no markup, no HTML, no link. Escaped is only what would be taken
 /// as one.
@@ -62,7 +62,7 @@ fn is_formula(text: &str) -> bool {
 
 /// As a workbook holds it; its cells are typed, so that a text is never a formula.
 pub(super) fn workbook(text: &str) -> String {
-    visible(text).chars().take(MAX_CELL).collect()
+    visible(text).chars().take(LONGEST_CELL).collect()
 }
 
 /// The document with every text made fit by `escape`. Lines of code stand as they are, but for what

@@ -26,7 +26,7 @@ const SHEET_PLATFORMS: usize = 9;
 const SHEET_TILES: usize = 5;
 
 /// Runs whose names stand in a title; of more the others stand on the name plate.
-const MAX_NAMED: usize = 7;
+const MOST_NAMED: usize = 7;
 
 /// Reading instructions for the cards.
 const CARDS: &str = "Best throughput at any number of jobs, or the time at one job. Dashed: perfect scaling from one job. Service \
@@ -263,8 +263,8 @@ fn head_of_several(input: &Input, kind: &str) -> Head {
         .iter()
         .zip(names.clone())
         .map(|(data, name)| (name, head::title(language, data)));
-    if names.len() > MAX_NAMED {
-        names.truncate(MAX_NAMED);
+    if names.len() > MOST_NAMED {
+        names.truncate(MOST_NAMED);
         names.push("…".into());
     }
     let names = names.join(", ");

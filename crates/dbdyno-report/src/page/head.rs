@@ -14,11 +14,11 @@ use dbdyno_core::catalog::Form;
 use dbdyno_core::model::{Drive, Reason, RunKind, Status, Test, params};
 
 /// Figures of the answer.
-const MAX_FIGURES: usize = 3;
+const MOST_FIGURES: usize = 3;
 /// Groups of these forms come first in the answer.
 const FIRST: [Form; 3] = [Form::Queries, Form::Transactions, Form::Reads];
 /// More tests than these are only counted.
-const MAX_TICKS: usize = 300;
+const MOST_TICKS: usize = 300;
 /// Kinds of reasons that the fold tells one by one.
 const MOST_REASONS: usize = 60;
 
@@ -116,7 +116,7 @@ fn figures(input: &Input, groups: &[(&str, String, Vec<Entry<'_>>)]) -> String {
         let values = [("figure", value.as_str()), ("label", &entry.row.label), ("jobs", &jobs)];
         Some(language.say("{figure} {label} at {jobs}", &values))
     };
-    let texts: Vec<String> = valid.iter().filter_map(text).take(MAX_FIGURES).collect();
+    let texts: Vec<String> = valid.iter().filter_map(text).take(MOST_FIGURES).collect();
     match texts.is_empty() {
         true => language.phrase("No figure of this run is valid."),
         false => format!("{}.", texts.join(", ")),
@@ -213,7 +213,7 @@ pub(super) fn counts(language: Language, tests: &[Test]) -> Vec<Count> {
 
 fn strip(input: &Input, data: &RunTests) -> Vec<(String, Vec<Tick>)> {
     let language = input.language;
-    if data.tests.len() > MAX_TICKS {
+    if data.tests.len() > MOST_TICKS {
         return Vec::new();
     }
     let tick = |test: &Test| {

@@ -1,8 +1,8 @@
 //! Prediction for an experiment, from trials before the change, and the check of it. Pure.
 
 use super::experiment::{Action, ways};
-use super::{Bottleneck, Cause, around_waits, experiments, seen, share_of};
-use crate::model::{Activity, Bound, PredictionOutcome, TestResult};
+use super::{Cause, Limiter, around_waits, experiments, seen, share_of};
+use crate::model::{Activity, Bound, ForecastOutcome, TestResult};
 use crate::stats::{median, summary::median_sequence};
 
 /// A gain of so many times the one foretold still agrees with a forecast without an interval, and
@@ -64,7 +64,7 @@ impl TimeShares {
 /// time.
 pub fn forecast(
     result: &TestResult,
-    limiter: &Bottleneck,
+    limiter: &Limiter,
     action: Action,
     trials: &[TimeShares],
 ) -> Option<Forecast> {
@@ -95,17 +95,17 @@ fn known(bound: Bound, (low, high): (f64, f64)) -> (f64, f64) {
 /// Compares the measured ratio with the predicted one: they agree if the interval of the measured
 /// ratio lies within the predicted one (if it has none, within half to twice the gain or loss), +-
 /// 3 % of the throughput, it held; outside of that it did not.
-pub fn judge_forecast(forecast: Forecast, span: Option<(f64, f64)>) -> PredictionOutcome {
-    let Some((low, high)) = span else { return PredictionOutcome::Undecided };
+pub fn judge_forecast(forecast: Forecast, span: Option<(f64, f64)>) -> ForecastOutcome {
+    let Some((low, high)) = span else { return ForecastOutcome::Undecided };
     let times = |factor: f64| 1.0 + (forecast.gain - 1.0) * factor;
     let around =
         || (times(AGREES).min(times(1.0 / AGREES)), times(AGREES).max(times(1.0 / AGREES)));
     let ends = forecast.span.unwrap_or_else(|| known(forecast.bound, around()));
     let (least, most) = (ends.0 - NOTHING, ends.1 + NOTHING);
     match (low >= least && high <= most, high < least || low > most) {
-        (true, _) => PredictionOutcome::Held,
-        (_, true) => PredictionOutcome::NotHeld,
-        _ => PredictionOutcome::Undecided,
+        (true, _) => ForecastOutcome::Held,
+        (_, true) => ForecastOutcome::NotHeld,
+        _ => ForecastOutcome::Undecided,
     }
 }
 
@@ -119,7 +119,7 @@ mod tests {
     fn a_gain_is_foretold_from_the_trials_before_the_change() {
         let result = fixture::result();
         let foretold = |cause, shares: &[f64]| {
-            let limiter = Bottleneck { cause, share: Some(0.98), evidence: Sentence::default() };
+            let limiter = Limiter { cause, share: Some(0.98), evidence: Sentence::default() };
             let trials: Vec<TimeShares> =
                 shares.iter().map(|&cause| TimeShares { cause, goes: cause }).collect();
             forecast(&result, &limiter, Action::Settings, &trials).unwrap()
@@ -141,7 +141,7 @@ mod tests {
             "{low} {high}"
         );
         let limiter =
-            Bottleneck { cause: Cause::LogBuffer, share: Some(0.5), evidence: Sentence::default() };
+            Limiter { cause: Cause::LogBuffer, share: Some(0.5), evidence: Sentence::default() };
         assert_eq!(
             forecast(&result, &limiter, Action::Jobs(1), &[]),
             None,
@@ -183,7 +183,7 @@ mod tests {
         assert!((goes(&result, Cause::LogSync, Action::LogInMemory) - 0.375).abs() < 1e-9);
         assert_eq!(goes(&result, Cause::Latch, Action::Jobs(1)), 0.125);
         let limiter =
-            Bottleneck { cause: Cause::LogSync, share: Some(0.375), evidence: Sentence::default() };
+            Limiter { cause: Cause::LogSync, share: Some(0.375), evidence: Sentence::default() };
         let gains: Vec<f64> =
             experiments(&result, &limiter).iter().map(|found| found.gain.unwrap()).collect();
         assert!((gains[0] - 2.5).abs() < 1e-9 && (gains[1] - 1.6).abs() < 1e-9, "{gains:?}");
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn a_forecast_holds_from_half_to_twice_the_gain() {
-        use PredictionOutcome::{Held, NotHeld, Undecided};
+        use ForecastOutcome::{Held, NotHeld, Undecided};
         let judge_forecast =
             |gain, span| judge_forecast(Forecast { gain, bound: Bound::About, span: None }, span);
         let judged = |low, high| judge_forecast(2.0, Some((low, high)));

@@ -6,14 +6,14 @@ use crate::campaign::Campaign;
 use crate::campaign::platform::Platform;
 use crate::fit;
 use crate::server::Setup;
-use dbdyno_core::analysis::limiter::{self, Action, Bottleneck, Experiment};
+use dbdyno_core::analysis::limiter::{self, Action, Experiment, Limiter};
 use dbdyno_core::model::{
     Drive, End, Facts, Plan, RunRecord, Selection, Sentence, TestResult, Window,
 };
 
 /// Longest warm-up and window of a trial, in s: many short trials tell more than few long ones.
-const MAX_WARMUP_S: f64 = 1.0;
-const MAX_TRIAL_S: f64 = 3.0;
+const LONGEST_WARMUP_S: f64 = 1.0;
+const LONGEST_TRIAL_S: f64 = 3.0;
 /// Bytes of a megabyte of a server's settings.
 const MIB: f64 = 1_048_576.0;
 
@@ -38,7 +38,7 @@ pub(super) fn changes(
     platform: &Platform,
     record: &RunRecord,
     (selection, result): (&Selection, &TestResult),
-    (limiter, experiment): (&Bottleneck, &Experiment),
+    (limiter, experiment): (&Limiter, &Experiment),
 ) -> std::result::Result<Changes, Sentence> {
     let base =
         || Side { plan: single(campaign.plan, selection.clone()), jobs: result.jobs, server: None };
@@ -76,11 +76,11 @@ fn single(plan: &Plan, selection: Selection) -> Plan {
     let Window { warmup_s, end } = selection.window;
     let end = match end {
         End::Time(duration_s) | End::Known { most_s: duration_s, .. } => {
-            End::Time(duration_s.min(MAX_TRIAL_S))
+            End::Time(duration_s.min(LONGEST_TRIAL_S))
         }
         End::Ops(ops) => End::Ops(ops),
     };
-    let window = Window { warmup_s: warmup_s.min(MAX_WARMUP_S), end };
+    let window = Window { warmup_s: warmup_s.min(LONGEST_WARMUP_S), end };
     Plan { selections: vec![Selection { window, repeat: 1, ..selection }], ..plan.clone() }
 }
 
@@ -118,7 +118,7 @@ fn settings(
     campaign: &Campaign<'_>,
     platform: &Platform,
     record: &RunRecord,
-    limiter: &Bottleneck,
+    limiter: &Limiter,
 ) -> std::result::Result<BTreeMap<String, String>, Sentence> {
     let own = platform.server_settings().ok_or("only a private server gets other settings")?;
     let data_bytes: u64 = record.loads.iter().map(|load| load.table_bytes + load.index_bytes).sum();

@@ -150,7 +150,7 @@ const PANEL_BOTTOM: f64 = 88.0;
 const PANEL_LEFT: f64 = 11.0;
 const PANEL_RIGHT: f64 = 64.0;
 /// Names beside the curves of a small multiple.
-const MAX_LABELS: usize = 5;
+const MOST_LABELS: usize = 5;
 
 /// A row per group, three drawings on the same axes.
 pub(super) fn panels(panels: &Panels, language: Language) -> Markup {
@@ -244,7 +244,7 @@ impl Axes {
         ];
         let at =
             |(jobs, multiple): (f64, f64)| (self.jobs.place(jobs), self.multiple.place(multiple));
-        let shown: Vec<_> = row.curves.iter().take(MAX_LABELS).collect();
+        let shown: Vec<_> = row.curves.iter().take(MOST_LABELS).collect();
         let end = |points: &[(f64, f64, Mark)]| {
             points.last().map_or(PANEL_BOTTOM, |point| at((point.0, point.1)).1) + 4.0
         };

@@ -13,7 +13,7 @@ use dbdyno_core::model::Status;
 /// From this many columns on a table is printed in small type, so that it is not cut.
 const MANY_COLUMNS: usize = 16;
 /// More notes than these are folded.
-const MAX_NOTES: usize = 5;
+const MOST_NOTES: usize = 5;
 /// A table of so many rows scrolls in a box of its own, below its head.
 const TALL: usize = 40;
 /// More columns than these do not fit on a sheet: those of least priority are for the screen.
@@ -104,7 +104,7 @@ fn notes(table: &Table) -> Markup {
     let all: Vec<String> = footnotes.chain(legend).chain(table.remarks.iter().cloned()).collect();
     let list = html! { ul.notes { "\n" @for note in &all { li { (note) } "\n" } } };
     html! {
-        @if all.len() > MAX_NOTES {
+        @if all.len() > MOST_NOTES {
             details { summary { (table.language.count("notes", all.len(), &[])) } "\n" (list) } "\n"
         } @else if !all.is_empty() { (list) "\n" }
     }
