@@ -17,7 +17,7 @@ const RATE: &str = "rate";
 const ARRIVALS: &str = "arrivals";
 const PROMISE: &str = "slo";
 
-/// When ops are due.
+/// Distribution of the scheduled starts of ops.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Arrivals {

@@ -24,7 +24,7 @@ pub struct JobPacer<'a> {
     /// Of an open loop.
     due: Option<DueTimes>,
     opened_at: Option<Instant>,
-    /// What is asked instead of the machine's clock.
+    /// Clock used instead of the machine's.
     clock: Option<Box<dyn Fn() -> f64 + 'a>>,
     started_s: f64,
     stride: u32,
