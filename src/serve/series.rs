@@ -301,7 +301,7 @@ mod tests {
     use super::*;
     use crate::analysis::compare::fixture::run;
     use crate::analysis::fixture::at;
-    use crate::model::{Test, TestResult};
+    use crate::model::{Status, Test, TestResult};
 
     /// Ten runs: 100 qps, and 80 from the sixth on, where a setting differs; one is conditional.
     fn entries() -> Vec<Entry> {
@@ -365,6 +365,7 @@ mod tests {
         let history = History::of(&entries, &entries[9]);
         assert_eq!(history.entries[0].1, Some("data of another size"));
         assert_eq!((history.entries().count(), history.accepted().len()), (9, 7));
+        assert_eq!(history.drawn().len(), 8, "the conditional one is drawn, hollow");
     }
 
     #[test]

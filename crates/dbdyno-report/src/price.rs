@@ -450,7 +450,7 @@ mod tests {
         assert_eq!(
             said(Status::Valid),
             "A unit of valid throughput costs least on b in 1 of 1. Against the cheapest of each workload, 1 that all have, \
-             geometric mean: a x2.5, b x1."
+             geometric mean: a x2.50, b x1.00."
         );
         assert_eq!(said(Status::Conditional), "");
     }
