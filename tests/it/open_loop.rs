@@ -153,8 +153,8 @@ fn a_load_over_time_has_figures_for_each_phase_in_every_report() {
     let page = desk.run("report test last:1").ok().stdout;
     assert!(page.contains("Load over time") && page.contains("offered and achieved"), "{page}");
     let german = desk.run("report datasheet --language de").ok().stdout;
-    assert!(german.contains("Erholung") && german.contains("Am Ende wartend"), "{german}");
-    let drawn = desk.run("report datasheet --format html").ok().stdout;
+    assert!(german.contains("Erholung") && german.contains("Last über die Zeit"), "{german}");
+    let drawn = desk.run("report test last:1 --format html").ok().stdout;
     assert!(
         drawn.contains("offered and achieved rate") && drawn.contains(">spike, hold<"),
         "{drawn}"

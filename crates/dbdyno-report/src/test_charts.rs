@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 
 use super::Language;
-use super::columns::RATE;
-use super::document::{Axis, Chart, Point, Role, Scale, Series};
+use super::document::{Axis, Chart, Digits, Point, Role, Scale, Series};
 use dbdyno_core::analysis::{cpu, unsteady};
 use dbdyno_core::model::{Moment, Named, SeriesPoint, Test, TestResult};
 use dbdyno_core::stats::LatencyHistogram;
 use dbdyno_core::stats::summary::enough_samples;
 
+/// Of a moment in s.
+const TENTHS: Digits = Digits::Decimals(1);
 /// Points per decade of the distribution.
 const PER_DECADE: i32 = 12;
 /// Decades at most: up to one op in a million.
@@ -232,7 +233,7 @@ fn with_phases(mut chart: Chart, result: &TestResult) -> Chart {
     let mut told = Vec::new();
     for figures in phases {
         let [from_s, to_s] =
-            [figures.from_s, figures.to_s].map(|s| chart.language.number(open_s + s, RATE));
+            [figures.from_s, figures.to_s].map(|s| chart.language.number(open_s + s, TENTHS));
         told.push(format!("{from_s}-{to_s} s: {}", figures.phase));
         let offered = chart.series.first_mut().into_iter().flat_map(|series| &mut series.points);
         if let Some(point) = offered.into_iter().find(|point| point.x > open_s + figures.from_s) {

@@ -129,7 +129,9 @@ impl Backlog<'_> {
     /// not seen by `end_s`.
     pub fn recovery_s(&self, curve: &RateCurve, jobs: u32, from_s: f64, end_s: f64) -> Option<f64> {
         let moment_s = |index: usize| (index + 1) as f64 * self.step_s;
-        let known = self.waiting.iter().enumerate().skip(self.index(from_s));
+        // The last moment at which it is known may be just before the end.
+        let first = self.index(from_s).min(self.waiting.len().saturating_sub(1));
+        let known = self.waiting.iter().enumerate().skip(first);
         let caught_up = |at_s: f64, waiting: f64| {
             let soon = curve.due_between(at_s, at_s + self.step_s);
             waiting <= soon.max(f64::from(jobs))
@@ -422,6 +424,9 @@ mod tests {
         assert_eq!(backlog.recovery_s(&curve, 60, 2.0, 10.0), Some(1.25));
         assert_eq!(backlog.recovery_s(&curve, 1, 1.0, 10.0), Some(0.0), "never behind");
         assert_eq!(backlog.recovery_s(&curve, 1, 2.0, 3.0), None, "the test ended before");
+        assert_eq!(backlog.recovery_s(&curve, 1, 10.1, 10.1), Some(0.0), "known a little before");
+        let late = Backlog { step_s: 0.25, waiting: &waiting[..9] };
+        assert_eq!(late.recovery_s(&curve, 1, 2.3, 2.3), None, "never known to have caught up");
     }
 
     #[test]
