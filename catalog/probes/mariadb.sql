@@ -46,6 +46,7 @@ cross join (
 -- that failed because another node was first (at their commit, or while they ran), and what was sent to the others.
 select
   max(case variable_name when 'HANDLER_READ_KEY' then variable_value end) as index_scans,
+  max(case variable_name when 'CONNECTIONS' then variable_value end) as sessions_opened,
   max(case variable_name when 'ROWS_READ' then variable_value end) as rows_fetched,
   max(case variable_name when 'HANDLER_READ_RND_NEXT' then variable_value end) as rows_returned,
   max(case variable_name when 'HANDLER_WRITE' then variable_value end) as rows_inserted,
@@ -94,7 +95,7 @@ select
     when 'ON' then max(case variable_name when 'WSREP_REPLICATED_BYTES' then variable_value end) end as replicated_bytes
 from information_schema.global_status
 where variable_name in (
-  'ARIA_PAGECACHE_READS', 'ARIA_PAGECACHE_READ_REQUESTS', 'ARIA_PAGECACHE_WRITES', 'HANDLER_DELETE',
+  'ARIA_PAGECACHE_READS', 'ARIA_PAGECACHE_READ_REQUESTS', 'ARIA_PAGECACHE_WRITES', 'CONNECTIONS', 'HANDLER_DELETE',
   'HANDLER_READ_KEY', 'HANDLER_READ_RND_NEXT', 'HANDLER_UPDATE', 'HANDLER_WRITE', 'INNODB_BUFFER_POOL_READ_REQUESTS',
   'INNODB_BUFFER_POOL_WRITE_REQUESTS', 'INNODB_DEADLOCKS', 'INNODB_LOG_WAITS', 'INNODB_LOG_WRITES',
   'INNODB_OS_LOG_FSYNCS', 'INNODB_OS_LOG_WRITTEN', 'INNODB_PAGES_READ', 'INNODB_PAGES_WRITTEN', 'INNODB_ROW_LOCK_WAITS',

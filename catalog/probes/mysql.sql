@@ -57,6 +57,9 @@ select
 from performance_schema.global_status
 where variable_name in ('Innodb_os_log_written', 'Innodb_os_log_fsyncs', 'Innodb_log_writes', 'Innodb_log_waits')
 
+-- name: counters.sessions
+select max(variable_value) as sessions_opened from performance_schema.global_status where variable_name = 'Connections'
+
 -- name: counters.durability
 -- A gauge: 1 if a commit waits until the log is on durable storage, a binary log, if there is one, too. The redo log can be
 -- switched off as a whole (8.0.21).

@@ -21,6 +21,13 @@ select xact_commit as commits, xact_rollback as rollbacks, deadlocks, blks_hit +
   temp_bytes
 from pg_stat_database where datname = current_database()
 
+-- name: counters.sessions
+-- nothing: sessions are counted from 14 on
+
+-- name: counters.sessions
+-- from: 14
+select sessions as sessions_opened from pg_stat_database where datname = current_database()
+
 -- name: counters.durability
 -- a gauge: 1 if a commit waits until the log is on durable storage
 select (current_setting('fsync')::boolean and current_setting('synchronous_commit') <> 'off')::int as durable

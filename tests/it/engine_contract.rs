@@ -319,7 +319,7 @@ pub fn client(sql: &str, commit: Commit) -> JobCode {
     let step = BoundStatement { name: "step".into(), sql: sql.into(), binds: vec!["id".into()] };
     let branches = vec![Branch { upto: 100.0, commit, statements: vec![step], times: 1 }];
     let binds = BTreeMap::from([("id".to_string(), Bind::Random(Expr("rows".into())))]);
-    JobCode::Client { branches, binds, shared_read: false, hits: false }
+    JobCode::Client { branches, binds, shared_read: false, hits: false, connects: false }
 }
 
 pub fn run(
@@ -403,6 +403,38 @@ fn a_query_that_is_asked_again_is_answered_as_if_it_were_the_first_time() {
             drop(database.session().unwrap().query(sever, &[]).unwrap());
             alike(subject.count);
         }
+    });
+}
+
+/// Where there are connections each op has its own, and what it took is told; elsewhere it is refused.
+#[test]
+fn ops_that_open_connections_are_counted_or_refused() {
+    on_every_engine(|subject, database| {
+        load(subject, database, &mut |_| true).unwrap();
+        let JobCode::Client { branches, binds, shared_read, hits, .. } =
+            client(subject.lookup, Commit::None)
+        else {
+            panic!()
+        };
+        let code = JobCode::Client { branches, binds, shared_read, hits, connects: true };
+        let mut script = Script::new(&[7, 3]);
+        let outcome = run(database, &code, 1, &mut script);
+        let opened: Vec<u64> = script.tallies.iter().map(|tally| tally.connects.opened).collect();
+        if find(subject.engine).capabilities().in_process {
+            let refused = outcome.unwrap_err();
+            assert_eq!(refused.class, ErrorClass::Statement, "{}", subject.engine);
+            assert!(opened.iter().all(|opened| *opened == 0), "{}", subject.engine);
+            return;
+        }
+        outcome.unwrap();
+        assert_eq!(opened, [7, 3], "{}", subject.engine);
+        for tally in &script.tallies {
+            assert_eq!(tally.rows, tally.ops, "{}", subject.engine);
+            let times = &tally.connects;
+            assert!(times.reach_s > 0.0 && times.login_s > 0.0 && times.close_s > 0.0);
+            assert!(times.total_s() <= tally.busy_s, "{times:?} of {}", tally.busy_s);
+        }
+        assert_eq!(database.job_sessions(), Vec::<u32>::new(), "{}", subject.engine);
     });
 }
 

@@ -251,6 +251,7 @@ pub fn test(
         explained: is_sampled(group).then(explained),
         failover: None,
         server_clock_step_s: 0.0,
+        login: None,
         first_error: None,
         facts: BTreeMap::from([("small_mb".into(), 9.8304), ("jobs".into(), f64::from(jobs))]),
         total: Tally { ops: tally.ops * 6 / 5, ..tally.clone() },
@@ -269,6 +270,7 @@ fn tally(ops_per_s: f64, window_s: f64, jobs: u32) -> Tally {
         busy_s: window_s * f64::from(jobs),
         uncounted_s: 0.0,
         thought_s: 0.0,
+        connects: Default::default(),
     }
 }
 

@@ -28,6 +28,7 @@ mod cli_run;
 mod cli_show;
 mod cluster_faults;
 mod clusters;
+mod connections;
 mod crash;
 mod dataset;
 mod docs;

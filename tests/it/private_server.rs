@@ -181,7 +181,7 @@ fn branch(sql: &str, commit: Commit) -> JobCode {
         BoundStatement { name: "step".into(), sql: sql.into(), binds: vec!["key".into()] };
     let branches = vec![Branch { upto: 100.0, commit, statements: vec![statement], times: 1 }];
     let binds = BTreeMap::from([("key".to_owned(), Bind::Random(Expr("8000".into())))]);
-    JobCode::Client { branches, binds, shared_read: false, hits: false }
+    JobCode::Client { branches, binds, shared_read: false, hits: false, connects: false }
 }
 
 fn run<F: FnMut(u32)>(

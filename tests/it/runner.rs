@@ -55,7 +55,13 @@ fn selection(statement: &str, window: Window) -> Selection {
         teardown: vec!["rows 8".into(), "rows 9".into()],
         ..PartPlan::bare(
             "NULL-OP",
-            JobCode::Client { branches: vec![branch], binds, shared_read: false, hits: false },
+            JobCode::Client {
+                branches: vec![branch],
+                binds,
+                shared_read: false,
+                hits: false,
+                connects: false,
+            },
         )
     };
     Selection {

@@ -298,6 +298,18 @@ fn loading_and_both_drives_do_over_tls_what_they_do_without() {
             let tls = run["disclosure"]["settings"]["tls"].as_str().unwrap();
             assert!(tls.starts_with("TLSv1."), "{tls}");
         }
+        let line = format!(
+            "run {url} --workload CONN-NEW:transport=tcp --workload CONN-NEW:transport=tls --size 0.01 \
+             --jobs 2 --ops 40 --format json --quiet"
+        );
+        let run = with_password(&desk, &line).ok().json();
+        for test in run["tests"].as_array().unwrap() {
+            assert_eq!(crate::support::mistakes(test), Vec::<&serde_json::Value>::new());
+            let is_tls = test["params"]["transport"] == "tls";
+            let handshake_ms = test["metrics"]["connect_encrypt_ms"].as_f64().unwrap();
+            assert_eq!(handshake_ms > 0.0, is_tls, "{test:#}");
+            assert_eq!(test["login"].as_str().unwrap().contains("TLSv1"), is_tls, "{test:#}");
+        }
         with_password(&desk, &format!("clean {url}")).ok();
     }
 }

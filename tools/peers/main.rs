@@ -17,6 +17,7 @@ mod bare_duckdb;
 mod bare_sqlite;
 mod barest_routine;
 mod commit;
+mod connect;
 mod drive;
 mod driver;
 mod fixed_work;
@@ -100,6 +101,8 @@ enum What {
     Rows25,
     /// PostgreSQL: one row changed and committed, one job, against pgbench
     Commit,
+    /// PostgreSQL: connections opened, used once and closed, against pgbench -C
+    Connect,
     /// SQLite lookup in our client loop against a bare loop
     Sqlite,
     /// DuckDB lookup and aggregate in our client loop against a bare loop, its load against COPY
@@ -240,6 +243,9 @@ fn on_postgres(args: &Args, lab: &Lab, outcomes: &mut Vec<Outcome>) -> Result<()
     }
     if args.wants(What::Commit) {
         outcomes.push(commit::compare(lab, &rules, args.seconds)?);
+    }
+    if args.wants(What::Connect) {
+        outcomes.push(connect::compare(lab, &rules, args.seconds)?);
     }
     // Last: it drops the rows of the lookups.
     if args.wants(What::Load) {

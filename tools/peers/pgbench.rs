@@ -45,6 +45,17 @@ impl Pgbench {
         Ok(Done { rate, ops: figure(&text, "number of transactions actually processed: ") })
     }
 
+    /// Runs a script, each transaction in a connection of its own: transactions per second, the time
+    /// of connecting included.
+    pub fn connecting(&self, script: &Path, jobs: u32, seconds: f64) -> Result<Done> {
+        let (jobs, seconds) = (jobs.to_string(), seconds.ceil().to_string());
+        let file = script.display().to_string();
+        let text =
+            self.run(&["-n", "-C", "-f", &file, "-c", &jobs, "-j", &jobs, "-T", &seconds])?;
+        let rate = figure(&text, "tps = ").ok_or_else(|| failed("pgbench", "printed no tps"))?;
+        Ok(Done { rate, ops: figure(&text, "number of transactions actually processed: ") })
+    }
+
     /// Runs a script with prepared statements: microseconds of each transaction, as it logs them
     /// into files of `directory`, which are removed.
     pub fn times_us(

@@ -3,7 +3,8 @@
 use super::columns::{Line, RATE, no_mean, percentile_ms, table};
 use super::document::{Block, Cell, Column, Document, Section, Table};
 use super::kpm_columns::{
-    self, DURABILITY, GENERAL, LASTING, QUERIES, READS, TIMES, TRANSACTIONS, durability,
+    self, CONNECTIONS, DURABILITY, GENERAL, LASTING, QUERIES, READS, TIMES, TRANSACTIONS,
+    durability,
 };
 use super::{Input, Language, Report, RunTests, lasting, spread, stores};
 use dbdyno_core::analysis::derive;
@@ -20,6 +21,7 @@ fn columns(form: Form) -> kpm_columns::Columns {
         Form::Transactions => TRANSACTIONS,
         Form::Queries => QUERIES,
         Form::Reads => READS,
+        Form::Connections => CONNECTIONS,
         Form::General => GENERAL,
     }
 }
@@ -27,6 +29,8 @@ fn columns(form: Form) -> kpm_columns::Columns {
 /// What the KPM of a form is called by its unit; all others are just `KPM`.
 const NAMES: &[(Form, &str, &str)] = &[
     (Form::Transactions, "tps", "Transactions"),
+    (Form::Connections, "conn/s", "Connections"),
+    (Form::Connections, "qps", "Queries"),
     (Form::Queries, "qps", "Queries"),
     (Form::Queries, "MB/s", "Scan rate"),
     (Form::Queries, "dbps", "Log reads"),

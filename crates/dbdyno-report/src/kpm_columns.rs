@@ -151,6 +151,23 @@ fn parameters(line: &Line<'_>) -> String {
     params::assignments(shown, ",")
 }
 
+/// Where the time of a connection goes.
+const PARTS_OF_A_CONNECTION: &[Definition] = &[
+    derived("Socket connected", "ms", 2, "connect_reach_ms", RATE),
+    derived("TLS handshake", "ms", 2, "connect_encrypt_ms", RATE),
+    derived("Login", "ms", 2, "connect_login_ms", RATE),
+    derived("Session start", "ms", 2, "connect_start_ms", RATE),
+    derived("First statement", "ms", 2, "connect_statement_ms", RATE),
+    derived("Close", "ms", 2, "connect_close_ms", RATE),
+    plain("Logged in by", 3, |line| {
+        match line.test.measured().and_then(|test| test.login.as_ref()) {
+            Some(login) => Cell::text(login),
+            None => Cell::Empty,
+        }
+    }),
+];
+const IDLE_MEMORY: Definition = derived("Per idle session", "kB", 2, "idle_session_kb", RATE);
+
 /// What was run.
 const SUBJECT: &[Definition] = &[RUN, TEST, WORKLOAD, PARAMS, DRIVE];
 /// What the processors of the host did, in every form.
@@ -214,6 +231,10 @@ pub const READS: Columns = &[
     &[derived("REDO", "MB/s", 9, "redo_mb_per_s", RATE)],
     END,
 ];
+
+/// Connections that ops open, or that do nothing beside them.
+pub const CONNECTIONS: Columns =
+    &[SUBJECT, AT, CPU, &[KPM, KPM_PER_JOB], LATENCY, PARTS_OF_A_CONNECTION, &[IDLE_MEMORY], END];
 
 /// Load, CPU and whatever has no form of its own.
 pub const GENERAL: Columns = &[

@@ -172,6 +172,9 @@ struct Test<'a> {
     uncounted_s: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     thought_s: Option<f64>,
+    /// How ops logged in and what encrypted them, where they opened connections.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    login: Option<&'a str>,
     first_error: Option<&'a str>,
     metrics: BTreeMap<&'static str, Option<f64>>,
     unknown: BTreeMap<&'static str, String>,
@@ -301,6 +304,7 @@ impl<'a> Test<'a> {
             uncounted_s: Some(window.uncounted_s).filter(|lost_s| *lost_s > 0.0),
             thought_s: Some(window.thought_s).filter(|thought_s| *thought_s > 0.0),
             errors_by_class: window.errors,
+            login: result.and_then(|result| result.login.as_deref()),
             first_error: result.and_then(|result| result.first_error.as_deref()),
             metrics,
             unknown,

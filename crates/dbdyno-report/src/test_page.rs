@@ -139,6 +139,7 @@ fn facts(language: Language, run: &RunRecord, test: &Test) -> Vec<(String, Strin
         ("Started", started.map(|start| language.date(start)).unwrap_or_default()),
         ("Definition", definition(language, test)),
         ("Durability", durability(language, run, test).unwrap_or_default()),
+        ("Logged in by", test.measured().and_then(|test| test.login.clone()).unwrap_or_default()),
         (
             "First error",
             test.measured().and_then(|test| test.first_error.clone()).unwrap_or_default(),

@@ -9,7 +9,8 @@ use super::published;
 use super::recall;
 use super::tiers::{self, DEVICE_READ_BYTES, Tiers, device_read_bytes};
 use super::unsteady;
-use crate::model::{Activity, EventCount, Sentence, Test, TestResult};
+use crate::model::params::{IDLE_SESSION_BYTES, IDLE_SESSIONS};
+use crate::model::{Activity, Connects, EventCount, Sentence, Test, TestResult};
 
 /// Fact with the size of a database block in bytes, for MB/s from block counts.
 pub const BLOCK_BYTES: &str = "block_bytes";
@@ -144,6 +145,13 @@ const FIGURES: &[Definition] = &[
     ("write_amplification", "Write amplification", "", write_amplification),
     ("table_bytes_per_op", "Table growth per op", "bytes", |r| per_op(r, "table_bytes")),
     ("recall_pct", "Recall", "%", recall_pct),
+    ("connect_reach_ms", "Socket connected", "ms", |r| connect_ms(r, |all| all.reach_s)),
+    ("connect_encrypt_ms", "TLS handshake", "ms", |r| connect_ms(r, |all| all.encrypt_s)),
+    ("connect_login_ms", "Login", "ms", |r| connect_ms(r, |all| all.login_s)),
+    ("connect_start_ms", "Session start", "ms", |r| connect_ms(r, |all| all.start_s)),
+    ("connect_statement_ms", "First statement", "ms", |r| connect_ms(r, |all| all.statements_s)),
+    ("connect_close_ms", "Close", "ms", |r| connect_ms(r, |all| all.close_s)),
+    ("idle_session_kb", "Per idle session", "kB", idle_session_kb),
     ("threads_used", "Threads", "", threads_used),
     ("elapsed_s", "Elapsed", "s", |r| Ok(r.window_s)),
 ];
@@ -160,6 +168,24 @@ fn known(value: Option<f64>, name: &str) -> Value {
 fn recall_pct(result: &TestResult) -> Value {
     let recall = recall::recall(result).map(|share| 100.0 * share);
     recall.ok_or_else(|| "its ops are not to find neighbours".into())
+}
+
+/// Mean time of a part of the window's connections.
+fn connect_ms(result: &TestResult, part: fn(&Connects) -> f64) -> Value {
+    let all = &result.window.connects;
+    match all.opened {
+        0 => Err("its ops open no connections".into()),
+        opened => Ok(1e3 * part(all) / opened as f64),
+    }
+}
+
+/// Memory of the server that one of the idle sessions took.
+fn idle_session_kb(result: &TestResult) -> Value {
+    if !result.facts.contains_key(IDLE_SESSIONS) {
+        return Err("no sessions were idle beside the jobs".into());
+    }
+    let bytes = result.facts.get(IDLE_SESSION_BYTES).map(|bytes| bytes / 1e3);
+    bytes.ok_or_else(|| "the memory of the server's processes is not known here".into())
 }
 
 /// The counter's difference over the whole test.

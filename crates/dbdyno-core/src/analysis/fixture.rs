@@ -88,6 +88,7 @@ pub fn result() -> TestResult {
         explained: None,
         failover: None,
         server_clock_step_s: 0.0,
+        login: None,
         first_error: None,
         facts: [("small_rows".to_string(), 32_000.0)].into(),
     }

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use crate::error::{Error, Result, quote};
-use crate::model::params::{BATCH, KEYS, PLACE};
+use crate::model::params::{BATCH, KEYS, PLACE, READ_TX};
 use crate::model::vectors;
 use crate::model::{Bind, Expr, Facts, LEAST_KNOWN_S, Param, Part, Quantity, Wire, Workload};
 
@@ -108,6 +108,12 @@ fn shape(workload: &Workload) -> Vec<String> {
     expect(
         !workload.bulk || workload.params.iter().any(|param| param.name == BATCH),
         "a bulk load needs the parameter 'batch'",
+    );
+    expect(
+        !workload.connects
+            || !workload.client.is_empty()
+                && workload.params.iter().all(|param| param.name != READ_TX),
+        "ops that open connections have steps of a client, whose reads share nothing",
     );
     expect(
         workload.client.iter().filter(|branch| branch.chance.is_none()).count() <= 1,

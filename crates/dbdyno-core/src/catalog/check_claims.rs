@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::quote;
-use crate::model::params::{ORG, OWN_ORG};
+use crate::model::params::{IDLE_SESSIONS, ORG, OWN_ORG};
 use crate::model::{Claim, Drive, Facts, Kpm, KpmValue, Workload};
 
 use super::Catalog;
@@ -61,8 +61,15 @@ const MEASURED: &[&str] = &[
     "server_cpu_sys_s",
 ];
 /// What is known of a test when it has ended, beside its counters.
-const OF_TEST: [&str; 6] =
-    ["device_read_bytes", "evicted", "device_known", "threads_used", "row_locks_seen", "rate_kept"];
+const OF_TEST: [&str; 7] = [
+    "device_read_bytes",
+    "evicted",
+    "device_known",
+    "threads_used",
+    "row_locks_seen",
+    "rate_kept",
+    IDLE_SESSIONS,
+];
 
 /// Names of counters: those of [`MEASURED`] and those that some engine gives.
 pub(super) fn counters(catalog: &Catalog) -> Vec<&str> {

@@ -40,6 +40,8 @@ pub enum Form {
     Queries,
     /// The tiers that served the reads, and the device.
     Reads,
+    /// Where the time of a connection goes, and what one takes.
+    Connections,
     /// Rows, ops and the device.
     General,
 }

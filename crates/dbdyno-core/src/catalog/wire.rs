@@ -110,6 +110,9 @@ pub(super) struct WorkloadEntry {
     session: Vec<String>,
     #[serde(default)]
     hold: Vec<String>,
+    #[serde(default)]
+    connects: bool,
+    idle: Option<Expr>,
     vectors: Option<Vectors>,
     finds: Option<Expr>,
     threads: Option<Expr>,
@@ -359,6 +362,8 @@ impl WorkloadEntry {
             teardown: self.teardown,
             session: self.session,
             hold: self.hold,
+            connects: self.connects,
+            idle: self.idle,
             vectors: self.vectors,
             finds: self.finds,
             requires: BTreeMap::new(),

@@ -55,8 +55,9 @@ pub use rate::{
 };
 pub use rate_profile::{PhaseKind, RatePhase, RateProfile};
 pub use result::{
-    Beside, JobFigures, LatencySummary, Moment, NodeFigures, OpenLoop, OpsPerSample, PartFigures,
-    PhaseFigures, SeriesPoint, Snapshot, Tally, TestResult, WindowInterval, WorkerFigures,
+    Beside, Connects, JobFigures, LatencySummary, Moment, NodeFigures, OpenLoop, OpsPerSample,
+    PartFigures, PhaseFigures, SeriesPoint, Snapshot, Tally, TestResult, WindowInterval,
+    WorkerFigures,
 };
 pub use run::{DeviceSync, LoadResult, OwnLoop, RunRecord, RunStatus};
 pub use sentence::Sentence;

@@ -31,6 +31,11 @@ pub const EFFORT: [&str; 5] = ["ef", "m", "ef_construction", "iterative", "recal
 pub const TRANSPORT: &str = "transport";
 pub const PROTOCOL: &str = "protocol";
 
+/// Facts of a test beside whose jobs sessions did nothing: how many, and the server's memory that each
+/// took.
+pub const IDLE_SESSIONS: &str = "idle_sessions";
+pub const IDLE_SESSION_BYTES: &str = "idle_session_bytes";
+
 /// Of a test beside which another workload ran: that workload, and its jobs.
 pub const BESIDE: &str = "beside";
 pub const BESIDE_JOBS: &str = "beside_jobs";

@@ -125,6 +125,9 @@ pub enum JobCode {
         /// True: the first column of each row says whether it is one that was to be found.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         hits: bool,
+        /// True: each op opens a connection of its own, and closes it at its end.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        connects: bool,
     },
     /// The engine's bulk load: `batch` rows of the standard row function per op into `table`, one
     /// commit per batch.
@@ -188,6 +191,8 @@ pub struct PartPlan {
     pub session: Vec<String>,
     /// Statements of a session that stays open, with what they began, until the jobs have ended.
     pub hold: Vec<String>,
+    /// Sessions that are open and do nothing while the jobs run.
+    pub idle: u32,
     /// The vectors that its setup sends.
     pub vectors: Option<VectorSet>,
     /// What the server must have.
@@ -276,6 +281,11 @@ impl Selection {
     pub fn writes(&self) -> bool {
         let writes = |part: &PartPlan| part.commits || matches!(part.code, JobCode::Bulk { .. });
         self.with_background().any(|selection| selection.parts.iter().any(writes))
+    }
+
+    /// Sessions that do nothing while its jobs run, and those beside them.
+    pub fn idle_sessions(&self) -> u32 {
+        self.with_background().flat_map(|selection| &selection.parts).map(|part| part.idle).sum()
     }
 
     /// How messages name it: the code under which it was asked for, else its id.
@@ -382,6 +392,7 @@ impl PartPlan {
             teardown: Vec::new(),
             session: Vec::new(),
             hold: Vec::new(),
+            idle: 0,
             vectors: None,
             requires: Vec::new(),
             facts: Facts::new(),

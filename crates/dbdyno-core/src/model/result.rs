@@ -35,6 +35,54 @@ pub struct Tally {
     /// failed: undone, or done without word of it.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub uncounted_s: f64,
+    /// Of connections that ops opened and closed.
+    #[serde(default, skip_serializing_if = "Connects::is_none")]
+    pub connects: Connects,
+}
+
+/// Connections that ops opened, used and closed, and where their time went: sums over all of them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Connects {
+    pub opened: u64,
+    /// Until the socket was connected.
+    pub reach_s: f64,
+    /// The handshake of the encryption.
+    pub encrypt_s: f64,
+    /// Until the server had accepted the login; the server's start of a process or thread, too.
+    pub login_s: f64,
+    /// From there until it was ready for a statement.
+    pub start_s: f64,
+    /// The statements.
+    pub statements_s: f64,
+    /// Until the server had ended the session.
+    pub close_s: f64,
+}
+
+impl Connects {
+    fn is_none(&self) -> bool {
+        self.opened == 0
+    }
+
+    /// Adds others.
+    pub fn merge(&mut self, other: &Connects) {
+        self.opened += other.opened;
+        self.reach_s += other.reach_s;
+        self.encrypt_s += other.encrypt_s;
+        self.login_s += other.login_s;
+        self.start_s += other.start_s;
+        self.statements_s += other.statements_s;
+        self.close_s += other.close_s;
+    }
+
+    /// What all parts together took.
+    pub fn total_s(&self) -> f64 {
+        self.reach_s
+            + self.encrypt_s
+            + self.login_s
+            + self.start_s
+            + self.statements_s
+            + self.close_s
+    }
 }
 
 fn is_none_found(hits: &u64) -> bool {
@@ -51,6 +99,7 @@ impl Tally {
         self.busy_s += other.busy_s;
         self.thought_s += other.thought_s;
         self.uncounted_s += other.uncounted_s;
+        self.connects.merge(&other.connects);
         for (class, count) in &other.errors {
             *self.errors.entry(class.clone()).or_insert(0) += count;
         }
@@ -444,6 +493,9 @@ pub struct TestResult {
     /// it; 0 if they did not.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub server_clock_step_s: f64,
+    /// How ops logged in and what encrypted them, where they opened connections.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub login: Option<String>,
     /// First error message seen, if any (never with a password).
     pub first_error: Option<String>,
     /// Facts the expressions used (`jobs`, `small_rows`, ...).
@@ -570,6 +622,7 @@ impl TestResult {
             explained: None,
             failover: None,
             server_clock_step_s: 0.0,
+            login: None,
             first_error: None,
             facts: BTreeMap::new(),
         }

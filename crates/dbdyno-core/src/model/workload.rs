@@ -77,6 +77,12 @@ pub struct Workload {
     /// transaction with its snapshot) until the last job has ended.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hold: Vec<String>,
+    /// True if each op of the client drive opens a connection of its own, and closes it at its end.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub connects: bool,
+    /// Sessions that are opened before the jobs start and do nothing until the last has ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle: Option<Expr>,
     /// Vectors with known neighbours that setup blocks send: what stands between `{{each_row}}`,
     /// `{{each_query}}` or `{{each_added}}` and `{{end}}` is written once for each of them.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -201,6 +207,8 @@ impl Workload {
             teardown: Vec::new(),
             session: Vec::new(),
             hold: Vec::new(),
+            connects: false,
+            idle: None,
             vectors: None,
             finds: None,
             requires: BTreeMap::new(),

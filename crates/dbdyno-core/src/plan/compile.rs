@@ -99,6 +99,7 @@ pub(super) fn part(
         teardown: compiler.around(&workload.teardown)?,
         session: compiler.around(&workload.session)?,
         hold: compiler.around(&workload.hold)?,
+        idle: compiler.idle()?,
         vectors,
         requires: compiler.requirements()?,
         facts: own_facts,
@@ -227,7 +228,14 @@ impl Compiler<'_> {
             binds: draw::binds(self.entry, params, &self.facts)?,
             shared_read,
             hits: workload.finds.is_some(),
+            connects: workload.connects,
         })
+    }
+
+    /// Sessions that do nothing.
+    fn idle(&self) -> Result<u32> {
+        let idle = self.entry.workload.idle.as_ref().map_or(Ok(0.0), |idle| self.eval(idle))?;
+        Ok(idle.round() as u32) // saturates
     }
 
     fn branch(&self, branch: &ClientBranch, upto: f64) -> Result<Branch> {

@@ -25,11 +25,13 @@ pub(super) fn of_part(params: &Params, part: &PartPlan) -> Vec<String> {
     sql.extend(part.setup_sql());
     sql.extend(part.session.iter().cloned());
     sql.extend(part.hold.iter().map(|statement| format!("held {statement}")));
+    sql.extend((part.idle > 0).then(|| format!("{} idle sessions", part.idle)));
     sql.extend(part.vectors.map(|vectors| format!("vectors {:?}", numbers(vectors))));
     match &part.code {
         JobCode::Routine(routine) => sql.push(routine.call.sql.clone()),
-        JobCode::Client { branches, binds, shared_read, hits } => {
+        JobCode::Client { branches, binds, shared_read, hits, connects } => {
             sql.extend(hits.then(|| "hits".to_string()));
+            sql.extend(connects.then(|| "connects".to_string()));
             sql.extend(branches.iter().flat_map(branch_fields));
             sql.extend(binds.iter().map(|(name, bind)| format!("{name} {}", bind_text(bind))));
             sql.push(format!("shared read {shared_read}"));
@@ -109,7 +111,7 @@ mod tests {
         let binds = BTreeMap::from([("key".to_string(), bind)]);
         let part = PartPlan::bare(
             "T",
-            JobCode::Client { branches, binds, shared_read: false, hits: false },
+            JobCode::Client { branches, binds, shared_read: false, hits: false, connects: false },
         );
         let texts = of_part(&Params::new(), &part);
         of_texts(1, &Params::new(), texts.iter().map(String::as_str), 16)

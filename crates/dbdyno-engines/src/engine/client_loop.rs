@@ -9,16 +9,18 @@ use super::{
     AfterError, EngineError, ErrorClass, JobOrder, OpenSlice, Pacer, RowLoad, Slice, SliceReport,
     Timetable,
 };
-use dbdyno_core::model::{BoundStatement, Branch, Counters, JobCode, Tally};
+use dbdyno_core::model::{BoundStatement, Branch, Connects, Counters, JobCode, Tally};
 use dbdyno_core::stats::LatencyHistogram;
 use dbdyno_core::stats::keys::KeyStream;
 
 mod clock;
 mod open;
 mod program;
+mod visits;
 
 use clock::Clock;
 use program::Program;
+use visits::Visits;
 
 /// One job's connection with its statements prepared; statements are named by their position.
 pub trait ClientSession {
@@ -81,6 +83,27 @@ pub trait ClientSession {
     /// # Errors
     /// The engine's error with its class; the transaction is rolled back.
     fn load(&mut self, load: &RowLoad<'_>) -> Result<(), EngineError>;
+    /// Opens the connection of an op that has one of its own.
+    ///
+    /// # Errors
+    /// As [`ClientSession::run`]; class `Statement` where all ops have the same.
+    fn connect(&mut self) -> Result<(), EngineError> {
+        Err(EngineError::new(ErrorClass::Statement, "an op cannot open a connection of its own"))
+    }
+    /// Closes it; returns when the server has ended the session.
+    fn disconnect(&mut self) {}
+    /// Connections of ops that were closed since this was asked last.
+    fn take_connects(&mut self) -> Connects {
+        Connects::default()
+    }
+    /// What it took to open this session, as far as the parts are known.
+    fn opened(&self) -> Connects {
+        Connects::default()
+    }
+    /// How the session logged in, and what encrypts it; none if there is nothing to log in to.
+    fn login(&self) -> Option<String> {
+        None
+    }
     /// Called after every slice, outside its time: the place to fold counters of few bits before
     /// they wrap.
     fn slice_ended(&mut self) {}
@@ -123,7 +146,35 @@ pub fn drive<S: ClientSession>(
     connect: impl FnOnce(&[&BoundStatement]) -> Result<S, EngineError>,
 ) -> Result<(), EngineError> {
     let work = Work::compile(order)?;
-    let session = connect(&statements(order.code))?;
+    run(work, connect(&statements(order.code))?, pacer)
+}
+
+/// As [`drive`], of a job whose ops may each open a connection of their own, which `connect` does;
+/// a session ends when it is dropped.
+///
+/// # Errors
+/// As [`drive`].
+pub fn drive_connecting<S: ClientSession>(
+    order: &JobOrder<'_>,
+    pacer: &mut dyn Pacer,
+    mut connect: impl FnMut(&[&BoundStatement]) -> Result<S, EngineError>,
+) -> Result<(), EngineError> {
+    let work = Work::compile(order)?;
+    let statements = statements(order.code);
+    if !matches!(order.code, JobCode::Client { connects: true, .. }) {
+        return run(work, connect(&statements)?, pacer);
+    }
+    // What is wrong is known before the gate.
+    pacer.logged_in(connect(&statements)?.login());
+    run(work, Visits::new(|| connect(&statements)), pacer)
+}
+
+/// Gate and slices.
+fn run<S: ClientSession>(
+    work: Work<'_>,
+    session: S,
+    pacer: &mut dyn Pacer,
+) -> Result<(), EngineError> {
     let mut job = Job::new(session, work);
     if !pacer.ready() {
         return Ok(());
@@ -167,9 +218,9 @@ enum Work<'a> {
 impl<'a> Work<'a> {
     fn compile(order: &JobOrder<'a>) -> Result<Self, EngineError> {
         match order.code {
-            JobCode::Client { branches, binds, shared_read, hits } => {
+            JobCode::Client { branches, binds, shared_read, hits, connects } => {
                 let mut program = Program::compile(order, branches, binds, *shared_read)?;
-                program.counts_hits = *hits;
+                (program.counts_hits, program.connects) = (*hits, *connects);
                 Ok(Work::Steps(program))
             }
             JobCode::Bulk { table, batch } => Ok(Work::Bulk(BatchIds {
@@ -325,6 +376,7 @@ impl<'a, S: ClientSession> Job<'a, S> {
             hits: self.hits,
             busy_s,
             thought_s: self.timetable.as_mut().map_or(0.0, |times| times.due.take_thought_s()),
+            connects: self.session.take_connects(),
             ..Tally::default()
         };
         // Users who think are a closed loop.

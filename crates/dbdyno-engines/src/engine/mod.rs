@@ -32,6 +32,7 @@ pub mod keeper;
 pub mod library;
 #[cfg(feature = "mariadb")]
 pub mod mariadb;
+mod memory;
 pub mod null;
 #[cfg(feature = "oracle-beta")]
 pub mod oracle;
@@ -315,6 +316,11 @@ pub trait Database: Send + Sync {
     fn server_pids(&self) -> Vec<u32> {
         Vec::new()
     }
+    /// Memory of the database's processes in bytes, each page counted once; none if they are not on
+    /// this host, or not ours to look at.
+    fn memory_bytes(&self) -> Option<u64> {
+        memory::bytes_of(&self.server_pids())
+    }
     /// Path of the database's files if they are on this host (for disk space, device, file system).
     fn storage_path(&self) -> Option<std::path::PathBuf> {
         None
@@ -539,6 +545,9 @@ pub trait Pacer {
     /// The clock of the database was set by so many seconds at least during the slice that is done
     /// next.
     fn clock_stepped(&mut self, _step_s: f64) {}
+    /// Before the gate, of a job whose ops open connections: how they log in, and what encrypts
+    /// them.
+    fn logged_in(&mut self, _login: Option<String>) {}
     /// At the end: the job session's own counters over the loop (see `Session::counters`).
     fn session_counters(&mut self, counters: Counters);
 }

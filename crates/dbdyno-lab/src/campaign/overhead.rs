@@ -162,7 +162,13 @@ fn looping((id, title): (&str, &str), sql: String, duration_s: f64) -> Selection
     let binds = BTreeMap::from([("key".into(), Bind::Random(Expr("1000000".into())))]);
     let part = PartPlan::bare(
         id,
-        JobCode::Client { branches: vec![branch], binds, shared_read: false, hits: false },
+        JobCode::Client {
+            branches: vec![branch],
+            binds,
+            shared_read: false,
+            hits: false,
+            connects: false,
+        },
     );
     let kpm =
         Kpm { value: KpmValue::Ops, unit: "ops/s".into(), better: Better::Higher, scale: 1.0 };

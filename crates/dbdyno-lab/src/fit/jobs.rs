@@ -36,10 +36,15 @@ const OTHER_FILES: u64 = 128;
 /// Files that a server may have open besides one for each session: tables, logs, temporary ones.
 const OTHER_FILES_OF_SERVER: u64 = 16_384;
 
-/// Most jobs that a test of the plan has at once.
+/// Most jobs that a test of the plan has at once, sessions that do nothing counted among them.
 pub fn most_jobs(plan: &Plan) -> u32 {
-    let most = |selection: &Selection| selection.ramp.most_jobs() + selection.background_jobs();
+    let most = |selection: &Selection| selection.ramp.most_jobs() + sessions_beside(selection);
     plan.selections.iter().map(most).max().unwrap_or(0)
+}
+
+/// Sessions that are open beside those of a selection's jobs: of a workload beside it, and idle ones.
+fn sessions_beside(selection: &Selection) -> u32 {
+    selection.background_jobs().saturating_add(selection.idle_sessions())
 }
 
 /// Sessions that a private server must take: those of the plan's jobs, or of loading with one for
@@ -248,7 +253,7 @@ fn within(plan: &Plan, limit: u32, reason: &str) -> Fitted {
     let mut fitted = Fitted { plan: plan.clone(), steps: Vec::new(), shortened: 0 };
     fitted.plan.selections.clear();
     for selection in &plan.selections {
-        let own = limit.saturating_sub(selection.background_jobs());
+        let own = limit.saturating_sub(sessions_beside(selection));
         let (ramp, gone) = selection.ramp.up_to(own, selection.parts.len());
         fitted.shortened +=
             usize::from(gone.is_empty() && ramp.most_jobs() < selection.ramp.most_jobs());
@@ -417,6 +422,7 @@ mod tests {
             binds: Default::default(),
             shared_read: false,
             hits: false,
+            connects: false,
         };
         assert_eq!(check_jobs(&plan, limits(64 + 3 * 32), "here"), Ok(None));
         let (fitted, line) = check_jobs(&plan, limits(64 + 3 * 32 - 1), "here").unwrap().unwrap();

@@ -114,6 +114,7 @@ pub fn assemble(spec: &TestSpec<'_>, mut raw: Raw) -> Result<TestResult, String>
         driver: raw.driver,
         job_figures: jobs,
         server_clock_step_s: raw.jobs.iter().map(|(_, log)| log.clock_step_s).fold(0.0, f64::max),
+        login: raw.jobs.iter().find_map(|(_, log)| log.login.clone()),
         first_error: raw.jobs.iter().find_map(|(_, log)| log.first_error.clone()),
         facts: with_own_facts(raw.facts, &selection.parts),
         snapshots: raw.snapshots,

@@ -64,6 +64,9 @@ pub struct JobLog {
     /// The database's clock was set by so much at least; 0 = it was not seen to be.
     #[serde(default)]
     pub clock_step_s: f64,
+    /// How its ops log in, where they open connections.
+    #[serde(default)]
+    pub login: Option<String>,
     /// What ended the job early.
     #[serde(skip)]
     pub failure: Option<EngineError>,

@@ -181,6 +181,10 @@ impl Pacer for JobPacer<'_> {
         self.log.clock_step_s = self.log.clock_step_s.max(step_s);
     }
 
+    fn logged_in(&mut self, login: Option<String>) {
+        self.log.login = login;
+    }
+
     fn session_counters(&mut self, counters: Counters) {
         self.log.counters = counters;
     }

@@ -18,6 +18,7 @@ use super::pacer::JobPacer;
 use super::schedule::Schedule;
 use super::sessions::{SessionLog, SessionSource, sample};
 use super::share::Share;
+use dbdyno_core::model::params::{IDLE_SESSION_BYTES, IDLE_SESSIONS};
 use dbdyno_core::model::rows::RowFunction;
 use dbdyno_core::model::vectors::VectorData;
 use dbdyno_core::model::{
@@ -102,7 +103,7 @@ fn run_to_end(
         || (),
         || provision(session.as_mut(), spec, Phase::Setup, context.rows.seed),
     );
-    let held = set_up.and_then(|()| hold(context.database, spec));
+    let held = set_up.and_then(|()| hold(context.database, spec, context.interrupt));
     let outcome = match held {
         Ok(held) => match context.database.deal(spec.selection.nodes, spec.selection.writes()) {
             Ok(deal) => match context.workers {
@@ -170,22 +171,57 @@ fn provision(
     first_error
 }
 
-/// Sessions that keep what they began while jobs run.
-type Held = Vec<Box<dyn Session>>;
+/// Sessions beside those of the jobs while these run.
+struct Held {
+    /// Those that keep what they began, and those that do nothing.
+    sessions: Vec<Box<dyn Session>>,
+    /// What is known of them.
+    facts: Facts,
+}
 
-/// Opens a session for each part that wants something held.
-fn hold(database: &dyn Database, spec: &TestSpec<'_>) -> Result<Held, EngineError> {
-    let mut held = Held::new();
+/// Opens a session for each part that wants something held, and those that are to do nothing.
+fn hold(
+    database: &dyn Database,
+    spec: &TestSpec<'_>,
+    interrupt: &Interrupt,
+) -> Result<Held, EngineError> {
+    let mut held = Held { sessions: Vec::new(), facts: Facts::new() };
     for crew in Crew::all(spec) {
         for part in crew.selection.parts.iter().filter(|part| !part.hold.is_empty()) {
             let mut session = database.session()?;
             for statement in &part.hold {
                 session.query(&sql::bind_late(statement, crew.jobs), &[])?;
             }
-            held.push(session);
+            held.sessions.push(session);
         }
     }
+    open_idle(database, spec.selection.idle_sessions(), interrupt, &mut held)?;
     Ok(held)
+}
+
+/// Opens sessions that do nothing, and finds out what each takes of the server's memory.
+fn open_idle(
+    database: &dyn Database,
+    count: u32,
+    interrupt: &Interrupt,
+    held: &mut Held,
+) -> Result<(), EngineError> {
+    if count == 0 {
+        return Ok(());
+    }
+    let before = database.memory_bytes();
+    for _ in 0..count {
+        if interrupt.is_set() {
+            return Err(EngineError::new(ErrorClass::Cancelled, "sessions were being opened"));
+        }
+        held.sessions.push(database.session()?);
+    }
+    held.facts.insert(IDLE_SESSIONS.into(), count.into());
+    if let Some((before, after)) = before.zip(database.memory_bytes()) {
+        let bytes = (after as f64 - before as f64).max(0.0) / f64::from(count);
+        held.facts.insert(IDLE_SESSION_BYTES.into(), bytes);
+    }
+    Ok(())
 }
 
 /// Ends what was held: what is put off may be done then, and tables may be dropped.
@@ -194,7 +230,7 @@ fn hold(database: &dyn Database, spec: &TestSpec<'_>) -> Result<Held, EngineErro
 /// A session was lost, so that what it held did not last as long as the jobs.
 fn release(held: Held) -> Result<(), EngineError> {
     let mut kept = Ok(());
-    for mut session in held {
+    for mut session in held.sessions {
         // An engine may have nothing to end.
         let lost =
             session.execute("rollback").err().filter(|error| error.class == ErrorClass::Lost);
@@ -202,7 +238,7 @@ fn release(held: Held) -> Result<(), EngineError> {
     }
     kept.map_err(|error| EngineError {
         message: format!(
-            "the session that holds something while the jobs run was lost: {}",
+            "a session that is to stay open while the jobs run was lost: {}",
             error.message
         ),
         ..error
@@ -270,6 +306,7 @@ fn measure(
     });
     let driver = coordinator.driver();
     coordinator.snapshot(Moment::End, ended.total_s);
+    let idle_facts = held.facts.clone();
     let kept = release(held);
     // Before the teardown: a table that is dropped takes with it what is still to be done for it.
     if spec.selection.parts.iter().any(|part| part.commits) && ended.opened && !ended.interrupted {
@@ -292,7 +329,7 @@ fn measure(
         sessions,
         started_at,
         total_s: ended.total_s,
-        facts,
+        facts: facts.into_iter().chain(idle_facts).collect(),
         deal,
         driver,
     };
@@ -338,6 +375,7 @@ fn measure_elsewhere(
     });
     let driver = coordinator.driver();
     coordinator.snapshot(Moment::End, ended.total_s);
+    let idle_facts = held.facts.clone();
     let kept = release(held);
     if spec.selection.parts.iter().any(|part| part.commits) && ended.opened && !ended.interrupted {
         coordinator.snapshot(Moment::Paid, ended.total_s);
@@ -355,7 +393,7 @@ fn measure_elsewhere(
         sessions,
         started_at,
         total_s: ended.total_s,
-        facts: test_facts(context.facts, spec.jobs),
+        facts: test_facts(context.facts, spec.jobs).into_iter().chain(idle_facts).collect(),
         deal,
         driver,
         ..Raw::default()

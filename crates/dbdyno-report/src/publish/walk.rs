@@ -92,6 +92,7 @@ fn rule(holder: &str, field: &str) -> Option<Rule> {
         ("waits", "missing" | "io_missing") => Rule::Nothing("why something could not be seen"),
         ("", "profiles") => Rule::Nothing("statements and I/O by name"),
         ("", "server_log") => Rule::Nothing("log of the server"),
+        ("", "login") => Rule::Nothing("how tests logged in"),
         ("", "first_error") => Rule::Nothing("first errors of tests"),
         ("figures", "note") => Rule::Nothing("notes of the publication"),
         ("verdict", "reasons") => Rule::Reason,
@@ -104,6 +105,7 @@ fn rule(holder: &str, field: &str) -> Option<Rule> {
         | ("open", "offer" | "response")
         | ("latency" | "response", "ops_per_sample")
         | ("job_figures" | "parts" | "beside", "tally")
+        | ("window" | "total" | "tally", "connects")
         | ("parts" | "beside", "latency")
         | ("waits", "events" | "cost" | "io" | "processors")
         | ("explained" | "further", "further")

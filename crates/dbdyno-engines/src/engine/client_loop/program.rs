@@ -18,6 +18,8 @@ pub(super) struct Program {
     pub(super) shared_read: bool,
     /// The first column of each row says whether it was to be found.
     pub(super) counts_hits: bool,
+    /// Each op opens a connection of its own.
+    pub(super) connects: bool,
     branches: Vec<Steps>,
     draws: Draws,
     /// Bind values of the statement that runs next, by position.
@@ -76,7 +78,8 @@ impl Program {
             .max();
         let args = vec![0; widest.unwrap_or(0)];
         let draws = Draws::compile(order, binds)?;
-        Ok(Program { shared_read, counts_hits: false, branches: compiled, draws, args })
+        let (counts_hits, connects) = (false, false);
+        Ok(Program { shared_read, counts_hits, connects, branches: compiled, draws, args })
     }
 
     /// Runs one op.
@@ -92,7 +95,13 @@ impl Program {
                 branch
             }
         };
-        branch.run(session, (&mut self.draws, &mut self.args), self.counts_hits)
+        if !self.connects {
+            return branch.run(session, (&mut self.draws, &mut self.args), self.counts_hits);
+        }
+        session.connect()?;
+        let done = branch.run(session, (&mut self.draws, &mut self.args), self.counts_hits)?;
+        session.disconnect();
+        Ok(done)
     }
 }
 

@@ -46,6 +46,8 @@ struct Script {
     samples: Vec<u64>,
     failed: Vec<ErrorClass>,
     after: AfterError,
+    connects: Vec<Connects>,
+    logins: Vec<Option<String>>,
 }
 
 impl Script {
@@ -60,6 +62,8 @@ impl Script {
             samples: vec![],
             failed: vec![],
             after: AfterError::GoOn,
+            connects: vec![],
+            logins: vec![],
         }
     }
 }
@@ -73,6 +77,7 @@ impl Pacer for Script {
     }
     fn slice_done(&mut self, report: &SliceReport<'_>) {
         self.tallies.push(report.tally.clone());
+        self.connects.push(report.tally.connects);
         self.samples.push(report.latency.len());
     }
     fn op_failed(&mut self, error: &EngineError) -> AfterError {
@@ -80,6 +85,9 @@ impl Pacer for Script {
         self.after
     }
     fn session_counters(&mut self, _: Counters) {}
+    fn logged_in(&mut self, login: Option<String>) {
+        self.logins.push(login);
+    }
 }
 
 fn branch(upto: f64, commit: Commit, binds: &[&[&str]], times: u32) -> Branch {
@@ -99,7 +107,7 @@ fn code(branches: Vec<Branch>, shared_read: bool) -> JobCode {
         ("r".to_string(), Bind::Random(Expr("n".into()))),
         ("s".to_string(), Bind::Sequence),
     ]);
-    JobCode::Client { branches, binds, shared_read, hits: false }
+    JobCode::Client { branches, binds, shared_read, hits: false, connects: false }
 }
 
 fn run(code: &JobCode, recorder: &mut Recorder, script: &mut Script) -> Result<(), EngineError> {
@@ -266,4 +274,92 @@ fn binds_that_cannot_be_evaluated_are_named() {
         binds.insert("r".into(), Bind::Random(Expr("n - 1000".into())));
     }
     assert!(run(&zero, &mut recorder, &mut script).unwrap_err().message.contains("bind :r"));
+}
+
+/// What connections of ops do, noted in common.
+type Notes = std::rc::Rc<std::cell::RefCell<Vec<String>>>;
+
+/// A connection that notes when it is opened and dropped.
+struct Visitor(Notes, bool);
+
+impl Drop for Visitor {
+    fn drop(&mut self) {
+        self.0.borrow_mut().push("closed".into());
+    }
+}
+
+impl ClientSession for Visitor {
+    fn begin(&mut self) -> Result<(), EngineError> {
+        Ok(())
+    }
+    fn commit(&mut self) -> Result<(), EngineError> {
+        Ok(())
+    }
+    fn rollback(&mut self) -> Result<(), EngineError> {
+        panic!("a connection of an op that failed is not used any more")
+    }
+    fn run(&mut self, statement: usize, _: &[i64]) -> Result<u64, EngineError> {
+        self.0.borrow_mut().push(format!("run {statement}"));
+        match self.1 {
+            true => Err(EngineError::new(ErrorClass::Deadlock, "as told")),
+            false => Ok(1),
+        }
+    }
+    fn load(&mut self, _: &RowLoad<'_>) -> Result<(), EngineError> {
+        Ok(())
+    }
+    fn opened(&self) -> Connects {
+        Connects { opened: 1, login_s: 1e-9, ..Connects::default() }
+    }
+    fn login(&self) -> Option<String> {
+        Some("by name".into())
+    }
+}
+
+#[test]
+fn an_op_opens_its_connection_and_closes_it_whatever_became_of_it() {
+    let notes = Notes::default();
+    let mut code = code(vec![branch(100.0, Commit::None, &[&[]], 1)], false);
+    if let JobCode::Client { connects, .. } = &mut code {
+        *connects = true;
+    }
+    let facts = Facts::from([("n".into(), 8.0)]);
+    let order = JobOrder {
+        job: 1,
+        jobs: 1,
+        code: &code,
+        session: &[],
+        seed: 1,
+        facts: &facts,
+        rows: RowFunction { table_rows: 8000, seed: 1 },
+        wire: Default::default(),
+        node: None,
+    };
+    let mut script = Script::new(&[(2, 1)]);
+    let mut visits = 0;
+    let open = |_: &[&BoundStatement]| {
+        visits += 1;
+        notes.borrow_mut().push("opened".into());
+        Ok(Visitor(notes.clone(), visits == 3))
+    };
+    drive_connecting(&order, &mut script, open).unwrap();
+    let op = ["opened", "run 0", "closed"];
+    let all = [&["opened", "closed"][..], &op, &op, &op].concat();
+    assert_eq!(*notes.borrow(), all, "the first is tried out before the gate");
+    assert_eq!(script.failed, [ErrorClass::Deadlock]);
+    assert_eq!((script.tallies[0].ops, script.connects[0].opened), (2, 2));
+    assert!(script.connects[0].total_s() > 0.0 && script.connects[0].login_s > 0.0);
+    assert_eq!(script.logins, [Some("by name".to_string())]);
+}
+
+#[test]
+fn a_session_of_one_connection_refuses_ops_that_open_their_own() {
+    let mut recorder = Recorder::default();
+    let mut script = Script { after: AfterError::Stop, ..Script::new(&[(1, 1)]) };
+    let mut connecting = code(vec![branch(100.0, Commit::None, &[&[]], 1)], false);
+    if let JobCode::Client { connects, .. } = &mut connecting {
+        *connects = true;
+    }
+    let refused = run(&connecting, &mut recorder, &mut script).unwrap_err();
+    assert!(refused.message.contains("a connection of its own"), "{refused}");
 }

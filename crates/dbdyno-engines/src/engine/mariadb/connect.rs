@@ -16,9 +16,10 @@ use super::product::Product;
 use super::reply;
 use super::url::{Config, ServerKey};
 use super::wire::Wire;
-use crate::engine::remote::{Host, Passwords, Tls, TlsMode, check_peer, first_that_answers};
+use crate::engine::remote::{Host, Laps, Passwords, Tls, TlsMode, check_peer, first_that_answers};
 use crate::engine::{EngineError, ErrorClass};
 use dbdyno_core::error::quote;
+use dbdyno_core::model::Connects;
 
 /// Longest packet that we announce.
 const MAX_PACKET_BYTES: u32 = 1 << 24;
@@ -46,6 +47,9 @@ pub(super) struct Connection {
     pub id: u32,
     /// True if the server runs on this host: reached over a Unix socket or a loopback address.
     pub local: bool,
+    /// What it took to open it, and how the server let us in.
+    pub opened: Connects,
+    pub login: String,
 }
 
 /// Opens a connection to the first host that answers.
@@ -57,10 +61,9 @@ pub(super) fn connect(
     options: &ClientOptions,
     passwords: &Passwords,
 ) -> Result<Connection, EngineError> {
-    let mut connection = connect_with(config, passwords.known()).or_else(|error| {
-        let refused = error.class == ErrorClass::Denied
-            && passwords.known().is_none()
-            && config.wants_password;
+    let known = passwords.known().or_else(|| passwords.found(""));
+    let mut connection = connect_with(config, known.clone()).or_else(|error| {
+        let refused = error.class == ErrorClass::Denied && known.is_none() && config.wants_password;
         if !refused {
             return Err(error);
         }
@@ -101,7 +104,9 @@ fn connect_host(
     host: &Host,
     password: Option<&SecretString>,
 ) -> Result<Connection, EngineError> {
+    let (mut laps, mut opened) = (Laps::begin(), Connects { opened: 1, ..Connects::default() });
     let (stream, local) = host.connect(&config.patience)?;
+    opened.reach_s = laps.lap_s();
     if password.is_some() || config.peer.is_some() {
         check_peer(host, &stream, config.peer.as_deref())?;
     }
@@ -113,8 +118,10 @@ fn connect_host(
         capabilities(&greeting, config.product) | wanted_encryption(host, &config.tls, &greeting)?;
     let encrypted = flags.contains(CapabilityFlags::CLIENT_SSL);
     if let (true, Host::Tcp { name, .. }) = (encrypted, host) {
+        opened.login_s = laps.lap_s();
         ask_for_encryption(&mut wire, flags, &greeting)?;
         wire = wire.encrypt(&config.tls, name)?;
+        opened.encrypt_s = laps.lap_s();
     }
     let socket = matches!(host, Host::Socket(_));
     let server_key = match &config.server_key {
@@ -134,7 +141,7 @@ fn connect_host(
         may_ask,
     };
     let can_encrypt = greeting.capabilities().contains(CapabilityFlags::CLIENT_SSL);
-    login.run(&mut wire, config, &greeting).map_err(|error| match error.class {
+    let method = login.run(&mut wire, config, &greeting).map_err(|error| match error.class {
         // A server that takes encrypted connections only says no more than that access is denied.
         ErrorClass::Denied if can_encrypt && !socket && !encrypted && error.code.is_some() => error
             .advised(
@@ -142,6 +149,7 @@ fn connect_host(
             ),
         _ => error,
     })?;
+    opened.login_s += laps.lap_s();
     let version = greeting.server_version_str();
     let server_version = version.strip_prefix(REPLICATION_PREFIX).unwrap_or(&version).to_owned();
     Ok(Connection {
@@ -150,6 +158,8 @@ fn connect_host(
         product: config.product,
         id: greeting.connection_id(),
         local,
+        opened,
+        login: method,
     })
 }
 
@@ -277,13 +287,13 @@ impl Context for &Login<'_> {
 }
 
 impl Login<'_> {
-    /// Sends who we are, and answers the server until it is satisfied.
+    /// Sends who we are, and answers the server until it is satisfied; the method that it asked for.
     fn run(
         &mut self,
         wire: &mut Wire,
         config: &Config,
         greeting: &HandshakePacket<'_>,
-    ) -> Result<(), EngineError> {
+    ) -> Result<String, EngineError> {
         let flags = self.flags;
         if !flags
             .contains(CapabilityFlags::CLIENT_DEPRECATE_EOF | CapabilityFlags::CLIENT_PLUGIN_AUTH)
@@ -315,7 +325,7 @@ impl Login<'_> {
         loop {
             let payload = wire.packet()?.to_vec();
             let answer = match payload.first() {
-                Some(0) => return Ok(()),
+                Some(0) => return Ok(String::from_utf8_lossy(plugin.as_bytes()).into_owned()),
                 Some(&error::ERROR) => return Err(error::from_packet(&payload, "")),
                 Some(&SWITCH) => {
                     let request = ParseBuf(&payload).parse::<AuthSwitchRequest<'_>>(());

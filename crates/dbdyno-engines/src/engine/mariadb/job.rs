@@ -16,7 +16,7 @@ use crate::engine::client_loop::{ClientSession, Counted, Transaction};
 use crate::engine::remote::TextQuery;
 use crate::engine::slices::{self, SliceResult};
 use crate::engine::{EngineError, JobOrder, Pacer, RowLoad, Session};
-use dbdyno_core::model::{BoundStatement, Counters, Protocol, Routine};
+use dbdyno_core::model::{BoundStatement, Connects, Counters, Protocol, Routine};
 
 const COM_STMT_EXECUTE: u8 = 0x17;
 /// Type of every value: `bigint`.
@@ -112,6 +112,19 @@ impl ClientSession for JobSession {
     }
     fn load(&mut self, rows: &RowLoad<'_>) -> Result<(), EngineError> {
         load::load(&mut self.session, rows, &mut |_| true)
+    }
+    fn opened(&self) -> Connects {
+        self.session.opened
+    }
+    fn login(&self) -> Option<String> {
+        let tls = self.session.wire.stream().encryption();
+        Some(
+            [Some(self.session.login.clone()), tls]
+                .into_iter()
+                .flatten()
+                .collect::<Vec<_>>()
+                .join(", "),
+        )
     }
 }
 

@@ -307,6 +307,24 @@ impl MariaDatabase {
     fn job_session(&self, job: &JobOrder<'_>) -> Result<MariaSession, EngineError> {
         let mut session = self.session_on(self.road(job.wire.transport)?.as_ref())?;
         session.be_of_job(&self.jobs, self.counts.get().cloned());
+        self.prepare_for(job, session)
+    }
+
+    /// The connection of one op, without settings of ours.
+    fn visitor(&self, job: &JobOrder<'_>) -> Result<MariaSession, EngineError> {
+        let road = self.road(job.wire.transport)?;
+        let connection = connect(&road.config, &self.options, &road.passwords)?;
+        let mut session = MariaSession::new(connection, &self.running);
+        session.be_of_job(&self.jobs, None);
+        self.prepare_for(job, session)
+    }
+
+    /// The session, on the node of a job and with what its workload wants of it.
+    fn prepare_for(
+        &self,
+        job: &JobOrder<'_>,
+        mut session: MariaSession,
+    ) -> Result<MariaSession, EngineError> {
         cluster::check_node(&mut session, job.node, &self.product.sql("node", &[])?)?;
         job.session.iter().try_for_each(|sql| session.execute(sql).map(drop))?;
         Ok(session)
@@ -344,6 +362,12 @@ impl Database for MariaDatabase {
         match job.code {
             JobCode::Routine(routine) if !routine.per_op => {
                 job::run_routine(&mut self.job_session(job)?, routine, job, pacer)
+            }
+            // Nobody prepares for one execution, nor sets anything for it.
+            JobCode::Client { connects: true, .. } => {
+                client_loop::drive_connecting(job, pacer, |statements| {
+                    JobSession::prepare(self.visitor(job)?, statements, Protocol::Simple)
+                })
             }
             JobCode::Routine(_) | JobCode::Client { .. } | JobCode::Bulk { .. } => {
                 let prepare = |statements: &[&_]| {

@@ -16,7 +16,7 @@ use super::wire::Wire;
 use crate::engine::cancel::{Entered, Running};
 use crate::engine::remote::{Claimed, TextQuery};
 use crate::engine::{EngineError, Rows, Session};
-use dbdyno_core::model::Counters;
+use dbdyno_core::model::{Connects, Counters};
 
 /// Names of the server's program.
 const PROGRAMS: [&str; 2] = ["mariadbd", "mysqld"];
@@ -28,6 +28,9 @@ pub(super) struct MariaSession {
     pub wire: Wire,
     pub product: &'static Product,
     id: u32,
+    /// What it took to open it, and how the server let us in.
+    pub opened: Connects,
+    pub login: String,
     /// Reads the session's own counters, if they are asked for.
     counts: Option<String>,
     /// Names of the queries that are asked again and again, which the session keeps prepared, by
@@ -47,6 +50,8 @@ impl MariaSession {
             counts: None,
             repeated: HashMap::new(),
             id,
+            opened: connection.opened,
+            login: connection.login,
             _running: running,
             _job: None,
         }

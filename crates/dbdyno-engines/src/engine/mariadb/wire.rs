@@ -138,9 +138,10 @@ impl Wire {
     pub(super) fn quit(&mut self, timeout: Duration) {
         self.command(COM_QUIT);
         if self.flush().is_ok() {
-            self.channel.end_of_writing();
+            // Whoever closes first keeps the port for a minute: let it be the server.
             self.read_timeout(Some(timeout));
             while self.packet().is_ok() {}
+            self.channel.end_of_writing();
         }
     }
 }

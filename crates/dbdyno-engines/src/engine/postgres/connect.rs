@@ -19,9 +19,10 @@ use super::provision::pooled;
 use super::url::{Binding, CLEAR_TEXT, Config, NO_METHOD};
 use super::wire::Wire;
 use crate::engine::remote::{
-    Host, Passwords, Patience, Stream, Tls, TlsMode, check_peer, first_that_answers,
+    Host, Laps, Passwords, Patience, Stream, Tls, TlsMode, check_peer, first_that_answers,
 };
 use crate::engine::{EngineError, ErrorClass};
+use dbdyno_core::model::Connects;
 
 /// Schemas in which a name without one is looked for: the system's, so that nobody who may create
 /// in a schema of the database decides what our statements mean (PostgreSQL manual, "Schemas",
@@ -59,6 +60,10 @@ pub(super) struct Connection {
     pub cancel_key: CancelKey,
     /// True if the server runs on this host: reached over a Unix socket or a loopback address.
     pub local: bool,
+    /// What it took to open it.
+    pub opened: Connects,
+    /// How the server let us in.
+    pub login: String,
 }
 
 /// Opens a connection to the first host that answers, with `settings` on top of the ones of every
@@ -93,7 +98,9 @@ fn connect_host(
     passwords: &Passwords,
     settings: &[(&str, &str)],
 ) -> Result<Connection, EngineError> {
-    let (stream, local) = open(host, &config.tls, &config.patience)?;
+    let mut opened = Connects { opened: 1, ..Connects::default() };
+    let (stream, local) = open(host, &config.tls, &config.patience, &mut opened)?;
+    let mut laps = Laps::begin();
     if config.peer.is_some() {
         check_peer(host, &stream, config.peer.as_deref())?;
     }
@@ -115,10 +122,19 @@ fn connect_host(
         pid: 0,
         secret: 0,
     };
-    let mut connection =
-        Connection { wire, server_version: String::new(), backend_pid: None, cancel_key, local };
-    authenticate(&mut connection.wire, config, host, passwords)?;
+    let mut connection = Connection {
+        wire,
+        server_version: String::new(),
+        backend_pid: None,
+        cancel_key,
+        local,
+        opened,
+        login: String::new(),
+    };
+    connection.login = authenticate(&mut connection.wire, config, host, passwords)?;
+    connection.opened.login_s = laps.lap_s();
     await_ready(&mut connection)?;
+    connection.opened.start_s = laps.lap_s();
     connection.wire.read_timeout(None);
     Ok(connection)
 }
@@ -126,15 +142,25 @@ fn connect_host(
 /// What asks for encryption (PostgreSQL manual, "SSLRequest"): length and code.
 const SSL_REQUEST: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
 
-/// A stream to the server, encrypted as it is to be. True if the server runs on this host.
-fn open(host: &Host, tls: &Tls, patience: &Patience) -> Result<(Stream, bool), EngineError> {
+/// A stream to the server, encrypted as it is to be. True if the server runs on this host. `opened`
+/// is told what either took.
+fn open(
+    host: &Host,
+    tls: &Tls,
+    patience: &Patience,
+    opened: &mut Connects,
+) -> Result<(Stream, bool), EngineError> {
+    let mut laps = Laps::begin();
     let (mut stream, local) = host.connect(patience)?;
+    opened.reach_s = laps.lap_s();
     let name = match host {
         Host::Tcp { name, .. } if tls.mode != TlsMode::Disable => name,
         _ => return Ok((stream, local)),
     };
     stream.set_read_timeout(Some(patience.connect_timeout()));
-    match encrypted(stream, name, tls) {
+    let outcome = encrypted(stream, name, tls);
+    opened.encrypt_s = laps.lap_s();
+    match outcome {
         Ok(stream) => Ok((stream, local)),
         // As good as the server can. A new connection: what was said on this one is not what a
         // login begins with.
@@ -168,15 +194,16 @@ fn asked(stream: &mut Stream) -> Result<bool, EngineError> {
     }
 }
 
-/// Answers the server's authentication request until it is satisfied.
+/// Answers the server's authentication request until it is satisfied; the method that it asked for.
 fn authenticate(
     wire: &mut Wire,
     config: &Config,
     host: &Host,
     passwords: &Passwords,
-) -> Result<(), EngineError> {
+) -> Result<String, EngineError> {
     let password = || passwords.find(&config.user, &host.address(), || from_file(config, host));
     let request = wire.message()?;
+    let asked = method(&request).unwrap_or_default();
     config.methods.check(method(&request))?;
     if method(&request).is_some_and(|name| name != NO_METHOD) {
         check_peer(host, wire.stream(), config.peer.as_deref())?;
@@ -187,7 +214,7 @@ fn authenticate(
         return Err(unbound());
     }
     match request {
-        Message::AuthenticationOk => return Ok(()),
+        Message::AuthenticationOk => return Ok("no password".into()),
         Message::AuthenticationCleartextPassword => {
             refuse_strangers(config, host, wire)?;
             encode(frontend::password_message(
@@ -211,13 +238,14 @@ fn authenticate(
             if !offers(mechanism) {
                 return Err(unsupported_method());
             }
-            return scram(wire, &password()?, mechanism, binding);
+            let iterations = scram(wire, &password()?, mechanism, binding)?;
+            return Ok(format!("{mechanism}, {iterations} iterations"));
         }
         Message::ErrorResponse(response) => return Err(refused(&response)),
         _ => return Err(unsupported_method()),
     }
     wire.flush()?;
-    expect_ok(wire)
+    expect_ok(wire).map(|()| asked.into())
 }
 
 /// A server knows every setting of ours that it is asked for; a pooler refuses those that it does
@@ -287,21 +315,29 @@ fn unbound() -> EngineError {
     )
 }
 
-/// SCRAM-SHA-256 (RFC 7677); the server must prove that it knows the password too.
+/// SCRAM-SHA-256 (RFC 7677); the server must prove that it knows the password too. The iterations
+/// that it asked for.
 fn scram(
     wire: &mut Wire,
     password: &SecretString,
     mechanism: &str,
     binding: ChannelBinding,
-) -> Result<(), EngineError> {
+) -> Result<String, EngineError> {
     let mut exchange = ScramSha256::new(password.expose_secret().as_bytes(), binding);
     encode(frontend::sasl_initial_response(mechanism, exchange.message(), &mut wire.output))?;
     wire.flush()?;
-    match wire.message()? {
-        Message::AuthenticationSaslContinue(body) => encode(exchange.update(body.data()))?,
+    let iterations = match wire.message()? {
+        Message::AuthenticationSaslContinue(body) => {
+            let asked = String::from_utf8_lossy(body.data())
+                .split(',')
+                .find_map(|field| field.strip_prefix("i=").map(String::from))
+                .unwrap_or_default();
+            encode(exchange.update(body.data()))?;
+            asked
+        }
         Message::ErrorResponse(response) => return Err(error::from_response(&response, "")),
         _ => return Err(unsupported_method()),
-    }
+    };
     encode(frontend::sasl_response(exchange.message(), &mut wire.output))?;
     wire.flush()?;
     match wire.message()? {
@@ -309,7 +345,7 @@ fn scram(
         Message::ErrorResponse(response) => return Err(error::from_response(&response, "")),
         _ => return Err(unsupported_method()),
     }
-    expect_ok(wire)
+    expect_ok(wire).map(|()| iterations)
 }
 
 fn expect_ok(wire: &mut Wire) -> Result<(), EngineError> {
@@ -370,7 +406,10 @@ impl CancelKey {
     /// Asks the server on a connection of its own (PostgreSQL manual, "Canceling Requests") to
     /// cancel the statement that runs; nothing happens if none runs. False if nobody answers.
     pub(super) fn cancel(&self) -> bool {
-        let Ok((stream, _)) = open(&self.host, &self.tls, &self.patience) else { return false };
+        let mut opened = Connects::default();
+        let Ok((stream, _)) = open(&self.host, &self.tls, &self.patience, &mut opened) else {
+            return false;
+        };
         if self.pid == 0 {
             return true;
         }

@@ -17,7 +17,7 @@ use super::{copy, error};
 use crate::engine::client_loop::{ClientSession, Counted};
 use crate::engine::remote::TextQuery;
 use crate::engine::{EngineError, ErrorClass, RowLoad};
-use dbdyno_core::model::{BoundStatement, Protocol};
+use dbdyno_core::model::{BoundStatement, Connects, Protocol};
 
 /// Type number of `bigint`: the type of every bind.
 const INT8_OID: u32 = 20;
@@ -99,6 +99,19 @@ impl ClientSession for JobSession {
     }
     fn load(&mut self, load: &RowLoad<'_>) -> Result<(), EngineError> {
         copy::load(&mut self.session.wire, load, &mut |_| true)
+    }
+    fn opened(&self) -> Connects {
+        self.session.opened
+    }
+    fn login(&self) -> Option<String> {
+        let tls = self.session.wire.stream().encryption();
+        Some(
+            [Some(self.session.login.clone()), tls]
+                .into_iter()
+                .flatten()
+                .collect::<Vec<_>>()
+                .join(", "),
+        )
     }
 }
 

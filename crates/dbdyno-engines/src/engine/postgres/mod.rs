@@ -324,20 +324,27 @@ impl Database for PgDatabase {
     fn run_job(&self, job: &JobOrder<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
         // Dropping a session waits for the backend's end: its statistics are complete when this
         // returns.
-        let session = || {
-            let mut session =
-                self.session_on(self.road(job.wire.transport)?.as_ref(), JOB_SETTINGS)?;
+        let session = |settings: &[(&str, &str)]| {
+            let mut session = self.session_on(self.road(job.wire.transport)?.as_ref(), settings)?;
             session.be_of_job(&self.jobs);
             cluster::check_node(&mut session, job.node, &provision::node_sql("node", &[])?)?;
             job.session.iter().try_for_each(|sql| session.execute(sql).map(drop))?;
             Ok::<_, EngineError>(session)
         };
         match job.code {
-            JobCode::Routine(routine) => routine::run(&mut session()?.wire, routine, job, pacer),
+            JobCode::Routine(routine) => {
+                routine::run(&mut session(JOB_SETTINGS)?.wire, routine, job, pacer)
+            }
+            // Nobody prepares for one execution.
+            JobCode::Client { connects: true, .. } => {
+                client_loop::drive_connecting(job, pacer, |statements| {
+                    JobSession::prepare(session(&[])?, statements, Protocol::Simple)
+                })
+            }
             JobCode::Client { .. } | JobCode::Bulk { .. } => {
                 let protocol = job.wire.protocol;
                 client_loop::drive(job, pacer, |statements| {
-                    JobSession::prepare(session()?, statements, protocol)
+                    JobSession::prepare(session(JOB_SETTINGS)?, statements, protocol)
                 })
             }
         }

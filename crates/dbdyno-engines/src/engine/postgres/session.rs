@@ -15,6 +15,7 @@ use super::wire::Wire;
 use crate::engine::cancel::{Entered, Running};
 use crate::engine::remote::{Claimed, Stream};
 use crate::engine::{EngineError, ErrorClass, Rows, Session};
+use dbdyno_core::model::Connects;
 
 /// Longest wait at the end of a session for the backend to end.
 const END_TIMEOUT: Duration = Duration::from_secs(10);
@@ -25,6 +26,9 @@ pub(super) struct PgSession {
     /// Process id of its backend; 0 if the server gave none.
     id: u32,
     repeated: Repeated,
+    /// What it took to open it, and how the server let us in.
+    pub opened: Connects,
+    pub login: String,
     _running: Entered<CancelKey>,
     _job: Option<Entered<u32>>,
 }
@@ -37,6 +41,8 @@ impl PgSession {
             wire: connection.wire,
             id,
             repeated: Repeated::default(),
+            opened: connection.opened,
+            login: connection.login,
             _running: running.enter(connection.cancel_key),
             _job: None,
         }

@@ -160,9 +160,10 @@ impl Wire {
         self.output.clear();
         frontend::terminate(&mut self.output);
         if self.flush().is_ok() {
-            self.channel.end_of_writing();
+            // Whoever closes first keeps the port for a minute: let it be the server.
             self.read_timeout(Some(timeout));
             while self.frame().is_ok() {}
+            self.channel.end_of_writing();
         }
     }
 }

@@ -4,9 +4,25 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::{Patience, Stream, Watch};
 use crate::engine::{EngineError, ErrorClass};
+
+/// A clock that tells the seconds since it was asked last.
+pub(in crate::engine) struct Laps(Instant);
+
+impl Laps {
+    pub(in crate::engine) fn begin() -> Laps {
+        Laps(Instant::now())
+    }
+
+    pub(in crate::engine) fn lap_s(&mut self) -> f64 {
+        let now = Instant::now();
+        let passed = now - std::mem::replace(&mut self.0, now);
+        passed.as_secs_f64()
+    }
+}
 
 /// One place to connect to.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -40,6 +40,11 @@ impl Passwords {
         self.common().clone()
     }
 
+    /// The password of the server at an address, if it was asked for before.
+    pub(in crate::engine) fn found(&self, address: &str) -> Option<SecretString> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).get(address).cloned()
+    }
+
     /// For a server to which a password is sent before it asks: that of the environment, else that
     /// of the user's file.
     pub(in crate::engine) fn offer(&self, filed: Option<SecretString>) {
@@ -98,9 +103,11 @@ mod tests {
     fn a_password_is_found_once_and_never_printed() {
         let passwords = Passwords::new(SOURCES, Some("typed".into()));
         assert!(passwords.known().is_none());
+        assert!(passwords.found("db1").is_none());
         let found = passwords.find("ann", "db1", || Ok(Some("s3cret".into()))).unwrap();
         assert_eq!(found.expose_secret(), "s3cret");
         assert!(!format!("{found:?}").contains("s3cret"));
+        assert!(passwords.found("db1").is_some() && passwords.found("db2").is_none());
         let again = passwords.find("ann", "db1", || panic!("it is known"));
         assert_eq!(again.unwrap().expose_secret(), "s3cret");
         let other = passwords.find("ann", "db2", || Ok(Some("another".into()))).unwrap();

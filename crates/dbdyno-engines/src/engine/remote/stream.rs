@@ -128,6 +128,13 @@ impl Stream {
         self.tls.is_some()
     }
 
+    /// What encrypts it: version of the protocol and ciphers; none if nothing does.
+    pub(in crate::engine) fn encryption(&self) -> Option<String> {
+        let tls = self.tls.as_ref()?;
+        let version = tls.protocol_version()?.as_str()?;
+        Some(format!("{version} {}", tls.negotiated_cipher_suite()?.suite().as_str()?))
+    }
+
     /// Process that listens at a Unix socket; none over a network, and of a process that is in a
     /// namespace beside ours.
     pub(in crate::engine) fn peer_pid(&self) -> Option<u32> {

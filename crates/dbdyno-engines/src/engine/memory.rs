@@ -1,0 +1,38 @@
+//! Memory of a database's processes.
+
+use procfs::process::Process;
+
+/// Bytes of memory that processes have together, each page counted once, however many of them share
+/// it (the sum of their proportional set sizes). None without processes, or if one may not be
+/// looked at; one that has ended has none.
+pub fn bytes_of(pids: &[u32]) -> Option<u64> {
+    let of = |pid: &u32| {
+        let Ok(process) = Process::new(i32::try_from(*pid).ok()?) else { return Some(0) };
+        match process.smaps_rollup() {
+            Ok(rollup) => {
+                let pss = rollup.memory_map_rollup.0.first()?.extension.map.get("Pss").copied();
+                Some(pss.unwrap_or(0))
+            }
+            // A process that ends has no memory any more.
+            Err(_) if process.stat().map_or(true, |stat| "ZX".contains(stat.state)) => Some(0),
+            Err(_) => None,
+        }
+    };
+    let sum = pids.iter().map(of).sum::<Option<u64>>();
+    sum.filter(|bytes| *bytes > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_that_is_written_is_counted_and_without_processes_none_is_known() {
+        let own = [std::process::id()];
+        let before = bytes_of(&own).unwrap();
+        let written = vec![1_u8; 64 << 20];
+        let after = bytes_of(&own).unwrap();
+        assert!(after >= before + (48 << 20), "{before} {after} {}", written.len());
+        assert_eq!(bytes_of(&[]), None);
+    }
+}
