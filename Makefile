@@ -83,13 +83,13 @@ guide:
 	./scripts/guide.sh
 
 # What a release consists of, into target/dist: archive, .deb, wheel, OCI image, bill of materials, SHA256SUMS. As root (the
-# image); a part of it: make dist PARTS="archive deb". Another processor: DIST_ARCH=aarch64 make dist PARTS="archive deb wheel"
+# image); a part of it: make dist PARTS="archive deb". The same for ARM, without the image: DIST_ARCH=aarch64 make dist
 .PHONY: dist dist-test
 dist:
 	./scripts/dist/all.sh $(PARTS)
 
 # Each artefact as a user would use it: in clean root file systems of Debian, a virtual environment, the image's entry point.
-# Also that a second build is equal: make dist-test PARTS=again
+# Also that a second build is equal: make dist-test PARTS=again. The program for ARM, emulated: make dist-test PARTS=aarch64
 dist-test:
 	./scripts/dist/test.sh $(PARTS)
 

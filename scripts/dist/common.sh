@@ -8,6 +8,12 @@ work=$dist/work
 version=$(sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"/\1/p' Cargo.toml)
 arch=${DIST_ARCH:-x86_64}
 target=$arch-unknown-linux-gnu
+# What Debian calls the processor.
+case $arch in
+x86_64) deb_arch=amd64 ;;
+aarch64) deb_arch=arm64 ;;
+*) deb_arch= ;;
+esac
 # The oldest glibc that zig's and Rust's own objects for the target can do with.
 glibc=2.17
 # The newest time that a file in an artefact has: that of the commit.

@@ -2,11 +2,7 @@
 # deb.sh TREE: dbdyno_VERSION-1_ARCH.deb from what tree.sh made.
 . "$(dirname "$0")/common.sh"
 tree=$1
-case $arch in
-x86_64) deb_arch=amd64 ;;
-aarch64) deb_arch=arm64 ;;
-*) die "no name of Debian's for $arch" ;;
-esac
+[ -n "$deb_arch" ] || die "no name of Debian's for $arch"
 package=$work/deb
 rm -rf "$package"
 doc=$package/usr/share/doc/dbdyno

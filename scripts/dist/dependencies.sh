@@ -19,6 +19,10 @@ for part in "$@"; do
         ;;
     roots) need mmdebstrap mmdebstrap ;;
     lintian) need lintian lintian ;;
+    aarch64)
+        need mmdebstrap mmdebstrap
+        need qemu-aarch64-static qemu-user-static
+        ;;
     esac
 done
 [ -n "$missing" ] || exit 0

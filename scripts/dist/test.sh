@@ -1,6 +1,6 @@
 #!/bin/sh
 # test.sh: each artefact of target/dist as a user would use it. `make dist-test`; PARTS="deb wheel" does some of it.
-# Parts: sums archive deb lintian wheel oci package again. As root: clean root file systems are made and entered.
+# Parts: sums archive deb lintian wheel oci package again aarch64. As root: clean root file systems are made and entered.
 . "$(dirname "$0")/common.sh"
 [ -s "$dist/SHA256SUMS" ] || die "target/dist is empty; run 'make dist' first"
 [ "$(id -u)" = 0 ] || die "run it as root: root file systems are made and entered"
@@ -53,6 +53,12 @@ files() {
         -o -path './var/lib/dpkg*' -o -path './run/*' \) -prune -o -print | sort)
 }
 
+# The program says of which commit it is and how it was built, wherever it was built.
+check_version() {
+    grep -q "^dbdyno $version (commit $(git log -1 --format=%h --abbrev=10)\\b.*, release build)$" "$1" ||
+        die "'--version' does not name the commit: $(cat "$1")"
+}
+
 # A page that a run wrote is one of dbdyno's and has figures.
 check_page() {
     grep -q '<title>' "$1" && grep -q 'SRV-' "$1" || die "$1 is not a page of a run"
@@ -86,6 +92,8 @@ test_deb() {
         files "$release" >"$test_dir/before"
         cp "$dist"/dbdyno_"$version"-1_amd64.deb "$test_dir/$release/tmp/"
         inside "$release" "dpkg -i /tmp/dbdyno_*.deb >/dev/null"
+        inside "$release" "dbdyno --version" >"$test_dir/version"
+        check_version "$test_dir/version"
         inside "$release" "dbdyno run --time-scale 0.1 >/tmp/sqlite.out 2>&1" || die "$release: sqlite: exit $?"
         check_page "$test_dir/$release/var/lib/dbdyno/run-1.html"
         inside "$release" "dbdyno run postgres --time-scale 0.1 >/tmp/postgres.out 2>&1" || die "$release: postgres: exit $?"
@@ -107,7 +115,7 @@ test_lintian() {
 test_wheel() {
     python3 -m venv "$test_dir/venv"
     find "$test_dir/venv" -type f ! -name '*.pyc' | sort >"$test_dir/before"
-    "$test_dir/venv/bin/pip" install --quiet --disable-pip-version-check --no-index "$dist"/dbdyno-*.whl
+    "$test_dir/venv/bin/pip" install --quiet --disable-pip-version-check --no-index "$dist"/dbdyno-*_x86_64.whl
     DBDYNO_HOME=$test_dir/wheel "$test_dir/venv/bin/dbdyno" run --time-scale 0.1 >"$test_dir/out" 2>&1 || die "$(tail -n 5 "$test_dir/out")"
     check_page "$test_dir/wheel/run-1.html"
     "$test_dir/venv/bin/pip" uninstall --quiet --yes dbdyno
@@ -149,6 +157,8 @@ test_package() {
     (cd "$test_dir/packed/dbdyno-$version" &&
         LIBSQLITE3_FLAGS="$(sed -n 's/^LIBSQLITE3_FLAGS = "\(.*\)"/\1/p' "$root/.cargo/config.toml")" \
             cargo install --quiet --path . --root "$test_dir/installed" --target-dir "$work/package-target")
+    "$test_dir/installed/bin/dbdyno" --version >"$test_dir/version"
+    check_version "$test_dir/version"
     DBDYNO_HOME=$test_dir/from-source "$test_dir/installed/bin/dbdyno" run --time-scale 0.1 >"$test_dir/out" 2>&1 ||
         die "$(tail -n 5 "$test_dir/out")"
     check_page "$test_dir/from-source/run-1.html"
@@ -163,10 +173,24 @@ test_again() {
     done
 }
 
+test_aarch64() {
+    # The program for ARM starts, measures and writes on an emulated processor, of which no figure means anything.
+    "$root/scripts/dist/dependencies.sh" aarch64
+    mmdebstrap --quiet --mode=root --variant=extract --architectures=arm64 --include=libc6 bookworm "$test_dir/arm" >/dev/null
+    tar -C "$test_dir" -xf "$dist/dbdyno-$version-aarch64-linux.tar.gz"
+    for command in --version "run --time-scale 0.05"; do
+        # shellcheck disable=SC2086 # words of a command
+        DBDYNO_HOME=$test_dir/arm-home qemu-aarch64-static -L "$test_dir/arm" \
+            "$test_dir/dbdyno-$version-aarch64-linux/dbdyno" $command >"$test_dir/out" 2>&1 || die "$(tail -n 5 "$test_dir/out")"
+        [ "$command" != --version ] || check_version "$test_dir/out"
+    done
+    check_page "$test_dir/arm-home/run-1.html"
+}
+
 for part in $parts; do
     case $part in
-    sums | archive | deb | lintian | wheel | oci | package | again) ;;
-    *) die "unknown part '$part'; parts: sums archive deb lintian wheel oci package again" ;;
+    sums | archive | deb | lintian | wheel | oci | package | again | aarch64) ;;
+    *) die "unknown part '$part'; parts: sums archive deb lintian wheel oci package again aarch64" ;;
     esac
     "test_$part"
     say "$part: ok"

@@ -6,6 +6,7 @@ program=$work/$arch/dbdyno
 # Pages are the same for all processors; a program for another one cannot be asked here.
 runs=$program
 "$program" --version >/dev/null 2>&1 || runs=$work/x86_64/dbdyno
+[ -x "$runs" ] || die "the program of this processor is asked for pages and completions; run 'make dist' for it first"
 "$runs" --version | grep -q "^dbdyno $version (commit [0-9a-f]\{10\} of .*, release build)$" ||
     die "'dbdyno --version' does not name version $version and a commit: $("$runs" --version)"
 

@@ -9,7 +9,7 @@ use super::context::Context;
 use super::values::Label;
 use super::{file, paths, target};
 use crate::campaign::{Fresh, HostUrls, Keep, Request};
-use crate::catalog::{Catalog, Profile, Suite, SuiteEntry};
+use crate::catalog::{Catalog, Profile, Suite, SuiteEntry, Work};
 use crate::error::{Error, Kind, Result, quote};
 use crate::host::processors;
 use crate::model::{Arrivals, Drive, LEAST_KNOWN_S, Plan, Scale, Target};
@@ -116,7 +116,7 @@ pub fn of_run(catalog: &Catalog, args: &RunArgs) -> Result<Request> {
     let beside =
         args.background.clone().map(|workload| (workload, args.background_jobs.unwrap_or(1)));
     let plan = plan::Request {
-        pairs: tests.into_iter().map(|test| (test, beside.clone())).collect(),
+        tests,
         jobs: args.jobs.clone(),
         nodes: axis,
         warmup_s: args.warmup.map(|warmup| warmup.0),
@@ -127,10 +127,7 @@ pub fn of_run(catalog: &Catalog, args: &RunArgs) -> Result<Request> {
         rate: args.rate.clone(),
         rate_profile: args.rate_profile.clone(),
         think_s: args.think.map(|think| think.0),
-        arrivals: match args.arrivals {
-            ArrivalsArg::Poisson => Arrivals::Poisson,
-            ArrivalsArg::Uniform => Arrivals::Uniform,
-        },
+        arrivals: arrivals(args.arrivals),
         promise: args.slo,
         beside,
         repeat: args.repeat,
@@ -174,9 +171,7 @@ fn tests(catalog: &Catalog, args: &RunArgs) -> Result<Vec<SuiteEntry>> {
     if args.target.tests.is_empty() {
         return Ok(Vec::new());
     }
-    let of_all = args.target.selection.drive.map(drive);
-    let with_drive =
-        |test: &SuiteEntry| SuiteEntry { drive: test.drive.or(of_all), ..test.clone() };
+    let entries = args.target.tests.iter().map(|test| with_options(test, args)).collect();
     let suite = Suite {
         id: "experiment".into(),
         title: String::new(),
@@ -193,9 +188,29 @@ fn tests(catalog: &Catalog, args: &RunArgs) -> Result<Vec<SuiteEntry>> {
         note: None,
         every: false,
         each: BTreeMap::new(),
-        entries: args.target.tests.iter().map(with_drive).collect(),
+        entries,
     };
     catalog.suite_tests(&suite)
+}
+
+/// The test with what the options say of how all are driven: the drive, the loop and what runs
+/// beside them.
+fn with_options(test: &SuiteEntry, args: &RunArgs) -> SuiteEntry {
+    let mut test = test.clone();
+    test.drive = test.drive.or(args.target.selection.drive.map(drive));
+    if test.background.is_none() && test.work.is_none() {
+        test.background.clone_from(&args.background);
+        test.background_jobs = test.background_jobs.or(args.background_jobs);
+    }
+    if test.rate.is_none() && test.work.is_none() && test.precision.is_none() {
+        test.rate.clone_from(&args.rate);
+        test.arrivals = args.rate.as_ref().map(|_| arrivals(args.arrivals));
+        test.slo = args.slo;
+    }
+    if let Some(ops) = args.ops.filter(|_| test.gives_no_end()) {
+        test.work = Some(Work::ops(ops));
+    }
+    test
 }
 
 /// The arguments without those that the single tests have taken over.
@@ -208,6 +223,10 @@ fn without_what_tests_say(args: &RunArgs) -> RunArgs {
         duration: None,
         precision: None,
         max_duration: None,
+        ops: None,
+        rate: None,
+        slo: None,
+        background: None,
         repeat: None,
         ..args.clone()
     }
@@ -399,6 +418,13 @@ pub fn check_size(size_gb: f64) -> Result<()> {
     }
     Err(Error::usage("--size", format!("{size_gb:?} GB is not a valid size"))
         .advise(format!("give GB between {LEAST_GB} and {MOST_GB}")))
+}
+
+fn arrivals(arg: ArrivalsArg) -> Arrivals {
+    match arg {
+        ArrivalsArg::Poisson => Arrivals::Poisson,
+        ArrivalsArg::Uniform => Arrivals::Uniform,
+    }
 }
 
 /// The drive of an argument.

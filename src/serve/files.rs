@@ -14,7 +14,7 @@ use crate::catalog::Catalog;
 use crate::error::{Error, Result};
 use crate::model::{RunKind, RunRecord};
 use crate::report::format::html::{board as markup, content};
-use crate::report::publish::publishable;
+use crate::report::publish::{letter, publishable};
 use crate::report::{Document, Input, Language, RunTests, board};
 use crate::store::Store;
 
@@ -159,20 +159,20 @@ fn platforms(pages: &Pages<'_>, shown: &Shown<'_>) -> Answer {
     Ok(pages.html(&pages.phrase("Platforms side by side"), &content))
 }
 
-/// A store of these runs as they may be published, called A, B, C; a platform that a publication
-/// names, and a run that is given a name here, has that name.
+/// A store of these runs as they may be published: a platform that a publication names, and a run
+/// that is given a name here, has that name; the others are called A, B, C.
 ///
 /// # Errors
 /// If the library fails.
 pub fn published(runs: &[RunTests], names: &[Option<String>]) -> Result<Store> {
     let catalog = Catalog::embedded()?;
     let (mut told, _) = publishable(runs);
+    let mut letters = (0..).map(letter);
     for ((told, data), name) in told.iter_mut().zip(runs).zip(names) {
         let public = name.clone().or_else(|| public_name(&catalog, &data.run));
-        if let Some(name) = public {
-            told.run.name = Some(name.clone());
-            told.run.target = name;
-        }
+        let name = public.unwrap_or_else(|| letters.next().unwrap_or_default());
+        told.run.name = Some(name.clone());
+        told.run.target = name;
     }
     copied(&told)
 }

@@ -4,11 +4,12 @@ use std::fs;
 use std::io::{Cursor, Read, Write};
 use std::path::{Path, PathBuf};
 
-use dbdyno::catalog::Catalog;
+use dbdyno::catalog::{Catalog, SuiteEntry};
 use dbdyno::error::Kind;
-use dbdyno::model::{Capabilities, Drive, Window};
-use dbdyno::plan::{Request, again, build, describe, differing};
+use dbdyno::model::{Arrivals, Capabilities, Drive, Window};
+use dbdyno::plan::{Request, again, build, describe, differing, nodes, tells_rates};
 use dbdyno::store::{Store, open_bundle};
+use sha2::{Digest, Sha256};
 use zip::write::SimpleFileOptions;
 use zip::{ZipArchive, ZipWriter};
 
@@ -86,6 +87,96 @@ fn a_bundle_that_differs_by_one_digit_is_refused() {
     let manifest = String::from_utf8(forged[0].1.clone()).unwrap();
     forged[0].1 = manifest.replace("\"version\"", "\"version\" ").into_bytes();
     assert_ne!(open_bundle("x.dbdyno", &packed(&forged)).unwrap().digest, digest);
+}
+
+/// The manifest that suits altered entries.
+fn resealed(whole: &[(String, Vec<u8>)]) -> Vec<(String, Vec<u8>)> {
+    let mut manifest: serde_json::Value = serde_json::from_slice(&whole[0].1).unwrap();
+    for (at, (name, content)) in whole[1..].iter().enumerate() {
+        let digest = Sha256::digest(content);
+        let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        manifest["entries"][at] =
+            serde_json::json!({"name": name, "bytes": content.len(), "sha256": digest});
+    }
+    let mut forged = whole.to_vec();
+    forged[0].1 = serde_json::to_vec_pretty(&manifest).unwrap();
+    forged
+}
+
+#[test]
+fn no_altered_byte_is_taken_for_the_sealed_run() {
+    let dir = directory();
+    let (bytes, digest) = sealed(dir.path());
+    let sealed = open_bundle("x.dbdyno", &bytes).unwrap();
+    let mut refused = 0;
+    for at in (0..bytes.len()).step_by(bytes.len() / 300 + 1) {
+        let mut altered = bytes.clone();
+        altered[at] ^= 1 << (at % 8);
+        match open_bundle("x.dbdyno", &altered) {
+            Err(error) => {
+                assert_eq!(error.kind, Kind::Usage, "byte {at}: {error}");
+                refused += 1;
+            }
+            // A time of day or a note of the archive itself.
+            Ok(opened) => assert!(
+                opened.digest != digest
+                    || (&opened.tests, &opened.run) == (&sealed.tests, &sealed.run),
+                "byte {at} was altered unseen"
+            ),
+        }
+    }
+    assert!(refused > 200, "only {refused} were refused");
+}
+
+#[test]
+fn a_forged_bundle_has_another_digest_and_must_agree_with_itself() {
+    let dir = directory();
+    let (bytes, digest) = sealed(dir.path());
+    let whole = entries(&bytes);
+    // A figure, with a manifest that suits it: only the digest tells.
+    let mut figure = whole.clone();
+    let name = b"\"elapsed_s\":";
+    let at = figure[1].1.windows(name.len()).position(|part| part == name).unwrap() + name.len();
+    figure[1].1[at] = if figure[1].1[at] == b'1' { b'2' } else { b'1' };
+    let forged = packed(&resealed(&figure));
+    assert_ne!(open_bundle("x", &forged).unwrap().digest, digest);
+    let desk = Desk::new();
+    let file = desk.path("forged.dbdyno");
+    fs::write(&file, forged).unwrap();
+    for command in ["audit FILE", "rerun FILE sqlite"] {
+        let line = command.replace("FILE", &file.display().to_string());
+        desk.run(&format!("{line} --digest {digest}")).fails(2, &["is another bundle"]);
+    }
+    // What people read is not what is run and judged.
+    for at in [2, 3] {
+        let mut texts = whole.clone();
+        let text = String::from_utf8(texts[at].1.clone()).unwrap();
+        texts[at].1 = text.replacen('e', "f", 1).into_bytes();
+        if at == 2 {
+            texts[at].1.extend(b"select 1\n");
+        }
+        let error = open_bundle("x", &packed(&resealed(&texts))).unwrap_err().to_string();
+        assert!(error.contains(&format!("'{}' is of another run", whole[at].0)), "{error}");
+    }
+}
+
+#[test]
+fn an_archive_that_others_read_otherwise_is_refused() {
+    let dir = directory();
+    let (bytes, _) = sealed(dir.path());
+    let mut twice = entries(&bytes);
+    twice.insert(1, ("run.jsonX".into(), b"another run".to_vec()));
+    let mut twice = packed(&twice);
+    let places: Vec<usize> =
+        (0..twice.len() - 9).filter(|at| twice[*at..].starts_with(b"run.jsonX")).collect();
+    assert_eq!(places.len(), 2, "beside the entry and in the list of all");
+    for at in places {
+        twice[at + 8] = b'l';
+    }
+    for altered in [twice, [&bytes[..], b"more"].concat(), [b"more", &bytes[..]].concat()] {
+        let error = open_bundle("x.dbdyno", &altered).unwrap_err();
+        assert_eq!(error.kind, Kind::Usage, "{error}");
+    }
 }
 
 #[test]
@@ -170,6 +261,26 @@ fn a_bundle_is_run_again_with_the_same_statements_and_compared() {
     there.run("bundle nobody").fails(2, &["nobody"]);
 }
 
+#[test]
+fn a_bundle_of_rates_beside_a_workload_is_run_again() {
+    let (here, there) = (Desk::new(), Desk::new());
+    here.run(
+        "run sqlite --workload TP-LOOKUP --jobs 1 --duration 0.2s --warmup 0s --size 0.01 --rate 90,140 \
+         --background SRV-REPORT",
+    )
+    .ok();
+    let (file, digest) = bundle(&here);
+    let done = there.run(&format!("rerun {} sqlite --digest {digest}", file.display())).ok();
+    let told = "the statements of all 1 tests are those that were sealed";
+    assert!(done.stderr.contains(told), "{}", done.stderr);
+    let tests = there.run("results show last --format json").ok().json()["tests"].clone();
+    let tests = tests.as_array().unwrap();
+    let rates: Vec<&str> =
+        tests.iter().map(|test| test["params"]["rate"].as_str().unwrap()).collect();
+    assert_eq!(rates, ["90", "140"]);
+    assert!(tests.iter().all(|test| test["params"]["beside"] == "SRV-REPORT"), "{tests:#?}");
+}
+
 fn request(engine: &str) -> Request {
     let drives = &[Drive::Database, Drive::Client];
     Request::new(engine, Capabilities { drives, ..Capabilities::LEAST }, 2)
@@ -191,6 +302,41 @@ fn a_stored_plan_asks_for_itself() {
     let second = build(&catalog, &again.request).unwrap();
     assert_eq!(describe(&second)["selections"], describe(&plan)["selections"]);
     assert_eq!(differing(&describe(&plan), &second).unwrap(), Vec::<String>::new());
+}
+
+#[test]
+fn a_plan_of_several_nodes_rates_and_backgrounds_asks_for_itself() {
+    let catalog = Catalog::embedded().unwrap();
+    let test = |text: &str| SuiteEntry { workload: Some(text.into()), ..SuiteEntry::default() };
+    let asked = Request {
+        tests: vec![
+            SuiteEntry { background: Some("SRV-REPORT".into()), ..test("SRV-QUERY1") },
+            SuiteEntry {
+                rate: "auto".parse().ok(),
+                slo: "p99<5ms".parse().ok(),
+                ..test("TP-LOOKUP")
+            },
+            SuiteEntry {
+                background: Some("SRV-QUERY1:keys=zipf-0.99".into()),
+                background_jobs: Some(3),
+                rate: "10,20".parse().ok(),
+                arrivals: Some(Arrivals::Uniform),
+                ..test("TP-LOOKUP")
+            },
+            test("LGWR-LAT"),
+        ],
+        nodes: vec![1, 3],
+        ..request("sqlite")
+    };
+    let plan = build(&catalog, &asked).unwrap();
+    assert_eq!(plan.selections.len(), 8);
+    let stored = describe(&plan);
+    assert_eq!(nodes(&stored).unwrap(), [1, 3]);
+    assert!(tells_rates(&stored));
+    let again = again(&catalog, &stored, "sqlite", request("sqlite")).unwrap();
+    assert_eq!((again.left_out.len(), again.request.tests.len()), (0, 4));
+    let second = build(&catalog, &Request { nodes: vec![1, 3], ..again.request }).unwrap();
+    assert_eq!(describe(&second)["selections"], stored["selections"]);
 }
 
 #[test]

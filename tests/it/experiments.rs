@@ -96,12 +96,64 @@ fn a_run_on_the_embedded_engine_is_done_again_by_its_file() {
         text.contains("background = \"SRV-REPORT") && text.contains("background_jobs = 2"),
         "{text}"
     );
+}
+
+#[test]
+fn rates_and_promises_are_those_of_the_run() {
+    let desk = Desk::new();
+    let base = "run sqlite --quiet --size 0.01 --workload SRV-QUERY1 --workload TP-LOOKUP --jobs 1 \
+                --warmup 0 --duration 200ms";
+    desk.run(&format!("{base} --rate 100,250.5 --arrivals uniform")).ok();
+    let text = again(&desk);
+    for line in ["rate = \"100,250.5\"\n", "arrivals = \"uniform\"\n"] {
+        assert_eq!(text.matches(line).count(), 2, "{text}");
+    }
+    let offered = |id: i64| -> Vec<f64> {
+        let store = Store::open_read_only(&desk.path("results.db")).unwrap();
+        let tests = store.tests(id).unwrap();
+        let open = tests.iter().filter_map(|test| test.measured()?.open.as_ref());
+        open.map(|open| open.offer.per_s).collect()
+    };
+    let last = run(&desk, "last").id;
+    assert_eq!(offered(last).len(), 4);
+    assert_eq!(offered(last), offered(last - 1));
+    desk.run(&format!("{base} --rate auto --slo p50<10s")).ok();
+    let text = again(&desk);
+    assert!(text.contains("rate = \"auto\"") && text.contains("slo = \"p50<10s\""), "{text}");
+    // A file may ask for both loops, and give a rate for all that say nothing else.
+    let text = "target = 'sqlite'\nsize = 0.01\nwarmup = 0\nduration = '200ms'\njobs = 1\nrate = 50\n\
+                [[test]]\nworkload = 'SRV-QUERY1'\n[[test]]\nworkload = 'TP-LOOKUP'\nrate = '80'\n\
+                [[test]]\nworkload = 'TP-LOOKUP'\nwork = { amount = 9, unit = 'ops' }\n";
+    valid(text);
+    desk.run(&format!("run {} --quiet", file(&desk, text))).ok();
+    assert_eq!(offered(run(&desk, "last").id), [50.0, 80.0]);
+    again(&desk);
+}
+
+#[test]
+fn what_ran_beside_each_test_is_asked_for_again() {
+    let desk = Desk::new();
     desk.run(
-        "run sqlite --quiet --size 0.01 --workload SRV-QUERY1 --jobs 1 --rate 100 --duration 200ms",
+        "interference sqlite --quiet --size 0.01 --workloads SRV-QUERY1,SRV-REPORT --jobs 1 --blocks 1 \
+         --duration 150ms --warmup 0",
     )
     .ok();
-    desk.run("show run last --as-file").fails(2, &["fixed rate", "--rate"]);
-    assert!(desk.run("show run last").ok().stdout.contains("SRV-QUERY1"));
+    let text = again(&desk);
+    let backgrounds = text.matches("background = ").count();
+    assert_eq!((backgrounds, text.matches("[[test]]").count()), (3, 5), "{text}");
+}
+
+#[test]
+fn a_cluster_has_as_many_nodes_again() {
+    let desk = Desk::new();
+    desk.run(
+        "run postgres-replicas --nodes 1,2 --quiet --size 0.01 --workload SRV-QUERY1 --workload SRV-REPORT \
+         --jobs 2 --warmup 0 --duration 300ms",
+    )
+    .ok();
+    let text = again(&desk);
+    assert!(text.contains("nodes = \"1,2\"") && !text.contains("params = { nodes"), "{text}");
+    assert_eq!(text.matches("[[test]]").count(), 2, "{text}");
 }
 
 #[test]

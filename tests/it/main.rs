@@ -97,6 +97,7 @@ mod supply_chain;
 mod support;
 mod tls;
 mod ttc;
+mod upgrades;
 mod vectors;
 mod verify;
 mod waits;

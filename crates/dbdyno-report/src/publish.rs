@@ -83,7 +83,7 @@ fn of_ours(group: &Group) -> Option<Group> {
 }
 
 /// A, B, ... Z, A1, B1, ...
-fn letter(number: usize) -> String {
+pub fn letter(number: usize) -> String {
     let letter = char::from(b'A' + (number % 26) as u8);
     if number < 26 { letter.to_string() } else { format!("{letter}{}", number / 26) }
 }

@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 
 use super::{FactsArgs, HostArgs, NameArgs, OutputArgs, PlaceArgs, RunArgs, TargetArgs};
+use crate::cli::values::Nodes;
+use crate::error::Result;
 use crate::model::RunRecord;
+use crate::plan;
 use crate::report::Language;
 
 /// Arguments of `bundle`.
@@ -58,17 +61,23 @@ pub struct RerunArgs {
 }
 
 impl RerunArgs {
-    /// The run on the target, with the size of the data set of the sealed run.
-    pub fn run(&self, sealed: &RunRecord) -> RunArgs {
+    /// The run on the target, with the size of the data set and the numbers of nodes of the sealed
+    /// run.
+    ///
+    /// # Errors
+    /// The sealed plan is not one of ours.
+    pub fn run(&self, sealed: &RunRecord) -> Result<RunArgs> {
         let mut place = self.place.clone();
         place.data.size = place.data.size.or(sealed.size_gb);
-        RunArgs {
+        let nodes = plan::nodes(&sealed.plan)?;
+        Ok(RunArgs {
             target: TargetArgs { place, ..TargetArgs::default() },
+            nodes: (!nodes.is_empty()).then_some(Nodes(nodes)),
             host: self.host.clone(),
             stated: self.stated.clone(),
             naming: self.naming.clone(),
             language: self.language,
             ..RunArgs::default()
-        }
+        })
     }
 }

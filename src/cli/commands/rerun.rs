@@ -3,7 +3,7 @@
 use super::{bundle, report, run};
 use crate::campaign::Request;
 use crate::catalog::Catalog;
-use crate::cli::args::RerunArgs;
+use crate::cli::args::{RerunArgs, RunArgs};
 use crate::cli::context::Context;
 use crate::cli::{out, request};
 use crate::error::{Error, Result};
@@ -20,8 +20,8 @@ use crate::store::Bundle;
 pub fn rerun(context: &Context, args: &RerunArgs) -> Result<()> {
     let bundle = bundle::open(&args.bundle, args.digest.as_deref())?;
     let catalog = context.catalog()?;
-    let run_args = args.run(&bundle.run);
-    let request = request_of(&catalog, args, &bundle)?;
+    let run_args = args.run(&bundle.run)?;
+    let request = request_of(&catalog, args, &run_args, &bundle)?;
     tell_difference(&bundle, &request.plan(&catalog)?)?;
     let run_id = run::measure(context, &run_args, &catalog, &request)?;
     let measured = report::load(context, &[run_id.to_string()], false)?;
@@ -33,7 +33,12 @@ pub fn rerun(context: &Context, args: &RerunArgs) -> Result<()> {
 }
 
 /// What the bundle's plan asks for, on the target of the arguments.
-fn request_of(catalog: &Catalog, args: &RerunArgs, bundle: &Bundle) -> Result<Request> {
+fn request_of(
+    catalog: &Catalog,
+    args: &RerunArgs,
+    run_args: &RunArgs,
+    bundle: &Bundle,
+) -> Result<Request> {
     let run = &bundle.run;
     let place = args.bundle.display().to_string();
     let mut measured = bundle.tests.iter().filter_map(Test::measured);
@@ -43,11 +48,14 @@ fn request_of(catalog: &Catalog, args: &RerunArgs, bundle: &Bundle) -> Result<Re
         return Err(Error::usage(place, what)
             .advise("use 'dbdyno run' with the --rate-profile or --think of 'dbdyno audit'"));
     }
-    if measured.any(|test| test.open.is_some()) {
-        return Err(Error::usage(place, "has tests at a fixed rate, which are not repeated yet")
-            .advise("use 'dbdyno run --rate' with the rates of 'dbdyno audit'"));
+    if measured.any(|test| test.open.is_some()) && !plan::tells_rates(&run.plan) {
+        return Err(Error::usage(
+            place,
+            "an early version measured it at rates that its plan lacks",
+        )
+        .advise("use 'dbdyno run --rate' with the rates that 'dbdyno report kpm' shows"));
     }
-    let request = request::of_run(catalog, &args.run(run))?;
+    let request = request::of_run(catalog, run_args)?;
     let plan = plan::Request {
         suites: Vec::new(),
         workloads: Vec::new(),

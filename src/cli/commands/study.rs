@@ -50,8 +50,8 @@ pub fn interference(context: &Context, args: &InterferenceArgs) -> Result<()> {
         let entries = entries(catalog, &request, &args.named())?;
         let first = entries.first().and_then(|entry| entry.jobs.clone());
         let jobs = one_number(&request, first)?;
-        let pairs = pairs(&entries, jobs);
-        let plan = plan::Request { suites: Vec::new(), pairs, ..request.plan };
+        let tests = alone_and_beside(&entries, jobs);
+        let plan = plan::Request { suites: Vec::new(), tests, ..request.plan };
         Ok(Request { plan, ..request })
     })
 }
@@ -69,13 +69,13 @@ pub fn sweep(context: &Context, args: &SweepArgs) -> Result<()> {
         let at = |entry: &SuiteEntry, rows: &u64| {
             let mut entry = entry.clone();
             entry.params.insert(ACTIVE_ROWS.to_string(), rows.to_string());
-            (entry, None)
+            entry
         };
-        let pairs = entries
+        let tests = entries
             .iter()
             .flat_map(|entry| sizes.iter().map(move |rows| at(entry, rows)))
             .collect();
-        let plan = plan::Request { suites: Vec::new(), pairs, ..request.plan };
+        let plan = plan::Request { suites: Vec::new(), tests, ..request.plan };
         Ok(Request { plan, ..request })
     })
 }
@@ -116,13 +116,15 @@ fn entries(catalog: &Catalog, request: &Request, named: &[String]) -> Result<Vec
 }
 
 /// Each alone, and each beside each other one and itself, with so many jobs.
-fn pairs(entries: &[SuiteEntry], jobs: u32) -> Vec<(SuiteEntry, Option<(String, u32)>)> {
-    let text = |entry: &SuiteEntry| entry.workload.clone().unwrap_or_default();
-    let alone = entries.iter().map(|entry| (entry.clone(), None));
+fn alone_and_beside(entries: &[SuiteEntry], jobs: u32) -> Vec<SuiteEntry> {
     let beside = entries.iter().enumerate().flat_map(|(at, entry)| {
-        entries[at..].iter().map(move |other| (entry.clone(), Some((text(other), jobs))))
+        entries[at..].iter().map(move |other| SuiteEntry {
+            background: Some(other.workload.clone().unwrap_or_default()),
+            background_jobs: Some(jobs),
+            ..entry.clone()
+        })
     });
-    alone.chain(beside).collect()
+    entries.iter().cloned().chain(beside).collect()
 }
 
 /// The number of jobs of each workload.

@@ -260,7 +260,8 @@ fn sides(
     items.iter().map(side).collect()
 }
 
-/// Refuses tests without a workload, and tests beside suites: which of both would an option be for?
+/// Refuses tests without a workload or that contradict themselves, and tests beside suites: which of
+/// both would an option be for?
 fn check_tests(
     lines: &Lines,
     keys: &Keys,
@@ -268,17 +269,21 @@ fn check_tests(
     tests: &[SuiteEntry],
 ) -> Result<()> {
     let Some(written) = table.get("test") else { return Ok(()) };
-    let at = written.span().start;
     if let Some((key, _)) = table.iter().find(|(key, _)| keys.names_work(key.get_ref())) {
         let what = format!("{} and single tests", key.get_ref());
         return Err(lines.wrong(key.span().start, what, "write one of both"));
     }
-    match tests.iter().find(|test| test.workload.is_none()) {
-        Some(_) => {
-            Err(lines.wrong(at, "a test without a workload".into(), "write workload = \"ID\""))
+    let places = written.get_ref().as_array().into_iter().flatten().map(|item| item.span().start);
+    for (test, at) in tests.iter().zip(places) {
+        if test.workload.is_none() {
+            let what = "a test without a workload".into();
+            return Err(lines.wrong(at, what, "write workload = \"ID\""));
         }
-        None => Ok(()),
+        if let Some(what) = test.contradiction() {
+            return Err(lines.wrong(at, format!("this test: {what}"), "leave one of both out"));
+        }
     }
+    Ok(())
 }
 
 fn check_comparison(lines: &Lines, compare: Option<&Compare>, runs: usize) -> Result<()> {

@@ -25,18 +25,21 @@ pub fn as_file(catalog: &Catalog, run: &RunRecord, tests: &[Test]) -> Result<Str
             .advise("choose a run of 'dbdyno run'"));
     };
     let pace = pace(&place, tests)?;
+    if tests.iter().filter_map(Test::measured).any(has_a_rate) && !plan::tells_rates(&run.plan) {
+        return Err(Error::usage(
+            place,
+            "an early version measured it at rates that its plan lacks",
+        )
+        .advise("use 'dbdyno run --rate' with the rates that 'dbdyno report kpm' shows"));
+    }
     let request = plan::Request {
         size_gb: run.size_gb,
         ..plan::Request::new(engine.name(), engine.capabilities(), 1)
     };
     let again = plan::again(catalog, &run.plan, engine.name(), request)?;
-    let Some((_, beside)) = again.request.pairs.first() else {
+    if again.request.tests.is_empty() {
         return Err(Error::usage(place, "has no test that can be asked for again")
             .advise("choose another run"));
-    };
-    if again.request.pairs.iter().any(|(_, other)| other != beside) {
-        return Err(Error::usage(place, "has tests beside different workloads")
-            .advise("repeat it with 'dbdyno interference'"));
     }
     let mut file = Map::new();
     let mut put = |key: &str, value: Value| {
@@ -54,14 +57,19 @@ pub fn as_file(catalog: &Catalog, run: &RunRecord, tests: &[Test]) -> Result<Str
     put("retry_disturbed", positive(&run.plan["redo_disturbed"]));
     if let Some((option, value)) = pace {
         put(option, json!(value));
+        let mut measured = tests.iter().filter_map(Test::measured);
+        put("arrivals", json!(measured.find_map(|test| test.params.get("arrivals"))));
     }
-    if let Some((workload, jobs)) = beside {
-        put("background", json!(workload));
-        put("background_jobs", json!(jobs));
+    put("nodes", nodes(run)?);
+    put("network_delay", json!(run.plan["network_delay_s"].as_f64().map(|s| format!("{s}s"))));
+    put("no_sampler", run.plan["no_sampler"].clone());
+    for repository in run.plan["repositories"].as_array().into_iter().flatten() {
+        put(repository.as_str().unwrap_or_default(), json!(true));
     }
+    put("test_bottleneck", run.plan["test_bottleneck"].clone());
     put("labels", json!(run.labels));
     put("settings", run.plan["settings"].clone());
-    put("test", again.request.pairs.iter().map(|(entry, _)| test(entry)).collect());
+    put("test", again.request.tests.iter().map(test).collect());
     let mut text = format!(
         "#:schema {SCHEMA}\n# The tests of run {} of {}; 'dbdyno run FILE' does the same again.\n",
         run.id,
@@ -84,13 +92,9 @@ fn has_a_rate(test: &TestResult) -> bool {
 /// The option by which ops of all tests started otherwise than in a closed loop, if they did.
 ///
 /// # Errors
-/// Tests at a fixed rate; tests whose ops started in several ways.
+/// Tests whose ops started in several ways.
 fn pace<'a>(place: &str, tests: &'a [Test]) -> Result<Option<(&'static str, &'a str)>> {
     let mut measured = tests.iter().filter_map(Test::measured);
-    if measured.clone().any(has_a_rate) {
-        return Err(Error::usage(place, "has tests at a fixed rate, which no file asks for yet")
-            .advise("use 'dbdyno run --rate' with the rates of 'dbdyno report kpm'"));
-    }
     let first = measured.next().and_then(|test| pace_of(&test.params));
     if measured.any(|test| pace_of(&test.params) != first) {
         return Err(Error::usage(place, "has tests whose ops started in several ways")
@@ -102,6 +106,15 @@ fn pace<'a>(place: &str, tests: &'a [Test]) -> Result<Option<(&'static str, &'a 
 /// The target of a run as it is asked for.
 fn target(label: &str) -> &str {
     if label.contains("://") { label } else { label.split(' ').next().unwrap_or(label) }
+}
+
+/// The numbers of nodes that each test ran on, else those that a private cluster had.
+fn nodes(run: &RunRecord) -> Result<Value> {
+    let numbers = plan::nodes(&run.plan)?;
+    if numbers.is_empty() {
+        return Ok(run.plan["nodes"].clone());
+    }
+    Ok(json!(numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(",")))
 }
 
 fn positive(number: &Value) -> Value {

@@ -76,6 +76,20 @@ fn what_is_wrong_is_told_with_its_line_and_what_to_do() {
         ),
         ("[[test]]\njobs = '1'", "x.toml:1: a test without a workload"),
         ("[[test]]\nworkload = 'A'\njobs = 'many'", "x.toml:3: "),
+        ("[[test]]\nworkload = 'A'\nrate = 'fast'", "x.toml:3: 'fast' is not a valid rate"),
+        ("[[test]]\nworkload = 'A'\nrepeat = 'often'", "x.toml:3: invalid type: string"),
+        (
+            "[[test]]\nworkload = 'A'\n\n[[test]]\nworkload = 'B'\nrate = 'auto'",
+            "x.toml:4: this test: 'slo' and rate = \"auto\" need each other",
+        ),
+        (
+            "[[test]]\nworkload = 'A'\nrate = '5'\nprecision = '2%'",
+            "x.toml:1: this test: at a 'rate' a test ends after 'duration_s'",
+        ),
+        (
+            "[[test]]\nworkload = 'A'\nbackground_jobs = 2",
+            "x.toml:1: this test: 'background_jobs' are those of a 'background'",
+        ),
         (
             "suite = 'quick'\n[[test]]\nworkload = 'A'",
             "x.toml:1: suite and single tests; write one",

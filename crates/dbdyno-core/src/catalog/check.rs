@@ -340,8 +340,8 @@ fn suite_shape(suite: &Suite, entry: &SuiteEntry) -> Result<()> {
     if entry.repeat.or(suite.repeat) == Some(0) {
         return no("'repeat' must be 1 or more");
     }
-    if entry.precision.is_some() && (entry.duration_s.is_some() || entry.work.is_some()) {
-        return no("'precision' stands instead of 'duration_s' and 'work'");
+    if let Some(what) = entry.contradiction() {
+        return no(what);
     }
     if entry
         .max_duration_s
@@ -368,6 +368,10 @@ fn suite_params(catalog: &Catalog, entry: &SuiteEntry) -> Result<()> {
     let (name, mut given) = parse_selection(text)?;
     given.extend(entry.params.clone());
     let asked = catalog.find(&name)?;
+    if let Some(beside) = &entry.background {
+        let (name, given) = parse_selection(beside)?;
+        catalog.find(&name)?.with(&given, "")?;
+    }
     fixed(&asked.entry.workload, &asked.with(&given, "")?)
         .map_or(Ok(()), |what| Err(Error::usage("", what)))
 }

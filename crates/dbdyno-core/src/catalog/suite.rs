@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::error::{Error, Result, quote};
-use crate::model::{AskedRamp, Drive, Expr, Precision, Workload};
+use crate::model::{Arrivals, AskedRamp, AskedRate, Drive, Expr, Precision, Promise, Workload};
 
 use super::{Catalog, parse_selection};
 
@@ -76,6 +76,14 @@ pub struct SuiteEntry {
     /// What an engine runs that cannot give the values of `each`.
     pub without: Option<Without>,
     pub drive: Option<Drive>,
+    /// Open loop: `500`, `100,200` or `auto` ops per second, when they are due, and for `auto` the
+    /// promise by which the highest rate is looked for.
+    pub rate: Option<AskedRate>,
+    pub arrivals: Option<Arrivals>,
+    pub slo: Option<Promise>,
+    /// What runs beside it, `ID[:param=value,...]`, with so many jobs (1 if none are given).
+    pub background: Option<String>,
+    pub background_jobs: Option<u32>,
     pub warmup_s: Option<f64>,
     pub duration_s: Option<f64>,
     #[serde(default, deserialize_with = "percent")]
@@ -137,6 +145,13 @@ pub struct Work {
     pub grows_with: Option<String>,
 }
 
+impl Work {
+    /// So many ops of each job.
+    pub fn ops(ops_per_job: u64) -> Work {
+        Work { amount: ops_per_job as f64, unit: "ops".into(), per_op: one(), grows_with: None }
+    }
+}
+
 /// As on the command line.
 fn percent<'de, D: Deserializer<'de>>(
     deserializer: D,
@@ -149,6 +164,50 @@ fn one() -> Expr {
 }
 
 impl SuiteEntry {
+    /// What is wrong in it, whatever the catalogue and the target are: fields that exclude or need
+    /// one another.
+    pub fn contradiction(&self) -> Option<&'static str> {
+        let has_rate = self.rate.is_some();
+        let wrong = [
+            (
+                self.precision.is_some() && (self.duration_s.is_some() || self.work.is_some()),
+                "'precision' stands instead of 'duration_s' and 'work'",
+            ),
+            (
+                has_rate && (self.precision.is_some() || self.work.is_some()),
+                "at a 'rate' a test ends after 'duration_s', without 'precision' and 'work'",
+            ),
+            (
+                has_rate && self.drive == Some(Drive::Database),
+                "a 'rate' is kept by clients: the loop of the database drive runs inside the database",
+            ),
+            (
+                self.slo.is_some() != (self.rate == Some(AskedRate::Auto)),
+                "'slo' and rate = \"auto\" need each other",
+            ),
+            (self.arrivals.is_some() && !has_rate, "'arrivals' are those of a 'rate'"),
+            (
+                self.background.is_some() && self.work.is_some(),
+                "beside fixed 'work', whose end nobody knows beforehand, no 'background' can run",
+            ),
+            (
+                self.background_jobs.is_some() && self.background.is_none(),
+                "'background_jobs' are those of a 'background'",
+            ),
+            (self.background_jobs == Some(0), "'background_jobs' must be 1 or more"),
+            (self.repeat == Some(0), "'repeat' must be 1 or more"),
+        ];
+        wrong.into_iter().find_map(|(is_so, what)| is_so.then_some(what))
+    }
+
+    /// True if it says neither how long it runs nor how much it does, nor at which rate.
+    pub fn gives_no_end(&self) -> bool {
+        self.duration_s.is_none()
+            && self.work.is_none()
+            && self.precision.is_none()
+            && self.rate.is_none()
+    }
+
     /// How messages and reports name the test: its code, else its workload, else its class.
     pub fn label(&self) -> &str {
         let names = [&self.code, &self.workload, &self.class, &self.title];
@@ -262,13 +321,12 @@ fn values_of(workload: &Workload, name: &str, values: &[String]) -> Result<Vec<S
 
 /// What the suite gives for every entry that does not say otherwise.
 fn with_defaults(suite: &Suite, entry: SuiteEntry) -> SuiteEntry {
+    // A test whose own end is given has no use for the suite's precision.
+    let of_suite = suite.precision.filter(|_| entry.gives_no_end());
     SuiteEntry {
         jobs: entry.jobs.or_else(|| suite.jobs.clone()),
         warmup_s: entry.warmup_s.or(suite.warmup_s),
-        // A test whose own time or work is given has no use for the suite's precision.
-        precision: entry
-            .precision
-            .or(suite.precision.filter(|_| entry.duration_s.is_none() && entry.work.is_none())),
+        precision: entry.precision.or(of_suite),
         max_duration_s: entry.max_duration_s.or(suite.max_duration_s),
         duration_s: entry.duration_s.or(suite.duration_s),
         repeat: entry.repeat.or(suite.repeat),

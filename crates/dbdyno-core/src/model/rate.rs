@@ -119,7 +119,8 @@ impl Loop {
 }
 
 /// `--rate` as typed: `500`, `100,200,400` or `auto`.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub enum AskedRate {
     Listed(Vec<f64>),
     Auto,
@@ -142,6 +143,31 @@ impl FromStr for AskedRate {
         let rate = |text: &str| text.trim().parse::<f64>().ok().filter(valid);
         let rates: Option<Vec<f64>> = text.split(',').map(rate).collect();
         rates.map(AskedRate::Listed).ok_or_else(wrong)
+    }
+}
+
+impl fmt::Display for AskedRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AskedRate::Listed(rates) => {
+                f.write_str(&rates.iter().map(f64::to_string).collect::<Vec<_>>().join(","))
+            }
+            AskedRate::Auto => f.write_str("auto"),
+        }
+    }
+}
+
+impl TryFrom<String> for AskedRate {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<AskedRate> for String {
+    fn from(rate: AskedRate) -> String {
+        rate.to_string()
     }
 }
 
@@ -264,6 +290,9 @@ mod tests {
         assert_eq!("500".parse(), Ok(AskedRate::Listed(vec![500.0])));
         assert_eq!("0.5, 200".parse(), Ok(AskedRate::Listed(vec![0.5, 200.0])));
         assert_eq!("auto".parse(), Ok(AskedRate::Auto));
+        for text in ["500", "0.5,200", "1000000000", "auto"] {
+            assert_eq!(text.parse::<AskedRate>().unwrap().to_string(), text);
+        }
         for junk in ["", "0", "-1", "NaN", "inf", "1e10", "100,", "500/s", "Auto", "1 2"] {
             assert!(junk.parse::<AskedRate>().is_err(), "{junk}");
         }

@@ -41,6 +41,14 @@ impl Target {
         }
     }
 
+    /// The private cluster that it is.
+    pub fn cluster(&self) -> Option<&ClusterSpec> {
+        match self {
+            Target::Private { cluster, .. } => cluster.as_ref(),
+            Target::Embedded { .. } | Target::Existing { .. } => None,
+        }
+    }
+
     /// Servers that would be made for it: the nodes of a private cluster, else one.
     pub fn servers(&self) -> u32 {
         match self {

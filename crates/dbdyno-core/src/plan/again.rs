@@ -8,8 +8,8 @@ use super::params::{Params, chosen};
 use super::{Request, candidates};
 use crate::catalog::{Catalog, SuiteEntry, Work};
 use crate::error::{Error, Result};
-use crate::model::params::{BESIDE, BESIDE_JOBS, NODES};
-use crate::model::{Drive, End, Expr, Plan, Ramp, Window};
+use crate::model::params::{BESIDE, BESIDE_JOBS, NODES, assignments};
+use crate::model::{Arrivals, AskedRate, Drive, End, Plan, Promise, Ramp, Window};
 
 /// A selection as [`super::describe`] stores it: what of it makes a request.
 #[derive(Debug, Clone, Deserialize)]
@@ -22,6 +22,9 @@ struct Stored {
     window: Window,
     repeat: u32,
     beside: Option<StoredBeside>,
+    rate: Option<AskedRate>,
+    arrivals: Option<Arrivals>,
+    slo: Option<Promise>,
     hash: String,
 }
 
@@ -43,29 +46,46 @@ pub struct Again {
 
 /// The tests of the stored plan `stored`, which was of the engine `from`, in `request`, which names
 /// the engine that they are to run on. On another engine parameters that were the default there are
-/// its own defaults.
+/// its own defaults. The numbers of nodes that tests ran on are no part of them: see [`nodes`].
 ///
 /// # Errors
-/// Of usage: the plan is not one of ours, knows workloads that the catalogue has not, or ran on
-/// several numbers of nodes.
+/// Of usage: the plan is not one of ours, or knows workloads that the catalogue has not.
 pub fn again(catalog: &Catalog, stored: &Value, from: &str, request: Request) -> Result<Again> {
     let selections = selections(stored)?;
-    if selections.iter().any(|selection| selection.params.contains_key(NODES)) {
-        return Err(Error::usage("plan", "its tests ran on several numbers of nodes")
-            .advise("repeat it with 'dbdyno run --nodes'"));
-    }
+    let first = nodes(stored)?.first().map(u32::to_string);
+    // Each test stands there once for each number of nodes.
+    let once = selections.iter().filter(|stored| stored.params.get(NODES) == first.as_ref());
     let asked = Asked { catalog, from, to: request.engine.clone() };
-    let pairs = selections.iter().map(|selection| asked.pair(selection));
-    let request = Request { pairs: pairs.collect::<Result<_>>()?, ..request };
+    let tests = once.map(|selection| asked.entry(selection)).collect::<Result<_>>()?;
+    let request = Request { tests, ..request };
     let mut kept = Vec::new();
     let mut left_out = Vec::new();
-    for (pair, candidate) in request.pairs.iter().zip(candidates(catalog, &request)?) {
+    for candidate in candidates(catalog, &request)? {
         match candidate.selection {
-            Ok(_) => kept.push(pair.clone()),
+            Ok(_) => kept.push(candidate.entry),
             Err(reason) => left_out.push((candidate.entry.label().to_string(), reason)),
         }
     }
-    Ok(Again { request: Request { pairs: kept, ..request }, left_out })
+    Ok(Again { request: Request { tests: kept, ..request }, left_out })
+}
+
+/// The numbers of nodes of a cluster that each test of a stored plan ran on, in their order; none:
+/// on all.
+///
+/// # Errors
+/// As [`again`].
+pub fn nodes(stored: &Value) -> Result<Vec<u32>> {
+    let mut numbers = Vec::new();
+    for selection in selections(stored)? {
+        let number = selection.params.get(NODES).and_then(|number| number.parse().ok());
+        numbers.extend(number.filter(|number| !numbers.contains(number)));
+    }
+    Ok(numbers)
+}
+
+/// True if a stored plan tells the rates of its tests: those of early versions do not.
+pub fn tells_rates(stored: &Value) -> bool {
+    selections(stored).is_ok_and(|tests| tests.iter().any(|test| test.rate.is_some()))
 }
 
 /// Tests of a stored plan, by workload, whose statements are not those of `plan`: of another
@@ -95,18 +115,15 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    fn pair(&self, stored: &Stored) -> Result<(SuiteEntry, Option<(String, u32)>)> {
-        let beside = stored.beside.as_ref().map(|beside| {
-            let params = self.params(&beside.selection)?;
-            let pairs: Vec<String> =
-                params.iter().map(|(name, value)| format!("{name}={value}")).collect();
-            let text = format!("{}:{}", beside.selection.workload, pairs.join(","));
-            Ok::<_, Error>((text.trim_end_matches(':').to_string(), beside.jobs))
-        });
-        Ok((self.entry(stored)?, beside.transpose()?))
+    /// What ran beside a test, as it is asked for.
+    fn background(&self, stored: &StoredBeside) -> Result<String> {
+        let params = self.params(&stored.selection)?;
+        let text = format!("{}:{}", stored.selection.workload, assignments(&params, ","));
+        Ok(text.trim_end_matches(':').to_string())
     }
 
     fn entry(&self, stored: &Stored) -> Result<SuiteEntry> {
+        let beside = stored.beside.as_ref();
         let entry = SuiteEntry {
             workload: Some(stored.workload.clone()),
             code: stored.asked_as.clone(),
@@ -114,6 +131,11 @@ impl Asked<'_> {
             jobs: Some(asked_ramp(&stored.ramp)?),
             // Another engine may have the other drive only.
             drive: (self.from == self.to).then_some(stored.drive),
+            rate: stored.rate.clone(),
+            arrivals: stored.arrivals.filter(|arrivals| *arrivals != Arrivals::default()),
+            slo: stored.slo,
+            background: beside.map(|beside| self.background(beside)).transpose()?,
+            background_jobs: beside.map(|beside| beside.jobs),
             repeat: Some(stored.repeat),
             ..SuiteEntry::default()
         };
@@ -124,8 +146,8 @@ impl Asked<'_> {
     fn params(&self, stored: &Stored) -> Result<Params> {
         let asked = self.catalog.find(&stored.workload)?;
         let mut params = stored.params.clone();
-        // What runs beside it is asked for beside it.
-        params.retain(|name, _| name != BESIDE && name != BESIDE_JOBS);
+        // What runs beside it, and the nodes, are asked for beside it.
+        params.retain(|name, _| ![BESIDE, BESIDE_JOBS, NODES].contains(&name.as_str()));
         if self.from == self.to {
             return Ok(params);
         }
@@ -152,14 +174,6 @@ fn with_end(entry: SuiteEntry, window: Window) -> SuiteEntry {
             max_duration_s: Some(most_s),
             ..entry
         },
-        End::Ops(ops_per_job) => {
-            let work = Work {
-                amount: ops_per_job as f64,
-                unit: "ops".into(),
-                per_op: Expr("1".into()),
-                grows_with: None,
-            };
-            SuiteEntry { work: Some(work), ..entry }
-        }
+        End::Ops(ops_per_job) => SuiteEntry { work: Some(Work::ops(ops_per_job)), ..entry },
     }
 }

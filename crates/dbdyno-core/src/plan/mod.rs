@@ -21,7 +21,7 @@ mod values;
 #[cfg(test)]
 mod tests;
 
-pub use again::{Again, again, differing};
+pub use again::{Again, again, differing, nodes, tells_rates};
 pub use select::{Candidate, candidates, jobs_note};
 pub use show::{Shown, describe, show};
 pub use values::facts;
@@ -49,8 +49,8 @@ pub struct Request {
     pub workloads: Vec<String>,
     /// What runs beside every test, with so many jobs: `ID[:param=value,...]`.
     pub beside: Option<(String, u32)>,
-    /// Further tests, each alone or beside another workload with so many jobs.
-    pub pairs: Vec<(SuiteEntry, Option<(String, u32)>)>,
+    /// Further tests; an entry may name what runs beside it, and its rate.
+    pub tests: Vec<SuiteEntry>,
     pub jobs: Option<AskedRamp>,
     /// Each test runs on so many nodes of a cluster, one number after the other; none = on all.
     pub nodes: Vec<u32>,
@@ -96,7 +96,7 @@ impl Request {
             suites: Vec::new(),
             workloads: Vec::new(),
             beside: None,
-            pairs: Vec::new(),
+            tests: Vec::new(),
             jobs: None,
             nodes: Vec::new(),
             drive: None,
@@ -154,7 +154,7 @@ impl From<Error> for Refusal {
 /// A rate that is to be found without a promise, or the other way round.
 pub fn pace_of(request: &Request) -> Result<(Window, Loop)> {
     let window = pace::window(request, &SuiteEntry::default(), None, &Facts::new())?;
-    Ok((window, pace::looping(request)?))
+    Ok((window, pace::looping(request, &SuiteEntry::default())?))
 }
 
 /// Builds the plan.
@@ -194,7 +194,7 @@ fn empty_plan(catalog: &Catalog, request: &Request) -> Result<Plan> {
     let suites =
         request.suites.iter().map(|name| catalog.suite(name)).collect::<Result<Vec<_>>>()?;
     let ids: Vec<_> = suites.iter().map(|suite| suite.id.as_str()).collect();
-    let suite = if ids.is_empty() || !request.workloads.is_empty() || !request.pairs.is_empty() {
+    let suite = if ids.is_empty() || !request.workloads.is_empty() || !request.tests.is_empty() {
         "custom".into()
     } else {
         ids.join("+")

@@ -64,12 +64,12 @@ fn fixed_time(request: &Request, entry: &SuiteEntry) -> Window {
     Window::time(warmup_s, request.duration_s.unwrap_or(scaled_s))
 }
 
-/// How the ops of a test start.
+/// How the ops of a test start: as the request says, else as the test itself.
 ///
 /// # Errors
 /// A rate that is to be found without a promise, or the other way round; a drive without an open
 /// loop.
-pub(super) fn looping(request: &Request) -> Result<Loop> {
+pub(super) fn looping(request: &Request, entry: &SuiteEntry) -> Result<Loop> {
     let wrong =
         |place: &str, what: &str, advice: &str| Err(Error::usage(place, what).advise(advice));
     let inside = request.drive == Some(Drive::Database);
@@ -92,15 +92,19 @@ pub(super) fn looping(request: &Request) -> Result<Loop> {
         (None, Some(mean_s)) => return Ok(Loop::Thinking(mean_s)),
         (None, None) => {}
     }
-    match (&request.rate, request.promise) {
+    let (rate, promise, arrivals) = match (&request.rate, &entry.rate) {
+        (None, Some(rate)) => (Some(rate), entry.slo, entry.arrivals.unwrap_or_default()),
+        (rate, _) => (rate.as_ref(), request.promise, request.arrivals),
+    };
+    match (rate, promise) {
         (None, None) => Ok(Loop::Closed),
         (Some(_), _) if request.drive == Some(Drive::Database) => wrong(
             "--rate",
             "the database drive has no open loop: its loop runs inside the database",
             "use --drive client",
         ),
-        (Some(AskedRate::Listed(rates)), None) => Ok(Loop::Open(rates.clone(), request.arrivals)),
-        (Some(AskedRate::Auto), Some(promise)) => Ok(Loop::Highest(promise, request.arrivals)),
+        (Some(AskedRate::Listed(rates)), None) => Ok(Loop::Open(rates.clone(), arrivals)),
+        (Some(AskedRate::Auto), Some(promise)) => Ok(Loop::Highest(promise, arrivals)),
         (Some(AskedRate::Auto), None) => {
             wrong("--rate auto", "what must be kept is not said", "add --slo 'p99<5ms'")
         }

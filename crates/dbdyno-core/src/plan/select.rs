@@ -16,7 +16,7 @@ pub(super) struct Wish<'a> {
     /// What a suite wishes for and cannot have is left out; what is asked for by name is an error.
     pub suite: Option<&'a Suite>,
     /// What runs beside it, with so many jobs.
-    pub beside: Option<&'a (String, u32)>,
+    pub beside: Option<(String, u32)>,
 }
 
 impl Wish<'_> {
@@ -41,25 +41,21 @@ impl Wish<'_> {
 
 /// All wishes of the request in order.
 pub(super) fn wishes<'a>(catalog: &'a Catalog, request: &'a Request) -> Result<Vec<Wish<'a>>> {
-    let (mut wishes, beside) = (Vec::new(), request.beside.as_ref());
+    let mut wishes = Vec::new();
+    let beside = |entry: &SuiteEntry| {
+        let own = entry.background.clone();
+        own.map(|text| (text, entry.background_jobs.unwrap_or(1))).or(request.beside.clone())
+    };
     for name in &request.suites {
         let suite = catalog.suite(name)?;
         for entry in catalog.suite_tests(suite)? {
             let entry = entry.on_engine(catalog, &request.engine)?;
-            wishes.push(Wish { entry, suite: Some(suite), beside });
+            wishes.push(Wish { beside: beside(&entry), entry, suite: Some(suite) });
         }
     }
-    wishes.extend(request.workloads.iter().map(|text| Wish {
-        entry: named(text),
-        suite: None,
-        beside,
-    }));
-    let pair = |(entry, beside): &'a (SuiteEntry, Option<(String, u32)>)| Wish {
-        entry: entry.clone(),
-        suite: None,
-        beside: beside.as_ref(),
-    };
-    wishes.extend(request.pairs.iter().map(pair));
+    let by_name = request.workloads.iter().map(|text| named(text));
+    let single = by_name.chain(request.tests.iter().cloned());
+    wishes.extend(single.map(|entry| Wish { beside: beside(&entry), entry, suite: None }));
     Ok(wishes)
 }
 
@@ -99,7 +95,7 @@ pub(super) fn selection(
     wish: &Wish<'_>,
 ) -> std::result::Result<Selection, Refusal> {
     let selection = alone(catalog, request, size_gb, wish)?;
-    match wish.beside {
+    match &wish.beside {
         None => Ok(selection),
         Some((text, jobs)) => {
             let background = background(catalog, request, size_gb, text)?;
@@ -188,7 +184,7 @@ fn alone(
     for (entry, params) in parts.iter().chain([&(asked.entry, params.clone())]) {
         available(request, entry, params)?;
     }
-    let looping = pace::looping(request)?;
+    let looping = pace::looping(request, &wish.entry)?;
     let needs_client = looping != Loop::Closed || wire != Wire::default();
     let asked_drive =
         if needs_client { Some(Drive::Client) } else { request.drive.or(wish.entry.drive) };

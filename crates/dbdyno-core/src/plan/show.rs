@@ -3,7 +3,9 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::model::{BoundStatement, Commit, JobCode, PartPlan, Plan, Selection, TableRef};
+use crate::model::{
+    AskedRate, BoundStatement, Commit, JobCode, Loop, PartPlan, Plan, Selection, TableRef,
+};
 use crate::sql;
 
 /// A piece of SQL with what it is.
@@ -116,11 +118,28 @@ pub fn describe(plan: &Plan) -> Value {
     })
 }
 
+/// How the ops start, in the words of `--rate`, `--arrivals`, `--slo`, `--rate-profile` and `--think`; nothing of a closed loop.
+fn offered(looping: &Loop) -> Vec<(&'static str, Value)> {
+    match looping {
+        Loop::Closed => Vec::new(),
+        Loop::Profile(profile, _) => vec![("rate_profile", json!(profile))],
+        Loop::Thinking(mean_s) => vec![("think_s", json!(mean_s))],
+        Loop::Open(rates, arrivals) => {
+            vec![("rate", json!(AskedRate::Listed(rates.clone()))), ("arrivals", json!(arrivals))]
+        }
+        Loop::Highest(promise, arrivals) => vec![
+            ("rate", json!(AskedRate::Auto)),
+            ("arrivals", json!(arrivals)),
+            ("slo", json!(promise)),
+        ],
+    }
+}
+
 fn described(selection: &Selection) -> Value {
     let sql = show(selection)
         .into_iter()
         .map(|shown| json!({ "caption": shown.caption, "sql": shown.sql }));
-    json!({
+    let mut described = json!({
         "workload": selection.workload.id, "revision": selection.workload.revision, "asked_as": selection.asked_as,
         "params": selection.params, "drive": selection.drive, "ramp": selection.ramp, "window": selection.window,
         "repeat": selection.repeat, "beside": selection.background.as_ref().map(|background| json!({
@@ -128,5 +147,9 @@ fn described(selection: &Selection) -> Value {
         })),
         "hash": selection.hash, "sql": sql.collect::<Vec<_>>(),
         "contract": selection.workload.contract, "crosscheck": selection.workload.crosscheck,
-    })
+    });
+    for (name, value) in offered(&selection.looping) {
+        described[name] = value;
+    }
+    described
 }

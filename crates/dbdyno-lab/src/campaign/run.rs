@@ -492,24 +492,28 @@ fn interrupted(place: &str) -> Error {
 /// The plan as stored, with what is made anew, and how a campaign compares.
 fn described(plan: &Plan, request: &Request) -> serde_json::Value {
     let mut described = dbdyno_core::plan::describe(plan);
-    let fresh = request.fresh.name().map(|name| ("fresh", name.into()));
-    let margin = request.margin.map(|margin| ("margin", margin.into()));
-    let duet = request.duet.then(|| ("duet", true.into()));
-    let key_seed = Some(("key_seed", plan.key_seed.into()));
-    // What a database of ours is made with.
-    let profile = request.data_dir().map(|_| ("profile", request.profile.id.clone().into()));
-    let settings = (!request.settings.is_empty()).then(|| ("settings", json!(request.settings)));
-    if let Some(all) = described.as_object_mut() {
-        all.extend(
-            fresh
-                .into_iter()
-                .chain(margin)
-                .chain(duet)
-                .chain(key_seed)
-                .chain(profile)
-                .chain(settings)
-                .map(|(name, value): (_, serde_json::Value)| (name.to_string(), value)),
-        );
+    let cluster = request.target.cluster();
+    let link_delay = cluster.and_then(|cluster| cluster.link_delay);
+    let told = [
+        ("fresh", json!(request.fresh.name())),
+        ("margin", json!(request.margin)),
+        ("duet", json!(request.duet.then_some(true))),
+        ("key_seed", json!(plan.key_seed)),
+        // What a database of ours is made with.
+        ("profile", json!(request.data_dir().map(|_| &request.profile.id))),
+        ("settings", json!((!request.settings.is_empty()).then_some(&request.settings))),
+        ("nodes", json!(cluster.map(|cluster| cluster.nodes))),
+        ("network_delay_s", json!(link_delay.map(|delay| delay.as_secs_f64()))),
+        // How it is measured, where that is not as usual.
+        ("no_sampler", json!((!request.is_sampled).then_some(true))),
+        (
+            "repositories",
+            json!((!request.repositories.is_empty()).then_some(&request.repositories)),
+        ),
+        ("test_bottleneck", json!(request.explain)),
+    ];
+    for (name, value) in told.into_iter().filter(|(_, value)| !value.is_null()) {
+        described[name] = value;
     }
     described
 }

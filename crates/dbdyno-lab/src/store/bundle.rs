@@ -14,7 +14,7 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 use super::Store;
 use dbdyno_core::error::{Error, Result, quote};
-use dbdyno_core::model::{RunRecord, Test};
+use dbdyno_core::model::{Disclosure, RunRecord, Test};
 
 /// Version of the format; older ones are read.
 const FORMAT: u32 = 1;
@@ -59,6 +59,13 @@ struct Entry {
 }
 
 const KIND: &str = "dbdyno-bundle";
+
+/// How a ZIP archive begins, and how its last record does, which has so many bytes if there is no
+/// comment; in it stands how many entries the archive has.
+const FIRST_RECORD: &[u8] = b"PK\x03\x04";
+const LAST_RECORD: &[u8] = b"PK\x05\x06";
+const LAST_RECORD_BYTES: usize = 22;
+const ENTRIES_AT: usize = 10;
 
 impl Store {
     /// Seals a run that has ended; gives the bundle's digest.
@@ -110,21 +117,50 @@ pub fn open_bundle(place: &str, bytes: &[u8]) -> Result<Bundle> {
         return Err(Error::usage(place, what).advise("use a newer dbdyno"));
     }
     let named: Vec<&str> = manifest.entries.iter().map(|entry| entry.name.as_str()).collect();
-    if named != [RUN, PLAN, DISCLOSURE] || archive.len() != named.len() + 1 {
+    let count = named.len() + 1;
+    if named != [RUN, PLAN, DISCLOSURE] || archive.len() != count || !holds(bytes, count) {
         return Err(altered(place, "it holds other entries than a bundle has"));
     }
-    let mut lines = Vec::new();
+    let mut contents = Vec::new();
     for sealed in &manifest.entries {
         let content = read_entry(&mut archive, place, &sealed.name, MOST_BYTES)?;
         if entry(&sealed.name, &content) != *sealed {
             return Err(altered(place, &format!("{} is not what was sealed", quote(&sealed.name))));
         }
-        if sealed.name == RUN {
-            lines = content;
-        }
+        contents.push(content);
     }
-    let (run, tests) = read_run(place, &lines)?;
-    Ok(Bundle { run, tests, digest: digest_of(&manifest_bytes) })
+    let (run, tests) = read_run(place, &contents[0])?;
+    // What people read must be what is run again and judged.
+    let texts = [(PLAN, is_plan_of(&run, &contents[1])), (DISCLOSURE, tells(&run, &contents[2]))];
+    match texts.iter().find(|(_, is_of_run)| !is_of_run) {
+        Some((name, _)) => Err(altered(place, &format!("{} is of another run", quote(name)))),
+        None => Ok(Bundle { run, tests, digest: digest_of(&manifest_bytes) }),
+    }
+}
+
+/// True if an archive has so many entries, also those of a name that another one has, and nothing
+/// before or behind them: what one program reads of it, every other one does.
+fn holds(bytes: &[u8], entries: usize) -> bool {
+    let Some(at) = bytes.len().checked_sub(LAST_RECORD_BYTES) else { return false };
+    let last = &bytes[at..];
+    let count = usize::from(u16::from_le_bytes([last[ENTRIES_AT], last[ENTRIES_AT + 1]]));
+    bytes.starts_with(FIRST_RECORD) && last.starts_with(LAST_RECORD) && count == entries
+}
+
+/// True if a text shows the statements of a run's plan. Its first line names the run by the number
+/// that it had where it was sealed.
+fn is_plan_of(run: &RunRecord, text: &[u8]) -> bool {
+    let plan = plan_text(run);
+    let behind_the_first = |text: &[u8]| {
+        let end = text.iter().position(|byte| *byte == b'\n').unwrap_or(text.len());
+        text[end..].to_vec()
+    };
+    behind_the_first(text) == behind_the_first(plan.as_bytes())
+}
+
+/// True if a text is the disclosure of a run.
+fn tells(run: &RunRecord, text: &[u8]) -> bool {
+    serde_json::from_slice::<Disclosure>(text).is_ok_and(|told| told == run.disclosure)
 }
 
 /// The one run of an export, read by the import itself into results that are thrown away.
