@@ -205,8 +205,8 @@ pub fn seconds(language: Language, subject: &str, curves: &[Curve<'_>]) -> Optio
     chart(language, subject, &OPS, OPS.title, series.collect())
 }
 
-/// A load over time second by second: what was offered and done, response times, what waited; nothing
-/// of other tests.
+/// A load over time second by second: what was offered and done, response times, what waited;
+/// nothing of other tests.
 pub fn over_time(language: Language, subject: &str, test: &Test) -> Vec<Chart> {
     let Some(result) = test.measured() else { return Vec::new() };
     let rates =

@@ -113,12 +113,13 @@ pub struct RunArgs {
     #[arg(long, value_name = "OPS/S", conflicts_with_all = ["ops", "precision"],
           allow_hyphen_values = true, group = "offered", help_heading = LOAD)]
     pub rate: Option<AskedRate>,
-    /// Load over time (open loop): 'ramp 100..2000 60s; hold 2000 60s; spike 6000 5s; hold 2000 60s'
+    /// Load over time (open loop): 'ramp 100..2000 60s; hold 2000 60s; spike 6000 5s; hold 2000
+    /// 60s'
     ///
     /// Phases (ramp, hold, spike, day) with ';' between them, in ops per second over all jobs; 'day
     /// 200..2000 10m' is half a sine from night over noon to night. The window is as long as the
-    /// phases, the warm-up has the rate of the begin. Each phase is reported by itself, with the time
-    /// to recover from it.
+    /// phases, the warm-up has the rate of the begin. Each phase is reported by itself, with the
+    /// time to recover from it.
     #[arg(long, value_name = "PHASES", group = "offered", help_heading = LOAD,
           conflicts_with_all = ["rate", "ops", "precision", "slo", "workers"])]
     pub rate_profile: Option<RateProfile>,

@@ -1,7 +1,7 @@
 //! Little's law: in a closed loop jobs = throughput x (service time + think time), the interactive
-//! response time law (E. D. Lazowska et al., "Quantitative System Performance", 1984, 3.5), over all
-//! ops and for each part of a mixed workload by itself. If they disagree, something was not counted
-//! or not timed.
+//! response time law (E. D. Lazowska et al., "Quantitative System Performance", 1984, 3.5), over
+//! all ops and for each part of a mixed workload by itself. If they disagree, something was not
+//! counted or not timed.
 //!
 //! The mean of the *sampled* ops is not part of the law: the sample may miss the one op that waited
 //! for a second, and a timed op contains a read of the clock. If it is far off, a note says that
@@ -206,7 +206,8 @@ mod tests {
 
     #[test]
     fn time_that_no_loop_accounts_for_is_found() {
-        // 18.7 s busy of 20 s: 187 us against 200 us, 6.5 %; 5 % and 21 turns of 10 ms are allowed: 1.21 s.
+        // 18.7 s busy of 20 s: 187 us against 200 us, 6.5 %; 5 % and 21 turns of 10 ms are allowed:
+        // 1.21 s.
         let window_counters = fixture::counters(&[("os_cpu_total_s", 20.0)]);
         let result = TestResult {
             window: fixture::tally(100_000, 18.7),

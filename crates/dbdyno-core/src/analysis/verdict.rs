@@ -230,8 +230,8 @@ fn overload(result: &TestResult) -> Option<Reason> {
     ))
 }
 
-/// Phases of a load over time with which the platform did not keep up. Of a spike nobody asks that: how
-/// long the platform took to recover is its result.
+/// Phases of a load over time with which the platform did not keep up. Of a spike nobody asks that:
+/// how long the platform took to recover is its result.
 fn phases(result: &TestResult) -> Vec<Reason> {
     let phases = result.open.iter().flat_map(|open| &open.phases);
     let lasting =

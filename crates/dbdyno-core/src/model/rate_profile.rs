@@ -112,8 +112,8 @@ impl RateProfile {
         self.load(0.0).curve.due_by(self.length_s()) / self.length_s()
     }
 
-    /// The rate of a warm-up before it: that of its begin; the mean of the first phase if that begins
-    /// at nothing.
+    /// The rate of a warm-up before it: that of its begin; the mean of the first phase if that
+    /// begins at nothing.
     fn warmup_per_s(&self) -> f64 {
         let Some(first) = self.phases.first() else { return 0.0 };
         if first.from_per_s > 0.0 { first.from_per_s } else { first.mean_per_s() }

@@ -203,8 +203,9 @@ pub struct PhaseFigures {
 }
 
 impl PhaseFigures {
-    /// True if so many more ops waited at its end than at its begin as are due in one second of it on
-    /// average: the platform did not keep up with it. What an earlier phase left is not its fault.
+    /// True if so many more ops waited at its end than at its begin as are due in one second of it
+    /// on average: the platform did not keep up with it. What an earlier phase left is not its
+    /// fault.
     pub fn is_overloaded(&self) -> bool {
         let a_second = self.due / (self.to_s - self.from_s);
         self.behind - self.behind_at_begin >= a_second
@@ -282,8 +283,8 @@ pub struct SeriesPoint {
     pub response_p99_us: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_max_us: Option<f64>,
-    /// Of a load over time: ops that were due per second, by its rates, and those that were due and not
-    /// started at the end of the interval.
+    /// Of a load over time: ops that were due per second, by its rates, and those that were due and
+    /// not started at the end of the interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offered_per_s: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -489,8 +490,8 @@ pub struct TestResult {
     /// Of a test in which a node failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failover: Option<Failover>,
-    /// By how many seconds the database's own clock was set during the test at least, as its jobs saw
-    /// it; 0 if they did not.
+    /// By how many seconds the database's own clock was set during the test at least, as its jobs
+    /// saw it; 0 if they did not.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub server_clock_step_s: f64,
     /// How ops logged in and what encrypted them, where they opened connections.

@@ -1,11 +1,12 @@
-//! Due times of an open loop: at equal distances, or of a Poisson process; at one rate, or at one that
-//! changes over time.
+//! Due times of an open loop: at equal distances, or of a Poisson process; at one rate, or at one
+//! that changes over time.
 //!
-//! At a rate r(t) times are drawn by time transformation: where the arrivals of a process of rate 1 are
-//! y_1 < y_2 < ..., those of rate r are R^-1(y_i), R the integral of r (E. Cinlar, "Introduction to
-//! Stochastic Processes", 1975, 4.7; R. W. Klein, S. D. Roberts, "A time-varying Poisson arrival process
-//! generator", Simulation 43, 1984, for rates in straight pieces). Nothing is rejected, so that the same
-//! seed gives the same times; a rate in straight pieces takes one square root to invert.
+//! At a rate r(t) times are drawn by time transformation: where the arrivals of a process of rate 1
+//! are y_1 < y_2 < ..., those of rate r are R^-1(y_i), R the integral of r (E. Cinlar,
+//! "Introduction to Stochastic Processes", 1975, 4.7; R. W. Klein, S. D. Roberts, "A time-varying
+//! Poisson arrival process generator", Simulation 43, 1984, for rates in straight pieces). Nothing
+//! is rejected, so that the same seed gives the same times; a rate in straight pieces takes one
+//! square root to invert.
 
 use super::keys::{KeyStream, MODULUS};
 
@@ -159,8 +160,8 @@ pub struct DueTimes {
     /// Distances are drawn from it; none = equal ones.
     draws: Option<KeyStream>,
     next_ns: f64,
-    /// Of users who think: the next op is due so long after the last one ended; what was drawn of that
-    /// since it was asked for.
+    /// Of users who think: the next op is due so long after the last one ended; what was drawn of
+    /// that since it was asked for.
     thought_ns: Option<f64>,
 }
 
@@ -195,14 +196,15 @@ impl DueTimes {
         times
     }
 
-    /// Of a user who thinks before each op, for times of an exponential distribution with this mean.
+    /// Of a user who thinks before each op, for times of an exponential distribution with this
+    /// mean.
     pub fn thinking(mean_s: f64, seed: u64, job: u32) -> DueTimes {
         let times = DueTimes::poisson(1.0 / mean_s, seed, job);
         DueTimes { thought_ns: Some(times.next_ns), ..times }
     }
 
-    /// Seconds that were thought since the last time this was asked, as they were drawn; 0 of those who
-    /// do not think.
+    /// Seconds that were thought since the last time this was asked, as they were drawn; 0 of those
+    /// who do not think.
     pub fn take_thought_s(&mut self) -> f64 {
         self.thought_ns.as_mut().map_or(0.0, |thought_ns| std::mem::take(thought_ns) / 1e9)
     }

@@ -503,7 +503,8 @@ impl<'a> SliceReport<'a> {
 pub struct OpenSlice<'a> {
     /// Response times in ns: from when each op was due to its end.
     pub response: &'a LatencyHistogram,
-    /// Of a load over time: the same by the phase in which each op was due, as far as there are any.
+    /// Of a load over time: the same by the phase in which each op was due, as far as there are
+    /// any.
     pub by_phase: &'a [LatencyHistogram],
     /// Ops that were due at the slice's end and not started.
     pub behind: f64,

@@ -252,8 +252,8 @@ fn open_loop(offer: Offer, jobs: &[(usize, JobLog)]) -> OpenLoop {
     OpenLoop { offer, due, response: of_all(&response), phases: Vec::new() }
 }
 
-/// The phases of a load over time; its points get what was offered and what waited. Nothing of a rate
-/// that stays.
+/// The phases of a load over time; its points get what was offered and what waited. Nothing of a
+/// rate that stays.
 fn over_time(selection: &Selection, raw: &Raw, series: &mut [SeriesPoint]) -> Vec<PhaseFigures> {
     let Loop::Profile(profile, _) = &selection.looping else { return Vec::new() };
     let load = profile.load(selection.window.warmup_s);
@@ -621,8 +621,8 @@ mod tests {
         assert!(near(latency.p50_us, 10.0) && near(latency.p90_us, 10.0));
         let counts: Vec<u64> = latency.buckets.iter().map(|bucket| bucket.1).collect();
         assert_eq!(counts, [10_000, 1_000]);
-        // They tell as much as 11000^2 / (100 x 100^2 + 1000) samples of equal weight: 121, enough for
-        // p90.
+        // They tell as much as 11000^2 / (100 x 100^2 + 1000) samples of equal weight: 121, enough
+        // for p90.
         assert_eq!((latency.samples, latency.p90_us.is_some(), latency.p95_us), (1100, true, None));
         assert!((latency.effective_samples.unwrap() - 120.88).abs() < 0.01);
         assert_eq!(latency.ops_per_sample, Some(OpsPerSample { least: 1.0, most: 100.0 }));

@@ -53,7 +53,8 @@ pub struct JobLog {
     pub counted: Option<Counted>,
     /// Of the slices that count.
     pub times: Times,
-    /// The slices that count, of a load over time: response times by the phase in which ops were due.
+    /// The slices that count, of a load over time: response times by the phase in which ops were
+    /// due.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_phase: Vec<LatencyHistogram>,
     /// The session's own counters over the loop.

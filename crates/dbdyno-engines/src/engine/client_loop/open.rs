@@ -65,7 +65,8 @@ impl<S: ClientSession> Job<'_, S> {
         Ok(end_ns)
     }
 
-    /// Notes a response time, also for the phase in which the op was due: the phase that made it wait.
+    /// Notes a response time, also for the phase in which the op was due: the phase that made it
+    /// wait.
     fn responded(&mut self, due_ns: u64, response_ns: u64) {
         self.response.record_ns(response_ns);
         let phase = self.timetable.as_ref().and_then(|timetable| timetable.due.phase(due_ns));
