@@ -153,7 +153,7 @@ pub fn of_run(catalog: &Catalog, args: &RunArgs) -> Result<Request> {
     Ok(Request { fresh, is_sampled, explain, host_metrics, name, labels, ..request })
 }
 
-/// What is stated of the platform.
+/// Stated facts about the platform.
 ///
 /// # Errors
 /// Of usage, with the file and its line.

@@ -37,6 +37,13 @@ fn every_op_opens_a_connection_that_the_server_counts() {
         assert_eq!(mistakes(test), Vec::<&Value>::new(), "{engine}");
         assert_eq!((test["ops"].as_u64(), test["errors"].as_u64()), (Some(120), Some(0)));
         assert!((120..220).contains(&counted), "{engine}: {counted}");
+        let told = test["counters"]["sessions_opened"].as_f64().unwrap();
+        assert!(
+            (120.0..128.0).contains(&told),
+            "{engine}: {told} between the first op and the last"
+        );
+        let reasons = test["verdict"]["reasons"].to_string();
+        assert!(!reasons.contains("sessions_opened"), "it was compared: {reasons}");
         assert_eq!(test["drive"], "client");
         let part = |name: &str| test["metrics"][name].as_f64().unwrap();
         let parts: f64 = PARTS.iter().map(|name| part(name)).sum();
@@ -48,6 +55,30 @@ fn every_op_opens_a_connection_that_the_server_counts() {
         let op_ms = test["metrics"]["service_time_ms"].as_f64().unwrap();
         assert!(all_ms <= op_ms * 1.001 && all_ms > op_ms * 0.5, "{all_ms} of {op_ms}");
     }
+}
+
+/// A server that counts half of the connections that ops opened makes the test invalid.
+#[test]
+fn a_count_that_is_not_the_servers_takes_the_validity() {
+    let desk = Desk::new();
+    let own = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("catalog/workloads/conn");
+    let folder = desk.path("catalog").join("workloads/conn");
+    std::fs::create_dir_all(&folder).unwrap();
+    for file in std::fs::read_dir(own).unwrap() {
+        let path = file.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let mutant = text.replace("min = 1, max = \"1.01 +", "min = 2, max = \"3 +");
+        assert_eq!(mutant != text, path.ends_with("group.toml"));
+        std::fs::write(folder.join(path.file_name().unwrap()), mutant).unwrap();
+    }
+    let lease = Lease::new("postgres", None, &[]);
+    let catalog = desk.path("catalog");
+    let line =
+        format!("--catalog {} run {} --workload CONN-NEW {FEW}", catalog.display(), lease.url);
+    let done = desk.run(&line);
+    let document = done.json();
+    let wrong = mistakes(&document["tests"][0]);
+    assert!(wrong.iter().any(|reason| reason["code"] == "crosscheck"), "{document:#}");
 }
 
 #[test]

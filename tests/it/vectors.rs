@@ -56,7 +56,7 @@ fn has(test: &Value, code: &str) -> bool {
     test["verdict"]["reasons"].as_array().unwrap().iter().any(|reason| reason["code"] == code)
 }
 
-/// Whether nothing is said against what its ops did.
+/// Checks that there is no reason against its ops.
 #[track_caller]
 fn assert_sound(test: &Value) {
     for code in ["failed", "errors", "contract", "crosscheck", "recall"] {
@@ -89,8 +89,8 @@ fn truth(rows: &[Vec<f64>], query: &[f64]) -> f64 {
     all[9]
 }
 
-/// What a server stores is what was sent, and the truth is that of a search which shares no code with
-/// the one that found it.
+/// Checks that a server stores what was sent, and that the truth is that of a search which shares
+/// no code with the one that found it.
 fn holds_the_truth(engine: &str, session: &mut dyn Session, text: &str) {
     let part = part(engine, "VEC-EXACT");
     let data = VectorData::new(part.vectors.unwrap(), 42);

@@ -234,7 +234,7 @@ fn sentence(language: Language, answer: &Answer<'_>) -> String {
     .join(" ")
 }
 
-/// What single trials say of an answer that is not settled.
+/// Statements of single trials about an answer that is not settled.
 fn bracket(language: Language, answer: &Answer<'_>) -> Option<String> {
     let [kept, broken] = answer.bracket.map(|rate| rate.map(|rate| language.number(rate, RATE)));
     let is_settled = answer.kept.is_some() && answer.broken.is_some();

@@ -108,8 +108,8 @@ struct Run<'a> {
     tests: Vec<Test<'a>>,
 }
 
-/// What only a measured test has is 0 or empty in a published one: so says version 1 of the
-/// structure.
+/// A test; fields that only a measured test has are 0 or empty in a published one, as version 1 of
+/// the structure defines.
 #[derive(Serialize)]
 struct Test<'a> {
     seq: u32,
@@ -182,7 +182,7 @@ struct Test<'a> {
     /// Of a cluster: each node, with its own counters.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     node_figures: &'a [model::NodeFigures],
-    /// What our own process took to run it.
+    /// Resources that our own process used to run it.
     #[serde(skip_serializing_if = "Option::is_none")]
     driver: Option<model::DriverFigures>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -217,7 +217,7 @@ struct Test<'a> {
     published: Option<&'a Published>,
 }
 
-/// What ran beside a test.
+/// Background workload of a test.
 #[derive(Serialize)]
 struct BesideIt<'a> {
     workload: &'a str,
@@ -368,7 +368,7 @@ impl<'a> Worker<'a> {
     }
 }
 
-/// What an experiment said of a limiter; sentences as texts.
+/// Result of an experiment for a bottleneck; sentences as texts.
 #[derive(Serialize)]
 struct Tried<'a> {
     cause: &'a str,

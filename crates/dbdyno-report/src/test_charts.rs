@@ -91,7 +91,7 @@ fn quantiles(test: &Test) -> Vec<Point> {
     steps.into_iter().map(point).collect()
 }
 
-/// What a chart over the seconds shows: title, axis, unit and value of a point.
+/// Track of a chart over the seconds: title, axis, unit and value of a point.
 struct Track {
     title: &'static str,
     axis: &'static str,
@@ -173,7 +173,7 @@ const SPEED: Track = Track {
     value: |point| unsteady::speed(&point.metrics).ok().map(|speed| speed * 100.0),
 };
 
-/// What a log-structured tree writes into its files: from memory, and again by merges.
+/// Writes of a log-structured tree into its files: from memory, and again by merges.
 const FLUSHED: Track = Track {
     title: "flushed",
     axis: "Written",
@@ -278,7 +278,7 @@ pub fn tracks(language: Language, subject: &str, test: &Test) -> Vec<Chart> {
     over_time(language, subject, test).into_iter().chain(charts.into_iter().flatten()).collect()
 }
 
-/// How many sessions of jobs were at each class of event, second by second; none without samples.
+/// Number of job sessions in each class of events, second by second; none without samples.
 pub fn session_classes(language: Language, subject: &str, test: &Test) -> Option<Chart> {
     let classes: BTreeSet<&str> = test
         .series()

@@ -409,7 +409,7 @@ fn counters(language: Language, test: &Test) -> Table {
     table
 }
 
-/// When all probes were read, and what that cost.
+/// Snapshot points and their cost.
 fn snapshots(language: Language, test: &Test) -> Table {
     let mut table = new(
         language,

@@ -32,7 +32,7 @@ pub fn rerun(context: &Context, args: &RerunArgs) -> Result<()> {
     report::show(context, format, &report::build(&CompareReport, format, input), None)
 }
 
-/// What the bundle's plan asks for, on the target of the arguments.
+/// Request of the bundle's plan, on the target of the arguments.
 fn request_of(
     catalog: &Catalog,
     args: &RerunArgs,

@@ -20,7 +20,7 @@ use serde_json::Value;
 use crate::fixture;
 use crate::support::Desk;
 
-/// What is planted, and the part of it that must be nowhere.
+/// Planted texts, and the part of each that must be nowhere.
 const MARKS: [(&str, &str); 6] = [
     ("db7.acme.internal", "acme"),
     ("10.20.30.40", "10.20.30"),
@@ -30,7 +30,7 @@ const MARKS: [(&str, &str); 6] = [
     ("hunter2-of-worker", "hunter2"),
 ];
 
-/// Where a mark stands in a text.
+/// Place of a mark in a text.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Place {
     Alone,

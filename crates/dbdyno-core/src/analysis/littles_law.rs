@@ -29,8 +29,8 @@ const TICK_SHOWS: f64 = 0.01;
 /// Length of a slice in seconds, but of windows that end when their figure is known.
 const SLICE_S: f64 = 1.0;
 
-/// What a job may wait for a processor between two slices, in seconds, for each job that shares the
-/// processor.
+/// Time that a job may spend in the run queue between two slices, in seconds, for each job that
+/// shares the CPU.
 const TURN_S: f64 = 0.01;
 
 /// The reasons `little`: invalid if the service times of a part disagree, conditional if jobs were
@@ -88,7 +88,7 @@ fn slice_s(result: &TestResult) -> f64 {
     result.precision.map_or(SLICE_S, |_| 1.0 / POINTS_PER_S as f64)
 }
 
-/// How many jobs share a processor of the database's host: the fewest and the most that it can be.
+/// Least and greatest possible number of jobs that share a CPU of the database's host.
 fn crowd(result: &TestResult) -> (f64, f64) {
     let jobs = f64::from(result.jobs);
     let known = processors(result).map(|processors| (jobs / processors).max(1.0));

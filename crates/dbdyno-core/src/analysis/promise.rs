@@ -57,7 +57,7 @@ pub struct Trial {
     /// None = closed loop.
     pub offer: Option<Offer>,
     pub ops_per_s: f64,
-    /// Whether the promise was kept; none if that cannot be known.
+    /// True if the SLO was met; none if that is unknown.
     pub kept: Option<bool>,
 }
 
@@ -148,7 +148,7 @@ fn is_from_outside(reason: &Reason) -> bool {
         && matches!(reason.code, ClientLimit | ForeignLoad | PlatformUnsteady | Steal)
 }
 
-/// What is offered in the next test: a closed loop (none within), an offer, or nothing more.
+/// Loop of the next test: a closed loop (none within), an arrival rate, or nothing more.
 pub fn next_offer(looping: &Loop, done: &[Trial]) -> Option<Option<Offer>> {
     match looping {
         Loop::Closed | Loop::Thinking(_) => done.is_empty().then_some(None),
@@ -264,7 +264,7 @@ fn middle(low: i32, high: i32) -> i32 {
     }
 }
 
-/// What the trials of a workload at a number of jobs say.
+/// Result of the trials of a workload at one number of jobs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer<'a> {
     /// One of the trials, for what they share.

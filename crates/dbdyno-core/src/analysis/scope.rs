@@ -1,4 +1,4 @@
-//! What the names in a claim stand for, over a whole test (gate to end).
+//! Values of the names in a claim, over a whole test (gate to end).
 
 use super::tiers::{DEVICE_READ_BYTES, device_read_bytes};
 use crate::model::{
@@ -169,7 +169,7 @@ pub fn broken(claim: &Claim, code: ReasonCode, sentence: Sentence) -> Reason {
     )
 }
 
-/// What it means if the claim does not hold.
+/// Sentence for a claim that does not hold.
 pub fn because(claim: &Claim) -> Sentence {
     Sentence::new(claim.because.as_str())
 }

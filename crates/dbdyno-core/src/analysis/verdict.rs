@@ -28,7 +28,7 @@ const SHORTEST_POINT_S: f64 = 0.5;
 const CLOCK_STEP_S: f64 = 0.02;
 const CLOCK_STEP_FRACTION: f64 = 0.001;
 
-/// What a verdict must know beside the result.
+/// Facts that a verdict needs in addition to the result.
 #[derive(Debug, Clone, Copy)]
 pub struct JudgeContext<'a> {
     /// Registry name of the engine, for claims that hold for some engines only.
@@ -38,8 +38,8 @@ pub struct JudgeContext<'a> {
     pub in_process: bool,
     /// CPUs of the host on which our process runs.
     pub host_cpus: u32,
-    /// How far the wall clock moved against the monotonic clock during the test, in seconds; 0 if
-    /// it did not.
+    /// Step of the wall clock against the monotonic clock during the test, in seconds; 0 if there
+    /// was none.
     pub clock_step_s: f64,
     /// The shortest statement's way to a server elsewhere and back, in s, as measured before the
     /// tests.

@@ -19,7 +19,7 @@ const PROMISE: &str = "slo";
 const PROFILE: &str = "rate_profile";
 const THINK: &str = "think";
 
-/// When ops are due.
+/// Distribution of the scheduled starts of ops.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Arrivals {

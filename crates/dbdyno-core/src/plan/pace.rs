@@ -1,4 +1,4 @@
-//! When the tests of a request end: fixed time or fixed work, and `--time-scale`, which shortens or
+//! End of the tests of a request: fixed time or fixed work, and `--time-scale`, which shortens or
 //! stretches both.
 
 use crate::catalog::{Suite, SuiteEntry, Work};
@@ -64,7 +64,7 @@ fn fixed_time(request: &Request, entry: &SuiteEntry) -> Window {
     Window::time(warmup_s, request.duration_s.unwrap_or(scaled_s))
 }
 
-/// How the ops of a test start: as the request says, else as the test itself.
+/// Loop in which the ops of a test start: as the request says, else as the test itself.
 ///
 /// # Errors
 /// A rate that is to be found without a promise, or the other way round; a drive without an open

@@ -1,4 +1,4 @@
-//! What a plan will run: its SQL for people, and all of it as JSON, as stored with a run.
+//! Content of a plan: its SQL for people, and all of it as JSON, as stored with a run.
 
 use serde::Serialize;
 use serde_json::{Value, json};

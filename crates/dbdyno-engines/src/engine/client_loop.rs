@@ -120,7 +120,7 @@ pub struct Counted {
     pub hits: u64,
 }
 
-/// What a routine of one op did; see `catalog/harness/<engine>.sql`.
+/// Result of a routine of one op; see `catalog/harness/<engine>.sql`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transaction {
     pub rows: u64,
@@ -208,7 +208,7 @@ fn presized() -> LatencyHistogram {
     LatencyHistogram::up_to(60_000_000_000)
 }
 
-/// What one op does.
+/// Work of one op.
 enum Work<'a> {
     Steps(Program),
     Calls(Calls),
@@ -248,7 +248,7 @@ impl<'a> Work<'a> {
 struct Calls {
     keys: KeyStream,
     args: Vec<i64>,
-    /// Where the seed stands in `args`, if the call has one.
+    /// Position of the seed in `args`, if the call has one.
     seed: Option<usize>,
 }
 
@@ -515,7 +515,7 @@ fn ops_until(limit_ns: u64, ops: u64, took_ns: u64) -> u64 {
     1 + (left_ns * ops as f64 / took_ns.max(1) as f64) as u64 // saturates
 }
 
-/// What one op did.
+/// Result of one op.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Done {
     rows: u64,

@@ -98,7 +98,7 @@ pub(super) fn explain(
     broken.map_or(Ok(RunStatus::Finished), stored)
 }
 
-/// What was tried comes first.
+/// Joins the results of experiments; those that were tried come first.
 fn together(mut said: Vec<Explained>) -> Option<Explained> {
     said.sort_by_key(|explained| explained.outcome == ForecastOutcome::NotTried);
     let further = said.split_off(said.len().min(1));
@@ -321,8 +321,8 @@ impl Seen {
     }
 }
 
-/// What is said against a trial as a rate: what a workload claims to stress is what the experiment
-/// takes away, and commits into a log in memory are faster than the device.
+/// Verdict on a trial as a rate, without these reasons: what a workload claims to stress is what
+/// the experiment takes away, and commits into a log in memory are faster than the device.
 fn verdict(trial: &TestResult, is_in_memory: bool) -> Verdict {
     let counts = |reason: &&Reason| match reason.code {
         ReasonCode::Contract | ReasonCode::Tier | ReasonCode::Other(_) => false,

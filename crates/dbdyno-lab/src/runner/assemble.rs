@@ -18,23 +18,23 @@ use dbdyno_core::stats::summary::Quantiles;
 use dbdyno_core::stats::{LatencyHistogram, WeightedTimes};
 use dbdyno_engines::engine::Deal;
 
-/// What runs beside a test may be missing for so much of its window.
+/// Share of the window for which a background workload may be missing.
 const UNCOVERED: f64 = 0.01;
 /// Steps in which it is known what waits, and the end of a recovery is looked for.
 const STEP_S: f64 = 1.0 / POINTS_PER_S as f64;
 
-/// What the coordinator and the jobs left behind.
+/// Raw data of the coordinator and the jobs.
 #[derive(Default)]
 pub struct Raw {
     /// Per job, in order of job numbers: index of its part and its log.
     pub jobs: Vec<(usize, JobLog)>,
     /// The same of the jobs beside them.
     pub background: Vec<(usize, JobLog)>,
-    /// When the window was to open and to close, in s since the gate.
+    /// Planned opening and closing of the window, in s since the gate.
     pub edges_s: (f64, f64),
-    /// What ops took in each second since the gate.
+    /// Times of ops in each second since the gate.
     pub seconds: Vec<Second>,
-    /// What all jobs did since the gate.
+    /// Timeline of all jobs since the gate.
     pub timeline: Timeline,
     /// Ops of all jobs per point of the window.
     pub points: Vec<f64>,
@@ -42,7 +42,7 @@ pub struct Raw {
     pub snapshots: Vec<Snapshot>,
     /// One sample per second while the jobs ran.
     pub samples: Samples,
-    /// What the sessions did.
+    /// Log of the session samples.
     pub sessions: SessionLog,
     /// RFC 3339, UTC.
     pub started_at: String,
@@ -52,7 +52,7 @@ pub struct Raw {
     pub facts: Facts,
     /// Of a cluster: who got the jobs.
     pub deal: Deal,
-    /// What it took of our process.
+    /// Resources that our process used.
     pub driver: Option<DriverFigures>,
 }
 
@@ -122,7 +122,7 @@ pub fn assemble(spec: &TestSpec<'_>, mut raw: Raw) -> Result<TestResult, String>
     })
 }
 
-/// What ran beside the test: its figures in the window, and whether it was there all the time.
+/// Result of the background workload in the window, and whether it ran all the time.
 fn beside(background: &Background, raw: &Raw) -> Result<Beside, String> {
     let selection = &background.selection;
     let units = selection
@@ -356,7 +356,7 @@ fn whole_test_counters(raw: &Raw) -> Counters {
     counters
 }
 
-/// When the window opened and closed: by the snapshots; for fixed work from the gate to the end.
+/// Opening and closing of the window: by the snapshots; for fixed work from the gate to the end.
 fn window_edges(raw: &Raw) -> (f64, f64) {
     let at = |moment| {
         raw.snapshots.iter().find(|snapshot| snapshot.moment == moment).map(|snapshot| snapshot.t_s)

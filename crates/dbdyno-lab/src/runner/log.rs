@@ -16,8 +16,7 @@ use dbdyno_engines::engine::{EngineError, SliceReport};
 const OPEN_SECONDS: usize = 3;
 /// Jobs tell of their slices, of a second each, at different times.
 const LOOK_BACK_S: f64 = 4.0;
-/// Who tells somebody else of points tells of so many, of which some may be known: those of a
-/// minute.
+/// Number of points in a report to another process, which may know some of them: those of a minute.
 const LAST_POINTS: usize = 60 * POINTS_PER_S;
 /// A slice that ends so little before a point does ends with it.
 const EDGE_S: f64 = 1e-3;
@@ -47,7 +46,7 @@ pub struct JobLog {
     pub slices: usize,
     /// Of all slices.
     pub total: Tally,
-    /// When the first slice began and the last one ended.
+    /// Start of the first slice and end of the last one.
     pub span_s: Option<(f64, f64)>,
     /// The slices that count; none if there are none.
     pub counted: Option<Counted>,
@@ -65,10 +64,10 @@ pub struct JobLog {
     /// The database's clock was set by so much at least; 0 = it was not seen to be.
     #[serde(default)]
     pub clock_step_s: f64,
-    /// How its ops log in, where they open connections.
+    /// Way in which its ops log in, where they open connections.
     #[serde(default)]
     pub login: Option<String>,
-    /// What ended the job early.
+    /// Error that ended the job early.
     #[serde(skip)]
     pub failure: Option<EngineError>,
 }
@@ -77,7 +76,7 @@ pub struct JobLog {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Counted {
     pub tally: Tally,
-    /// When the first one began and the last one ended.
+    /// Start of the first one and end of the last one.
     pub start_s: f64,
     pub end_s: f64,
     /// The most ops to a timed one in any of them.
@@ -300,7 +299,7 @@ impl Periods {
         self.seconds = self.seconds.max(other.seconds);
     }
 
-    /// What ops took in each second: that of its period.
+    /// Times of ops in each second: that of its period.
     pub fn seconds(&self) -> Vec<Second> {
         let periods: Vec<Second> = self.times.iter().map(Second::from).collect();
         (0..self.seconds).filter_map(|at| periods.get(at / self.seconds_each).cloned()).collect()
@@ -342,8 +341,8 @@ impl Times {
     }
 }
 
-/// What a second's ops took: its histograms are dropped when it is over, but for somebody who
-/// merges them.
+/// Times of a second's ops: its histograms are dropped when it is over, but for somebody who merges
+/// them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Second {
     pub p50_us: Option<f64>,
@@ -488,7 +487,7 @@ impl SecondsLog {
         shared.ends_s[job as usize - 1] = end_s.max(end as f64 / POINTS_PER_S as f64);
     }
 
-    /// What the jobs do at `now_s`: ops of the last second of which every job has told, times of
+    /// State of the jobs at `now_s`: ops of the last second of which every job has told, times of
     /// the last that is over.
     pub fn now(&self, now_s: f64) -> Now {
         let points = self.points((now_s - LOOK_BACK_S).max(0.0), now_s);
@@ -497,7 +496,7 @@ impl SecondsLog {
         Now { ops_per_s: last, p50_us: second.p50_us, p99_us: second.p99_us }
     }
 
-    /// What ops took in each second; and what was done when.
+    /// Times of ops in each second, and the timeline.
     pub fn into_seconds(self) -> (Vec<Second>, Timeline) {
         let mut shared = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
         shared.end(0);

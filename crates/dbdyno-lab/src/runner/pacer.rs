@@ -26,7 +26,7 @@ pub struct JobPacer<'a> {
     /// Its ops start when they are due: each is timed, and between them the job is idle.
     is_timed: bool,
     opened_at: Option<Instant>,
-    /// What is asked instead of the machine's clock.
+    /// Clock used instead of the machine's.
     clock: Option<Box<dyn Fn() -> f64 + 'a>>,
     started_s: f64,
     stride: u32,

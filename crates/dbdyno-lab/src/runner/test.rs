@@ -31,10 +31,10 @@ use dbdyno_engines::engine::{
     Database, Deal, EngineError, ErrorClass, JobOrder, Session, cancellable, threads,
 };
 
-/// What the seed of a background's keys differs by.
+/// Difference between the seed of a background workload's keys and the test's.
 const BACKGROUND_SEED: u64 = 0x5eed;
 
-/// What a test needs from outside.
+/// Context of a test.
 pub struct TestContext<'a> {
     pub database: &'a dyn Database,
     /// Facts of the loaded data set.
@@ -43,25 +43,24 @@ pub struct TestContext<'a> {
     pub rows: RowFunction,
     /// Of the run.
     pub seed: u64,
-    /// How long all jobs together may take to connect and prepare: [`super::CONNECT_TIMEOUT`], but
-    /// for tests of ours.
+    /// Timeout for all jobs together to connect and prepare: [`super::CONNECT_TIMEOUT`], but for
+    /// tests of ours.
     pub connect_timeout: Duration,
     pub interrupt: &'a Interrupt,
-    /// What the sessions do is sampled from this.
+    /// Source of session samples.
     pub sessions: Option<&'a Mutex<dyn SessionSource>>,
     /// Load machines that run the jobs; none = we do.
     pub workers: Option<&'a Mutex<dyn Workers>>,
 }
 
 impl TestContext<'_> {
-    /// What the jobs of a test draw from: its own, since who draws the keys of a test before finds
-    /// them in a cache.
+    /// Seed of a test's jobs: its own, since keys of an earlier test would be found in a cache.
     pub(super) fn test_seed(&self, spec: &TestSpec<'_>) -> u64 {
         keys::test_seed(self.seed, spec.draw)
     }
 }
 
-/// How a test ended.
+/// Way in which a test ended.
 #[derive(Debug)]
 pub enum Outcome {
     Done(Box<TestResult>),
@@ -412,7 +411,7 @@ fn lost() -> EngineError {
     EngineError::new(ErrorClass::Other, "a thread ended early")
 }
 
-/// What the sessions did, from the gate to the end; nothing without a source.
+/// Session log from the gate to the end; empty without a source.
 fn sampled(context: &TestContext<'_>, gate: &Gate, ended: Receiver<()>) -> SessionLog {
     let Some(source) = context.sessions else { return SessionLog::default() };
     let mut source = source.lock().unwrap_or_else(PoisonError::into_inner);
@@ -481,7 +480,7 @@ impl Due {
     }
 }
 
-/// What the thread of a job logged, or why it did not.
+/// Log of a job's thread, or the reason why there is none.
 pub(super) fn log_of(thread: Result<ScopedJoinHandle<'_, JobLog>, EngineError>) -> JobLog {
     match thread {
         Ok(thread) => thread.join().unwrap_or_else(|_| panicked()),
@@ -531,7 +530,7 @@ impl<'a> Crew<'a> {
         (job as usize - 1) % self.selection.parts.len()
     }
 
-    /// What its keys are drawn from: another workload must not draw the same in the same order.
+    /// Seed of its keys: another workload must not draw the same in the same order.
     pub(super) fn seed(&self, seed: u64) -> u64 {
         seed ^ if self.is_background { BACKGROUND_SEED } else { 0 }
     }

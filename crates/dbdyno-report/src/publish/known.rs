@@ -18,7 +18,7 @@ pub struct Known {
     /// Titles of workloads, and of the tests of suites, and descriptions of published tests.
     titles: HashSet<String>,
     groups: BTreeMap<String, String>,
-    /// What may be stated of a platform.
+    /// Facts that may be stated about a platform.
     statable: Vec<StatableFact>,
 }
 
