@@ -438,6 +438,9 @@ pub struct CompareArgs {
     /// a label, KEY=VALUE (the last 10 of them)
     #[arg(long, value_name = "BASE")]
     pub baseline: Option<String>,
+    /// Compare only this workload, by id or code; may be repeated [default: all]
+    #[arg(long, value_name = "ID")]
+    pub workload: Vec<String>,
     /// Measure what differs (by its own interval) again in both runs, five times on fresh servers and
     /// data, and judge by the new figures alone
     #[arg(long, conflicts_with = "baseline")]

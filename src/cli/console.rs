@@ -49,7 +49,7 @@ struct State {
     ramp: RampChart,
     /// Estimated length of all tests, in s.
     total_s: f64,
-    /// Why a row could not be written.
+    /// Error for a row that could not be written.
     unwritten: Option<Error>,
 }
 
@@ -159,7 +159,7 @@ impl Console {
         }
     }
 
-    /// How far something is: `done` of `total`, in any unit.
+    /// Progress of something: `done` of `total`, in any unit.
     fn progress(&self, done: f64, total: f64, message: String) {
         self.style(BAR);
         self.bar.set_length((total * 1000.0).max(1.0) as u64);

@@ -1,4 +1,4 @@
-//! What every command needs: global options, the catalogue, the results file, the flag that an
+//! Context of every command: global options, the catalogue, the results file, the flag that an
 //! interrupt sets.
 
 use std::io::{IsTerminal, Read};
@@ -15,7 +15,7 @@ use signal_hook::low_level::pipe;
 
 use super::args::{Color, Global};
 use super::paths;
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, nearest};
 use crate::error::{Error, Kind, Result, quote};
 use crate::runner::Interrupt;
 use crate::store::{Place, Store};
@@ -92,14 +92,13 @@ impl Context {
         self.opened(Store::is_there)
     }
 
-    /// Where the results are.
+    /// Place of the results.
     pub fn place(&self) -> Place {
         let path = paths::results_file(self.global.results.as_ref());
         Place { path, password: self.password.get().cloned() }
     }
 
-    /// Where the results are that are only read, whoever may write them: with the password that
-    /// they want.
+    /// Place of results that are only read, with the password that they need.
     ///
     /// # Errors
     /// As [`Context::store_to_read`].
@@ -121,8 +120,7 @@ impl Context {
         })
     }
 
-    /// What the user types when asked for the password at `place`; nothing where nobody can be
-    /// asked.
+    /// Asks the user for the password at `place`; none where nobody can be asked.
     pub fn ask_password(&self, place: &str) -> Option<SecretString> {
         let may_ask = std::io::stdin().is_terminal() && !self.global.quiet;
         let typed =
@@ -139,8 +137,12 @@ impl Context {
         if known.contains(&format) {
             return Ok(format.to_string());
         }
+        let question = match nearest(format, known.iter().copied()).first() {
+            Some(near) => format!("did you mean '{near}'? "),
+            None => String::new(),
+        };
         Err(Error::usage("--format", format!("{} is not a format of this command", quote(format)))
-            .advise(format!("choose {}", known.join(", "))))
+            .advise(format!("{question}choose {}", known.join(", "))))
     }
 
     /// Refuses every `--format` but text, for a command that has no other.
@@ -182,7 +184,7 @@ fn path_asked(variable: &str) -> Option<PathBuf> {
     std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
-/// What the environment says about the width of a pipe's reader.
+/// Width of a pipe's reader by the environment.
 fn columns_asked() -> Option<usize> {
     let columns = std::env::var("COLUMNS").ok()?.parse::<usize>().ok()?;
     (columns > 0).then(|| columns.clamp(60, 1000))

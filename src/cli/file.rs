@@ -11,7 +11,7 @@ use crate::error::{Error, Kind, Result};
 use crate::host::leads_where_others_want;
 use crate::store::files_of;
 
-/// What people write by hand has some hundred bytes; what never ends has more.
+/// Maximum size of a file written by hand, which has some hundred bytes; an endless one has more.
 const MOST_BYTES: u64 = 1_000_000;
 
 /// Reads a file that people write by hand; `what` it is too large for is named: `for a price list`.

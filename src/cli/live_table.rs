@@ -77,7 +77,7 @@ fn verdict(test: &TestResult, width: usize, color: bool) -> String {
     if color { format!("\x1b[{code}m{word}\x1b[0m{why}") } else { format!("{word}{why}") }
 }
 
-/// What runs now: `SRV-QUERY1 at 2 jobs`.
+/// Test that is running: `SRV-QUERY1 at 2 jobs`.
 pub fn running(selection: &Selection, jobs: u32) -> String {
     format!("{} at {jobs} {}", name(selection), if jobs == 1 { "job" } else { "jobs" })
 }
@@ -105,7 +105,7 @@ pub fn shortened(text: &str, width: usize) -> String {
     format!("{head}~")
 }
 
-/// What loading does now.
+/// Current step of loading.
 pub fn loading(event: &LoadEvent) -> String {
     match event {
         LoadEvent::Reused { table, rows } => {

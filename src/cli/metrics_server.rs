@@ -11,7 +11,7 @@ use crate::serve::http::{self, PLAIN, response};
 use crate::serve::{Token, opened};
 
 const OPTION: &str = "--metrics";
-/// Where the metrics are.
+/// Path of the metrics.
 const PATH: &str = "/metrics";
 /// At once: a monitoring system needs one.
 const MOST_CLIENTS: usize = 64;

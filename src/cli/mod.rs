@@ -126,12 +126,55 @@ fn no_command(error: clap::Error) -> ExitCode {
             .map_or_else(|error| failed(&error), |()| ExitCode::SUCCESS);
     }
     let kind = error.kind();
+    let words = std::env::args_os().skip(1);
+    let command = typed_command(words.map(|word| word.to_string_lossy().into_owned()));
+    let unknown = match error.get(ContextKind::InvalidSubcommand) {
+        Some(ContextValue::String(word)) => word.clone(),
+        _ => String::new(),
+    };
     let rendered = shortened(error).render().to_string();
     let error = match kind {
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => incomplete(&rendered),
-        _ => usage_error(&rendered),
+        ErrorKind::InvalidSubcommand => unknown_command(&command, &unknown),
+        _ => usage_error(&rendered, &command),
     };
     failed(&error)
+}
+
+/// The command that the words of a command line name: `dbdyno results list`.
+fn typed_command(mut words: impl Iterator<Item = String>) -> String {
+    let (mut command, mut name) = (Cli::command(), "dbdyno".to_string());
+    while let Some(word) = words.next() {
+        if let Some(option) = word.strip_prefix("--") {
+            let is_it = |arg: &&clap::Arg| arg.get_long() == Some(option);
+            let arg = command.get_arguments().find(is_it);
+            if arg.is_some_and(|arg| arg.get_action().takes_values()) {
+                words.next();
+            }
+            continue;
+        }
+        let Some(below) = command.find_subcommand(&word).cloned() else { break };
+        name = format!("{name} {}", below.get_name());
+        command = below;
+    }
+    name
+}
+
+/// The error for a command that does not exist, with the nearest one that help shows.
+fn unknown_command(command: &str, word: &str) -> Error {
+    let mut of = Cli::command();
+    for name in command.split(' ').skip(1) {
+        of = of.find_subcommand(name).cloned().unwrap_or_default();
+    }
+    let shown = of.get_subcommands().filter(|below| !below.is_hide_set());
+    let names: Vec<_> = shown.map(|below| below.get_name().to_string()).collect();
+    let near = crate::catalog::nearest(word, names.iter().map(String::as_str));
+    let advice = match near.first() {
+        Some(near) => format!("did you mean '{command} {near}'?"),
+        None => format!("try '{command} --help'"),
+    };
+    let word = excerpt(&without_user(word));
+    Error::usage("arguments", format!("unrecognized subcommand '{word}'")).advise(advice)
 }
 
 /// The error with at most 80 characters of what was typed, and nothing in them that acts on a
@@ -176,23 +219,26 @@ fn incomplete(rendered: &str) -> Error {
         .advise(format!("try '{command} --help'"))
 }
 
-/// clap's several lines as one: what happened; its tip, or where the help is.
-fn usage_error(rendered: &str) -> Error {
+/// clap's several lines as one: what happened; its tip, or where the help of the command is.
+fn usage_error(rendered: &str, command: &str) -> Error {
     let mut lines = rendered.lines().map(str::trim).filter(|line| !line.is_empty());
     let what = lines.next().unwrap_or("unusable").trim_start_matches("error: ").to_string();
     let rest: Vec<&str> = lines.take_while(|line| !line.starts_with("Usage:")).collect();
-    let advice = match rest.iter().find_map(|line| line.strip_prefix("tip: ")) {
+    // How to pass an option's name as a value helps nobody who mistyped an option.
+    let mut tips = rest.iter().filter_map(|line| line.strip_prefix("tip: "));
+    let advice = match tips.find(|tip| !tip.starts_with("to pass ")) {
         Some(tip) => tip.to_string(),
-        None if rest.is_empty() || rest[0].starts_with("For more") => {
-            "try 'dbdyno --help'".to_string()
+        None if rest.iter().all(|line| is_no_advice(line)) => {
+            format!("try '{command} --help'")
         }
-        None => rest
-            .into_iter()
-            .filter(|line| !line.starts_with("For more"))
-            .collect::<Vec<_>>()
-            .join(" "),
+        None => rest.into_iter().filter(|line| !is_no_advice(line)).collect::<Vec<_>>().join(" "),
     };
     Error::usage("arguments", what).advise(advice)
+}
+
+/// True for a line of clap's that says nothing about the error.
+fn is_no_advice(line: &str) -> bool {
+    line.starts_with("For more") || line.starts_with("tip: to pass ")
 }
 
 #[cfg(test)]
@@ -219,7 +265,7 @@ mod tests {
     fn an_unknown_option_is_one_line_with_the_tip() {
         let rendered =
             Cli::try_parse_from(["dbdyno", "run", "--job", "1"]).unwrap_err().render().to_string();
-        let line = usage_error(&rendered).to_string();
+        let line = usage_error(&rendered, "dbdyno run").to_string();
         assert!(
             line.starts_with("arguments: unexpected argument '--job' found; ")
                 && line.contains("--jobs"),
@@ -232,8 +278,23 @@ mod tests {
     fn a_bad_value_says_which_and_why() {
         let rendered =
             Cli::try_parse_from(["dbdyno", "run", "--ops", "0"]).unwrap_err().render().to_string();
-        let line = usage_error(&rendered).to_string();
+        let line = usage_error(&rendered, "dbdyno run").to_string();
         assert!(line.contains("'0'") && line.contains("--ops"), "{line}");
+        assert!(line.ends_with("try 'dbdyno run --help'"), "{line}");
+    }
+
+    #[test]
+    fn an_unknown_command_names_the_nearest_that_help_shows() {
+        let typed = |line: &str| typed_command(line.split(' ').map(String::from));
+        assert_eq!(typed("--quiet results lst"), "dbdyno results");
+        assert_eq!(typed("--results x.db run sqlite --jobs 1"), "dbdyno run");
+        assert_eq!(typed("campaign a b"), "dbdyno ab-test");
+        let line = unknown_command("dbdyno", "rnu").to_string();
+        assert_eq!(line, "arguments: unrecognized subcommand 'rnu'; did you mean 'dbdyno run'?");
+        let line = unknown_command("dbdyno results", "lst").to_string();
+        assert!(line.ends_with("did you mean 'dbdyno results list'?"), "{line}");
+        let line = unknown_command("dbdyno", "zzzz").to_string();
+        assert!(line.ends_with("try 'dbdyno --help'"), "{line}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What the monitor shows: on a terminal a screen, else lines.
+//! View of the monitor: on a terminal a screen, else lines.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout};
@@ -18,13 +18,18 @@ const BAR: usize = 20;
 /// Columns of the rates.
 const HEADS: [&str; 6] = ["KPM", "now", "peak", "measured", "used", ""];
 
-/// What stands above the figures.
+/// Column of the peak.
+const PEAK: usize = 2;
+
+/// Title above the figures.
 #[derive(Debug, Clone, Default)]
 pub struct Title {
     pub target: String,
+    /// Time of a single look, if it is one of now.
+    pub at: Option<String>,
     /// The run that the rates are shares of.
     pub against: Option<String>,
-    /// What the keys do.
+    /// Help for the keys.
     pub keys: &'static str,
 }
 
@@ -51,7 +56,7 @@ fn bar(used: f64) -> String {
     "#".repeat(full) + &".".repeat(BAR - full)
 }
 
-/// What comes first as the load grows; none if the load is compared with nothing.
+/// Component that saturates first as the load grows; none if the load is compared with nothing.
 pub fn limit(look: &Look) -> Option<String> {
     let Some(limit) = &look.limit else {
         let mut covered = look.rates.iter().filter_map(|rate| rate.against.as_ref());
@@ -66,7 +71,7 @@ pub fn limit(look: &Look) -> Option<String> {
     ))
 }
 
-/// What sessions do.
+/// Wait events of the sessions.
 pub fn waits(look: &Look) -> Option<String> {
     let sessions = look.sessions?;
     let wait = |wait: &crate::monitor::observer::Wait| {
@@ -86,7 +91,7 @@ fn statement(statement: &Statement) -> String {
     format!("{calls:>9}/s {mean:>9} ms  {}", visible(&statement.text))
 }
 
-/// What looking costs.
+/// Cost of polling.
 pub fn cost(look: &Look) -> String {
     let cpu = look
         .cost
@@ -104,13 +109,30 @@ fn notes(look: &Look) -> Vec<String> {
     lines
 }
 
-/// All of it as text, for a single look.
+/// All of it as text, for a single look: whose it is, the rates and the notes. The first look has
+/// no peak beside itself.
 pub fn whole(title: &Title, look: &Look) -> String {
     let compared = title.against.is_some();
-    let mut table = super::out::Table::new(if compared { &HEADS[..5] } else { &HEADS[..3] });
+    let has_peak = look.rates.iter().any(|rate| rate.peak > rate.now);
     let columns = if compared { 5 } else { 3 };
-    look.rates.iter().for_each(|rate| table.row(cells(rate, compared).into_iter().take(columns)));
-    table.render(None) + &notes(look).join("\n") + "\n"
+    let is_shown = |at: &usize| *at < columns && (*at != PEAK || has_peak);
+    let shown: Vec<usize> = (0..HEADS.len()).filter(is_shown).collect();
+    let heads: Vec<&str> = shown.iter().map(|at| HEADS[*at]).collect();
+    let mut table = super::out::Table::new(&heads);
+    for rate in &look.rates {
+        let cells = cells(rate, compared);
+        table.row(shown.iter().map(|at| cells[*at].clone()));
+    }
+    head_line(title, look) + &table.render(None) + &notes(look).join("\n") + "\n"
+}
+
+/// The target, the time and the length of a look, and the run that it is compared with.
+fn head_line(title: &Title, look: &Look) -> String {
+    let at = title.at.as_ref().map_or(String::new(), |at| format!(" at {at}"));
+    let against =
+        title.against.as_ref().map_or(String::new(), |run| format!(", against {}", visible(run)));
+    let target = visible(&title.target);
+    format!("{target}{at}, over {:.1} s{against}\n", look.interval_s)
 }
 
 /// One line of an interval.
@@ -215,7 +237,8 @@ mod tests {
     }
 
     fn title() -> Title {
-        Title { target: "any://db".into(), against: Some("run 7".into()), keys: "q ends" }
+        let (target, against) = ("any://db".into(), Some("run 7".into()));
+        Title { target, against, at: None, keys: "q ends" }
     }
 
     fn screen(width: u16, height: u16) -> String {
@@ -256,9 +279,16 @@ mod tests {
     fn without_a_terminal_a_look_is_text_and_an_interval_a_line() {
         let text = whole(&title(), &look());
         assert!(
-            text.starts_with("KPM ") && text.contains("Commits tps") && text.contains("26 %"),
+            text.starts_with("any://db, over 1.0 s, against run 7\nKPM ")
+                && text.contains("Commits tps")
+                && text.contains("26 %")
+                && text.contains("peak"),
             "{text}"
         );
+        let first = look().rates.into_iter().map(|rate| Rate { peak: rate.now, ..rate });
+        let first = Look { rates: first.collect(), ..look() };
+        let text = whole(&Title { at: Some("noon".into()), ..title() }, &first);
+        assert!(text.starts_with("any://db at noon, over") && !text.contains("peak"), "{text}");
         let alone = Look {
             rates: look().rates.into_iter().map(|rate| Rate { against: None, ..rate }).collect(),
             ..look()

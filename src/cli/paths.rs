@@ -1,5 +1,5 @@
-//! Where things lie by default (one state directory, with the results file and the private
-//! databases), and the command line.
+//! Default paths (one state directory, with the results file and the private databases), and the
+//! command line.
 
 use std::path::{Path, PathBuf};
 
@@ -102,7 +102,7 @@ const SHELL_COMMANDS: [&str; 5] = [
     "--repair-command",
     "--promote-command",
 ];
-/// What is kept of them.
+/// Mark for parts that are left out.
 const LEFT_OUT: &str = "...";
 
 /// The command line, to be pasted into a shell. Passwords are refused on it, and commands of the

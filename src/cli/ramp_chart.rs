@@ -30,7 +30,7 @@ impl RampChart {
         self.running = Some((jobs, None));
     }
 
-    /// What the test under way does now.
+    /// Updates the point of the running test.
     pub fn now(&mut self, ops_per_s: Option<f64>) {
         self.running.iter_mut().for_each(|(_, now)| *now = ops_per_s);
     }

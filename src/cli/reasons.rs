@@ -23,7 +23,7 @@ pub struct Explanation {
     pub label: String,
     /// The verdict that it gives.
     pub status: &'static str,
-    /// When it is given, in Markdown.
+    /// Rule by which it is given, in Markdown.
     pub rule: &'static str,
     /// The rule with numbers.
     pub example: &'static str,
@@ -31,7 +31,7 @@ pub struct Explanation {
     pub remedy: String,
 }
 
-/// What the rule of a reason does not say.
+/// Cause and remedy, which the rule of a reason does not name.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Remedy {

@@ -8,7 +8,7 @@ use crate::error::{Error, Result, quote};
 use crate::model::{Capabilities, ClusterSpec, Target};
 use crate::server::{self, ClusterKind};
 
-/// What the arguments say about where.
+/// Target location by the arguments.
 pub struct Where {
     pub data_dir: PathBuf,
     pub server_bin: Option<PathBuf>,
@@ -33,7 +33,7 @@ pub fn usual() -> &'static str {
         .map_or("", |(name, _)| name)
 }
 
-/// What a TARGET may be.
+/// Help on the forms of a TARGET.
 pub fn help() -> String {
     let names = |is: fn(&Capabilities) -> bool| {
         targets().filter(|(_, can)| is(can)).map(|(name, _)| name).collect::<Vec<_>>().join(" or ")
@@ -185,7 +185,7 @@ fn seen(engine: &dyn Engine, what: &str) -> Error {
         .advise(format!("leave it out{sources} type it when asked"))
 }
 
-/// Whether a URL holds a password.
+/// Password in a URL, if there is one.
 enum Password {
     None,
     Likely,
@@ -216,7 +216,7 @@ fn password(rest: &str) -> Password {
     if is_user || !ports.all(is_number) { Password::Possible } else { Password::None }
 }
 
-/// What follows the ':' of a host, `[::1]` being a name.
+/// Text that follows the ':' of a host, `[::1]` being a name.
 fn port(host: &str) -> Option<&str> {
     host.rsplit_once(']').map_or(host, |(_, tail)| tail).split_once(':').map(|(_, port)| port)
 }
@@ -259,7 +259,7 @@ mod tests {
         .map(|(target, _)| target)
     }
 
-    /// Where the password of a URL may stand instead.
+    /// Place where the password of a URL may be given instead.
     fn source(url: &str) -> &'static str {
         if url.starts_with("postgres") {
             "PGPASSWORD or ~/.pgpass"

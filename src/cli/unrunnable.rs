@@ -23,7 +23,7 @@ pub fn first(catalog: &Catalog, engine: &str, tests: &[Test]) -> Option<Error> {
     Some(error.advise(format!("'dbdyno show workload {id}' prints its SQL")))
 }
 
-/// Why nothing of a test was measured.
+/// Reason why nothing of a test was measured.
 fn failure(test: &Test) -> Option<&str> {
     let reasons = test.verdict().reasons.iter();
     let mut failed = reasons.filter(|reason| reason.code == ReasonCode::Failed);
@@ -42,7 +42,7 @@ fn place_of(entry: &Entry, engine: &str, message: &str) -> Option<String> {
     }
 }
 
-/// How places of the built-in catalogue begin.
+/// Prefix of places in the built-in catalog.
 const BUILT_IN: &str = "catalog/";
 
 /// True if a piece of a block's text, between what is filled in, stands in a message.

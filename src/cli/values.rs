@@ -92,7 +92,7 @@ impl FromStr for Nodes {
     }
 }
 
-/// Where to listen: a port of 127.0.0.1, or an address with a port.
+/// Address to listen on: a port of 127.0.0.1, or an address with a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Listen(pub SocketAddr);
 

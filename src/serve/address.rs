@@ -1,4 +1,4 @@
-//! How pages name one another: by the addresses of a server, or as files beside each other.
+//! Links between pages: by the addresses of a server, or as files beside each other.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Who may come in, and what every answer carries: only readers, only by a name of this machine (a
+//! Access control, and the headers of every answer: only readers, only by a name of this machine (a
 //! page of others that lets its own name point here is refused), and where there is a token only
 //! with it.
 
@@ -22,8 +22,8 @@ const COOKIE_NAME: &str = "dbdyno";
 /// A shorter token can be guessed.
 const SHORTEST: usize = 16;
 
-/// What a reader must know. It is kept and compared as a hash, in a time that does not depend on
-/// what was given.
+/// Secret that a reader must know. It is kept and compared as a hash, in a time that does not
+/// depend on what was given.
 pub struct Token([u8; 32]);
 
 impl Token {
@@ -32,7 +32,7 @@ impl Token {
         (text.chars().count() >= SHORTEST).then(|| Token(hash(text)))
     }
 
-    /// How long it must be, in words.
+    /// Required length, in words.
     pub fn rule() -> String {
         format!("a token has {SHORTEST} characters or more")
     }
@@ -41,7 +41,7 @@ impl Token {
         hash(given).ct_eq(&self.0).into()
     }
 
-    /// What the cookie holds: not the token itself.
+    /// Content of the cookie: not the token itself.
     fn cookie(&self) -> String {
         let digest = Sha256::new().chain_update(b"dbdyno serve ").chain_update(self.0).finalize();
         digest.iter().map(|byte| format!("{byte:02x}")).collect()

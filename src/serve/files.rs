@@ -1,5 +1,5 @@
-//! What a site shows, as files that any web host serves and a browser opens without one: made from
-//! a store of its own, which holds nothing that is not to be seen.
+//! Pages of a site as files that any web host serves and a browser opens without one: made from a
+//! store of its own, which holds nothing that is not to be seen.
 
 use std::collections::BTreeSet;
 
@@ -18,11 +18,11 @@ use crate::report::publish::{letter, publishable};
 use crate::report::{Document, Input, Language, RunTests, board};
 use crate::store::Store;
 
-/// What pages are made of beside the store.
+/// Context of the pages in addition to the store.
 pub struct Shown<'a> {
     pub catalog: &'a Catalog,
     pub language: Language,
-    /// What the site is of.
+    /// Title of the site.
     pub title: &'a str,
     /// Runs that are compared, the first of each is the base.
     pub compared: &'a [Vec<i64>],

@@ -29,7 +29,7 @@ const MOST_LISTED: usize = 2_000;
 pub struct Entry {
     pub run: RunRecord,
     pub test: Test,
-    /// How often it was run.
+    /// Number of repetitions.
     pub times: usize,
     /// The KPM, absent if there is none.
     pub value: Option<f64>,
@@ -45,7 +45,7 @@ pub struct History<'a> {
     pub(super) entries: Vec<(&'a Entry, Option<&'static str>)>,
 }
 
-/// What a platform is called: its system, or its processors.
+/// Name of a platform: its system, or its CPUs.
 pub fn platform(run: &RunRecord) -> Option<&str> {
     run.disclosure.get("hardware", "system").or_else(|| run.disclosure.get("hardware", "cpu_model"))
 }
@@ -195,7 +195,7 @@ pub(super) fn link(links: &Links<'_>, run: &RunRecord, test: &Test) -> Option<St
     links.to(&Address::History(&query))
 }
 
-/// Where something was measured, as it is asked for.
+/// Place of a measurement, as fields of a query.
 fn place(engine: String, platform: String) -> [(&'static str, String); 2] {
     [("engine", engine), ("platform", platform)]
 }
@@ -206,7 +206,7 @@ pub(super) fn all(store: &Store) -> Result<Vec<(Query, u64)>> {
     Ok(measured.iter().map(|point| (asked(point), point.runs)).collect())
 }
 
-/// What asks for the history of a point.
+/// Query for the history of a point.
 fn asked(point: &Measured) -> Query {
     let place = place(point.engine.clone(), point.platform.clone().unwrap_or_default());
     asking(&point.workload, &point.drive, point.jobs, &point.chosen, place)

@@ -94,7 +94,7 @@ pub fn response(status: StatusCode, kind: &'static str, text: impl Into<Body>) -
     response
 }
 
-/// Who does not only read is refused.
+/// Refuses requests that do not only read.
 pub fn refused_method(request: &Request<Body>) -> Option<Response<Body>> {
     let is_reading = [Method::GET, Method::HEAD].contains(request.method());
     (!is_reading).then(|| {

@@ -37,7 +37,7 @@ pub(super) fn page(site: &Pages<'_>, run: &RunRecord) -> Answer {
     Ok(site.look.framed(&title, Some(REFRESH_S), &content))
 }
 
-/// What was stored behind the last event that the reader has.
+/// Events stored after the last one that the reader has.
 pub(super) fn events(
     site: &Pages<'_>,
     run: &str,

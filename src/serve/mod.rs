@@ -32,7 +32,7 @@ use pages::{Look, Pages, Refused};
 /// Clients at once. Each has two file descriptors, of which a process often has a thousand.
 const MOST_CLIENTS: usize = 256;
 
-/// What the site shows.
+/// Content of the site.
 pub struct Site {
     results: Place,
     catalog: Catalog,

@@ -1,5 +1,5 @@
-//! Which page is asked for; the pages of a run, a test and a comparison, which are the reports with
-//! links around them.
+//! Routing of requests to pages; the pages of a run, a test and a comparison, which are the reports
+//! with links around them.
 
 use maud::{Markup, html};
 use oxhttp::model::{Body, Request, Response, StatusCode};
@@ -21,7 +21,7 @@ use crate::report::{Input, Language, Report};
 use crate::store::Store;
 
 const HTML: &str = "text/html; charset=utf-8";
-/// What pages without a server may load: their own style, scripts and pictures.
+/// Content policy of pages without a server: their own style, scripts and pictures.
 const POLICY_OF_FILES: &str =
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'";
 /// Tests with a line; a page of more is slow to open.
@@ -32,7 +32,7 @@ const MOST_COMPARED: usize = 12;
 const ICON: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 16 16\"><path d=\"M2 12a6 6 0 1 1 12 0M8 12l3-5\" \
                     fill=\"none\" stroke=\"#0b5fa5\" stroke-width=\"2\"/></svg>";
 
-/// Why there is no page.
+/// Reason why there is no page.
 pub(super) struct Refused {
     pub status: StatusCode,
     pub why: String,
@@ -62,11 +62,11 @@ impl From<Error> for Refused {
 /// A page, or why there is none.
 pub(super) type Answer<T = String> = Result<T, Refused>;
 
-/// How every page of a site looks.
+/// Look of every page of a site.
 #[derive(Clone, Copy)]
 pub(super) struct Look<'a> {
     pub language: Language,
-    /// What the site is of, which stands on every page.
+    /// Title of the site, shown on every page.
     pub title: &'a str,
     pub links: Links<'a>,
 }
@@ -126,7 +126,7 @@ impl Look<'_> {
     }
 }
 
-/// What pages are made of.
+/// Context of the pages.
 pub(super) struct Pages<'a> {
     pub look: Look<'a>,
     pub store: &'a Store,

@@ -42,7 +42,7 @@ pub fn document(language: Language, history: &History<'_>, effects: &[Effect]) -
     Document { title, sections, language, ..Document::default() }
 }
 
-/// What is shown, and how much of it may be compared.
+/// Sentence about what is shown, and how much of it may be compared.
 fn scope(language: Language, history: &History<'_>, accepted: usize) -> String {
     let Entry { run, test, .. } = history.newest;
     let unknown = language.phrase("unknown");

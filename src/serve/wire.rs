@@ -13,8 +13,8 @@ use oxhttp::model::{StatusCode, Uri};
 /// The head of a request has fewer bytes and headers.
 const LONGEST_HEAD_BYTES: usize = 8 * 1024;
 const MOST_HEADERS: usize = 100;
-/// What a client sends behind its head is read for so long at the most, and no more of it: closed
-/// with bytes unread, a connection may lose the answer on its way.
+/// Maximum time for which data behind a client's head are read: closed with bytes unread, a
+/// connection may lose the answer on its way.
 const FAREWELL: Duration = Duration::from_secs(1);
 const FAREWELL_BYTES: u64 = 64 * 1024;
 
@@ -49,12 +49,12 @@ impl Write for Until<'_> {
     }
 }
 
-/// Why there is no request.
+/// Reason why there is no request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NoRequest {
     /// The client went away: nobody waits for an answer.
     Gone,
-    /// What the client is told.
+    /// Status that the client gets.
     Refused(StatusCode),
 }
 

@@ -68,7 +68,7 @@ fn module_of(file: &Path) -> String {
     first.trim_end_matches(".rs").to_string()
 }
 
-/// How a path to a module begins: in its own crate or in one below.
+/// Prefixes of a path to a module: in its own crate or in one below.
 const CRATES: [&str; 4] = ["crate::", "dbdyno_core::", "dbdyno_engines::", "dbdyno_lab::"];
 
 /// Modules named after `crate::` or another of [`CRATES`] in the file, also inside `use crate::{a::{x, y}, b::z}`.
@@ -144,7 +144,7 @@ fn reaches(layers: &Layers, from: &str, to: &str, depth: usize) -> bool {
     layers[from].iter().any(|next| next == to || reaches(layers, next, to, depth + 1))
 }
 
-/// What stands before code that only tests see.
+/// Attributes of code that only tests see.
 const FOR_TESTS: [&str; 2] = ["#[cfg(test)]", r#"#[cfg(any(test, feature = "fixtures"))]"#];
 
 /// A source file without what only tests see: `#[cfg(test)]` before a module in braces (which ends

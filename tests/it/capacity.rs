@@ -153,7 +153,7 @@ fn a_bad_need_is_one_line() {
         ("TP-LIGTH 9 tps", &["--requirement", "TP-LIGTH", "did you mean TP-LIGHT"]),
         (
             "TP-LIGHT 9 tps updte_pct=4",
-            &["TP-LIGHT has no parameter 'updte_pct'", "show workload TP-LIGHT"],
+            &["TP-LIGHT has no parameter 'updte_pct'", "did you mean update_pct?"],
         ),
         ("TP-LIGHT 9 tps p98<5ms", &["not a valid promise"]),
         ("\u{1b}[2J 9 tps", &["unknown workload"]),

@@ -3,7 +3,7 @@
 use crate::small_disk::SmallDisk;
 use crate::support::{Desk, PRIVATE, TINY, bytes_in, ended, processes, until};
 
-/// What a disk that gets full has left: nothing that a load could do with.
+/// Free bytes of a disk that counts as full: nothing that a load could do with.
 const LEFT_BYTES: u64 = 2_000_000;
 
 #[test]

@@ -90,6 +90,48 @@ fn the_command_that_made_a_report_can_be_pasted_into_a_shell() {
 }
 
 #[test]
+fn a_typing_error_gets_the_nearest_word() {
+    for (line, near) in [
+        ("rnu", "'dbdyno run'"),
+        ("results lst", "'dbdyno results list'"),
+        ("run --workloda SRV-QUERY1", "--workload"),
+        ("run --workload SRVQUERY1", "SRV-QUERY1"),
+        ("run --workload TP-LIGHT:update_pc=20", "update_pct?"),
+        ("run --suite quik", "quick"),
+        ("run --profile XSS", "did you mean XS"),
+        ("run sqlit", "'sqlite'"),
+        ("report datashet last", "'datasheet'"),
+        ("list engnes", "'engines'"),
+        ("show reason litle", "'little'"),
+        ("list suites --format jsn", "'json'"),
+    ] {
+        refused(line, 2, &[near]);
+    }
+    refused("run --duration 1ss", 2, &["try 'dbdyno run --help'"]);
+    refused(
+        "ab-test sqlite sqlite --b-set x=1",
+        2,
+        &["'--b-set' found; try 'dbdyno ab-test --help'"],
+    );
+    let desk = Desk::new();
+    desk.run(&format!("run {TINY} --quiet")).ok();
+    let mut command = desk.command("capacity last --requirement");
+    command.arg("TP-LIGHT 1 tps update_pc=20");
+    crate::support::finished(command, "capacity").fails(2, &["did you mean update_pct?"]);
+    desk.run("compare 1 1 --workload SRV-QERY1").fails(2, &["did you mean SRV-QUERY1?"]);
+}
+
+#[test]
+fn a_comparison_of_one_workload_has_no_other() {
+    let desk = Desk::new();
+    let two = "--workload SRV-QUERY1 --workload SRV-SCAN --jobs 1 --duration 100ms --size 0.01";
+    desk.run(&format!("run {two} --quiet")).ok();
+    let compared = desk.run("compare 1 1 --workload srv-scan").ok().stdout;
+    assert!(compared.contains("SRV-SCAN") && !compared.contains("SRV-QUERY1"), "{compared}");
+    assert!(desk.run("compare 1 1").ok().stdout.contains("SRV-QUERY1"));
+}
+
+#[test]
 fn impossible_values_say_what_is_possible() {
     refused("run --jobs 0", 2, &["'0' for '--jobs", "1..auto"]);
     refused("run --jobs 1,x", 2, &["'x'", "1..auto"]);
@@ -311,7 +353,7 @@ fn a_catalogue_of_odd_files_is_refused_and_never_waited_for() {
     for name in ["workloads/a", "workloads/b", "workloads/g/c"] {
         std::os::unix::fs::symlink(&own, own.join(name)).unwrap();
     }
-    list(&["a catalogue has no such directory"]);
+    list(&["a catalog has no such directory"]);
     fresh();
     std::fs::File::create(own.join("workloads/g/x.sql")).unwrap().set_len(5_000_000_000).unwrap();
     list(&["x.sql: has 5000 MB", "at most 4"]);
@@ -334,7 +376,7 @@ fn a_catalogue_of_odd_files_is_refused_and_never_waited_for() {
     for folder in [".git", "node_modules"] {
         std::os::unix::fs::symlink("/", own.join(folder)).unwrap();
     }
-    list(&["no catalogue file in this directory"]);
+    list(&["no catalog file in this directory"]);
 }
 
 #[test]

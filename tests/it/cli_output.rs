@@ -1,5 +1,5 @@
-//! Where output goes: standard output that cannot be written, a reader that went away, the results
-//! file itself.
+//! Destinations of output: standard output that cannot be written, a reader that went away, the
+//! results file itself.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::PermissionsExt;

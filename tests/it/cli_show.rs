@@ -1,5 +1,5 @@
-//! What the catalogue and the program say of themselves: `list`, `show`, `check`, `overhead`,
-//! completions, manual.
+//! Descriptions of the catalog and the program: `list`, `show`, `check`, `overhead`, completions,
+//! manual.
 
 use clap::Parser;
 use dbdyno::cli::args::Cli;

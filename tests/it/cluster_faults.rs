@@ -1,5 +1,5 @@
-//! What can go wrong in a cluster and must be told by name: slow links, replicas that lag, nodes
-//! that stop without a word, writers that collide, writers that are held up.
+//! Faults in a cluster that must be reported by name: slow links, replicas that lag, nodes that
+//! stop without a word, writers that collide, writers that are held up.
 
 use std::time::Duration;
 
@@ -148,7 +148,7 @@ fn a_commit_that_waits_for_a_standby_that_is_gone_ends_its_test() {
     );
 }
 
-/// How a node of Galera is taken away in the window of a test.
+/// Ways to remove a node of Galera in the window of a test.
 const WAYS: [&str; 3] = ["cut off", "frozen", "killed"];
 
 #[test]

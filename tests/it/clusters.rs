@@ -66,8 +66,8 @@ pub fn jobs_at_work(url: &str) -> usize {
     column(look(url).as_mut(), sql).len()
 }
 
-/// How a run of two tests on three nodes tells that n3 stopped in the first one: that one is
-/// invalid, the other one ran without it.
+/// Checks how a run of two tests on three nodes reports that n3 stopped in the first one: that one
+/// is invalid, the other one ran without it.
 #[track_caller]
 pub fn tests_around_a_loss(desk: &Desk) -> Vec<Value> {
     let run = desk.run("results show last --format json").ok().json();

@@ -10,7 +10,7 @@ use crate::support::{
     processes, session, signal, start_options, until,
 };
 
-/// What asks a run to end: Ctrl-C, `kill`, the end of the terminal.
+/// Signals that ask a run to end: Ctrl-C, `kill`, the end of the terminal.
 const SIGNALS: [Signal; 3] = [Signal::INT, Signal::TERM, Signal::HUP];
 
 const BASE: &str = "--size 0.01 --workload SRV-QUERY1 --jobs 1";

@@ -1,4 +1,4 @@
-//! What is added to a report: a brand, own paragraphs; and the page on paper.
+//! Additions to a report: a brand, own paragraphs; and the page on paper.
 
 use std::path::Path;
 
@@ -132,7 +132,7 @@ fn a_report_is_printed_by_the_browser_which_leaves_nothing_behind() {
         .fails(2, &["--format pdf", "there is no Chromium or Chrome on the PATH"]);
 }
 
-/// What must not be told, in every place where a run may hold it.
+/// Run with a secret in every place where a run may hold one.
 fn secret_run() -> (RunRecord, Vec<dbdyno::model::TestResult>) {
     let mut run = fixture::run();
     (run.name, run.target) =

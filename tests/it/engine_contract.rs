@@ -38,11 +38,11 @@ struct Subject {
     echo: &'static str,
     /// Fetches one row by the bind `:id`.
     lookup: &'static str,
-    /// What cannot be understood.
+    /// Statement that cannot be understood.
     nonsense: &'static str,
     /// Changes the row of the bind `:id`; none if the engine has no locks.
     update: Option<&'static str>,
-    /// What a change of a row gets that another session is changing.
+    /// Error class for changing a row that another session is changing.
     held: ErrorClass,
     /// Runs for hours, with the bind `:id`; none if nothing can be cancelled.
     endless: Option<&'static str>,
@@ -54,7 +54,7 @@ struct Subject {
     impatience: &'static [Setting],
     /// Lists our schema, if a server has schemas.
     schema: Option<&'static str>,
-    /// Where the tables stand, as names begin: no schema is searched for them.
+    /// Prefix of the tables' names: no schema is searched for them.
     prefix: &'static str,
 }
 
@@ -460,7 +460,7 @@ fn a_session_of_postgresql_plans_once_what_is_asked_again() {
     assert_eq!(plans(session.as_mut()), numbers("1", "1"));
 }
 
-/// What a query says that fails each time, in a session that goes on.
+/// Error of a query that fails each time, in a session that goes on.
 fn session_error(database: &dyn Database, sql: &str) -> EngineError {
     let mut session = database.session().unwrap();
     let errors = [(); 2].map(|()| session.query_again(sql).unwrap_err());

@@ -88,9 +88,9 @@ const OF_MARIADB: [(&str, &str); 12] = [
     ("loose_rocksdb_default_cf_options", "compression=kNoCompression"),
 ];
 
-/// What the other generation of the server runs: what a client drives, but for what needs a plugin
-/// of the distribution, or a checkpoint on request, which 11.4.5 has in debug builds only. Each
-/// generation takes a part, so that no test runs twice.
+/// Workloads of the other generation of the server: what a client drives, but for what needs a
+/// plugin of the distribution, or a checkpoint on request, which 11.4.5 has in debug builds only.
+/// Each generation takes a part, so that no test runs twice.
 fn of_fetched_mariadb(selection: &Selection) -> bool {
     selection.drive == Drive::Client
         && selection.params.get("org").is_none_or(|org| org != "lsm")
@@ -186,8 +186,8 @@ fn in_doubt(test: &TestResult) -> bool {
     !codes.is_empty() && codes.iter().all(|code| DOUBTS.contains(code))
 }
 
-/// Whether the verdict says that others took so much of the processors that our threads were late,
-/// also that which puts files out of the cache.
+/// True if the verdict says that others took so much CPU time that our threads were late, also that
+/// which puts files out of the cache.
 fn is_disturbed(test: &TestResult) -> bool {
     if reasons(test).any(|reason| reason.code.as_str() == UNEXCUSED) {
         return false;
@@ -407,7 +407,7 @@ fn run(
     store.tests(ended.run_id).unwrap().iter().filter_map(|test| test.measured().cloned()).collect()
 }
 
-/// What is wrong with a test and our mistake.
+/// Reasons of a test that are our mistake.
 fn reasons(test: &TestResult) -> impl Iterator<Item = &Reason> {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     // With more jobs than processors a job waits between its slices, the longer the more programs

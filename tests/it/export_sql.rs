@@ -11,7 +11,7 @@ use dbdyno::model::rows::table_rows;
 use dbdyno::server::{self, PrivateServer};
 use dbdyno::stats::keys::{self, KeyStream};
 
-use crate::support::{Desk, assert_run_schema, finished_group, start_options};
+use crate::support::{Desk, assert_run_schema, bytes_in, finished_group, start_options};
 
 const SIZE_GB: f64 = 0.01;
 
@@ -36,7 +36,7 @@ fn feed(client: &str, script: &Path) -> String {
     finished_group(command, &script.display().to_string()).ok().stdout
 }
 
-/// What `run.sh` prints of one workload, by name, and what it remarks.
+/// Output of `run.sh` for one workload, by name, and its remarks.
 fn run(client: &str, dir: &Path, arguments: &str) -> (BTreeMap<String, String>, String) {
     let mut command = Command::new(dir.join("run.sh"));
     command.args(arguments.split(' ')).env("CLIENT", client).stdin(Stdio::null());
@@ -98,8 +98,8 @@ fn codes(test: &serde_json::Value) -> Vec<&str> {
     reasons.iter().map(|reason| reason["code"].as_str().unwrap()).collect()
 }
 
-/// What the scripts wrote down becomes a run whose counts are cross-checked, and which is never
-/// simply valid.
+/// Checks that the results of the scripts become a run whose counts are cross-checked, and which is
+/// never simply valid.
 fn spool_comes_back(desk: &Desk, spool: &Path, workloads: &[(&str, u32)]) {
     let text = std::fs::read_to_string(spool).unwrap();
     desk.run(&format!("results import {}", spool.display())).ok();
@@ -161,7 +161,7 @@ fn the_scripts_for_psql_load_and_run() {
     server.stop_and_remove().unwrap();
 }
 
-/// What the client prints of a query.
+/// Output of the client for a query.
 fn ask(client: &str, option: &str, sql: &str) -> String {
     let mut words = client.split(' ');
     let mut command = Command::new(words.next().unwrap());
@@ -276,8 +276,8 @@ fn mariadb_client(desk: &Desk) -> String {
     )
 }
 
-/// Where `client` is the engine's: a job whose statement fails ends `run.sh` with an error,
-/// whatever ran before it.
+/// Checks that, if `client` is the engine's: a job whose statement fails ends `run.sh` with an
+/// error, whatever ran before it.
 fn a_failing_job_is_no_figure(
     engine: &str,
     client: &str,
@@ -390,4 +390,19 @@ fn what_cannot_be_exported_is_one_line() {
     desk.run(&line).fails(2, &["is not empty"]);
     let readme = std::fs::read_to_string(desk.path("scripts/README.md")).unwrap();
     assert!(readme.contains("T611") && !readme.contains("{{"), "{readme}");
+}
+
+#[test]
+fn vectors_are_exported_only_if_they_are_asked_for() {
+    let desk = Desk::new();
+    let dir = export(&desk, "postgres", &[]);
+    let usual = bytes_in(&dir);
+    assert!(usual < 2_000_000, "{usual} bytes");
+    let readme = std::fs::read_to_string(dir.join("README.md")).unwrap();
+    let left_out =
+        "- VEC-SEARCH: its vectors are many MB of text: ask for it with --workload VEC-SEARCH";
+    assert!(readme.contains(left_out), "{readme}");
+    std::fs::remove_dir_all(&dir).unwrap();
+    let asked = bytes_in(&export(&desk, "postgres", &["VEC-SEARCH"]));
+    assert!(asked > 1_000_000, "{asked} bytes");
 }

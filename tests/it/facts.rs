@@ -1,5 +1,6 @@
-//! What no machine tells and somebody states (`--facts`): its template, its way through a run, the
-//! reports and a publication; and what a guest reads of its cloud in planted files.
+//! Facts that cannot be read from a machine and are stated (`--facts`): its template, its way
+//! through a run, the reports and a publication; and what a guest reads of its cloud in planted
+//! files.
 
 use std::io::Read;
 use std::os::unix::fs::{MetadataExt, symlink};

@@ -78,7 +78,7 @@ fn desk() -> Desk {
     desk
 }
 
-/// What a report says of a figure; absent where it does not say it.
+/// Statements of a report about a figure; absent where it has none.
 #[derive(Debug, Clone, Default)]
 struct Said {
     #[expect(dead_code, reason = "shown where two reports contradict each other")]
@@ -90,7 +90,7 @@ struct Said {
     jobs: Option<f64>,
 }
 
-/// What all reports say, by figure: a workload at a number of jobs, or its best.
+/// Statements of all reports, by figure: a workload at a number of jobs, or its best.
 #[derive(Default)]
 struct Sayings(BTreeMap<String, Vec<Said>>);
 

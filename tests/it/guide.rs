@@ -15,21 +15,6 @@ const GENERATED: [&str; 6] =
     ["commands", "environment", "workloads", "suites", "reasons", "columns"];
 /// Documents beside the guide whose links are held, too.
 const DOCUMENTS: [&str; 4] = ["README.md", "METHODOLOGY.md", "CONTRIBUTING.md", "BIAS.md"];
-/// Words that the glossary has replaced; in prose written by hand none of them stands.
-const REPLACED: [&str; 12] = [
-    "look-up",
-    "load machine",
-    "pay-back",
-    "foretold",
-    "forecast",
-    "neighbour",
-    "colour",
-    "catalogue",
-    "processor",
-    "keeps the promise",
-    "campaign",
-    "put out of the cache",
-];
 /// Lines from the title within which a page begins to answer its question.
 const ANSWER_WITHIN: usize = 5;
 
@@ -51,12 +36,7 @@ impl Page {
 
     /// Lines outside fenced blocks.
     fn prose(&self) -> impl Iterator<Item = &str> {
-        let mut is_fenced = false;
-        self.text.lines().filter(move |line| {
-            let is_fence = line.trim_start().starts_with("```");
-            is_fenced ^= is_fence;
-            !is_fenced && !is_fence
-        })
+        outside_fences(&self.text)
     }
 
     /// Targets of its links.
@@ -83,6 +63,16 @@ impl Page {
         let bare = lines.map(|line| line.split(" #").next().unwrap_or_default().trim());
         bare.filter_map(|line| line.strip_prefix("dbdyno ")).collect()
     }
+}
+
+/// Lines of a text in Markdown that are not in a fenced block.
+pub fn outside_fences(text: &str) -> impl Iterator<Item = &str> {
+    let mut is_fenced = false;
+    text.lines().filter(move |line| {
+        let is_fence = line.trim_start().starts_with("```");
+        is_fenced ^= is_fence;
+        !is_fenced && !is_fence
+    })
 }
 
 fn anchor(heading: &str) -> String {
@@ -188,6 +178,17 @@ fn every_link_leads_to_a_file_and_a_heading() {
 }
 
 #[test]
+fn the_page_on_choosing_names_every_workload() {
+    let page = Page::read(Path::new(GUIDE).join("choose-workloads.md"));
+    let catalog = dbdyno::catalog::Catalog::embedded().unwrap();
+    let ids: Vec<&str> = catalog.workloads().map(|workload| workload.id.as_str()).collect();
+    assert!(ids.len() > 60, "only {} workloads", ids.len());
+    let missing: Vec<_> =
+        ids.into_iter().filter(|id| !page.text.contains(&format!("`{id}`"))).collect();
+    assert!(missing.is_empty(), "not in {}: {missing:?}", page.name());
+}
+
+#[test]
 fn every_command_of_the_guide_is_one_that_the_program_takes() {
     let mut checked = 0;
     for page in pages() {
@@ -202,30 +203,11 @@ fn every_command_of_the_guide_is_one_that_the_program_takes() {
     assert!(checked > 60, "only {checked} commands found");
 }
 
-/// Prose without what stands between backquotes: names of commands and fields stay as they are.
-fn without_code(line: &str) -> String {
-    line.split('`').step_by(2).collect::<Vec<_>>().join(" ").to_lowercase()
-}
-
-/// Prose without the targets of its links.
-fn without_targets(line: &str) -> String {
+/// A line without the targets of its links.
+pub fn without_targets(line: &str) -> String {
     let mut parts = line.split("](");
     let first = parts.next().unwrap_or_default().to_string();
     parts.fold(first, |prose, part| prose + part.split_once(')').map_or(part, |halves| halves.1))
-}
-
-#[test]
-fn prose_uses_the_words_of_the_glossary() {
-    let generated = GENERATED.map(|name| format!("reference-{name}.md"));
-    let by_hand = pages().into_iter().filter(|page| !generated.iter().any(|it| it == page.name()));
-    for page in by_hand.chain(["README.md", "METHODOLOGY.md"].map(|name| Page::read(name.into()))) {
-        for line in page.prose() {
-            let prose = without_code(&without_targets(line));
-            for word in REPLACED {
-                assert!(!prose.contains(word), "{}: '{word}' in {line}", page.name());
-            }
-        }
-    }
 }
 
 /// A command of a tutorial with short windows and small data.

@@ -117,7 +117,7 @@ static TESTS: LazyLock<Vec<Template>> = LazyLock::new(|| {
     tests.iter().map(Template::of).collect()
 });
 
-/// Where the strings of a JSON value are.
+/// Strings of a JSON value.
 fn texts(json: &Value) -> Vec<String> {
     let below = |key: String, value: &Value| {
         texts(value).into_iter().map(move |rest| format!("/{key}{rest}"))
@@ -268,7 +268,7 @@ fn try_in<'a>(text: &str, formats: impl Iterator<Item = &'a dyn Format> + Clone)
     }
 }
 
-/// Where the numbers of a JSON value are, by the name of their field.
+/// Numbers of a JSON value, by the name of their field.
 fn numbers(json: &Value, at: &str, name: &str, found: &mut BTreeMap<String, Vec<String>>) {
     match json {
         Value::Number(_) => found.entry(name.into()).or_default().push(at.into()),
@@ -320,7 +320,7 @@ fn whole_or_not(value: f64) -> Value {
     if value == 0.0 { Value::from(0) } else { Value::from(value) }
 }
 
-/// Where a page shows `NaN` or `inf`.
+/// Place where a page shows `NaN` or `inf`.
 fn no_number(page: &str) -> Option<String> {
     let is_number = |character: char| !character.is_alphabetic() || "LMhvz".contains(character);
     let is_alone = |at: usize, text: &str| {

@@ -93,7 +93,7 @@ fn two_runs() -> Input {
     Input { prices: vec![prices], ..input }
 }
 
-/// What a report shows of a kind of input.
+/// Inputs for a report.
 fn inputs(report: &dyn Report) -> Vec<Input> {
     match report.subject() {
         Subject::Runs if report.name() == "layers" => vec![input(), studies::layers_input()],
@@ -215,7 +215,7 @@ fn has_point(number: &str) -> bool {
     parts.len() > 1 && lengths != [2, 2, 4] && !is_grouped
 }
 
-/// Where a text has an English word, or a number with a decimal point that is not stored so.
+/// Places where a text has an English word, or a number with a decimal point that is not stored so.
 fn mistakes(text: &str, stored: &BTreeSet<String>) -> Vec<String> {
     let is_digit = |first: char| first.is_ascii_digit();
     let numbers =
@@ -231,7 +231,7 @@ pub fn mistakes_of(markdown: &str, input: &Input) -> Vec<String> {
     mistakes(&markdown.replace('\\', "").replace('\u{a0}', " "), &stored(input))
 }
 
-/// What stands around the first such mistake.
+/// Text around the first such mistake.
 fn around(text: &str, mistake: &str) -> String {
     let ends =
         |character: Option<char>| character.is_none_or(|character| !character.is_alphanumeric());

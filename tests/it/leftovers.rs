@@ -20,7 +20,7 @@ const SELF: &str = "leftovers::what_a_test_leaves_ends_with_it_however_it_ends";
 const WATCHED: &str = "DBDYNO_TEST_WATCHED";
 /// File systems in memory: nothing can be put out of the system's cache there, and no device reads.
 const IN_MEMORY: [u64; 2] = [/* tmpfs */ 0x0102_1994, /* ramfs */ 0x8584_58f6];
-/// What was asked to end is killed after this time.
+/// Time after which a process that was asked to end is killed.
 const HARD_AFTER: Duration = Duration::from_secs(10);
 
 /// A temporary directory of a test. When dropped it is removed, with all processes that live in it:
@@ -54,7 +54,7 @@ impl Drop for Directory {
     }
 }
 
-/// Where all directories of this test process are, watched over from now on.
+/// Root of all directories of this test process, which is guarded from now on.
 fn root() -> &'static Path {
     static ROOT: OnceLock<(PathBuf, Child)> = OnceLock::new();
     let (root, _) = ROOT.get_or_init(|| {
@@ -74,7 +74,7 @@ fn open_to_all(dir: &Path) {
     std::fs::set_permissions(dir, std::fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// Where temporary files are: /tmp is in memory on many systems, /var/tmp on none.
+/// Directory of temporary files: /tmp is in memory on many systems, /var/tmp on none.
 fn temporary_files() -> PathBuf {
     let chosen = std::env::temp_dir();
     let is_chosen = std::env::var_os("TMPDIR").is_some();
@@ -161,7 +161,7 @@ fn lives_in(process: &Process, dir: &Path) -> bool {
         || names_it("environ")
 }
 
-/// How the process of a test ends that leaves another one behind.
+/// Ways in which the process of a test ends that leaves another one behind.
 const ENDS: [&str; 4] = ["returns", "panics", "aborts", "is terminated"];
 /// Names one of them, and the file for the process id of what is left.
 const END: &str = "DBDYNO_TEST_END";

@@ -71,7 +71,7 @@ const KINDS: [Kind; 2] = [
 ];
 
 impl Kind {
-    /// Where a client finds a server whose socket is at `path`.
+    /// URL of a server whose socket is at `path`.
     fn url(self, path: &Path) -> String {
         match self.engine {
             "postgres" => format!(
@@ -166,7 +166,7 @@ impl Bench {
     }
 }
 
-/// What the experiment of a test's limiter said; it is that of a cause which was found.
+/// Result of the experiment for a test's bottleneck; it is that of a cause which was found.
 fn explained(test: &Value) -> &Value {
     let explained = &test["explained"];
     let mut causes = test["limiters"].as_array().unwrap().iter().map(|limit| &limit["cause"]);
@@ -236,7 +236,7 @@ impl Drop for Busy {
     }
 }
 
-/// Where a program of a server that a distribution's package installed is.
+/// Path of a server's program that a distribution's package installed.
 fn installed(program: &str) -> PathBuf {
     let packages = std::fs::read_dir("/usr/lib/postgresql")
         .into_iter()

@@ -1,5 +1,5 @@
-//! What a run tells while it goes on: OpenMetrics, as a real Prometheus reads them. What a monitor
-//! tells of a server.
+//! Metrics of a run while it goes on: OpenMetrics, as a real Prometheus reads them. Metrics that a
+//! monitor gives of a server.
 
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
@@ -204,7 +204,7 @@ fn is_recording(desk: &Desk, file: &std::path::Path) -> bool {
     runs.code == Some(0) && runs.json()["runs"].as_array().is_some_and(|runs| !runs.is_empty())
 }
 
-/// What a look tells of a rate.
+/// Rate in a sample of the monitor.
 fn rate<'a>(look: &'a Value, id: &str) -> &'a Value {
     look["rates"].as_array().unwrap().iter().find(|rate| rate["id"] == id).unwrap_or(&Value::Null)
 }
@@ -314,6 +314,8 @@ fn a_load_is_told_as_a_share_of_what_its_platform_was_measured_to_do() {
     assert!(rate(&seen, "log_syncs")["against"].is_null(), "commits share syncs: {seen:#}");
     let text = desk.run(&format!("monitor {} --baseline last --once", lease.url)).ok().stdout;
     assert!(text.contains("unknown") && text.contains("this monitor: "), "{text}");
+    let head = text.lines().next().unwrap();
+    assert!(head.contains(" at 2") && head.contains(", against run "), "{head}");
     desk.run(&format!("run sqlite {small} --workload SRV-QUERY1 --jobs 1")).ok();
     let line = format!("monitor {} --baseline last --once", lease.url);
     desk.run(&line).fails(2, &["--baseline: the platform of run 2 differs: ", "measure this one"]);

@@ -101,5 +101,6 @@ mod upgrades;
 mod vectors;
 mod verify;
 mod waits;
+mod words;
 mod workbook;
 mod workers;

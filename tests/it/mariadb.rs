@@ -1,4 +1,4 @@
-//! What is MariaDB's own: commits inside routines, privileges of a database, instruments of the
+//! Peculiarities of MariaDB: commits inside routines, privileges of a database, instruments of the
 //! server.
 
 use std::collections::BTreeMap;
@@ -81,7 +81,7 @@ fn by_workload(document: &Value) -> BTreeMap<String, Vec<&Value>> {
     tests
 }
 
-/// Whether a test's verdict says that commits were not waited for.
+/// True if a test's verdict says that commits did not wait for the log flush.
 fn not_waited_for(test: &Value) -> bool {
     let reasons = test["verdict"]["reasons"].as_array().unwrap();
     reasons.iter().any(|reason| reason.to_string().contains("commits were not waited for"))

@@ -146,7 +146,7 @@ fn answers_counters_and_commits_are_right(desk: &Desk, server: &MySql) {
     );
 }
 
-/// What is not ours stays; a database that we did not make, too.
+/// Checks that foreign objects stay, and a database that dbdyno did not create.
 fn clean_removes_what_is_ours(desk: &Desk, server: &MySql) {
     let url = server.url("mysql", "");
     let run = format!(

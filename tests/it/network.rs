@@ -1,4 +1,4 @@
-//! What stands between a load machine and a server: another network, a proxy that drops idle
+//! Obstacles between a load generator and a server: another network, a proxy that drops idle
 //! sessions; and a server that may not be written to.
 
 use std::io::{Read, Write};
@@ -221,7 +221,7 @@ fn a_standby_can_only_read_and_is_one_line() {
     assert_eq!(desk.runs().len(), 0);
 }
 
-/// What is known of a server at this port: its processes, and the directory of its files.
+/// Facts about a server at this port: its processes, and the directory of its files.
 fn known(engine: &str, url: &str, port: u16) -> (Vec<u32>, Option<PathBuf>) {
     let target = Target::Existing { engine: engine.into(), url: url.into() };
     let url = Some(url.replace("PORT", &port.to_string()));

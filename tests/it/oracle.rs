@@ -159,7 +159,7 @@ fn a_password_is_asked_for_and_never_taken_from_the_arguments() {
     desk.run("run oracle").fails(2, &["only reached as an existing server", "oracle://user@host"]);
 }
 
-/// What a server tells at the beginning: who we are, what we may do.
+/// Answers of a server to the first questions: who we are, what we may do.
 fn of_the_beginning(sql: &str) -> Option<Answer> {
     let rows = |columns: &[&'static str], rows: &[&[&str]]| {
         let rows =

@@ -24,7 +24,7 @@ const SIZE_GB: f64 = 0.01;
 /// Ops of a call, and the state of its key generator.
 const OPS: u32 = 12;
 const SEED: u32 = 4711;
-/// What ran how: `UPDATE_GOLDEN=1` rewrites it.
+/// Ways in which each text ran: `UPDATE_GOLDEN=1` rewrites it.
 const EXECUTED: &str = "tests/oracle/executed.csv";
 
 fn catalog() -> Catalog {
@@ -302,7 +302,7 @@ const CALLS: usize = 9;
 /// Workloads whose commits are not those of PostgreSQL: there a file is made and then written out by a
 /// second transaction, which Oracle's own statement does not take.
 const COMMITS_OF_ITS_OWN: [&str; 1] = ["STO-FILES"];
-/// Where the commits stand in what a routine did.
+/// Position of the commits in the result of a routine.
 const COMMITS: usize = 2;
 
 #[test]
@@ -432,7 +432,7 @@ fn translate(desk: &Desk, text: &str, kind: &str) -> String {
     finished_group(script, "translate.sh").ok().stdout
 }
 
-/// What a routine did: ops, rows, commits, next state of the key generator, sink.
+/// Result of a routine: ops, rows, commits, next state of the key generator, sink.
 type Done = [String; 5];
 
 /// Rows of a batch of DL-DIRECT here.
@@ -467,7 +467,7 @@ impl Pair {
         })
     }
 
-    /// What both do, one after the other, on the same tables.
+    /// Runs both, one after the other, on the same tables.
     fn run(&self, session: &mut dyn Session) -> (Done, Done) {
         let on = |session: &mut dyn Session, statements: Vec<String>| {
             let jobs = BTreeMap::from([("jobs".to_string(), "1".to_string())]);
@@ -504,7 +504,7 @@ fn checked(session: &mut dyn Session, routine: &str) {
     assert!(found.rows.is_empty(), "{routine}: {:?}", found.rows);
 }
 
-/// What the ops of a bulk load are, which PostgreSQL has no routine for.
+/// Result of the ops of a bulk load, which PostgreSQL has no routine for.
 fn loaded() -> Done {
     let seed = (0..OPS).fold(u64::from(SEED), |seed, _| seed * 48_271 % 2_147_483_647);
     [u64::from(OPS), u64::from(OPS) * BATCH, u64::from(OPS), seed, 0]

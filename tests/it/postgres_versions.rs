@@ -30,7 +30,7 @@ fn start(server_bin: Option<&Path>) -> (PrivateServer, Directory) {
     (server::start("postgres", &options).unwrap(), dir)
 }
 
-/// What each of the catalogue's counter blocks gives on this server: (block, name, value).
+/// Result of each of the catalog's counter blocks on this server: (block, name, value).
 fn counters(session: &mut dyn Session, version: &str) -> Vec<(String, String, Option<String>)> {
     let catalog = Catalog::embedded().unwrap();
     let version: Vec<u32> = version.split('.').map(|part| part.parse().unwrap()).collect();

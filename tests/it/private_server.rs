@@ -29,7 +29,7 @@ struct Kind {
     settings: &'static [(&'static str, &'static str)],
     /// A setting that it refuses at its start.
     wrong: (&'static str, &'static str),
-    /// What the hint of how to connect says.
+    /// Words of the hint on how to connect.
     hint: [&'static str; 2],
     /// Mark of the first and only bind of a statement.
     mark: &'static str,

@@ -31,13 +31,13 @@ fn imported() -> Vec<ImportedRun> {
         .unwrap()
 }
 
-/// What the law is fitted to.
+/// Points that the law is fitted to.
 fn points(scaling: &Scaling<'_>) -> Vec<(f64, f64)> {
     let valid = scaling.steps.iter().filter(|step| step.figure.status() == Status::Valid);
     valid.map(|step| (f64::from(step.jobs), step.figure.value)).collect()
 }
 
-/// What the law of a ramp differs in; none = nothing but rounding.
+/// Differences of the law of a ramp; none = nothing but rounding.
 fn difference(
     scaling: &Scaling<'_>,
     points: &[(f64, f64)],

@@ -15,7 +15,7 @@ use crate::support::{Desk, Done, TINY, directory, finished, free_port, mistakes,
 
 /// Of `probe`.
 const TOKEN: &str = "sixteen-or-more-letters";
-/// What `check` is asked about.
+/// Arguments of `check`.
 const FEW: &str = "--size 0.01 --workload SRV-QUERY1";
 
 /// A program that is ended with the test.

@@ -51,7 +51,7 @@ pub fn golden(name: &str, actual: &str) -> Result<(), String> {
     Err(format!("tests/golden/{name} differs: see {name}.got"))
 }
 
-/// What a report of this subject is made from.
+/// Input of a report on this subject.
 fn input_for(subject: Subject) -> Input {
     match subject {
         Subject::Runs | Subject::Campaign => input(),

@@ -95,7 +95,7 @@ fn crowd(place: &Path, others: u32) {
         .unwrap();
 }
 
-/// What each report, by its name, reads of the last run and its campaign.
+/// Amount of data that each report, by its name, reads of the last run and its A/B test.
 fn reads(place: &Path) -> Vec<(String, Reads)> {
     let catalog = Catalog::embedded().unwrap();
     let of_report = |name: &str, test: Option<u32>, seconds: bool| {

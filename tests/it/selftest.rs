@@ -56,7 +56,7 @@ fn sqlite_is_tested_as_a_whole() {
     assert!(left.is_empty(), "{left:?}");
 }
 
-/// What is ours on a server.
+/// Schemas of dbdyno on a server.
 fn schemas(engine: &str, url: &str) -> Vec<String> {
     let sql = "select schema_name from information_schema.schemata where schema_name = 'dbdyno'";
     column(try_session_of(engine, url).unwrap().as_mut(), sql)

@@ -212,17 +212,17 @@ fn shared_mariadb(server_bin: Option<PathBuf>) -> &'static SharedMariaDb {
 
 const DATABASES: &str = "select schema_name from information_schema.schemata where schema_name not in \
     ('mysql', 'sys', 'performance_schema', 'information_schema') order by 1";
-/// What a test before may have left in a MariaDB: statements that end or remove it.
+/// Leftovers of an earlier test in a MariaDB: statements that end or remove it.
 const LEFT: [&str; 2] = [
     "select concat('kill ', id) from information_schema.processlist where user not in ('system user', 'event_scheduler') \
         and id <> connection_id()",
     "select concat('drop user `', user, '`@`', host, '`') from mysql.global_priv where host = '127.0.0.1'",
 ];
 
-/// What a test has of a server that others share: on PostgreSQL a database of its own, on MariaDB,
+/// Lease of a test on a server that others share: on PostgreSQL a database of its own, on MariaDB,
 /// whose schema is the database, the whole server for a while.
 pub struct Lease {
-    /// Where the superuser of the private server connects to it.
+    /// URL of the private server for its superuser.
     pub url: String,
     /// Statement that removes it, and where it is given.
     end: Option<(String, String)>,

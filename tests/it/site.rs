@@ -56,7 +56,7 @@ fn target(page: &str, link: &str) -> (String, Option<String>) {
     (path.to_str().unwrap().to_string(), place)
 }
 
-/// What the attributes of a page's elements lead to.
+/// Targets of the attributes of a page's elements.
 fn links(page: &str) -> Vec<&str> {
     let of = |name: &str| {
         let rest = page.split(name).skip(1);
@@ -186,7 +186,7 @@ fn what_is_not_ours_is_neither_written_over_nor_removed() {
     assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
 }
 
-/// What a table of figures shows: by metric and row the colour and the sign of each platform.
+/// Content of a table of figures: by metric and row the colour and the sign of each platform.
 const SEEN: &str = "JSON.stringify(Object.fromEntries([...document.querySelectorAll('table.figures')].map(table => \
     [table.dataset.metric, Object.fromEntries([...table.tBodies[0].rows].filter(row => !row.hidden).map(row => \
     [row.cells[0].textContent, Object.fromEntries([...row.querySelectorAll('td[data-run]')].filter(cell => !cell.hidden).map(cell => \

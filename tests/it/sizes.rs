@@ -1,4 +1,4 @@
-//! Which size a run takes, and what it says of a size that is wrong for its workloads.
+//! Size of a run, and its messages about a size that is wrong for its workloads.
 
 use crate::support::Desk;
 

@@ -19,8 +19,8 @@ use dbdyno::model::rows::{RowFunction, table_rows};
 use dbdyno::model::{AskedRamp, BoundStatement, Capabilities, Counters, Facts, Target};
 use dbdyno::plan::{self, Request};
 
-/// Why organisations of tables that others have cannot be had; what is not listed is lacking
-/// without a reason.
+/// Reasons for table organizations that others have and this engine lacks; those not listed are
+/// lacking without a reason.
 const LACKING_ORGS: &[(&str, &str)] =
     &[("iot", "a set of ids has one order only"), ("hash", "a set of ids has one order only")];
 
@@ -35,7 +35,7 @@ impl Engine for Skeleton {
     fn title(&self) -> &'static str {
         "tables in memory, to copy from"
     }
-    /// What differs from an embedded engine that can do the least; a server starts from
+    /// Capabilities beyond an embedded engine that can do the least; a server starts from
     /// `Capabilities::SERVER`.
     fn capabilities(&self) -> Capabilities {
         Capabilities {
@@ -102,7 +102,7 @@ impl Database for SkeletonDatabase {
     }
 }
 
-/// What the skeleton understands in the place of SQL.
+/// Statements that the skeleton understands instead of SQL.
 #[derive(Clone)]
 enum Statement {
     /// `create TABLE`

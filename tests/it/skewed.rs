@@ -148,7 +148,7 @@ fn routines_of_servers_draw_the_keys_of_another_program() {
     }
 }
 
-/// How often each row was updated since it was loaded, by id.
+/// Number of updates of each row since it was loaded, by id.
 fn updates(session: &mut dyn Session, table: &str) -> BTreeMap<u64, i64> {
     let rows = session.query(&format!("select id, status from {table}"), &[]).unwrap().rows;
     let number = |cell: &Option<String>| cell.as_ref().unwrap().parse::<i64>().unwrap();

@@ -1,5 +1,6 @@
-//! What a test does not do because something is missing here. It is told to whoever runs the tests,
-//! and is a failure where that thing can be had: nothing passes because it could not be tried.
+//! Skips of tests because something is missing here. They are reported to the person who runs the
+//! tests, and is a failure where that thing can be had: nothing passes because it could not be
+//! tried.
 
 use std::fmt::Display;
 use std::fs::File;

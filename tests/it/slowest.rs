@@ -22,7 +22,7 @@ const CHOSEN: &str = "DBDYNO_TEST_SLOWEST";
 /// Lines of the table.
 const SHOWN: usize = 40;
 
-/// What a test took.
+/// Cost of a test.
 struct Cost {
     test: String,
     /// Of the test and of all that it started, also of servers in the background.
@@ -51,7 +51,7 @@ fn time(test: &str, cost: &Path) {
     std::fs::write(cost, format!("{processor_s}\t{elapsed_s}\t{outcome}")).unwrap();
 }
 
-/// What a test took, measured by the process around it.
+/// Cost of a test, measured by the process around it.
 fn cost_of(test: &str, file: &Path) -> Cost {
     let mut around = Command::new(std::env::current_exe().unwrap());
     around.args(["--exact", SELF, "--include-ignored"]).env(TIMED, test).env(COST, file);

@@ -71,7 +71,7 @@ fn metric(test: &Value, name: &str) -> f64 {
         .unwrap_or_else(|| panic!("{} has no {name}: {test:#}", test["workload"]))
 }
 
-/// Whether it is known what the device read for the database. In a container it is not where
+/// True if the reads of the device for the database are known. In a container it is not where
 /// another user's processes are not shown and the file system has no device of its own.
 fn device_is_known(test: &Value) -> bool {
     test["metrics"]["tier_device_pct"].is_f64()

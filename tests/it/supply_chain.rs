@@ -1,4 +1,4 @@
-//! What this program is made of: the rules of `deny.toml`, held without a further program and
+//! Supply chain of this program: the rules of `deny.toml`, held without a further program and
 //! without a network. `make deny` asks cargo-deny, which also knows the published advisories.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -100,7 +100,7 @@ fn packages() -> Vec<Package> {
     packages
 }
 
-/// What the compiler calls the system that it runs on.
+/// Compiler's name of the system that it runs on.
 fn this_platform() -> String {
     let output = Command::new("rustc").arg("-vV").output().unwrap();
     let said = String::from_utf8(output.stdout).unwrap();

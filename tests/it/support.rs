@@ -1,4 +1,4 @@
-//! What the end-to-end tests share: the built program with a state directory of its own, and a
+//! Common parts of the end-to-end tests: the built program with a state directory of its own, and a
 //! PostgreSQL server that they address by its URL.
 
 use std::collections::BTreeMap;
@@ -19,8 +19,8 @@ use crate::leftovers::Directory;
 
 /// The smallest measurement.
 pub const TINY: &str = "--size 0.01 --workload SRV-QUERY1 --jobs 1 --warmup 0 --duration 300ms";
-/// What of the environment of whoever runs the tests the program sees: how to find programs and
-/// libraries, where and when we are.
+/// Environment variables of the tester that the program sees: how to find programs and libraries,
+/// where and when we are.
 const PASSED_ON: [&str; 4] = ["PATH", "LD_LIBRARY_PATH", "TMPDIR", "TZ"];
 /// No command of these tests takes longer, also on a machine that others keep busy.
 pub const PATIENCE: Duration = Duration::from_secs(600);
@@ -39,7 +39,7 @@ pub fn settings(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
     pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
-/// How to start a server in this directory.
+/// Options for starting a server in this directory.
 pub fn start_options(data_dir: &Path, pairs: &[(&str, &str)]) -> StartOptions {
     StartOptions { data_dir: data_dir.into(), settings: settings(pairs), ..StartOptions::default() }
 }
@@ -130,7 +130,7 @@ pub fn ended(child: Child, line: &str) -> Done {
     done(output, line)
 }
 
-/// What a program left when it ended.
+/// Output of a program that ended.
 fn done(output: std::process::Output, line: &str) -> Done {
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     Done {
@@ -178,9 +178,9 @@ impl Done {
     }
 }
 
-/// What makes a test of a run's JSON document invalid, but for `little`: in a window of less than a
-/// second other programs and the hypervisor can cause that alone, by taking the processor between
-/// two slices.
+/// Reasons that make a test of a run's JSON document invalid, but for `little`: in a window of less
+/// than a second other programs and the hypervisor can cause that alone, by taking the processor
+/// between two slices.
 pub fn mistakes(test: &Value) -> Vec<&Value> {
     let reasons = test["verdict"]["reasons"].as_array().unwrap().iter();
     reasons.filter(|reason| reason["status"] == "invalid" && reason["code"] != "little").collect()
@@ -217,9 +217,9 @@ pub fn until_or_abort(what: &str, mut so: impl FnMut() -> bool) {
     }
 }
 
-/// What `act` gives when no thread had to wait long for a processor meanwhile: a window of less
-/// than a second is spoilt by other programs, or by the hypervisor, when they take the processors
-/// for a good part of it. Tried so often at the most; then the last one is judged as it is.
+/// Result of `act` when no thread had to wait long for a CPU meanwhile: a window of less than a
+/// second is spoilt by other programs, or by the hypervisor, when they take the processors for a
+/// good part of it. Tried so often at the most; then the last one is judged as it is.
 pub fn in_a_calm_moment<T>(mut act: impl FnMut() -> T) -> T {
     for _ in 1..CALM_TRIES {
         let (result, longest) = timed_waits(&mut act);
@@ -232,8 +232,8 @@ pub fn in_a_calm_moment<T>(mut act: impl FnMut() -> T) -> T {
     act()
 }
 
-/// What `act` gives, and the longest that a thread beside it which wants to run every few
-/// milliseconds had to wait.
+/// Result of `act`, and the longest wait of a concurrent thread that wants to run every few
+/// milliseconds.
 fn timed_waits<T>(act: impl FnOnce() -> T) -> (std::thread::Result<T>, Duration) {
     const PAUSE: Duration = Duration::from_millis(5);
     let has_ended = AtomicBool::new(false);
@@ -259,7 +259,7 @@ pub fn cpu_s(pid: u32) -> Option<f64> {
     Some((stat.utime + stat.stime) as f64 / procfs::ticks_per_second() as f64)
 }
 
-/// Whether a process is there and has not ended.
+/// True if a process exists and has not ended.
 pub fn is_alive(pid: u32) -> bool {
     // A killed process whose new parent has not asked for its end is gone too.
     std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
@@ -334,18 +334,18 @@ pub struct Private {
     pub pid_file: &'static str,
     /// URL of the one in this directory, `{}` for the directory.
     url: &'static str,
-    /// What grows within the directory of private databases when rows are loaded, and its megabytes
-    /// when empty.
+    /// File that grows within the directory of private databases when rows are loaded, and its
+    /// megabytes when empty.
     tables: (&'static str, u64),
     /// Counts the jobs of SRV-QUERY1 that run in it, for a while already.
     busy: &'static str,
-    /// What follows the hint of how to connect, to run a statement and print nothing but its
+    /// Options after the hint on how to connect, to run a statement and print nothing but its
     /// result.
     pub client_options: &'static [&'static str],
     /// Ends it at once.
     pub hard_stop: Signal,
-    /// What a load says when the disk gets full. PostgreSQL's words depend on what needs the space
-    /// first: for its log it ends itself.
+    /// Messages of a load when the disk gets full. PostgreSQL's words depend on what needs the
+    /// space first: for its log it ends itself.
     pub full_disk: &'static [&'static str],
 }
 

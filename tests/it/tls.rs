@@ -118,7 +118,7 @@ impl Postgres {
         self.set("ssl_key_file", &self.certificates.key(name).display().to_string());
     }
 
-    /// What is allowed over TCP: a line of pg_hba.conf. The superuser comes over the socket.
+    /// Adds a rule for TCP: a line of pg_hba.conf. The superuser comes over the socket.
     fn allow(&self, line: &str) {
         let mut admin = self.server.admin("postgres");
         let path = column(admin.as_mut(), "show hba_file").remove(0);
@@ -323,7 +323,7 @@ struct MySql {
 }
 
 const NONCE: &[u8; 20] = b"12345678abcdefghijkl";
-/// What it can do, and that it encrypts (MySQL Internals, "Capability Flags").
+/// Capabilities of the server, including encryption (MySQL Internals, "Capability Flags").
 const CAN: u32 = 0x010f_a205;
 const CAN_ENCRYPT: u32 = 0x800;
 

@@ -9,7 +9,7 @@ use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 
-/// What a statement is answered.
+/// Answer to a statement.
 #[derive(Debug, Clone)]
 pub enum Answer {
     /// Rows of a query; a column is of the type of its first value, of texts if there is none.
@@ -84,7 +84,7 @@ pub fn serve(answer: impl Fn(&str) -> Answer + Send + Sync + 'static) -> u16 {
     port
 }
 
-/// What the client has sent of a message and not been read yet.
+/// Unread rest of a client's message.
 struct Message<'a>(&'a [u8]);
 
 impl<'a> Message<'a> {
@@ -381,7 +381,7 @@ impl Session {
     }
 }
 
-/// What comes before a message and asks for no answer.
+/// Skips data that come before a message and need no answer.
 fn pass_over(kind: u8, message: &mut Message<'_>) {
     message.byte();
     match kind {

@@ -7,11 +7,12 @@ use dbdyno::plan;
 use crate::every_workload::{request, wish};
 use crate::support::Desk;
 
-/// What no answer and no claim says anything about: target, drive, workload. There another job's op
-/// may come between.
+/// Workloads about which no answer and no claim says anything: target, drive, workload. There
+/// another job's op may come between.
 const UNCHECKED: [(&str, Option<Drive>, &str); 1] = [("mariadb", Some(Drive::Client), "DA-INDEX")];
 
-/// What `verify` says of every workload that this engine has, in this drive or in any, by workload.
+/// Output of `verify` for every workload that this engine has, in this drive or in any, by
+/// workload.
 fn verified(target: &str, drive: Option<Drive>) -> Vec<(String, String)> {
     let catalog = Catalog::embedded().unwrap();
     let runs = |id: &str| {

@@ -1,4 +1,4 @@
-//! What the sessions of a test did: sampled beside it, stored, exported and shown.
+//! Session samples of a test: sampled beside it, stored, exported and shown.
 
 use serde_json::Value;
 
@@ -19,8 +19,8 @@ fn activities(waits: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// Where there is a device its I/Os of the window are a part of those of the test, each in a
-/// bucket; else it is said why not.
+/// Checks that the device's I/Os of the window are a part of those of the test, each in a bucket,
+/// or that a reason is given.
 fn assert_device(run: &Value, test: &Value, waits: &Value) {
     let counted =
         [("read", "os_disk_reads"), ("write", "os_disk_writes"), ("sync", "os_disk_flushes")];

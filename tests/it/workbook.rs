@@ -130,7 +130,7 @@ fn text(shown: &str) -> (String, String, String) {
     ("string".into(), String::new(), shown.into())
 }
 
-/// How many sheets hold their head in sight, in the file itself.
+/// Number of sheets that keep their head in sight, in the file itself.
 fn frozen(book: &Path) -> usize {
     let mut archive = zip::ZipArchive::new(fs::File::open(book).unwrap()).unwrap();
     let names = archive.file_names().map(|name| name.unwrap().into_owned());

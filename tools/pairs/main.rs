@@ -42,13 +42,13 @@ struct Args {
     /// Pairs of each engine; one takes about five minutes
     #[arg(long, default_value_t = 10)]
     pairs: u32,
-    /// How many times the work an op does in the second run
+    /// Multiple of the work that an op does in the second run
     #[arg(long, value_delimiter = ',', default_values_t = [1.10, 1.20, 1.50])]
     losses: Vec<f64>,
     /// Shortens the suite, to try this program
     #[arg(long, default_value_t = 1.0)]
     time_scale: f64,
-    /// Where results and catalogues are kept
+    /// Directory of results and catalogs
     #[arg(long, default_value = "target/pairs")]
     dir: PathBuf,
     /// The program that measures
@@ -56,7 +56,7 @@ struct Args {
     dbdyno: PathBuf,
 }
 
-/// What a comparison of a pair said.
+/// Verdict of a comparison of a pair.
 struct Judged {
     /// Figures of the suite, those of them that were found to differ, and those whose interval
     /// holds 1.

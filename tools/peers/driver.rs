@@ -1,6 +1,6 @@
-//! What Oracle's driver costs the client: the look-up of a row in our client loop, answered at once
-//! by a stub of the protocol, beside the same look-up by our client of MariaDB. Processor time of
-//! the client is compared, not speed.
+//! Cost of Oracle's driver for the client: the look-up of a row in our client loop, answered at
+//! once by a stub of the protocol, beside the same look-up by our client of MariaDB. Processor time
+//! of the client is compared, not speed.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};

@@ -57,7 +57,7 @@ pub struct Lab {
     pub server: Option<PrivateServer>,
     pub settings: BTreeMap<String, String>,
     pub file: Option<PathBuf>,
-    /// How peers connect, and with which password.
+    /// URL for peers, with its password.
     pub url: String,
     pub password: Option<SecretString>,
     /// For files of the peers; removed at the end.
@@ -175,7 +175,7 @@ impl Lab {
         Ok(())
     }
 
-    /// Where the data set is.
+    /// Site of the data set.
     pub fn site(&self) -> Result<Site<'_>> {
         Ok(Site {
             db: self.database.as_ref(),

@@ -19,7 +19,7 @@ struct Reading {
     server_s: f64,
 }
 
-/// What a stretch of time cost.
+/// Resources used in an interval.
 #[derive(Debug, Clone, Copy)]
 pub struct Usage {
     /// Share of all processors that the host withheld.
@@ -42,7 +42,7 @@ impl Meter {
         Ok(Meter { server_pid, start: read(server_pid)? })
     }
 
-    /// What was used since the start.
+    /// Resources used since the start.
     pub fn usage(&self) -> Result<Usage> {
         let (from, to) = (self.start, read(self.server_pid)?);
         let total_s = (to.total_s - from.total_s).max(1e-3);

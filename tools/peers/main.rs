@@ -50,7 +50,7 @@ const MOST_LOADS: usize = 3;
 #[derive(Debug, Parser)]
 #[command(name = "peers")]
 struct Args {
-    /// What to compare; everything if nothing is named
+    /// Comparisons to make; all if none is named
     what: Vec<What>,
     /// Pairs to keep per comparison; those by processor time take as many as their precision needs
     #[arg(long, default_value_t = 5)]
@@ -138,7 +138,7 @@ impl What {
     }
 }
 
-/// What has been measured, and where.
+/// Measurements, and their place.
 #[derive(Default)]
 struct Measured {
     versions: Vec<String>,

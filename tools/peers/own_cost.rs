@@ -1,6 +1,6 @@
-//! What measuring costs: the lookup with all probes, both samplers (counters, sessions) and the
-//! watch of the platform, against the lookup alone, by the processor time that client and server
-//! spend per op; and the lookup beside a monitor against the lookup alone.
+//! Cost of measuring: the lookup with all probes, both samplers (counters, sessions) and the watch
+//! of the platform, against the lookup alone, by the processor time that client and server spend
+//! per op; and the lookup beside a monitor against the lookup alone.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -148,7 +148,7 @@ fn request(lab: &Lab) -> Result<Request> {
     })
 }
 
-/// What looks at the sessions.
+/// Session sampler.
 fn sampler(lab: &Lab) -> Result<Option<Mutex<Sampler>>> {
     let blocks = lab.catalog.probes(lab.engine.name(), &lab.database.version().0);
     let sampler = Sampler::open(lab.database.as_ref(), &blocks)

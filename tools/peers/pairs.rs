@@ -12,7 +12,7 @@ const TRIES_PER_PAIR: usize = 3;
 /// A ratio by processor time is looked at for its precision after so many pairs.
 const LEAST_PAIRS: usize = 8;
 
-/// How well a ratio is to be known.
+/// Required precision of a ratio.
 #[derive(Debug, Clone, Copy)]
 pub struct Precision {
     /// Half width of its 95 % interval, as a fraction of it.
@@ -28,7 +28,7 @@ pub struct Estimate {
     pub half_width: f64,
 }
 
-/// When a pair counts, and how many are wanted.
+/// Rules for counting a pair, and the number of pairs wanted.
 pub struct Rules {
     pub pairs: usize,
     /// Largest share of the processors that steal, and that other programs, may have taken in
@@ -38,7 +38,7 @@ pub struct Rules {
     pub server_pid: Option<u32>,
 }
 
-/// What one side did in its half.
+/// Work of one side in its half.
 #[derive(Debug, Clone, Copy)]
 pub struct Done {
     /// In the comparison's unit.

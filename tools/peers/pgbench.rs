@@ -11,12 +11,12 @@ use super::failed;
 use super::lab::Lab;
 use super::pairs::Done;
 
-/// What our job sessions have set, given to pgbench's too: without it pgbench's plans would be made
+/// Settings of our job sessions, given to pgbench's too: without it pgbench's plans would be made
 /// by other rules.
 const SESSION_OPTIONS: &str =
     "-c plan_cache_mode=force_generic_plan -c jit=off -c max_parallel_workers_per_gather=0";
 
-/// How to call it.
+/// Way to call it.
 pub struct Pgbench {
     program: PathBuf,
     url: String,

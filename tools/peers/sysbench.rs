@@ -33,7 +33,7 @@ pub fn check() -> Result<()> {
         .map_err(|error| failed("sysbench", format!("cannot be run ({error})")).advise(advice))
 }
 
-/// How to call it.
+/// Way to call it.
 struct Sysbench<'a> {
     lab: &'a Lab,
     socket: String,

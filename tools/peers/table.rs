@@ -104,7 +104,7 @@ fn both(outcome: &Outcome, figure: fn(&Half) -> Option<f64>) -> String {
     }
 }
 
-/// What a reader must know to judge the table.
+/// Notes that a reader needs to judge the table.
 pub fn footer(taken_percent: f64, versions: &[String], outcomes: &[Outcome]) -> String {
     let kept: usize = outcomes.iter().map(|outcome| outcome.pairs.len()).sum();
     let dropped: usize = outcomes.iter().map(|outcome| outcome.dropped).sum();

@@ -14,7 +14,7 @@ use secrecy::SecretString;
 
 use super::failed;
 
-/// How often, and after which time each, is looked whether the server encrypts.
+/// Number of attempts, and the time between them, to see that the server encrypts.
 const LOOKS: u32 = 200;
 const LOOK: Duration = Duration::from_millis(50);
 

@@ -5,7 +5,7 @@ use dbdyno::model::Drive;
 /// Times of two clocks agree within this fraction; what is beyond needs a reason.
 pub const TIME_FRACTION: f64 = 0.03;
 
-/// What was measured.
+/// Subject of a comparison.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subject {
     pub engine: &'static str,
@@ -13,7 +13,7 @@ pub struct Subject {
     pub drive: Drive,
 }
 
-/// How far a witness may be away from us.
+/// Allowed distance of a witness from us.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Bound {
     /// Both count the same events.
@@ -31,7 +31,7 @@ pub struct Agreement {
     /// ops, rows, commits, ...
     pub figure: &'static str,
     pub ours: f64,
-    /// Who else counted or timed it.
+    /// Witness that also counted or timed it.
     pub witness: &'static str,
     pub theirs: f64,
     pub bound: Bound,
@@ -43,7 +43,7 @@ impl Agreement {
         if self.theirs == self.ours { 0.0 } else { (self.theirs - self.ours) / self.ours }
     }
 
-    /// Whether the bound is kept. A time that is further away does not break it: its reason is
+    /// True if the bound is kept. A time that is further away does not break it: its reason is
     /// printed.
     pub fn holds(&self) -> bool {
         match self.bound {
@@ -53,7 +53,7 @@ impl Agreement {
         }
     }
 
-    /// Why the two differ, if they do by more than needs no reason.
+    /// Reason for a difference of the two that needs one.
     pub fn reason(&self) -> Option<&'static str> {
         match self.bound {
             Bound::Within(_, reason) if self.theirs != self.ours => Some(reason),

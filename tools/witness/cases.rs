@@ -8,7 +8,7 @@ pub struct Case {
     pub id: &'static str,
     /// Ops per job of the count.
     pub ops: u64,
-    /// Where commits share no log sync: 1.
+    /// Number of jobs; 1 where commits share no log sync.
     pub jobs: u32,
     /// Beginnings of its statements, lower case.
     pub statements: &'static [&'static str],
@@ -23,7 +23,7 @@ pub struct Case {
     pub table: &'static str,
 }
 
-/// What a transaction does to a table.
+/// Change of a table by a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
     /// One row or more, as many as the tally has.

@@ -11,12 +11,12 @@ use super::lab::Lab;
 use super::strace::{self, Trace, count, count_of_busiest};
 use super::{drive, failed, mariadb, postgres};
 
-/// How a count is made.
+/// Extent of a count.
 #[derive(Debug, Clone, Copy)]
 pub struct Extent {
     /// Part of the cases' ops.
     pub scale: f64,
-    /// Whether strace looks on.
+    /// True if strace runs.
     pub is_traced: bool,
 }
 
@@ -72,7 +72,7 @@ pub fn agreements(lab: &Lab, case: &Case, drive: Drive, extent: Extent) -> Resul
     Ok(agreements)
 }
 
-/// What a test of ours counted, and what strace saw meanwhile.
+/// Counts of our test, and those of strace meanwhile.
 struct Counted {
     result: Box<TestResult>,
     calls: Option<Vec<strace::Call>>,

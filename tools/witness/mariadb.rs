@@ -35,7 +35,7 @@ pub struct Events {
 pub const EXECUTE: &str = "statement/com/Execute";
 /// Calls of a routine with many ops.
 pub const CALL: &str = "statement/sql/call_procedure";
-/// What a transaction is made of, beside its executions.
+/// Events of a transaction in addition to its executions.
 pub const BEGIN: &str = "statement/sql/begin";
 pub const COMMIT: &str = "statement/sql/commit";
 /// Statements within routines.
@@ -54,7 +54,7 @@ pub fn reset(session: &mut dyn Session) -> Result<()> {
     Ok(())
 }
 
-/// What performance_schema has counted of a kind of events.
+/// Counts of performance_schema for a kind of events.
 pub fn events(session: &mut dyn Session, kind: &str) -> Result<Events> {
     let sql = format!(
         "select count_star, sum_rows_sent, sum_rows_affected, sum_timer_wait / 1e9 as time_ms \

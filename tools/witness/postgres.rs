@@ -24,7 +24,7 @@ pub const LOG: &str = "pg_waldump";
 /// Objects of the system have lower numbers (FirstNormalObjectId of PostgreSQL's transam.h).
 const FIRST_OF_USERS: u64 = 16_384;
 
-/// What pg_stat_statements has counted of a workload's statements.
+/// Counts of pg_stat_statements for a workload's statements.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Statements {
     pub calls: u64,
@@ -47,7 +47,7 @@ pub fn reset(session: &mut dyn Session) -> Result<()> {
     session.query("select public.pg_stat_statements_reset()", &[]).map(drop).map_err(named)
 }
 
-/// What was counted of the statements for which `is_own` holds.
+/// Counts of the statements for which `is_own` holds.
 pub fn statements(session: &mut dyn Session, is_own: impl Fn(&str) -> bool) -> Result<Statements> {
     let sql = "select query, calls, rows, shared_blks_hit + shared_blks_read as blocks, \
                shared_blks_read as blocks_read, total_exec_time as time_ms \
@@ -110,9 +110,9 @@ pub fn logged(lab: &Lab, from: &str, to: &str, change: Change) -> Result<Logged>
     Ok(transactions(&String::from_utf8_lossy(&output.stdout), change))
 }
 
-/// What pg_waldump's lines say, as
-/// `rmgr: Heap len (rec/tot): 72/72, tx: 745, lsn: 0/19, prev 0/18, desc: HOT_UPDATE off 1 xmax 745
-/// flags 0x60 ; new off 7 xmax 0, blkref #0: rel 1663/5/16456 blk 3`.
+/// Content of pg_waldump's lines, as `rmgr: Heap len (rec/tot): 72/72, tx: 745, lsn: 0/19, prev
+/// 0/18, desc: HOT_UPDATE off 1 xmax 745 flags 0x60 ; new off 7 xmax 0, blkref #0: rel 1663/5/16456
+/// blk 3`.
 fn transactions(text: &str, change: Change) -> Logged {
     let wanted: &[&str] = match change {
         Change::Update | Change::UpdateOne => {
@@ -139,7 +139,7 @@ fn transactions(text: &str, change: Change) -> Logged {
     Logged { commits: changed.len() as u64, updates: changed.values().sum() }
 }
 
-/// What stands between two words of a line, without blanks around it.
+/// Text between two words of a line, without blanks around it.
 fn between<'a>(line: &'a str, from: &str, to: &str) -> Option<&'a str> {
     let (_, tail) = line.split_once(from)?;
     Some(tail.trim_start().split_once(to).map_or(tail, |(head, _)| head).trim())
@@ -149,7 +149,7 @@ fn named(error: EngineError) -> dbdyno::error::Error {
     error.at("witness on PostgreSQL")
 }
 
-/// Whether a statement is the workload's.
+/// Test whether a statement is the workload's.
 pub fn own(case: &Case) -> impl Fn(&str) -> bool {
     |statement| case.is_own(statement)
 }

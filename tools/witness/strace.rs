@@ -30,7 +30,7 @@ pub struct Call {
     pub file: String,
 }
 
-/// Whether it is installed and may attach to other processes.
+/// True if it is installed and may attach to other processes.
 pub fn is_there() -> bool {
     let run = Command::new(NAME).args(["-o", "/dev/null", "true"]).output();
     run.is_ok_and(|output| output.status.success())
@@ -84,7 +84,7 @@ fn call(line: &str) -> Option<Call> {
     is_name.then(|| Call { thread, name: name.into(), file: file.into() })
 }
 
-/// How many calls of this name were for files with this in their path.
+/// Number of calls of this name for files with this in their path.
 pub fn count(calls: &[Call], name: &str, file: &str) -> u64 {
     calls.iter().filter(|call| call.is(name, file)).count() as u64
 }

@@ -50,7 +50,7 @@ struct Turn {
     server: Option<Times>,
 }
 
-/// What all turns give, and the other client's.
+/// Results of all turns, and those of the other client.
 #[derive(Default)]
 struct Turns {
     ours: Vec<Times>,
@@ -212,7 +212,7 @@ impl Script {
         Script { branches, keys, binds: count }
     }
 
-    /// Whether the other clients can do all that it does.
+    /// True if the other clients can do all that it does.
     fn is_whole(&self) -> bool {
         !self.branches.is_empty()
             && self.keys.len() == self.binds

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-/// What the caller can do about an error; decides the exit code.
+/// Kind of an error by what the caller can do about it; decides the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Arguments, configuration or catalogue files are wrong: the user changes them. Exit code 2.
@@ -37,13 +37,13 @@ impl Kind {
 /// An error for the user: where it happened, what happened, what to do. Never holds a password.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
-    /// What the caller can do about it.
+    /// Kind by what the caller can do about it.
     pub kind: Kind,
-    /// Where: a flag, a file with line, a target without its password.
+    /// Place: a flag, a file with line, a target without its password.
     pub place: String,
-    /// What happened, lower case, no full stop.
+    /// Description of what happened, lower case, no full stop.
     pub what: String,
-    /// What to do next; may be empty.
+    /// Advice for the next step; may be empty.
     pub advice: String,
 }
 

@@ -1,4 +1,4 @@
-//! What a report says of itself: how to read it, which commands made it, and which tests a sentence
+//! Notes of a report on itself: how to read it, which commands made it, and which tests a sentence
 //! is about.
 
 use super::document::{Block, Section};

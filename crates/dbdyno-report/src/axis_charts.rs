@@ -10,7 +10,7 @@ use super::{Input, Language, RunTests};
 use dbdyno_core::analysis::ramp::{self, Figure};
 use dbdyno_core::model::{Better, RunRecord, Test, params};
 
-/// What a ramp goes over.
+/// Axis of a ramp.
 struct Over {
     /// The name of the axis.
     name: &'static str,

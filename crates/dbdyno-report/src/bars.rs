@@ -56,7 +56,7 @@ fn seconds(language: Language, seconds: f64) -> String {
     format!("{} {unit}", language.number(value, Digits::Significant(3)))
 }
 
-/// What each platform costs, by its products; platforms with one currency have one scale.
+/// Cost of each platform, by its products; platforms with one currency have one scale.
 pub(super) fn costs(language: Language, priced: &[(&str, &RunTests, &PriceList)]) -> Bars {
     let mut bars = Bars { name: "costs".into(), language, ..Bars::default() };
     for (_, _, list) in priced {
@@ -95,8 +95,7 @@ pub(super) fn costs(language: Language, priced: &[(&str, &RunTests, &PriceList)]
     bars
 }
 
-/// Where the reads of each workload were served, from the fastest tier to the slowest, with the
-/// time of an access.
+/// Read sources of each workload, from the fastest tier to the slowest, with the time of an access.
 pub(super) fn tiers(input: &Input) -> Option<Bars> {
     const TIERS: [(&str, &str, &str); 3] = [
         ("Buffer cache", "tier_buffer_pct", "tier_buffer_ms"),
@@ -134,8 +133,7 @@ fn leaves_the_cache(row: &BarRow) -> bool {
     row.parts.iter().skip(1).any(|part| part.value > LEAST_SHARE)
 }
 
-/// How long ops that commit took, of workloads whose ops commit once: a wait for the log is most
-/// of it.
+/// Times of ops that commit, of workloads whose ops commit once: a wait for the log is most of it.
 pub(super) fn commits(input: &Input) -> Option<Bars> {
     let language = input.language;
     let of_test = |row: BarRow, test: &Test| {

@@ -87,7 +87,7 @@ pub struct Shown {
     pub is_bound: bool,
     /// Only figures of equal work are compared.
     pub work: String,
-    /// What lowers its verdict.
+    /// Reasons that lower its verdict.
     pub reasons: String,
 }
 

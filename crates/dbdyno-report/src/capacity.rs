@@ -22,7 +22,7 @@ times of ops at that number of jobs, without waits for a session. Several needs 
 100 %; what they take from one another in caches is not covered.";
 const SHARE: Digits = Digits::Significant(3);
 
-/// What `capacity` shows. It is not among the reports, since it has needs.
+/// Report of `capacity`. It is not among the reports, since it has needs.
 pub struct CapacityReport;
 
 impl Report for CapacityReport {
@@ -340,7 +340,8 @@ fn time_ms(answer: &Answer<'_>) -> Option<f64> {
     Some(answer.at?.time_us(answer.need.promise?)? / 1000.0)
 }
 
-/// Why a need does not fit, how its times were taken, and what was left out.
+/// Remarks on an answer: why a requirement does not fit, how its times were taken, and what was
+/// left out.
 fn remarks(language: Language, platform: &str, answer: &Answer<'_>) -> Vec<String> {
     let label = format!("{platform}, {}", answer.need.label());
     let named = |text: String| format!("{label}: {text}");
@@ -399,7 +400,7 @@ fn component_rows(table: &mut Table, platform: &Platform<'_>, used: &Use) {
     }
 }
 
-/// What programs read.
+/// Data for programs.
 fn data(input: &Input, platforms: &[Platform<'_>]) -> Value {
     let names = |found: Vec<&Platform<'_>>| {
         found.iter().map(|platform| platform.name.to_string()).collect::<Vec<_>>()

@@ -283,7 +283,7 @@ fn scope(claim: &Claim) -> String {
         .join(", ")
 }
 
-/// What it means if the claim does not hold: the verdict, where it is not invalid, and why.
+/// Consequence of a claim that does not hold: the verdict, where it is not invalid, and why.
 fn or_else(claim: &Claim) -> String {
     let verdict = claim
         .status

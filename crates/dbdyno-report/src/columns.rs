@@ -7,18 +7,18 @@ use super::document::{Cell, Column, Digits, Table};
 use dbdyno_core::analysis::Derived;
 use dbdyno_core::analysis::figure::Figure;
 use dbdyno_core::analysis::interval::Known;
-use dbdyno_core::model::{RunRecord, Sentence, Test, Verdict};
+use dbdyno_core::model::{OpenLoop, RunRecord, Sentence, Test, Verdict};
 
-/// What a row of a table of tests is made from.
+/// Source of a row of a table of tests.
 pub struct Line<'a> {
     pub run: &'a RunRecord,
     /// Of repetitions the one that stands for them.
     pub test: &'a Test,
-    /// How often it was run.
+    /// Number of repetitions.
     pub times: usize,
     /// The KPM of the repetitions; absent if it is not known, and for a test by itself.
     pub figure: Option<Figure<'a>>,
-    /// How well the KPM is known, and the verdict on it.
+    /// Interval of the KPM, or the reason why it has none, and the verdict on it.
     pub known: Known,
     pub verdict: Verdict,
     pub derived: Derived,
@@ -32,7 +32,7 @@ impl Line<'_> {
     }
 }
 
-/// Where a column's value comes from.
+/// Source of a column's value.
 #[derive(Clone, Copy)]
 pub enum Source {
     /// A text, a count or a mark that is always known.
@@ -84,10 +84,10 @@ pub fn table(
     table
 }
 
-/// Why the number of jobs of a published test is unknown.
+/// Reason for an unknown number of jobs of a published test.
 pub const UNKNOWN_JOBS: &str = "the source does not print the number of jobs";
 
-/// Why a figure of a publication is unknown.
+/// Reason for an unknown figure of a publication.
 pub const NOT_PRINTED: &str = "the source does not print it";
 
 /// A percentile in ms, or why the test has none.
@@ -95,17 +95,21 @@ pub fn percentile_ms(test: &Test, value_us: Option<f64>) -> Result<f64, Sentence
     value_us.map(|us| us / 1000.0).ok_or_else(|| no_percentile(test).into())
 }
 
-/// Why a test has no percentile.
+/// Reason why a test has no percentile.
 pub fn no_percentile(test: &Test) -> &'static str {
     test.either("too few timed ops for this percentile", NOT_PRINTED)
 }
 
-/// Why a test has no interval.
+/// Reason why a test has no interval.
 pub fn no_interval(test: &Test) -> &'static str {
+    let open = test.measured().and_then(|result| result.open.as_ref());
+    if open.is_some_and(OpenLoop::changes) {
+        return "a rate that changes has no mean that its seconds are samples of";
+    }
     test.either("too few seconds for a confidence interval", NOT_PRINTED)
 }
 
-/// Why a test has no mean service time.
+/// Reason why a test has no mean service time.
 pub fn no_mean(test: &Test) -> &'static str {
     test.either("no op was completed in the window", NOT_PRINTED)
 }

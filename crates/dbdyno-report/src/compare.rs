@@ -21,11 +21,11 @@ use dbdyno_core::model::{RunRecord, Sentence, Status, Test};
 
 pub use data::SCHEMA_VERSION;
 
-/// How to read it.
+/// Reading instructions.
 const HOW_TO_READ: &str = "Ratios are other / base. ~ = inside the noise: the 95 % interval of the ratio holds 1. undecided \
 = a figure has no interval, so that nothing is said.";
 
-/// What `compare` shows. It is not among the reports, since it needs two runs.
+/// Report of `compare`. It is not among the reports, since it needs two runs.
 pub struct CompareReport;
 
 impl Report for CompareReport {
@@ -156,7 +156,7 @@ fn answer(comparison: &Comparison, language: Language) -> Vec<Block> {
     said.map(Block::Paragraph).collect()
 }
 
-/// What stands above the picture of the ratios.
+/// Reading instructions above the picture of the ratios.
 pub(super) fn how_to_read(comparison: &Comparison, language: Language) -> String {
     let how = "Other / base, logarithmic; right of the line is better (times are drawn turned round). The mark is the ratio, the whisker \
                its 95 % interval: a mark on the grey band is inside the noise. Hollow: decides nothing, as it has no interval or is \
@@ -228,7 +228,7 @@ fn table(
     Table::new(language, name, columns)
 }
 
-/// What differs between two disclosures.
+/// Differences between two disclosures.
 pub(super) fn differences(found: &[Difference], language: Language, name: &str) -> Vec<Block> {
     if found.is_empty() {
         return vec![Block::Paragraph(language.phrase(
@@ -312,7 +312,7 @@ pub(super) fn findings(comparison: &Comparison, language: Language) -> Vec<Block
     }
 }
 
-/// What is said where there is no finding.
+/// Sentence for a comparison without a finding.
 pub(super) fn nothing_found(comparison: &Comparison, language: Language) -> String {
     let is_open = comparison.kpms.iter().all(|row| row.change() == Change::Undecided);
     language.phrase(match (comparison.kpms.is_empty(), is_open) {

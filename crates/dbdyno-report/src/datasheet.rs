@@ -134,7 +134,7 @@ pub(super) fn platform(input: &Input, run: &RunRecord) -> Vec<(String, String)> 
         .collect()
 }
 
-/// What the device makes durable, where the run measured it.
+/// Durable writes of the device, where the run measured them.
 fn durable_writes(language: Language, run: &RunRecord) -> Option<(String, String)> {
     let device = run.device_sync?;
     let rate = |per_s: f64| language.number(per_s, Digits::Significant(3));
@@ -147,7 +147,7 @@ fn durable_writes(language: Language, run: &RunRecord) -> Option<(String, String
     Some((language.phrase("Durable writes"), text))
 }
 
-/// What was stated of the platform, a line for each topic.
+/// Stated facts about the platform, a line for each topic.
 fn stated(language: Language, run: &RunRecord) -> Vec<(String, String)> {
     let mut topics: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (name, value) in run.disclosure.0.get(STATED).into_iter().flatten() {
@@ -374,7 +374,7 @@ pub(super) fn kpms(input: &Input, data: &RunTests) -> Table {
     table
 }
 
-/// Where the interval of the throughput stands; without repetitions the KPM report has it.
+/// Column of the interval of the throughput; without repetitions the KPM report has it.
 const INTERVAL: usize = 7;
 
 fn interval(table: &mut Table, figure: &Figure<'_>) -> Cell {
@@ -470,7 +470,7 @@ fn unit(speed: Option<&Figure<'_>>, best: Option<&Figure<'_>>, test: &Test) -> S
     }
 }
 
-/// Why there is no test that a figure could be of.
+/// Reason for the lack of a test with a figure.
 fn no_test(tests: &[&Test]) -> &'static str {
     tests[0].either(NO_SINGLE_JOB, NO_PRINTED_SPEED)
 }

@@ -1,5 +1,5 @@
-//! What a report says, independent of its form: sections with paragraphs, facts and tables of typed
-//! cells.
+//! Content of a report, independent of its form: sections with paragraphs, facts and tables of
+//! typed cells.
 
 use std::collections::HashMap;
 
@@ -21,11 +21,12 @@ pub struct Document {
     pub sections: Vec<Section>,
     /// Of its sentences.
     pub language: Language,
-    /// What programs read instead of the sections, where a report has a JSON structure of its own.
+    /// Data that programs read instead of the sections, where a report has a JSON structure of its
+    /// own.
     pub data: Option<Value>,
-    /// What build servers read: the checks behind the report, by suite.
+    /// Checks for build servers: the checks behind the report, by suite.
     pub checks: Vec<Checks>,
-    /// What pages carry beside their content.
+    /// Branding of pages.
     pub brand: Option<Brand>,
     /// Whose figures these are and the answer, of a report without a design of its own.
     pub head: Option<Head>,
@@ -41,13 +42,13 @@ pub struct Checks {
     pub cases: Vec<(String, Outcome)>,
 }
 
-/// What became of a check.
+/// Result of a check.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
     Passed,
-    /// What happened, and the figures.
+    /// Description of the failure, and the figures.
     Failed(&'static str, String),
-    /// Why nothing can be said.
+    /// Reason why nothing can be said.
     Skipped(String),
 }
 
@@ -77,7 +78,7 @@ pub enum Block {
 /// A text whose lines are shown as they are: SQL, a plan.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Code {
-    /// What it is, one line; may be empty.
+    /// Caption of one line; may be empty.
     pub caption: String,
     pub text: String,
 }
@@ -91,12 +92,12 @@ pub struct Table {
     #[serde(skip)]
     pub language: Language,
     pub columns: Vec<Column>,
-    /// Where space is short, columns behind the first `leading` follow below in further blocks, and
-    /// none is left out; 0 = columns are left out by priority.
+    /// Number of leading columns: where space is short, those behind them follow below in further
+    /// blocks, and none is left out; 0 = columns are left out by priority.
     #[serde(skip)]
     pub leading: usize,
     pub rows: Vec<Vec<Cell>>,
-    /// Why cells are unknown; a cell names its footnote by index.
+    /// Reasons for unknown cells; a cell names its footnote by index.
     pub footnotes: Vec<String>,
     /// Sentences below the table: the reasons of verdicts.
     pub remarks: Vec<String>,
@@ -113,7 +114,7 @@ pub struct Column {
     pub priority: u8,
 }
 
-/// How many digits of a figure are shown.
+/// Number of digits of a figure that are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Digits {
     Significant(u8),
@@ -148,7 +149,7 @@ pub struct Chart {
     pub x: Axis,
     pub y: Axis,
     pub series: Vec<Series>,
-    /// What to see in it, and how it was made; may be empty.
+    /// Caption: what to see in it, and how it was made; may be empty.
     pub caption: String,
 }
 
@@ -160,7 +161,7 @@ pub struct Axis {
     pub scale: Scale,
 }
 
-/// How an axis is divided.
+/// Division of an axis.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scale {
@@ -184,7 +185,7 @@ pub struct Series {
     pub points: Vec<Point>,
 }
 
-/// Where the points of a curve come from.
+/// Origin of the points of a curve.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Role {
     #[default]
@@ -203,9 +204,9 @@ pub struct Point {
     /// Ends of the 95 % confidence interval of `y`, if it is known.
     pub low: Option<f64>,
     pub high: Option<f64>,
-    /// What is written beside it on demand, e.g. `0.42 ms`.
+    /// Label that is shown on demand, e.g. `0.42 ms`.
     pub label: Option<String>,
-    /// What a drawing writes beside it without being asked.
+    /// Label that a drawing always shows.
     pub written: Option<String>,
     /// The verdict on the figure; none for a fitted one.
     pub verdict: Option<Status>,
@@ -218,7 +219,7 @@ pub struct Bars {
     pub name: String,
     /// Of its words.
     pub language: Language,
-    /// What the colours of parts mean; empty where each row has one part.
+    /// Meanings of the colors of parts; empty where each row has one part.
     pub legend: Vec<String>,
     pub rows: Vec<BarRow>,
 }
@@ -244,7 +245,7 @@ pub struct BarPart {
     pub value: f64,
     /// Its number in the legend, or of the platform, from 0: decides the colour.
     pub color: usize,
-    /// What it is, with its figure.
+    /// Description with its figure.
     pub note: String,
 }
 
@@ -256,7 +257,7 @@ pub struct Heatmap {
     /// Of its texts; its numbers are written so.
     #[serde(skip)]
     pub language: Language,
-    /// What the rows are, e.g. `Workload`.
+    /// Title of the rows, e.g. `Workload`.
     #[serde(skip)]
     pub row_title: String,
     /// The platforms.
@@ -295,8 +296,7 @@ pub struct HeatCell {
     /// Place between 0 (worst) and 1 (the best of the row), anchored at 0; none without a figure
     /// that supports a statement.
     pub share: Option<f64>,
-    /// Whether it is the best of the row, or does not differ from it beyond the noise; none without
-    /// a share.
+    /// Rank: the best of the row, or not different from it beyond the noise; none without a share.
     pub rank: Option<Rank>,
     /// The same for people to read on demand: `at 16 jobs`, and the reasons of the verdict.
     pub note: Option<String>,
@@ -513,7 +513,7 @@ impl Heatmap {
 type Field = (&'static str, fn(&HeatCell) -> Cell);
 
 impl HeatCell {
-    /// What programs are told of a figure beside its value.
+    /// Fields for programs in addition to a figure's value.
     const FIELDS: [Field; 4] = [
         ("verdict", |cell| Cell::verdict(cell.verdict)),
         ("jobs", |cell| Cell::count_if_known(cell.jobs)),

@@ -1,4 +1,4 @@
-//! What somebody adds to a report: a brand (logo, name, accent, footer) on its pages, and
+//! Additions of a user to a report: a brand (logo, name, accent, footer) on its pages, and
 //! paragraphs of one's own. They are marked as added: nobody shall take them for what was measured.
 
 use base64::Engine;

@@ -1,4 +1,4 @@
-//! What became of clients and their commits when a node of a cluster failed, over the repetitions.
+//! Effect of a node failure on the clients of a cluster and their commits, over the repetitions.
 
 use serde::Serialize;
 use serde_json::json;
@@ -141,7 +141,7 @@ fn section(language: Language, data: &RunTests, name: &str, all: &[Repetition<'_
     Section { title: format!("{name}: {}", language.phrase("Failover")), blocks }
 }
 
-/// What became of the commits, in a sentence or two.
+/// Outcome of the commits, in a sentence or two.
 fn outcome(language: Language, data: &RunTests, all: &[Repetition<'_>]) -> String {
     let total =
         |of: fn(&LedgerCounts) -> u64| all.iter().map(|one| of(&one.failover.ledger)).sum::<u64>();

@@ -48,7 +48,7 @@ fn about(metric: &Metric) -> (&'static str, &'static str) {
     }
 }
 
-/// How to read it; stands above every heatmap.
+/// Reading instructions above every heatmap.
 const HOW_TO_READ: &str = "The best valid figure of a row has the strongest colour, 0 has almost none; in between the colour is the \
 share of the best (best / figure where lower is better). * the best of the row; ~ does not differ from the best beyond \
 the noise of both (95 % intervals of the repetitions, else of the seconds). Conditional and invalid figures have no colour \
@@ -152,8 +152,8 @@ fn missing(map: &mut Heatmap, tests: &[&Test]) -> HeatCell {
     HeatCell::bare(map.unknown(why))
 }
 
-/// What lowered the verdicts of a row's figures, or kept a figure from being in it, with the
-/// platform it is about.
+/// Reasons that lowered the verdicts of a row's figures, or kept a figure from being in it, with
+/// the platform it is about.
 fn doubts(
     language: Language,
     platforms: &[String],

@@ -1,4 +1,4 @@
-//! What workloads take from one another, of runs that measured them alone and beside each other.
+//! Interference of workloads, from runs that measured them alone and together.
 
 use serde_json::json;
 

@@ -26,7 +26,7 @@ fn columns(form: Form) -> kpm_columns::Columns {
     }
 }
 
-/// What the KPM of a form is called by its unit; all others are just `KPM`.
+/// Names of the KPM of a form by its unit; all others are just `KPM`.
 const NAMES: &[(Form, &str, &str)] = &[
     (Form::Transactions, "tps", "Transactions"),
     (Form::Connections, "conn/s", "Connections"),

@@ -95,7 +95,7 @@ const P99: Definition =
     figure("p99", "ms", 3, |line| percentile_ms(line.test, line.test.latency().p99_us));
 const MAX: Definition =
     figure("max", "ms", 8, |line| percentile_ms(line.test, line.test.latency().max_us));
-/// Whether commits were durable, where some are stamped.
+/// Durability of commits, where it is known for some tests.
 pub const DURABILITY: Definition = plain("Durability", 2, |line| match durability(line) {
     Some(stamp) => Cell::text(line.language.phrase(stamp.name())),
     None => Cell::Empty,
@@ -110,7 +110,7 @@ pub const LASTING: [Definition; 2] = [
         source: Source::Plain(lasting::pay_back_cell),
     },
 ];
-/// How often a test was run, where some were repeated: figures are those of the median one.
+/// Number of repetitions of a test, where some were repeated: figures are those of the median one.
 pub const TIMES: Definition = plain("Times", 3, |line| Cell::count(line.times as u32));
 const CI: Definition = Definition {
     name: "CI95 +-",
@@ -151,7 +151,7 @@ fn parameters(line: &Line<'_>) -> String {
     params::assignments(shown, ",")
 }
 
-/// Where the time of a connection goes.
+/// Columns for the parts of the time of a connection.
 const PARTS_OF_A_CONNECTION: &[Definition] = &[
     derived("Socket connected", "ms", 2, "connect_reach_ms", RATE),
     derived("TLS handshake", "ms", 2, "connect_encrypt_ms", RATE),
@@ -168,9 +168,9 @@ const PARTS_OF_A_CONNECTION: &[Definition] = &[
 ];
 const IDLE_MEMORY: Definition = derived("Per idle session", "kB", 2, "idle_session_kb", RATE);
 
-/// What was run.
+/// Columns for what was run.
 const SUBJECT: &[Definition] = &[RUN, TEST, WORKLOAD, PARAMS, DRIVE];
-/// What the processors of the host did, in every form.
+/// Columns for the host's CPU use, in every form.
 const CPU: &[Definition] = &[CPU_BUSY, CPU_OTHERS, CPU_USER, CPU_SYS, CPU_IDLE, CPU_IOW, CPU_STEAL];
 /// By how many.
 const AT: &[Definition] = &[NODES, JOBS];

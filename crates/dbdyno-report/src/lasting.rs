@@ -6,12 +6,12 @@ use super::document::{Axis, Block, Cell, Chart, Column, Digits, Point, Scale, Se
 use dbdyno_core::analysis::lasting::{Debt, debts};
 use dbdyno_core::model::{Lasting, LastingState, Moment, Named, Test, TestResult};
 
-/// What is known of whether a KPM lasts.
+/// Sustained rate of a KPM, as far as it is known.
 pub fn of(test: &Test) -> Option<Lasting> {
     test.measured()?.lasting
 }
 
-/// What lasts, in the unit of the KPM; a word where that is not a number.
+/// Sustained rate in the unit of the KPM; a word where that is not a number.
 pub fn cell(line: &Line<'_>) -> Cell {
     match of(line.test) {
         None => Cell::Empty,
@@ -102,7 +102,7 @@ fn table(language: Language, debts: &[Debt]) -> Table {
     table
 }
 
-/// What the gauges count; one of another engine is shown by its name.
+/// Titles of the gauges; one of another engine is shown by its name.
 const TITLES: [(&str, &str); 4] = [
     ("debt_dirty_blocks", "Changed blocks, not written"),
     ("debt_log_bytes", "Log since the last checkpoint, bytes"),

@@ -1,4 +1,4 @@
-//! What each layer between a client and the database costs, of runs that measured one lookup by
+//! Cost of each layer between a client and the database, of runs that measured one lookup by
 //! several ways.
 
 use serde::Serialize;

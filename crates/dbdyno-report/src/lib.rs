@@ -107,7 +107,7 @@ impl RunTests {
     }
 }
 
-/// What a report is made from.
+/// Input of a report.
 #[derive(Debug, Clone, Default)]
 pub struct Input {
     pub runs: Vec<RunTests>,
@@ -117,26 +117,26 @@ pub struct Input {
     pub key_settings: BTreeMap<&'static str, &'static [&'static str]>,
     /// Organisations of tables that engines have, their own first.
     pub orgs: BTreeMap<&'static str, &'static [&'static str]>,
-    /// What the figures of a single run are held against on its page.
+    /// Reference with which the figures of a single run are compared on its page.
     pub reference: Option<RunTests>,
     /// Calibrations, oldest first: comparisons allow for their noise, charts show it.
     pub calibrations: Vec<RunTests>,
-    /// What platforms cost, as far as the user says.
+    /// Price lists of platforms, as far as the user gives them.
     pub prices: Vec<PriceList>,
     /// The run was read from a bundle, whose hashes are right.
     pub is_sealed: bool,
     /// Language of every fixed text, of numbers and of dates.
     pub language: Language,
-    /// What the licences of engines say of publishing figures, by engine.
+    /// License terms for publishing figures, by engine.
     pub licences: BTreeMap<String, String>,
     /// The command line that makes the report; empty if there is none.
     pub command: String,
-    /// What the catalogue report describes, and whose rules say what a difference between
+    /// Catalog that the catalog report describes, and whose rules say what a difference between
     /// disclosures touches; empty for other reports.
     pub catalog: Catalog,
     /// The SQL of the catalogue's workloads as it would run; empty for reports of runs.
     pub statements: Vec<Statements>,
-    /// What platforms are asked for; empty but of 'capacity'.
+    /// Requirements on platforms; empty except for 'capacity'.
     pub needs: Vec<Need>,
     /// The loss, as a fraction of the base, from which a figure of a comparison fails.
     pub fail_below: f64,
@@ -161,7 +161,7 @@ pub struct Statements {
 }
 
 impl Input {
-    /// What the calibrations found.
+    /// Results of the calibrations.
     pub fn noises(&self) -> Vec<Noise<'_>> {
         self.calibrations.iter().map(|data| Noise::of(&data.run, &data.tests)).collect()
     }
@@ -178,7 +178,7 @@ impl Input {
         groups
     }
 
-    /// Which columns the KPM report shows for tests of this group with this unit.
+    /// Set of columns that the KPM report shows for tests of this group with this unit.
     fn form(&self, group: &str, unit: &str) -> Form {
         let stated =
             self.groups.iter().find(|known| known.id == group).and_then(|known| known.form);
@@ -206,7 +206,7 @@ impl Input {
     }
 }
 
-/// What a report is about, and thus needs in its [`Input`].
+/// Subject of a report, and thus the parts of its [`Input`] that it needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subject {
     Runs,
@@ -232,7 +232,7 @@ pub trait Report: Sync {
     fn format(&self) -> &'static str {
         "text"
     }
-    /// What it is about.
+    /// Subject of the report.
     fn subject(&self) -> Subject {
         Subject::Runs
     }

@@ -1,4 +1,4 @@
-//! Who drove a test, and what that took: our own process, or several load machines.
+//! Driver of a test and its cost: our own process, or several load generators.
 
 use super::Language;
 use super::columns::RATE;
@@ -47,7 +47,7 @@ fn plain(value: f64) -> Cell {
     Cell::Number { value, digits: RATE, verdict: None }
 }
 
-/// What it took of a machine.
+/// Resources used on a machine.
 fn taken(table: &mut Table, driver: Option<&DriverFigures>, has_sessions: bool) -> [Cell; 3] {
     let bytes = driver.and_then(|driver| driver.memory_bytes_per_session);
     let mut known = |value: Option<f64>, why: &'static str| {

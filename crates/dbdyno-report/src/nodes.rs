@@ -55,7 +55,7 @@ fn section(language: Language, data: &RunTests, name: &str) -> Section {
     Section { title: format!("{name}: {}", language.phrase("Node scaling")), blocks }
 }
 
-/// What a commit and a read wait for on other nodes, and what lies between those of a private
+/// Facts about waits of commits and reads for other nodes, and the network emulation of a private
 /// cluster.
 pub fn facts(language: Language, run: &RunRecord) -> Vec<(String, String)> {
     let consistency = run.disclosure.get("settings", "cluster_consistency");

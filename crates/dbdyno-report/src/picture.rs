@@ -1,5 +1,5 @@
-//! What a browser shows in place of the sections of a document: a head that answers, pictures, and
-//! the blocks that hold the exact figures. Other forms show the sections, which say the same in
+//! Page that a browser shows in place of the sections of a document: a head that answers, pictures,
+//! and the blocks that hold the exact figures. Other forms show the sections, which say the same in
 //! tables and sentences.
 //!
 //! Texts are said already, in the language of the document; raw numbers are what a drawing places.
@@ -21,9 +21,9 @@ pub struct Page {
 /// Whose figures these are, what the answer is, and how far it can be trusted.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Head {
-    /// What the page is: `run report`.
+    /// Kind of the page: `run report`.
     pub kind: String,
-    /// Which run, of when.
+    /// Run and its date.
     pub stamp: String,
     pub title: String,
     pub answer: Vec<Said>,
@@ -81,7 +81,7 @@ impl From<Status> for Mark {
     }
 }
 
-/// Which way a figure differs.
+/// Direction in which a figure differs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Tone {
     Better,
@@ -93,7 +93,7 @@ pub enum Tone {
     Plain,
 }
 
-/// How many tests have a verdict.
+/// Number of tests with a verdict.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Count {
     pub mark: Mark,
@@ -105,7 +105,7 @@ pub struct Count {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Tick {
     pub mark: Mark,
-    /// Which test, and its verdict.
+    /// Name of the test, and its verdict.
     pub note: String,
 }
 
@@ -121,7 +121,7 @@ pub struct Fold {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Part {
     pub title: String,
-    /// How to read it, and what is left out.
+    /// Reading instructions, and what is left out.
     pub about: String,
     pub pictures: Vec<Picture>,
     pub folds: Vec<Fold>,
@@ -138,7 +138,7 @@ pub enum Picture {
     Charts(Vec<Chart>),
     /// Sentences under short names.
     Lines(Vec<(String, Vec<String>)>),
-    /// What stands open on the page.
+    /// Blocks that are open on the page.
     Blocks(Vec<Block>),
 }
 
@@ -209,7 +209,7 @@ pub struct Times {
     /// p50, p95, p99.
     pub percentiles_us: [Option<f64>; 3],
     pub shown: [String; 3],
-    /// Where no percentile is known.
+    /// Mean, where no percentile is known.
     pub mean_us: Option<f64>,
     pub mean_shown: String,
 }
@@ -241,7 +241,7 @@ pub struct RatioRow {
     pub tone: Tone,
     pub mark: Mark,
     pub verdict: String,
-    /// Why there is no mark.
+    /// Reason why there is no mark.
     pub why: String,
 }
 
@@ -316,7 +316,7 @@ pub struct Timeline {
     pub seconds: Vec<Second>,
     /// Names of the tracks and of what is in them.
     pub words: TimelineWords,
-    /// What the numbers beside the disturbed tests mean.
+    /// Meanings of the numbers next to the disturbed tests.
     pub notes: Vec<String>,
 }
 

@@ -111,7 +111,7 @@ fn row(input: &Input, section: &str, key: &str, table: &mut Table) -> Vec<Cell> 
     [Cell::text(key)].into_iter().chain(differs).chain(cells).collect()
 }
 
-/// How the runs were made.
+/// Table of how the runs were measured.
 fn benchmark(input: &Input) -> Option<Table> {
     type Fact = (&'static str, fn(&RunRecord) -> Option<String>);
     const FACTS: &[Fact] = &[
@@ -168,7 +168,7 @@ fn own_table(
     (!rows.is_empty()).then(|| Table { rows, ..new(input, title) })
 }
 
-/// Where a platform table contradicts the CPU figures of the same run.
+/// Contradictions between a platform table and the CPU figures of the same run.
 fn contradictions(input: &Input) -> Option<Section> {
     let language = input.language;
     let found = input.runs.iter().zip(input.platforms()).flat_map(|(data, name)| {

@@ -1,5 +1,4 @@
-//! What a server counted by name over a test, statements and kinds of I/O, and how fast its device
-//! was.
+//! Server statistics of a test by name, statements and kinds of I/O, and the speed of its device.
 
 use super::Language;
 use super::document::{Block, Cell, Column, Digits, Table};

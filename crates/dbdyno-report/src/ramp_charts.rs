@@ -70,7 +70,7 @@ pub fn sections(input: &Input) -> Vec<Section> {
 pub(super) struct Ramp<'a> {
     pub name: String,
     pub identity: Identity,
-    /// What a law is fitted to; empty for a curve over something else than jobs.
+    /// Tests that the law is fitted to; empty for a curve over something else than jobs.
     pub tests: &'a [&'a Test],
     pub places: Vec<Place<'a>>,
     /// Half width of the band in which an equal run is expected, as a fraction of each figure;
@@ -256,7 +256,7 @@ fn fitted(ramp: &Ramp<'_>, law: &Law) -> Option<Series> {
     Some(Series { name, role: Role::Fitted, ..series(ramp, points) })
 }
 
-/// What a sentence about the law of a ramp begins with.
+/// Subject of a sentence about the law of a ramp.
 fn subject_of(language: Language, ramp: &Ramp<'_>, ramps: &[Ramp<'_>]) -> String {
     if ramps.len() > 1 {
         ramp.name.clone()

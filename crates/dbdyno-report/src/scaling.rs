@@ -250,7 +250,8 @@ fn step_limit(language: Language, test: &Test) -> Cell {
     }
 }
 
-/// Where the limit of the most jobs begins; nothing if one of the steps that say so is not sound.
+/// Number of jobs from which the bottleneck of the most jobs applies; nothing if one of the steps
+/// that say so is not sound.
 fn limit_remark(language: Language, label: &str, scaling: &Scaling<'_>) -> Option<String> {
     let sound = scaling.steps.iter().filter(|step| step.figure.status() != Status::Invalid);
     let steps: Vec<_> = sound

@@ -1,5 +1,5 @@
-//! Where the spread of repeated tests comes from: a section of the KPM report, and of the datasheet
-//! if there is more to tell.
+//! Variance components of repeated tests: a section of the KPM report, and of the datasheet if
+//! there is more to tell.
 
 use super::document::{Block, Cell, Column, Digits, Table};
 use super::{Language, RunTests};

@@ -40,7 +40,7 @@ impl<'a> Stored<'a> {
         }
     }
 
-    /// What was done: equal ones are compared.
+    /// Key of the work: tests with the same key are compared.
     fn work(&self) -> (&'a str, Option<u32>, &'a str, BTreeMap<&'a str, &'a str>, Option<&'a str>) {
         let params = self.test.params().iter().filter(|(name, _)| *name != params::STORE);
         let params = params.map(|(name, value)| (name.as_str(), value.as_str())).collect();

@@ -1,4 +1,4 @@
-//! What the reports of studies say alike.
+//! Common parts of the reports of studies.
 
 use super::Language;
 use super::document::{Cell, Digits, Table};

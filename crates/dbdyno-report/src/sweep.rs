@@ -1,4 +1,4 @@
-//! Which caches serve random reads of a growing active set, of runs of `sweep`; and published
+//! Caches that serve random reads of a growing active set, of runs of `sweep`; and published
 //! figures over the size of the database in the same form.
 
 use serde_json::json;

@@ -9,7 +9,7 @@ use super::page;
 use super::picture::{Head, Said};
 use super::test_charts::{Curve, distribution, session_classes, tracks};
 use super::{Input, Language, Report, Subject, about, platform, profiles, test_waits};
-use super::{lasting, machines, nodes};
+use super::{lasting, machines, nodes, open_loop};
 use dbdyno_core::analysis::claims::{self, Checked, Outcome};
 use dbdyno_core::analysis::limiter::limiters;
 use dbdyno_core::analysis::{derive, interval};
@@ -124,6 +124,7 @@ fn sections_of(language: Language, run: &RunRecord, test: &Test, several: bool) 
             ],
         ),
         part("Verdict", verdict(language, test)),
+        part("Load over time", open_loop::phases(language, &[test])),
         part("Limiter", measured(&test_waits::limits)),
         part("Load profile", measured(&test_waits::load)),
         part("Time model", measured(&test_waits::times)),
@@ -441,7 +442,7 @@ fn counters(language: Language, test: &Test) -> Table {
     table
 }
 
-/// When all probes were read, and what that cost.
+/// Snapshot points and their cost.
 fn snapshots(language: Language, test: &Test) -> Table {
     let mut table = new(
         language,

@@ -1,6 +1,5 @@
-//! What the sessions of a test did and what the database did for it, in the order of the reports
-//! that database administrators know: load profile, time model, top events, statements, input and
-//! output, log.
+//! Activity of a test's sessions and of the database, in the order of the reports that database
+//! administrators know: load profile, time model, top events, statements, input and output, log.
 
 use super::Language;
 use super::columns::RATE;
@@ -35,7 +34,7 @@ fn gain_cell(language: Language, gain: f64, bound: Bound) -> Cell {
     }
 }
 
-/// What the test did per second and per transaction.
+/// Load profile: work of the test per second and per transaction.
 pub fn load(language: Language, result: &TestResult) -> Vec<Block> {
     let per = if result.window.commits > 0 { "Per transaction" } else { "Per op" };
     let mut table = table(
@@ -98,7 +97,7 @@ pub fn limits(language: Language, result: &TestResult) -> Vec<Block> {
     std::iter::once(Block::Table(table)).chain(tried).collect()
 }
 
-/// Where the time of jobs and of processors went.
+/// Time model of session time and CPU time.
 pub fn times(language: Language, result: &TestResult) -> Vec<Block> {
     let sampled = result.waits.as_ref().filter(|waits| waits.samples > 0);
     let jobs = sampled.map(|waits| {
@@ -241,7 +240,7 @@ fn event_table(
     table
 }
 
-/// What the server logged.
+/// Server log.
 pub fn log(language: Language, result: &TestResult) -> Vec<Block> {
     let Some(log) = &result.server_log else { return Vec::new() };
     let checkpoints = result.counters.get("checkpoints").map(|count| {
@@ -267,7 +266,7 @@ pub fn log(language: Language, result: &TestResult) -> Vec<Block> {
     checkpoints.into_iter().chain([text]).chain(kept).collect()
 }
 
-/// Where else the server keeps the time of the test.
+/// Sentence about the server's repositories that cover the time of the test.
 fn kept_there(language: Language, kept: &RepositorySnapshots) -> String {
     let shown = |number: &Option<String>| number.clone().unwrap_or_else(|| "-".into());
     let (begin, end) = (shown(&kept.begin), shown(&kept.end));
@@ -380,7 +379,8 @@ fn push_pair(
     table.rows.push(vec![Cell::text(name), cell(a), cell(b), cell(last)]);
 }
 
-/// What only one of two has is 0 in the other: it was looked for there, too.
+/// Adds the shares of two tests; an event that only one has is 0 in the other, where it was
+/// sampled, too.
 fn push_shares(table: &mut Table, a: &[(String, f64)], b: &[(String, f64)]) {
     if a.is_empty() || b.is_empty() {
         return;

@@ -1,4 +1,4 @@
-//! What a campaign says: every figure of B against A, decided or not, with its interval.
+//! Report of an A/B test: every figure of B against A, decided or not, with its interval.
 
 use serde::Serialize;
 
@@ -17,7 +17,7 @@ use dbdyno_core::model::{Sentence, Status};
 /// Version of the JSON structure.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// How to read it.
+/// Reading instructions.
 const HOW_TO_READ: &str = "Ratios are B / A, the median over the blocks; each block measured both in random order. All \
 intervals together hold the true ratios with 95 %, however often one has looked at them. equal = the whole interval lies \
 within the margin; a difference within it is none.";
@@ -36,7 +36,7 @@ pub const SETTINGS: &str = "set";
 pub const CAMPAIGN: &str = "campaign";
 pub const SIDE: &str = "side";
 
-/// What `ab-test` shows of its two runs, A and B.
+/// Report of `ab-test` on its two runs, A and B.
 pub struct TrialsReport;
 
 impl Report for TrialsReport {
@@ -308,7 +308,7 @@ fn check(row: &Row, below: f64) -> Check {
     }
 }
 
-/// What is left out of a figure, and what is said against the trials that are kept.
+/// Remarks on trials that are left out of a figure, and on those that are used.
 fn remarks(language: Language, row: &Row) -> Vec<String> {
     let counted = |counted: &Vec<Counted>| {
         let said = |one: &Counted| format!("{} {}", one.trials, language.code(&one.code));
@@ -330,7 +330,7 @@ fn remarks(language: Language, row: &Row) -> Vec<String> {
     conditional.into_iter().chain(alone).chain(left_out).collect()
 }
 
-/// What `campaign --format json` gives.
+/// JSON of `ab-test --format json`.
 #[derive(Serialize)]
 struct Data<'a> {
     schema_version: u32,

@@ -1,4 +1,4 @@
-//! What the units of figures mean.
+//! Meanings of the units of figures.
 
 use super::Input;
 

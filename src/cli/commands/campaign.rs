@@ -273,7 +273,7 @@ fn tell_where(context: &Context, ended: &TrialsEnded) {
     }
 }
 
-/// How it ended: stopped, or with a figure that is worse than allowed.
+/// Judges the end: stopped, or with a figure that is worse than allowed.
 fn judge(
     args: &CampaignArgs,
     ended: &TrialsEnded,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::report;
 use crate::analysis::capacity::{FORM, Need, Outcome};
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, nearest};
 use crate::cli::args::CapacityArgs;
 use crate::cli::commands::compare::one_currency;
 use crate::cli::context::Context;
@@ -49,7 +49,7 @@ fn asked(args: &CapacityArgs) -> Result<Vec<Need>> {
 }
 
 fn needs_of(path: &Path) -> Result<Vec<Need>> {
-    let advice = "each [[need]] has workload, rate and unit, perhaps params and promise";
+    let advice = "each [[need]] has workload, rate and unit, perhaps params and promise (the SLO)";
     let text = file::read_small(path, "for needs")?;
     Need::parse_file(&text).map_err(|(offset, what)| {
         Error::usage(file::line_of(path, &text, offset), what).advise(advice)
@@ -68,8 +68,12 @@ fn resolved(need: Need, catalog: &Catalog, input: &Input) -> Result<Need> {
         };
         if let Some(name) = params.keys().find(|name| !is_known(name)) {
             let what = format!("{} has no parameter {}", workload.id, quote(name));
-            return Err(Error::usage("--requirement", what)
-                .advise(format!("see 'dbdyno show workload {}'", workload.id)));
+            let own = workload.params.iter().map(|own| own.name.as_str());
+            let advice = match nearest(name, own).first() {
+                Some(near) => format!("did you mean {near}?"),
+                None => format!("see 'dbdyno show workload {}'", workload.id),
+            };
+            return Err(Error::usage("--requirement", what).advise(advice));
         }
         return Ok(Need { workload: workload.id.clone(), params, ..need });
     }

@@ -1,4 +1,4 @@
-//! What the catalogue report needs beside the catalogue: every workload's SQL as it would run on
+//! Input of the catalog report in addition to the catalog: every workload's SQL as it would run on
 //! each engine.
 
 use super::show::selection;

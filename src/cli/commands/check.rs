@@ -21,7 +21,7 @@ use crate::sql::statement;
 use crate::store::url_of;
 use crate::{fit, host};
 
-/// How long the machine is looked at for causes of noise.
+/// Time for which the machine is observed for causes of noise.
 const LOOK: Duration = Duration::from_secs(3);
 /// Causes of noise that are named.
 const MOST_CAUSES: usize = 3;
@@ -143,7 +143,7 @@ fn licences(asked: &Asked<'_>) -> Vec<Finding> {
     needed.into_iter().map(line).collect()
 }
 
-/// What a complete disclosure needs of this platform, and nobody tells.
+/// Finding on the facts that a complete disclosure of this platform needs and lacks.
 fn disclosure(asked: &Asked<'_>, of_host: Disclosure) -> Finding {
     let mut disclosure = of_host;
     for (name, stated) in &asked.request.facts {
@@ -166,14 +166,14 @@ fn disclosure(asked: &Asked<'_>, of_host: Disclosure) -> Finding {
     Finding { state, what: format!("disclosure: {what}") }
 }
 
-/// What is asked for.
+/// Request of the user.
 struct Asked<'a> {
     catalog: &'a Catalog,
     request: &'a Request,
     plan: &'a Plan,
 }
 
-/// What is found of the target, and what its host tells of itself.
+/// Findings on the target, and the disclosure of its host.
 fn target(context: &Context, asked: &Asked<'_>, needed_bytes: u64) -> (Vec<Finding>, Disclosure) {
     let found = match &asked.request.target {
         Target::Private { engine, data_dir, server_bin, port, cluster } => {
@@ -239,15 +239,15 @@ fn existing(context: &Context, asked: &Asked<'_>, needed_bytes: u64) -> (Vec<Fin
     (found, of_host)
 }
 
-/// What the host of an existing server tells of itself; nothing if nobody tells.
+/// Disclosure of an existing server's host; empty without a source.
 fn of_host(asked: &Asked<'_>, platform: &Platform) -> Disclosure {
     let blocks = asked.catalog.probes(platform.engine.name(), &platform.database.version().0);
     let host = HostFigures::of(platform, &blocks);
     host.map(|host| host.disclosure(platform)).unwrap_or_default()
 }
 
-/// Whether the cache of the server and the tables of the plan are to one another what the workloads
-/// say.
+/// Finding on the sizes of the server's cache and the plan's tables, which must be as the workloads
+/// assume.
 fn cache(asked: &Asked<'_>, platform: &Platform) -> Option<Finding> {
     let set = asked.catalog.dataset(dataset::STANDARD).ok()?;
     let definition = Definition::parse(&set.toml, &set.toml_path).ok()?;
@@ -263,7 +263,7 @@ fn cache(asked: &Asked<'_>, platform: &Platform) -> Option<Finding> {
     Some(Finding { state, what: format!("cache: {what}") })
 }
 
-/// Who tells of a host that the user named an exporter of.
+/// Source for a host whose exporter the user named.
 fn told_by(asked: &Asked<'_>, platform: &Platform) -> Option<Result<String>> {
     if asked.request.host_metrics.is_empty() {
         return None;
@@ -272,8 +272,8 @@ fn told_by(asked: &Asked<'_>, platform: &Platform) -> Option<Result<String>> {
     Some(HostFigures::of(platform, &blocks).map(|host| host.told_by(platform)))
 }
 
-/// What stays unknown since the user may not ask, each with the statement that grants it, and what
-/// it may and no test needs.
+/// Findings on missing rights, each with the statement that grants it, and on rights that no test
+/// needs.
 fn rights(asked: &Asked<'_>, platform: &Platform) -> Vec<Finding> {
     let known =
         platform.database.storage_path().is_some() || !asked.request.host_metrics.is_empty();
@@ -296,8 +296,7 @@ fn noises(context: &Context, asked: &Asked<'_>) -> Vec<String> {
     }
 }
 
-/// What an existing server does beside the tests; a private one has the profile's settings, which
-/// avoid it.
+/// Causes of noise on an existing server; a private one has the profile's settings, which avoid it.
 fn of_server(context: &Context, asked: &Asked<'_>) -> Option<Vec<Cause>> {
     let Target::Existing { .. } = asked.request.target else { return None };
     let open = |request: &Request| Platform::open(request, None, Access::Inspect, &|_| {});
@@ -309,7 +308,7 @@ fn of_server(context: &Context, asked: &Asked<'_>) -> Option<Vec<Cause>> {
     Some((0..rows.rows.len()).filter_map(cause).collect())
 }
 
-/// Whether an existing server has what the plan needs.
+/// Checks that an existing server has what the plan needs.
 fn suits(asked: &Asked<'_>, platform: &Platform, needed_bytes: u64) -> Result<String> {
     let (product, version) = (platform.engine.capabilities().product, platform.database.version());
     let lacking = lacking(asked, platform)?;
@@ -320,7 +319,7 @@ fn suits(asked: &Asked<'_>, platform: &Platform, needed_bytes: u64) -> Result<St
     Ok(format!("{product} {version}, privileges are sufficient{lacking}, {disk}"))
 }
 
-/// Whether all jobs of the plan may be there at once.
+/// Checks that all jobs of the plan can be connected at once.
 fn jobs(plan: &Plan, platform: &Platform) -> Result<String> {
     let narrower = fit::check_jobs(plan, platform.limits(), &platform.label())?;
     Ok(narrower.map_or_else(
@@ -329,7 +328,7 @@ fn jobs(plan: &Plan, platform: &Platform) -> Result<String> {
     ))
 }
 
-/// What is to be said of what the server or the user cannot have, if the plan needs it.
+/// Reports requirements of the plan that the server or the user does not satisfy.
 fn lacking(asked: &Asked<'_>, platform: &Platform) -> Result<String> {
     let Some(lacking) = campaign::lacking(asked.plan, platform) else { return Ok(String::new()) };
     asked.request.plan_without(asked.catalog, &lacking)?;

@@ -1,11 +1,15 @@
 //! `compare A B [C...]`: the first run is the base.
 
+use std::collections::BTreeSet;
+
 use super::{confirm, report};
 use crate::analysis::compare::{Comparison, Judgement, Level, Outcome, answer};
+use crate::catalog::nearest;
 use crate::cli::args::CompareArgs;
 use crate::cli::context::Context;
 use crate::cli::out;
 use crate::error::{Error, Kind, Result, quote};
+use crate::model::Test;
 use crate::report::Input;
 use crate::report::compare::{CompareReport, comparisons};
 use crate::report::format::junit::Junit;
@@ -17,7 +21,8 @@ use crate::serve::stored;
 /// Unknown runs; an unwritable file; a figure that is worse than allowed.
 pub fn compare(context: &Context, args: &CompareArgs) -> Result<()> {
     let output = args.out.output.as_deref();
-    let input = report::priced(runs(context, args)?, &args.price)?;
+    let input = only(runs(context, args)?, &args.workload)?;
+    let input = report::priced(input, &args.price)?;
     one_currency(&input)?;
     let fail_below = args.limit.fail_below.unwrap_or_default().0;
     let is_gate = args.limit.fail_below.is_some() || args.limit.junit.is_some();
@@ -39,6 +44,38 @@ pub fn compare(context: &Context, args: &CompareArgs) -> Result<()> {
     }
     report::show(context, format, &document, output)?;
     judge(&compared, args)
+}
+
+/// The input with the tests of these workloads alone, named by id or code; all tests if none is
+/// named.
+///
+/// # Errors
+/// A workload of which none of the runs has a test.
+fn only(mut input: Input, workloads: &[String]) -> Result<Input> {
+    let names = |test: &Test, name: &str| {
+        let own = [Some(test.workload()), test.asked_as()];
+        own.into_iter().flatten().any(|own| own.eq_ignore_ascii_case(name))
+    };
+    for name in workloads {
+        let mut tests = input.runs.iter().flat_map(|data| &data.tests);
+        if !tests.any(|test| names(test, name)) {
+            let tests = input.runs.iter().flat_map(|data| &data.tests);
+            let known: BTreeSet<&str> = tests.map(Test::workload).collect();
+            let advice = match nearest(name, known.iter().copied()).first() {
+                Some(near) => format!("did you mean {near}?"),
+                None => format!("they have {}", Vec::from_iter(known).join(", ")),
+            };
+            let what = format!("these runs have no test of {}", quote(name));
+            return Err(Error::usage("--workload", what).advise(advice));
+        }
+    }
+    if !workloads.is_empty() {
+        let is_named = |test: &Test| workloads.iter().any(|name| names(test, name));
+        for data in input.runs.iter_mut().chain(&mut input.history) {
+            data.tests.retain(is_named);
+        }
+    }
+    Ok(input)
 }
 
 /// The runs with the earlier ones of their platform, or a run and its base of many.

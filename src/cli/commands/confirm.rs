@@ -13,7 +13,7 @@ use crate::report::Input;
 
 /// A figure whose own interval excludes 1 this clearly is measured again.
 const SUSPECT: f64 = 0.05;
-/// How often.
+/// Number of repetitions.
 const REPEAT: &str = "5";
 /// Options of the first run that say what was measured, and how it was shown: each with a value.
 const REPLACED: [&str; 13] = [

@@ -143,7 +143,7 @@ fn clean_server(desk: &Desk<'_>, platform: &Platform) -> Result<()> {
     cleaned.foreign.iter().try_for_each(|name| out::print(&format!("left alone, not ours: {name}")))
 }
 
-/// What the commands of this file share.
+/// Context that the commands of this file share.
 struct Desk<'a> {
     catalog: Catalog,
     request: Request,
@@ -164,7 +164,7 @@ impl<'a> Desk<'a> {
         Ok(Desk { catalog, request, console, interrupt: interrupt()?, label, context })
     }
 
-    /// What is asked for, if this machine is large enough for it.
+    /// Plan of the request, if this machine is large enough for it.
     fn fitting_plan(&self) -> Result<Plan> {
         let plan = self.request.plan(&self.catalog)?;
         request::check_fit(&self.catalog, &self.request, &plan)?;

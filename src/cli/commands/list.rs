@@ -145,7 +145,7 @@ struct SuiteSummary<'a> {
     size_gb: Option<f64>,
     profile: Option<&'a str>,
     jobs: Option<&'a AskedRamp>,
-    /// How many can run somewhere, and how many are listed without a workload.
+    /// Number of tests that can run somewhere, and of those that are listed without a workload.
     tests: usize,
     listed: usize,
     workloads: Vec<String>,

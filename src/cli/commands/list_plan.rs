@@ -52,7 +52,7 @@ fn embedded() -> Result<&'static dyn Engine> {
     })
 }
 
-/// What a run would do; what is not known before it has run is null.
+/// Plan of a run; values that are unknown before it has run are null.
 #[derive(Serialize)]
 struct Listed {
     suite: String,
@@ -243,7 +243,7 @@ fn named(test: &Selected) -> String {
     code.chain([test.workload.clone()]).chain(params).collect()
 }
 
-/// What ends when its figure is known has a longest time only.
+/// Maximum time of a test that ends when its figure is known.
 fn up_to(test: &Selected) -> String {
     test.precision.map_or_else(String::new, |_| "up to ".into())
 }

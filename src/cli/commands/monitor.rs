@@ -21,11 +21,11 @@ use crate::monitor::observer::{GLANCE, Look, Observer};
 use crate::monitor::recording::{self, Recording, Subject};
 use crate::monitor::{live_metrics, open_metrics};
 use crate::runner::Interrupt;
-use crate::store::Store;
+use crate::store::{self, Store};
 
 /// Shorter intervals would cost what they show.
 const LEAST_INTERVAL: Duration = Duration::from_millis(250);
-/// How long an interval of a recording is shown.
+/// Time for which an interval of a recording is shown.
 const REPLAY_PACE: Duration = Duration::from_millis(100);
 /// Between two questions whether somebody interrupts.
 const ATTENTION: Duration = Duration::from_millis(100);
@@ -56,8 +56,8 @@ fn replay(context: &Context, args: &MonitorArgs, run: &str, interrupt: &Interrup
         return Err(Error::usage(format!("run {}", run.id), "is not a recording")
             .advise("record with --record FILE"));
     }
-    let title =
-        Title { target: format!("{}, recorded", run.target), against: None, keys: "q ends" };
+    let target = format!("{}, recorded", run.target);
+    let title = Title { target, keys: "q ends", ..Title::default() };
     let mut view = View::open(context, args.once, title);
     let looks = if args.once { &looks[looks.len() - 1..] } else { &looks };
     for look in looks {
@@ -87,7 +87,8 @@ fn watch(
 ) -> Result<()> {
     let catalog = context.catalog()?;
     let mut observer = opened(context, &catalog, target, &args.host)?;
-    let mut title = Title { target: observer.label(), against: None, keys: "q ends" };
+    let at = args.once.then(store::now);
+    let mut title = Title { target: observer.label(), at, against: None, keys: "q ends" };
     if let Some(run) = &args.baseline {
         let (run, tests) = stored(context, run, false)?;
         observer.compare_with(&catalog, &run, &tests)?;
@@ -180,7 +181,7 @@ fn served(args: &MonitorArgs, observer: &Observer) -> Result<Option<MetricsPage>
     Ok(Some(page))
 }
 
-/// How looks are shown.
+/// View of the samples.
 enum View {
     Screen(Box<DefaultTerminal>, Title),
     Lines,

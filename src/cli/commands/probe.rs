@@ -14,7 +14,7 @@ use crate::monitor::{host_metrics, open_metrics};
 use crate::serve::http::{self, PLAIN, response};
 use crate::serve::{Token, opened};
 
-/// Where the figures are.
+/// Path of the metrics.
 const PATH: &str = "/metrics";
 /// At once: a run needs one.
 const MOST_CLIENTS: usize = 64;

@@ -69,7 +69,7 @@ const EXIT_CODES: &[ExitCode] = &[
     },
 ];
 
-/// What a column shows and where it comes from.
+/// Definition of a column, and its source.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ColumnText {

@@ -368,8 +368,7 @@ fn terminal(context: &Context) -> Options {
     Options { color: color(context), ..options }
 }
 
-/// Which colours standard output shows; `COLORTERM` is how a terminal says that it knows all of
-/// them.
+/// Colors that standard output shows; `COLORTERM` is how a terminal says that it knows all of them.
 fn color(context: &Context) -> Color {
     let knows_all = |value: String| value == "truecolor" || value == "24bit";
     match context.color() {

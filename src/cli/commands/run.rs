@@ -23,7 +23,7 @@ use crate::runner::Workers;
 use crate::store::{Store, url_of};
 use crate::workers::{Crew, Patience};
 
-/// How long a test waits for its workers, unless somebody says otherwise.
+/// Default time that a test waits for its workers.
 const WORKER_WAIT_S: f64 = 60.0;
 /// And how long one may be silent.
 const WORKER_SILENCE_S: f64 = 10.0;
@@ -71,6 +71,7 @@ fn run_file(context: &Context, path: &Path, args: &RunArgs) -> Result<()> {
     let compared = CompareArgs {
         runs: runs.iter().map(i64::to_string).collect(),
         baseline: asked.baseline,
+        workload: Vec::new(),
         confirm: false,
         limit: LimitArgs { fail_below: asked.fail_below, junit: asked.junit },
         price: Vec::new(),
@@ -161,8 +162,8 @@ fn crew(context: &Context, args: &RunArgs, request: &Request) -> Result<Option<M
     Ok(Some(Mutex::new(crew)))
 }
 
-/// What becomes of the wishes otherwise than one might think: left out, other numbers of jobs, data
-/// that fits no cache.
+/// Reports where the plan differs from the request: left out, other numbers of jobs, data that fits
+/// no cache.
 fn tell_beforehand(console: &Console, request: &Request, plan: &Plan) {
     for (workload, reason) in &plan.left_out {
         console.note(&format!("{workload} is left out: {reason}"));

@@ -125,7 +125,7 @@ fn import(context: &Context, path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What scripts of `export-sql` wrote down, as a run.
+/// Imports results of `export-sql`'s scripts as a run.
 fn import_spool(context: &Context, place: &str, reader: &mut dyn BufRead) -> Result<()> {
     let mut text = String::new();
     let unreadable =

@@ -214,7 +214,7 @@ fn entry(tried: Tried<'_>, engine: &str, names: &Names) -> TestEntry {
     }
 }
 
-/// What is not told of a site.
+/// Names that a site does not reveal.
 struct Names {
     hidden: Vec<String>,
     with_names: bool,

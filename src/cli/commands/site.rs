@@ -90,7 +90,7 @@ fn names(store: &Store, args: &SiteArgs, runs: &[RunTests]) -> Result<Vec<Option
     Ok(names)
 }
 
-/// Where a run stands among those of the site.
+/// Position of a run among those of the site.
 fn place(store: &Store, option: &str, run: &str, runs: &[RunTests]) -> Result<usize> {
     let id = store.run(run)?.id;
     runs.iter().position(|data| data.run.id == id).ok_or_else(|| {
@@ -190,7 +190,7 @@ impl<'a> Directory<'a> {
     }
 }
 
-/// What we wrote into a directory before.
+/// Files that an earlier export wrote into a directory.
 fn former(path: &Path) -> Result<BTreeSet<String>> {
     let refused = |what: &str| {
         Error::usage(path.display().to_string(), what)

@@ -210,7 +210,7 @@ fn measured(context: &Context, catalog: &Catalog, request: &Request) -> Result<E
     ended
 }
 
-/// How it ended.
+/// Judges the end.
 ///
 /// # Errors
 /// Interrupted; the target no longer answers.

@@ -1,4 +1,4 @@
-//! Which options of `run` a file may give.
+//! Options of `run` that a file may give.
 
 use clap::{ArgAction, Args, Command};
 

@@ -1,4 +1,4 @@
-//! Where in the file of an experiment something stands: `FILE:LINE`.
+//! Position in the file of an experiment: `FILE:LINE`.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ impl Lines {
         &self.text
     }
 
-    /// What is wrong at a byte.
+    /// Error at a byte.
     pub fn wrong(&self, at: usize, what: String, advice: impl Into<String>) -> Error {
         Error::usage(line_of(&self.path, &self.text, at.min(self.text.len())), what).advise(advice)
     }
@@ -35,7 +35,7 @@ impl Lines {
         self.wrong(at, format!("{} is not a key", quote(name)), advice)
     }
 
-    /// What the reader of TOML says, without the text of the file, which may be anything.
+    /// Error of the TOML reader, without the text of the file, which may be anything.
     pub fn toml(&self, error: &toml::de::Error, known: &[&str]) -> Error {
         let at = error.span().map_or(0, |span| span.start);
         let message = error.message();
@@ -48,7 +48,7 @@ impl Lines {
         self.unknown(at, name, if listed.is_empty() { known } else { &listed })
     }
 
-    /// What is wrong where a key first stands.
+    /// Error at the first place of a key.
     pub fn at_key(&self, key: &str, what: String, advice: impl Into<String>) -> Error {
         self.wrong(self.key(key).unwrap_or(0), what, advice)
     }
@@ -84,7 +84,7 @@ impl Lines {
         Error { place: line_of(&self.path, &self.text, at), ..error }
     }
 
-    /// Where a line begins with this key.
+    /// Line that begins with this key.
     fn key(&self, key: &str) -> Option<usize> {
         let mut at = 0;
         for line in self.text.split_inclusive('\n') {
@@ -98,7 +98,7 @@ impl Lines {
         None
     }
 
-    /// Where a text that begins with this word stands in quotes, with the length of the word.
+    /// Position of a quoted text that begins with this word, with the length of the word.
     fn value(&self, word: &str) -> Option<(usize, usize)> {
         let found = ['"', '\''].iter().find_map(|sign| self.text.find(&format!("{sign}{word}")));
         found.map(|at| (word.len(), at))

@@ -29,21 +29,21 @@ use lines::Lines;
 pub use schema::schema;
 pub use stored::as_file;
 
-/// How a file of an experiment ends.
+/// Extension of an experiment's file.
 pub const ENDING: &str = ".toml";
 /// The argument that is no option.
 const TARGET: &str = "target";
 /// Keys that are no options of `run`.
 const PARTS: [&str; 5] = ["compare", "labels", "settings", TARGET, "test"];
 
-/// Which target a table of targets is about, and what else it has that is no option of `run`.
+/// Key of the target in a table of targets, and the other keys that are no options of `run`.
 const AT: &str = "at";
 const PARTS_OF_A_TARGET: [&str; 3] = [AT, "labels", "settings"];
 
 /// An experiment that was read from a file.
 pub struct Experiment {
     lines: Lines,
-    /// What is measured, each with the arguments of its run.
+    /// Runs to be measured, each with its arguments.
     pub runs: Vec<RunArgs>,
     pub compare: Option<Compare>,
 }
@@ -60,7 +60,7 @@ pub struct Compare {
     pub junit: Option<PathBuf>,
 }
 
-/// What a target has beside options.
+/// Fields of a target that are no options.
 #[derive(Debug, Clone, Default)]
 struct Own {
     settings: BTreeMap<String, String>,
@@ -325,7 +325,7 @@ fn arguments(lines: &Lines, options: &Options, own: Own) -> Result<RunArgs> {
     Err(lines.at_key("settings", what, "leave them out, or name a private server"))
 }
 
-/// What the command line says of a value, at the line of its key.
+/// Error of the command line for a value, at the line of its key.
 fn refused(lines: &Lines, options: &Options, error: clap::Error) -> Error {
     let option = error.context().find_map(|(kind, value)| match (kind, value) {
         (ContextKind::InvalidArg, ContextValue::String(name)) => Some(name.clone()),
@@ -337,7 +337,7 @@ fn refused(lines: &Lines, options: &Options, error: clap::Error) -> Error {
         name.trim_start_matches("--").replace('-', "_")
     });
     let place = key.as_ref().and_then(|key| options.get(key)).map_or(0, |(place, _)| *place);
-    let said = super::usage_error(&super::shortened(error).render().to_string());
+    let said = super::usage_error(&super::shortened(error).render().to_string(), "dbdyno run");
     lines.wrong(place, said.what, said.advice)
 }
 

@@ -71,7 +71,7 @@ fn target() -> Value {
     })
 }
 
-/// What an option may be.
+/// Schema of an option.
 fn option(catalog: &Catalog, name: &str, arg: &Arg) -> Value {
     let about = arg.get_help().map(ToString::to_string).unwrap_or_default();
     let words = match name {

@@ -1,4 +1,4 @@
-//! What a file says becomes arguments, and what is wrong in it is told with its line.
+//! Tests that a file becomes arguments, and that errors in it name their line.
 
 use super::*;
 
@@ -10,7 +10,7 @@ fn read(text: &str) -> Result<Experiment> {
     Experiment::read(&path, &RunArgs::default())
 }
 
-/// What is told of a text, from the name of the file on.
+/// Error for a text, from the name of the file on.
 fn told(text: &str) -> String {
     let error = read(text).map(|_| ()).unwrap_err();
     assert_eq!(error.kind.exit_code(), 2);

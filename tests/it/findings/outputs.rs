@@ -1,4 +1,4 @@
-//! What our own program prints of the imported studies.
+//! Output of our own program for the imported studies.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};

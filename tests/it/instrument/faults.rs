@@ -283,7 +283,7 @@ const CONFLICT_MARIADB: &str = "-- name: OWN-CONFLICT.body\n\
      set v_commits = v_commits + 1;\n";
 const CONFLICT_ORACLE: &str = "-- name: OWN-CONFLICT.body\nnull; -- not run here\n";
 
-/// What a run of so many ops in each of two jobs counts, and how many updates the table has.
+/// Count of a run of this many ops in each of two jobs, and the number of updates in the table.
 fn counted_and_done(engine: &str, ops: u32) -> (Value, u64) {
     let (desk, lease) = (Desk::new(), Lease::new(engine, None, &[]));
     let group = desk.path("cat/workloads/own");

@@ -44,7 +44,7 @@ impl Random {
     }
 }
 
-/// How the seconds of a window vary.
+/// Variation of the seconds of a window.
 #[derive(Debug, Clone, Copy)]
 enum Noise {
     /// Each resembles the one before it so much (first-order autoregressive).
@@ -98,7 +98,7 @@ impl Noise {
     }
 }
 
-/// What simulated figures say of their interval.
+/// Coverage of the intervals of simulated figures.
 #[derive(Debug, Default)]
 struct Coverage {
     held: usize,

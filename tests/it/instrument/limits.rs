@@ -1,5 +1,5 @@
-//! What an ordinary user may not have more of: threads and address space. (Open files: `sessions`.)
-//! And what a server prepares no more of.
+//! Limits of an ordinary user: threads and address space. (Open files: `sessions`.) And what a
+//! server prepares no more of.
 
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};

@@ -9,8 +9,8 @@
 //! - memory: what a day of a thousand jobs holds;
 //! - faults and limits: servers that crash, freeze or vanish, machines that run out of something.
 //!
-//! What an instrument can get wrong, and the test that would tell. Without a crate those of this
-//! directory and its siblings; `core`, `engines` and `lab` are unit tests of those crates.
+//! Possible errors of an instrument, and the test that would find each. Without a crate those of
+//! this directory and its siblings; `core`, `engines` and `lab` are unit tests of those crates.
 //!
 //! | mistake | test |
 //! |---|---|

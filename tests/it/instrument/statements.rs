@@ -61,7 +61,7 @@ fn good() -> Vec<TestResult> {
     fixture::tests().into_iter().map(valid).collect()
 }
 
-/// What is bad of a test.
+/// Bad figures of a test.
 #[derive(Clone)]
 struct Bad {
     at: usize,
@@ -152,8 +152,8 @@ fn format(name: &str) -> &'static dyn Format {
     *FORMATS.iter().find(|format| format.name() == name).unwrap()
 }
 
-/// What a report says without a mark of a figure that is bad, in every form for programs and
-/// people; and what the head of its page says.
+/// Statements of a report about a bad figure without a mark, in every form for programs and people;
+/// and what the head of its page says.
 fn unmarked(report: &dyn Report, documents: [&Document; 2]) -> Vec<String> {
     let mut found = Vec::new();
     // The tables of the page are those of other reports.
@@ -228,7 +228,7 @@ fn every_reason_is_named_and_keeps_its_figure_out_of_the_statements() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
-/// What the elements of a page say by their colour, in the order of the page: that a figure is good,
+/// Meanings of the colors of a page's elements, in the order of the page: that a figure is good,
 /// bad, or the best.
 fn colours(page: &str) -> Vec<&str> {
     let classes = page.split("class=\"").skip(1).filter_map(|rest| rest.split('"').next());
@@ -458,10 +458,15 @@ fn trial(per_s: f64, p99_us: f64, verdict: Verdict) -> Test {
     offer.add_to(&mut result.params);
     let response = LatencySummary { p99_us: Some(p99_us), ..LatencySummary::default() };
     let due = result.window.ops as f64;
-    TestResult { open: Some(OpenLoop { offer, due, response }), verdict, ..result }.into()
+    TestResult {
+        open: Some(OpenLoop { offer, due, response, phases: Vec::new() }),
+        verdict,
+        ..result
+    }
+    .into()
 }
 
-/// What a reader sees for a reason's code.
+/// Label of a reason's code.
 fn label(code: &ReasonCode) -> String {
     dbdyno::report::Language::English.code(code)
 }

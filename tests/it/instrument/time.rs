@@ -37,10 +37,10 @@ const ERRORS: f64 = 4.5;
 /// Service times in ns of the ops of a job that begin at a moment (ns since the gate).
 type Op = Box<dyn FnMut(u64) -> u64>;
 
-/// What one job does in its world.
+/// Simulated job.
 struct Doer {
     op: Op,
-    /// What a timed op costs beside its own time, in ns: clock reads and bookkeeping.
+    /// Cost of timing an op, in ns: clock reads and bookkeeping.
     per_sample_ns: u64,
     /// Time from the end of a call to the begin of the next, in ns.
     between_ns: u64,

@@ -1,4 +1,5 @@
-//! What was touched: the content of the tables after a test is the witness of which keys were drawn.
+//! Check of the rows that were touched: the content of the tables after a test is the witness of
+//! which keys were drawn.
 //!
 //! Every update adds 1 to the column `status`, which is 0 in all loaded rows. So the table itself
 //! tells how often each key was updated, and nothing of our key generator is needed to judge it:
@@ -24,10 +25,10 @@ const FAR: f64 = 5.0;
 /// decided by it.
 const SIZE: &str = "--size 0.1 --profile XS --no-sampler --quiet";
 
-/// How many keys were updated how often, by the number of updates.
+/// Numbers of keys by their number of updates.
 type Touched = BTreeMap<u64, u64>;
 
-/// How far from independent draws, in standard deviations: the number of different keys, and
+/// Distance from independent draws, in standard deviations: the number of different keys, and
 /// chi-square against uniform. A choice that depends on the key shows in both.
 fn deviations(touched: &Touched) -> [f64; 2] {
     let keys = touched.values().sum::<u64>() as f64;
@@ -132,7 +133,7 @@ impl Kept {
         format!("{}{kind}", engine::find(self.engine).unwrap().capabilities().prefix)
     }
 
-    /// What was touched of a table by this key, all of whose rows are updated together; from now on
+    /// Touched rows of a table by this key, all of whose rows are updated together; from now on
     /// nothing is.
     fn take(&self, kind: &str, key: &str) -> Touched {
         let (mut session, table) = (self.session(), self.table(kind));
@@ -238,7 +239,7 @@ type Read = BTreeMap<u64, Vec<u64>>;
 /// Parts of the keys that pairs of successive ones are counted by.
 const PAIR_PARTS: u64 = 16;
 
-/// How far pairs of successive keys of a session are from independent ones: chi-square, in standard
+/// Distance of pairs of successive keys of a session from independent ones: chi-square, in standard
 /// deviations. Every key belongs to one pair.
 fn deviation_of_pairs(read: &Read, keys: u64) -> f64 {
     let part = |key: u64| (key - 1) * PAIR_PARTS / keys;
@@ -252,7 +253,7 @@ fn deviation_of_pairs(read: &Read, keys: u64) -> f64 {
     (chi_square - freedom) / (2.0 * freedom).sqrt()
 }
 
-/// How many of these keys were read how often.
+/// Numbers of these keys by their number of reads.
 fn as_touched(read: &Read, keys: u64) -> Touched {
     let mut times = vec![0; keys as usize];
     read.values().flatten().for_each(|key| times[*key as usize - 1] += 1);
@@ -479,7 +480,7 @@ fn two_runs_on_one_database_draw_different_keys_unless_they_are_told_otherwise()
     assert_eq!(one, again);
 }
 
-/// How often each row of the big table was updated, of those that were.
+/// Number of updates of each row of the big table that was updated.
 fn updates_by_row(url: &str) -> BTreeMap<u64, u64> {
     let sql = "select id, status from dbdyno.big where status > 0";
     let number = |text: &Option<String>| text.as_ref().unwrap().parse::<u64>().unwrap();

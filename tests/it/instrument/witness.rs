@@ -1,6 +1,6 @@
-//! What dbdyno counts beside what others count of the same ops: pg_stat_statements, the server's
-//! log as pg_waldump reads it, performance_schema, table statistics and the binary log of MariaDB.
-//! Counts only, never times; `make witness` does more.
+//! Counts of dbdyno compared with those of others for the same ops: pg_stat_statements, the
+//! server's log as pg_waldump reads it, performance_schema, table statistics and the binary log of
+//! MariaDB. Counts only, never times; `make witness` does more.
 
 #[path = "../../../tools/witness/agreement.rs"]
 #[allow(dead_code)] // `make witness` needs more of these modules

@@ -15,7 +15,7 @@ use crate::servers::Lease;
 use crate::support::{Desk, finished_group, try_session_of};
 
 const ENGINE: &str = "mariadb";
-/// What MariaDB 10.11 lacks in its mode ORACLE, and how a text that uses it is known.
+/// Features that MariaDB 10.11 lacks in its mode ORACLE, and the mark of a text that uses one.
 const LACKS: &[(&str, &str)] = &[
     ("connect by", "CONNECT BY"),
     ("t_integers", "associative arrays"),
@@ -58,7 +58,7 @@ impl<'a> Mode<'a> {
         Mode { desk, catalog, _lease: lease, plain, oracle }
     }
 
-    /// What the workload's body did for Oracle, or what MariaDB lacks for it.
+    /// Result of the workload's body for Oracle, or what MariaDB lacks for it.
     pub fn run(&mut self, workload: &Workload, part: &PartPlan) -> Result<Done, &'static str> {
         let texts = part.setup_sql();
         if let Some((_, what)) = LACKS

@@ -24,8 +24,8 @@ pub struct Text {
 }
 
 impl Text {
-    /// What the text is, whatever the values of its parameters: `workloads/da DA-INDEX create or
-    /// replace procedure`.
+    /// Kind of the text, independent of the values of its parameters: `workloads/da DA-INDEX create
+    /// or replace procedure`.
     pub fn kind(&self) -> String {
         let name = self.name.split([':', ' ']).next().unwrap_or_default();
         let words = self
@@ -167,7 +167,7 @@ fn of_harness(catalog: &Catalog) -> Vec<Text> {
     ["procedure", "call", "drop"].map(text).into()
 }
 
-/// What the engine itself asks, with values for its names.
+/// Statements of the engine itself, with values for its names.
 fn of_engine() -> Vec<Text> {
     let blocks = dbdyno::sql::parse_blocks(
         "provision.sql",
@@ -242,7 +242,7 @@ fn of_table(recipe: &Recipe<'_>, table: &Table) -> Vec<Text> {
     names.filter_map(text).collect()
 }
 
-/// What `export-sql oracle` writes of every workload, statement by statement.
+/// Output of `export-sql oracle` for every workload, statement by statement.
 fn of_export(catalog: &Catalog) -> Vec<Text> {
     let workloads =
         catalog.workloads().filter(|workload| !workload.unsupported.contains_key(ENGINE));

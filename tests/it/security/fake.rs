@@ -11,10 +11,10 @@ use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
 use rustls::pki_types::PrivateKeyDer;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
-/// What encryption is asked for by (PostgreSQL manual, "SSLRequest").
+/// Request for encryption (PostgreSQL manual, "SSLRequest").
 const SSL_REQUEST: [u8; 4] = 80_877_103_u32.to_be_bytes();
 
-/// What a server that is none heard.
+/// Data that a fake server received.
 #[derive(Clone, Default)]
 pub struct Heard(Arc<Mutex<Vec<String>>>);
 
@@ -82,7 +82,7 @@ impl Heard {
     }
 }
 
-/// What a client begins with, without its length.
+/// First message of a client, without its length.
 fn startup(stream: &mut impl Read) -> std::io::Result<Vec<u8>> {
     let mut length = [0; 4];
     stream.read_exact(&mut length)?;

@@ -166,7 +166,7 @@ fn converse(engine: &str, url: &str) -> Result<usize, EngineError> {
     Ok(rows + session.query("select 4", &[])?.rows.len())
 }
 
-/// Where a client of this engine is sent to: a socket in `dir`, and its URL.
+/// Address for a client of this engine: a socket in `dir`, and its URL.
 fn meeting(engine: &str, dir: &Path) -> (UnixListener, String) {
     let (socket, url) = match engine {
         "postgres" => (
@@ -235,7 +235,7 @@ fn play(listener: &UnixListener, dialogue: &Dialogue) {
     }
 }
 
-/// Whether the client, told this, gets its rows. Its further connections are refused.
+/// True if a client that receives this gets its rows. Its further connections are refused.
 fn told(engine: &str, dir: &Path, dialogue: Dialogue) -> bool {
     let (listener, url) = meeting(engine, dir);
     let server = std::thread::spawn(move || play(&listener, &dialogue));

@@ -25,7 +25,7 @@ pub fn is_root(what: &str) -> bool {
     can(rustix::process::geteuid().is_root(), "BE_ROOT", what)
 }
 
-/// Whether something can be tried here; where continuous integration says that it must be, it is.
+/// True if something can be tried here; where continuous integration says that it must be, it is.
 fn can(is_possible: bool, thing: &str, what: &str) -> bool {
     if !is_possible {
         crate::skipped::skipped(thing, what);

@@ -20,7 +20,7 @@ use serde_json::Value;
 use crate::fixture;
 use crate::support::Desk;
 
-/// What is planted, and the part of it that must be nowhere.
+/// Planted texts, and the part of each that must be nowhere.
 const MARKS: [(&str, &str); 6] = [
     ("db7.acme.internal", "acme"),
     ("10.20.30.40", "10.20.30"),
@@ -30,7 +30,7 @@ const MARKS: [(&str, &str); 6] = [
     ("hunter2-of-worker", "hunter2"),
 ];
 
-/// Where a mark stands in a text.
+/// Place of a mark in a text.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Place {
     Alone,
@@ -53,7 +53,8 @@ fn full_test() -> TestResult {
     test.latency.ops_per_sample = Some(OpsPerSample { least: 1.0, most: 16.0 });
     let promise = "p99<5ms".parse().ok();
     let offer = Offer { per_s: 12.5, arrivals: Arrivals::Uniform, promise };
-    test.open = Some(OpenLoop { offer, due: 125.0, response: test.latency.clone() });
+    test.open =
+        Some(OpenLoop { offer, due: 125.0, response: test.latency.clone(), phases: Vec::new() });
     test.beside = Some(Beside { part, drive: Drive::Client, covers_window: true });
     test.window.errors = [("deadlock".to_string(), 3)].into();
     test.total.errors = test.window.errors.clone();

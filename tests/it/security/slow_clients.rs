@@ -49,7 +49,7 @@ impl Drop for Listening {
     }
 }
 
-/// What `work` gives while clients send a header a byte at a time, so that each of them is heard
+/// Result of `work` while clients send a header a byte at a time, so that each of them is heard
 /// again and again.
 fn beside_slow_clients<T>(address: &str, work: impl FnOnce() -> T) -> T {
     let mut clients: Vec<TcpStream> =

@@ -12,7 +12,7 @@ use crate::support::{Desk, column, try_session_of};
 const TINY: &str = "--size 0.01 --workload SRV-QUERY1";
 const SHORT: &str = "--jobs 1 --warmup 0 --duration 300ms --quiet";
 
-/// What commands on the target say of a schema that they must not use.
+/// Checks that all commands on the target refuse a schema that they must not use.
 fn all_refuse(url: &str, words: &[&str]) {
     let desk = Desk::new();
     desk.run(&format!("run {url} {TINY} {SHORT}")).fails(3, words);

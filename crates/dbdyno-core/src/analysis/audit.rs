@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use super::ramp;
 use crate::model::{Disclosure, RunRecord, Sentence, Status, Test};
 
-/// How far a run keeps a point.
+/// Degree to which a run satisfies a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     /// As it should be.
@@ -36,19 +36,19 @@ impl State {
 /// A point of the audit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Point {
-    /// What is asked for.
+    /// Requirement of the point.
     pub asked: &'static str,
-    /// Who asks for it: `SPEC RG 1`, `TPC`.
+    /// Source of the requirement: `SPEC RG 1`, `TPC`.
     pub source: &'static str,
-    /// How far it is kept.
+    /// Degree to which it is satisfied.
     pub state: State,
-    /// What was found.
+    /// Finding.
     pub found: Sentence,
-    /// What would make it complete; none where it is kept.
+    /// Advice on how to satisfy it; none where it is satisfied.
     pub advice: Option<&'static str>,
 }
 
-/// What is known of a run beside its record and its tests.
+/// Facts about a run that are in neither its record nor its tests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Circumstances {
     /// It was read from a bundle, whose hashes are right.

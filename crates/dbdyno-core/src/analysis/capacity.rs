@@ -20,7 +20,7 @@ use super::limiter::{Cause, limiters, usable_processors, used_processors};
 use super::price::PriceList;
 use crate::model::{RunRecord, Sentence, Test, TestResult};
 
-/// What is said of a need, or of all of them together.
+/// Answer for one requirement, or for all of them together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     Fits,
@@ -170,7 +170,7 @@ pub struct Use {
     pub total: Option<f64>,
 }
 
-/// What ends a growth of the load.
+/// Component or cause that limits a growing load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum First {
     /// This component is full at so many times the load.
@@ -194,7 +194,7 @@ pub struct Platform<'a> {
     pub name: &'a str,
     pub run: &'a RunRecord,
     pub outcome: Outcome,
-    /// What stands against all needs together, where each fits alone.
+    /// Reason why the requirements do not fit together, although each fits alone.
     pub why: Option<Sentence>,
     pub answers: Vec<Answer<'a>>,
     /// Share of the platform that is used; unknown if that of a need is.
@@ -219,7 +219,8 @@ impl Platform<'_> {
         self.price.is_some() && !self.unpriced.is_empty()
     }
 
-    /// How often the needs fit into the most that was measured: with the ends of its interval.
+    /// Number of times that the requirements fit into the measured maximum, with the ends of its
+    /// interval.
     pub fn headroom(&self) -> Option<Span> {
         self.used.map(|used| used.share(1.0))
     }

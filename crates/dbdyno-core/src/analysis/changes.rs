@@ -1,4 +1,4 @@
-//! Where a series of figures changed: E-divisive means (D. S. Matteson, N. A. James, "A
+//! Change points in a series of figures: E-divisive means (D. S. Matteson, N. A. James, "A
 //! Nonparametric Approach for Multiple Change Point Analysis of Multivariate Data", 2014) with a t
 //! test in place of permutations, over windows, as Hunter and Apache Otava do it (M. Fleming and
 //! others, "Hunter: Using Change Point Detection to Hunt for Performance Regressions", 2023). The
@@ -72,8 +72,8 @@ fn of_series(values: &[f64], points: &BTreeSet<usize>) -> Vec<Change> {
     pieces.windows(2).map(change).collect()
 }
 
-/// How much figures resemble the ones before them beside the changes: lag-1 autocorrelation of what
-/// the means of the pieces leave, with its bias taken off, which each mean adds to.
+/// Correlation of successive figures apart from the changes: lag-1 autocorrelation of what the
+/// means of the pieces leave, with its bias taken off, which each mean adds to.
 fn correlation(values: &[f64], pieces: &[Range<usize>]) -> f64 {
     let (mut products, mut squares) = (0.0, 0.0);
     for piece in pieces {
@@ -127,7 +127,7 @@ fn found(values: &[f64], window: usize, most_p: f64) -> Vec<Change> {
     }
 }
 
-/// Where each window divides.
+/// Positions at which each window divides.
 fn candidates(values: &[f64], window: usize, most_p: f64) -> BTreeSet<usize> {
     let (mut points, mut start) = (BTreeSet::new(), 0);
     while start < values.len() {
@@ -205,8 +205,8 @@ impl Distances {
         sums[a.end][b.end] - sums[a.start][b.end] - sums[a.end][b.start] + sums[a.start][b.start]
     }
 
-    /// Where the figures of a piece differ most from those that follow, and by how much (the
-    /// statistic Q); none in one figure.
+    /// Position at which the figures of a piece differ most from those that follow, and the size of
+    /// the difference (the statistic Q); none for a single figure.
     fn division(&self, piece: &Range<usize>) -> Option<(usize, f64)> {
         let mut best = None;
         for at in piece.start + 1..piece.end {

@@ -10,16 +10,16 @@ use crate::model::{Claim, Expr, Reason, Sentence, Status, TestResult};
 pub struct Checked {
     /// `physical_reads per ops`.
     pub what: String,
-    /// What was found; absent if a counter is not known, or of 0 / 0.
+    /// Measured value; absent if a counter is unknown, or for 0 / 0.
     pub value: Option<f64>,
     /// `at most 0.05`, `120000 within 0.5 %`.
     pub required: Sentence,
     pub outcome: Outcome,
-    /// What it means if the claim does not hold.
+    /// Meaning of a claim that does not hold.
     pub because: String,
 }
 
-/// What became of a claim.
+/// Result of checking a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     Holds,

@@ -1,21 +1,22 @@
-//! Whether a disclosure is complete: the facts that the catalogue wants of such a platform, and
-//! those of them that nobody has told.
+//! Completeness of a disclosure: the facts that the catalog requires of such a platform, and those
+//! of them that are missing.
 
 use crate::model::{Disclosure, Needed, STATED, StatableFact};
 
 /// The section in which a guest's machine tells its cloud; the topic in which somebody states it.
 const CLOUD: &str = "cloud";
 
-/// What a disclosure has of what it should have.
+/// Facts that a disclosure has, and those that it lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Completeness<'a> {
-    /// How many facts such a platform needs.
+    /// Number of facts that such a platform needs.
     pub needed: usize,
     /// The names of those that are neither stated nor told by the machine.
     pub missing: Vec<&'a str>,
 }
 
-/// What is missing in a disclosure. A platform is rented if its machine or somebody says so.
+/// Determines which facts a disclosure lacks. A platform is rented if its machine or somebody says
+/// so.
 pub fn completeness<'a>(facts: &'a [StatableFact], disclosure: &Disclosure) -> Completeness<'a> {
     let is_stated = |name: &String| name.starts_with("cloud.");
     let is_cloud = disclosure.0.contains_key(CLOUD)

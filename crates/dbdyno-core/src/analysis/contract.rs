@@ -25,7 +25,7 @@ pub(super) fn claimed(scope: &Scope<'_>, claim: &Claim) -> Option<f64> {
     counted.or_else(|| scope.parameter(&claim.what))
 }
 
-/// What is to be said about one claim; nothing if it holds.
+/// Reason that a claim gives; none if it holds.
 pub(super) fn check(scope: &Scope<'_>, claim: &Claim) -> Option<Reason> {
     let missing = |name: &str| {
         let sentence = Sentence::new("contract not checked, {name} is not known here ({because})");

@@ -39,7 +39,7 @@ pub fn busy_pct(counters: &impl Named) -> Result<f64, Sentence> {
         - or_none("os_cpu_steal_s"))
 }
 
-/// What other programs used: neither the database nor our process.
+/// CPU time of other processes: neither the database nor dbdyno.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Foreign {
     /// Mean number of processors in their use.
@@ -53,7 +53,8 @@ pub struct Foreign {
 /// Length of a tick of the system's account of CPU time, in seconds.
 const TICK_S: f64 = 0.01;
 
-/// What other programs used during the window; absent where the database's processes are not known.
+/// CPU time that other processes used during the window; absent where the database's processes are
+/// not known.
 ///
 /// A tick counts for whoever works at its end, so the account of n busy ticks is off by the order
 /// of their root.

@@ -47,7 +47,7 @@ pub fn judge(result: &TestResult, claims: &[Claim], engine: &str) -> Vec<Reason>
     checks.into_iter().filter_map(Check::reason).chain(note).collect()
 }
 
-/// What became of a claim.
+/// Result of checking a claim.
 enum Check<'a> {
     /// Compared, with what was found wrong.
     Made(Option<Reason>),
@@ -84,7 +84,7 @@ pub(super) fn compared(result: &TestResult, claims: &[Claim], engine: &str) -> V
     applying.filter_map(one).collect()
 }
 
-/// What is wrong with one claim whose counter is known; nothing if it holds.
+/// Reason that a claim with a known counter gives; none if it holds.
 pub(super) fn judged(result: &TestResult, scope: &Scope<'_>, claim: &Claim) -> Option<Reason> {
     check(result, scope, claim).reason()
 }
@@ -105,7 +105,7 @@ fn check<'a>(result: &TestResult, scope: &Scope<'_>, claim: &'a Claim) -> Check<
     }
 }
 
-/// What the counter must be: `equals` times the divisor.
+/// Expected value of the counter: `equals` times the divisor.
 pub(super) fn expected(scope: &Scope<'_>, claim: &Claim) -> Result<f64, String> {
     let equals = claim.equals.as_ref().ok_or("the claim has no 'equals'")?;
     let per = claim.per.as_deref();

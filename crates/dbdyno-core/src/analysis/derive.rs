@@ -44,7 +44,7 @@ impl Derived {
     pub fn get(&self, id: &str) -> Option<f64> {
         self.figure(id)?.value.clone().ok()
     }
-    /// Why the value of this id is absent.
+    /// Reason why the value of this id is absent.
     pub fn missing(&self, id: &str) -> Option<String> {
         self.figure(id)?.value.as_ref().err().map(ToString::to_string)
     }
@@ -156,7 +156,7 @@ const FIGURES: &[Definition] = &[
     ("elapsed_s", "Elapsed", "s", |r| Ok(r.window_s)),
 ];
 
-/// Why a figure is absent whose counter `name` is.
+/// Reason for a figure that is absent because its counter `name` is.
 pub(super) fn not_known(name: &str) -> Sentence {
     Sentence::new("{name} is not known here").with("name", name)
 }

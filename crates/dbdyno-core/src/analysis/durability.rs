@@ -1,5 +1,5 @@
-//! Whether the commits of a test can have been durable: each waits for at least one write of the
-//! log to durable storage, which takes the device its time, however many jobs share the write.
+//! Check whether the commits of a test can have been durable: each waits for at least one write of
+//! the log to durable storage, which takes the device its time, however many jobs share the write.
 
 use crate::model::{Durability, Reason, ReasonCode, Sentence, Status, TestResult};
 

@@ -21,7 +21,7 @@ pub const FEWEST: usize = 3;
 /// With fewer commits in the median second before the failure there is nothing to regain.
 const FEWEST_PER_S: f64 = 5.0;
 
-/// What a client knows of a commit that it sent.
+/// Outcome of a commit as its client knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
     Acknowledged,
@@ -44,8 +44,8 @@ pub struct Sent {
     pub answer: Answer,
 }
 
-/// What a client sees of a failure beside its commits: a session that cannot be opened. In s since
-/// the begin of the load.
+/// Effect of a failure that a client sees apart from its commits: a session that cannot be opened.
+/// In s since the start of the load.
 pub type Trouble = f64;
 
 /// Commits that are there, and how often: (writer, number).
@@ -59,7 +59,7 @@ pub struct Noted {
 }
 
 impl Noted {
-    /// When commits were acknowledged, ascending.
+    /// Times at which commits were acknowledged, ascending.
     fn acknowledged_s(&self) -> Vec<f64> {
         let mut times: Vec<f64> = self.of(Answer::Acknowledged).map(|sent| sent.ended_s).collect();
         times.sort_by(f64::total_cmp);
@@ -79,8 +79,8 @@ impl Noted {
         median(&counts).unwrap_or(0.0)
     }
 
-    /// When clients could work again after `failed`, an index of a node, failed at `at_s`; they
-    /// were looked at until `end_s`.
+    /// Times at which clients could work again after the node with index `failed` failed at `at_s`;
+    /// they were observed until `end_s`.
     pub fn times(&self, failed: usize, at_s: f64, end_s: f64) -> FailoverTimes {
         let times = self.acknowledged_s();
         let since = |time_s: f64| time_s - at_s;
@@ -194,7 +194,7 @@ pub fn differing(one: &Rows, other: &Rows) -> u64 {
     (only(one, other) + missing) as u64
 }
 
-/// What is said of a repetition: whether its figures mean what they say.
+/// Reasons against the figures of a repetition.
 pub fn judge(failover: &Failover, is_one_host: bool) -> Vec<Reason> {
     let mut reasons = Vec::new();
     let mut against =

@@ -32,9 +32,9 @@ pub struct Figure<'a> {
     pub value: f64,
     pub unit: &'a str,
     pub better: Better,
-    /// What it is computed from.
+    /// Source of the value.
     pub computed: &'a KpmValue,
-    /// How well it is known.
+    /// Interval of the value, or the reason why it has none.
     pub interval: Known,
     /// Repetitions that count: those of the best verdict among them.
     pub repetitions: usize,
@@ -48,7 +48,7 @@ pub struct Figure<'a> {
 }
 
 impl<'a> Figure<'a> {
-    /// What repetitions at one number of jobs (one or more) say in a metric.
+    /// Figure of the repetitions (one or more) at one number of jobs in a metric.
     pub fn of(repeats: &[(f64, &'a Test)], kpm: &'a Kpm) -> Figure<'a> {
         Figure::computed(repeats, kpm, &kpm.value)
     }
@@ -81,7 +81,7 @@ impl<'a> Figure<'a> {
         self.interval.ok().map(|interval| interval.half_width())
     }
 
-    /// How well it is known where it is compared with others: less, if it is the best of several.
+    /// Interval for a comparison with others: wider, if it is the best of several.
     pub fn compared(&self) -> Known {
         let own = self.interval?;
         Ok(interval::Interval { error: self.favour * own.error, ..own })
@@ -92,7 +92,7 @@ impl<'a> Figure<'a> {
         self.interval.ok().map(|interval| interval.ends(self.value))
     }
 
-    /// How far it can be trusted.
+    /// Trust in the figure.
     pub fn status(&self) -> Status {
         let own = self.own_reasons().map(|reason| reason.status);
         own.fold(self.test.status(), Status::max)
@@ -109,14 +109,13 @@ impl<'a> Figure<'a> {
         self.verdict().has_disturbance()
     }
 
-    /// What it was limited by: the first cause that took a share of the time; none of a
-    /// publication.
+    /// Bottleneck: the first cause that took a share of the time; none of a publication.
     pub fn limit(&self) -> Option<Limiter> {
         let found = limiters(self.test.measured()?);
         found.into_iter().find(|limiter| limiter.share.is_some_and(|share| share > 0.0))
     }
 
-    /// What lowers the verdict on it beside the verdicts of its tests.
+    /// Reasons that lower its verdict in addition to the verdicts of its tests.
     fn own_reasons(&self) -> impl Iterator<Item = Reason> {
         self.wide().into_iter().chain(self.passed_over.map(lower_bound))
     }
@@ -154,8 +153,8 @@ pub fn value<'a>(
     (estimate.map_or(median, |estimate| estimate.location.at.exp()), test)
 }
 
-/// What repetitions tell together: as their run was estimated, else by themselves. None of
-/// publications, and of values without a logarithm.
+/// Estimate from the repetitions: that of their run, else their own. None of publications, and of
+/// values without a logarithm.
 pub fn estimate_of(repeats: &[(f64, &Test)], test: &Test, computed: &KpmValue) -> Option<Estimate> {
     let result = test.measured()?;
     let metrics = [Some(&result.kpm), result.second.as_ref()];

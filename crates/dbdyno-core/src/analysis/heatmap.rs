@@ -9,7 +9,7 @@ use super::interval::{FEWEST, supports};
 use super::ramp;
 use crate::model::{Better, PublishedKind, Reason, ReasonCode, RunKind, Sentence, Status, Test};
 
-/// Which figure of a ramp a heatmap, a summary or a card shows.
+/// Choice of the figure of a ramp that a heatmap, a summary or a card shows.
 pub struct Metric {
     pub kind: Kind,
     figure: Get,
@@ -43,7 +43,7 @@ impl Metric {
         self.take(self.figure, tests)
     }
 
-    /// What the verdict keeps from being that figure.
+    /// Better figure that is not shown because of its verdict.
     pub fn passed_over<'a>(&self, tests: &[&'a Test]) -> Option<Figure<'a>> {
         self.take(self.passed_over, tests)
     }
@@ -66,7 +66,7 @@ pub struct Compared<'a> {
     pub better: Better,
     /// Per run; none where it has no figure in the unit of the row.
     pub figures: Vec<Option<Figure<'a>>>,
-    /// What lowers the verdict on each, by itself or beside the others.
+    /// Reasons that lower the verdict on each, alone or compared with the others.
     pub lowered: Vec<Vec<Reason>>,
     /// Those that support a statement, and where they stand.
     pub known: Vec<Option<Known>>,
@@ -138,20 +138,20 @@ pub fn status(figure: &Figure<'_>, lowered: &[Reason]) -> Status {
     lowered.iter().map(|reason| reason.status).fold(figure.status(), Status::max)
 }
 
-/// What lowers the verdict on a figure.
+/// Reasons that lower the verdict on a figure.
 pub fn lowering(figure: &Figure<'_>) -> Vec<Reason> {
     let mut reasons = figure.verdict().reasons;
     reasons.retain(|reason| reason.status > Status::Valid);
     reasons
 }
 
-/// What a figure's work has in common with that of the figures that it can be compared with: drive,
-/// origin and revision.
+/// Key of a figure's work, shared by all figures that it can be compared with: drive, origin and
+/// revision.
 pub fn work(test: &Test) -> String {
     format!("{}-{}-{}", test.drive().name(), test.kind().name(), test.revision())
 }
 
-/// What makes a figure another one than the first of its row, with which it is compared.
+/// Reasons why a figure is of other work than the first one of its row, with which it is compared.
 fn other_work(own: &Test, first: &Test) -> Vec<Reason> {
     let reason = |code, sentence: Sentence| Reason::new(Status::Conditional, code, sentence);
     let drive = (own.drive() != first.drive()).then(|| {
@@ -190,7 +190,7 @@ pub struct Known {
 }
 
 impl Known {
-    /// What is known of a ramp's figure.
+    /// Value and interval of a ramp's figure.
     pub fn of(figure: &Figure<'_>) -> Known {
         let is_printed = figure.test.kind() == RunKind::Published;
         let ci_fraction = figure.compared().ok().map(|interval| interval.half_width());
@@ -198,7 +198,7 @@ impl Known {
     }
 }
 
-/// How a figure stands against the best of its row.
+/// Relation of a figure to the best of its row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Rank {
@@ -211,7 +211,7 @@ pub enum Rank {
     Undecided,
 }
 
-/// Where a figure stands in its row.
+/// Position of a figure in its row.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Place {
     /// 1 = the best of the row, 0 = nothing: value / best, or best / value if lower is better.

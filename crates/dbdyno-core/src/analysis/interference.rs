@@ -1,5 +1,6 @@
-//! What workloads take from one another on one server: the rate of each beside another over its
-//! rate alone, block by block, and the sum of both for each pair, the consolidation factor. Pure.
+//! Interference of workloads on one server: the rate of each with another in the background over
+//! its rate alone, block by block, and the sum of both for each pair, the consolidation factor.
+//! Pure.
 
 use std::collections::BTreeMap;
 

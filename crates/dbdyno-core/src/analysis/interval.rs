@@ -1,6 +1,6 @@
-//! How well a figure is known: the half width of its interval, measured or absent; and which
-//! figures may support a statement (a best, a rank, a share, a mean, a fitted law, a word of
-//! praise): the one judge of it everywhere.
+//! Precision of a figure: the half width of its interval, measured or absent; and which figures may
+//! support a statement (a best, a rank, a share, a mean, a fitted law, a word of praise): the one
+//! judge of it everywhere.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use crate::stats::summary::{t95, widening_of_best};
 /// A shorter window has too few seconds for an interval, in s.
 const SHORTEST_WINDOW_S: f64 = 5.0;
 
-/// What the interval of a figure was measured from.
+/// Source of the interval of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
     /// The spread of so many repetitions.
@@ -39,7 +39,7 @@ pub struct Interval {
     pub source: Source,
 }
 
-/// Why a figure has no interval.
+/// Reason why a figure has no interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unknown {
     /// Publications print none.
@@ -76,7 +76,7 @@ impl fmt::Display for Unknown {
     }
 }
 
-/// How well a figure is known.
+/// Interval of a figure, or the reason why it has none.
 pub type Known = Result<Interval, Unknown>;
 
 impl Interval {

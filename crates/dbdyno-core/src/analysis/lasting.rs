@@ -1,6 +1,6 @@
-//! Whether a rate lasts: a database answers first and does part of the work later. What it has put
-//! off at a moment are its gauges `debt_*`; the time in which it does that after a test is
-//! `pay_back_s` (see docs/counters.md).
+//! Burst rate and sustained rate: a database answers first and does part of the work later. The
+//! deferred work at a moment is in its gauges `debt_*`; the time in which it does that after a test
+//! is `pay_back_s` (see docs/counters.md).
 
 use super::kpm;
 use crate::model::{Counters, KpmValue, Lasting, LastingState, Moment, TestResult};
@@ -13,8 +13,8 @@ const LEFT: f64 = 0.02;
 /// anybody reads.
 const NEGLIGIBLE: f64 = 0.01;
 
-/// What one gauge told: its name, and its value when the jobs began, when they had ended, and after
-/// the pay-back.
+/// Reading of one gauge: its name, and its value when the jobs began, when they had ended, and
+/// after the catch-up.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Debt {
     pub name: String,
@@ -56,8 +56,8 @@ fn between<'a>(begin: &'a Counters, end: &'a Counters) -> impl Iterator<Item = D
     })
 }
 
-/// Whether the KPM lasts; none where the database tells nothing of what it puts off and could not
-/// be made to do it.
+/// Sustained rate of the KPM; none where the database reports no deferred work and could not be
+/// made to finish it.
 pub fn lasting(result: &TestResult) -> Option<Lasting> {
     let debts = debts(result);
     let burst = Lasting { state: LastingState::Burst, pay_back_s: None, kpm_value: None };
@@ -104,7 +104,7 @@ fn has_paid_much(result: &TestResult) -> bool {
     paid(result, name) > NEGLIGIBLE * counted
 }
 
-/// What a counter grew by in the pay-back.
+/// Growth of a counter during the catch-up.
 fn paid(result: &TestResult, name: &str) -> f64 {
     let of = |moment| at(result, moment)?.get(name);
     of(Moment::Paid).zip(of(Moment::End)).map_or(0.0, |(paid, end)| paid - end)

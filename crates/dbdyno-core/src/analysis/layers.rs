@@ -1,4 +1,4 @@
-//! What each layer between a client and the database costs: differences of the service time of one
+//! Cost of each layer between a client and the database: differences of the service time of one
 //! lookup that goes by several ways, block by block. Pure.
 
 use serde::Serialize;
@@ -68,7 +68,7 @@ fn carried(transport: Transport) -> Sentence {
     })
 }
 
-/// What is told of a way.
+/// Row of a way in the report.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WayRow {
     pub way: Way,
@@ -79,11 +79,11 @@ pub struct WayRow {
     pub blocks: usize,
     pub left_out: usize,
     pub verdict: Status,
-    /// What lowered the verdicts of its tests, and of how many.
+    /// Reasons that lowered the verdicts of its tests, each with their number.
     pub conditions: Vec<(ReasonCode, usize)>,
 }
 
-/// What is told of a layer.
+/// Row of a layer in the report.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LayerRow {
     /// `inside`, `transport`, `tcp`, `text`, `simple`, `tls`.
@@ -101,7 +101,7 @@ pub struct LayerRow {
     /// Blocks that both ways have.
     pub blocks: usize,
     pub verdict: Status,
-    /// Why there is no figure.
+    /// Reason for a missing figure.
     #[serde(serialize_with = "in_english")]
     pub why: Option<Sentence>,
 }
@@ -298,7 +298,7 @@ impl<'a> Study<'a> {
         over(row)
     }
 
-    /// Why a way has no figure.
+    /// Reason why a way has no figure.
     fn missing(&self, way: Way, blocks: &Blocks<'_>) -> Sentence {
         let reason = self
             .left_out

@@ -20,13 +20,12 @@ pub(super) use processors::{usable_processors, used_processors};
 
 /// A wait is a cause from this share of the jobs' time on.
 const CAUSE: f64 = 0.1;
-/// Where only counters tell a wait, with work of other kinds around it: half of the time.
+/// Least share of a wait that only counters show, mixed with other work: half of the time.
 const WAIT_LIMIT: f64 = 0.5;
 /// Checkpoints at least so often are a cause: one each so many seconds of the test, and at least
 /// two.
 const OFTEN_S: f64 = 30.0;
-/// Who makes checkpoints, as the classes of its events begin; so do those of jobs that wait for
-/// one.
+/// Prefix of the event classes of the checkpointer; also of those of jobs that wait for one.
 const CHECKPOINTER: &str = "checkpointer";
 /// Speed of a walk through memory, 1 = at rest, from which on down memory is near its bandwidth:
 /// there each access takes twice as long as at rest, and more.
@@ -34,7 +33,7 @@ const LOADED_MEMORY: f64 = 0.5;
 /// From this share of its time on our process is why sessions wait for their client.
 const OURS: f64 = 0.5;
 
-/// What can limit a test.
+/// Bottleneck of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
     Cpu,
@@ -170,7 +169,7 @@ fn seen(result: &TestResult, activity: Activity) -> Option<f64> {
     sampled(result).map(|waits| waits.at(activity) / waits.sessions as f64)
 }
 
-/// What surrounds the waits of sessions, in shares of the jobs' time.
+/// Time around the waits of sessions, in shares of session time.
 #[derive(Debug, Clone, Copy, Default)]
 struct Around {
     /// They worked in the kernel, and waited for a processor.
@@ -178,7 +177,7 @@ struct Around {
     queued: f64,
 }
 
-/// Where the kernel counted the processors of the sessions.
+/// Time around the waits where the kernel counted the CPU time of the sessions.
 fn around_waits(result: &TestResult) -> Option<Around> {
     let waits = sampled(result)?;
     let processors = waits.processors?;
@@ -360,7 +359,7 @@ fn neighbours(result: &TestResult) -> Option<Limiter> {
 /// What keeps sessions idle in a closed loop: our process, as long as its threads work or wait for
 /// a processor, else the way between them and the server.
 fn beyond_sessions(result: &TestResult) -> Vec<Limiter> {
-    let Some(waits) = sampled(result).filter(|_| result.open.is_none()) else { return Vec::new() };
+    let Some(waits) = sampled(result).filter(|_| !result.is_paced()) else { return Vec::new() };
     let whole_s = f64::from(result.jobs) * result.window_s;
     let idle_s = waits.seconds(waits.at_rest(), result.window_s);
     let counter = |name: &str| result.window_counters.get(name);

@@ -1,4 +1,4 @@
-//! What is said of the nodes of a cluster.
+//! Statements about the nodes of a cluster.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::model::{
 /// Share of the window in which a node may hold up those that write.
 const MOST_PAUSED: f64 = 0.05;
 
-/// What is said of a test on a cluster: nodes that are missing, and that all are on one host.
+/// Reasons of a test on a cluster: nodes that are missing, and that all are on one host.
 pub fn judge(result: &TestResult, is_one_host: bool) -> Vec<Reason> {
     let nodes = &result.node_figures;
     let asked = result.params.get(NODES).and_then(|nodes| nodes.parse::<usize>().ok());
@@ -86,7 +86,7 @@ pub fn node_scaling(tests: &[Test]) -> Vec<NodeScaling> {
 /// Tests of a workload by their number of nodes.
 type OnNodes<'t> = BTreeMap<u32, Vec<&'t Test>>;
 
-/// What the repetitions at a number of jobs say.
+/// Result of the repetitions at one number of jobs.
 #[derive(Clone, Copy)]
 struct Point {
     jobs: u32,
@@ -157,7 +157,7 @@ fn tax(on_nodes: &OnNodes<'_>, nodes: u32) -> Option<(f64, Status)> {
     })
 }
 
-/// Why a node was not there all the time.
+/// Reason for a node that was not present all the time.
 fn gone(node: &NodeFigures, is_too_few: bool) -> Option<Reason> {
     let (status, said) = match node {
         NodeFigures { lost: true, .. } => (Status::Invalid, "node {node} was lost in the test"),

@@ -1,5 +1,5 @@
-//! What equal tests differ by on a platform, measured by a calibration, for runs that did not
-//! measure it themselves.
+//! Spread of repetitions on a platform, measured by a calibration, for runs that did not measure it
+//! themselves.
 
 use std::collections::BTreeMap;
 
@@ -53,7 +53,7 @@ pub fn is_calibration(run: &RunRecord) -> bool {
 }
 
 impl<'a> Noise<'a> {
-    /// What a calibration found: of figures that are valid and were repeated often enough.
+    /// Results of a calibration: of figures that are valid and were repeated often enough.
     pub fn of(run: &'a RunRecord, tests: &'a [Test]) -> Noise<'a> {
         let ramps = ramp::groups(tests.iter(), |test| *test);
         let points = ramps.iter().flat_map(|ramp| ramp::by_jobs(ramp, Test::kpm_value));

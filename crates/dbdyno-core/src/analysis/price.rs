@@ -6,7 +6,7 @@ use serde::Deserialize;
 use crate::error::quote;
 use crate::model::RunRecord;
 
-/// What the user says of a platform's price.
+/// Price list of a platform, given by the user.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PriceList {
@@ -20,7 +20,7 @@ pub struct PriceList {
     pub currency: String,
     /// Day of the prices.
     pub date: String,
-    /// Where they come from.
+    /// Source of the prices.
     #[serde(default = "not_stated")]
     pub basis: String,
     #[serde(default, rename = "product")]
@@ -38,7 +38,7 @@ pub struct Product {
     pub per: Per,
 }
 
-/// What a price is of.
+/// Unit that a price is for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Per {
@@ -112,7 +112,7 @@ impl PriceList {
         (self.cores * self.core_factor - ROUNDING).ceil()
     }
 
-    /// How often a product must be bought.
+    /// Number of units of a product that must be bought.
     pub fn count(&self, product: &Product) -> f64 {
         match product.per {
             Per::Licence => self.licences(),
@@ -143,7 +143,7 @@ impl PriceList {
         options.filter(|option| !is_named(option)).collect()
     }
 
-    /// What a throughput means for the buyer; none without throughput.
+    /// Cost of a throughput for the buyer; none without throughput.
     pub fn value_of(&self, throughput: f64) -> Option<Value> {
         (throughput.is_finite() && throughput > 0.0).then(|| Value {
             cost_per_unit: self.cost() / throughput,

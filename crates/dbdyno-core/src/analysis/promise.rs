@@ -57,7 +57,7 @@ pub struct Trial {
     /// None = closed loop.
     pub offer: Option<Offer>,
     pub ops_per_s: f64,
-    /// Whether the promise was kept; none if that cannot be known.
+    /// True if the SLO was met; none if that is unknown.
     pub kept: Option<bool>,
 }
 
@@ -148,10 +148,15 @@ fn is_from_outside(reason: &Reason) -> bool {
         && matches!(reason.code, ClientLimit | ForeignLoad | PlatformUnsteady | Steal)
 }
 
-/// What is offered in the next test: a closed loop (none within), an offer, or nothing more.
+/// Loop of the next test: a closed loop (none within), an arrival rate, or nothing more.
 pub fn next_offer(looping: &Loop, done: &[Trial]) -> Option<Option<Offer>> {
     match looping {
-        Loop::Closed => done.is_empty().then_some(None),
+        Loop::Closed | Loop::Thinking(_) => done.is_empty().then_some(None),
+        Loop::Profile(profile, arrivals) => done.is_empty().then_some(Some(Offer {
+            per_s: profile.mean_per_s(),
+            arrivals: *arrivals,
+            promise: None,
+        })),
         Loop::Open(rates, arrivals) => {
             let offer =
                 |per_s: &f64| Some(Offer { per_s: *per_s, arrivals: *arrivals, promise: None });
@@ -259,7 +264,7 @@ fn middle(low: i32, high: i32) -> i32 {
     }
 }
 
-/// What the trials of a workload at a number of jobs say.
+/// Result of the trials of a workload at one number of jobs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer<'a> {
     /// One of the trials, for what they share.
@@ -469,7 +474,12 @@ mod tests {
         let mut result = fixture::result();
         offer.add_to(&mut result.params);
         TestResult {
-            open: Some(OpenLoop { offer, due: result.window.ops as f64, response }),
+            open: Some(OpenLoop {
+                offer,
+                due: result.window.ops as f64,
+                response,
+                phases: Vec::new(),
+            }),
             ..result
         }
     }

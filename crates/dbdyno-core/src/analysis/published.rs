@@ -15,7 +15,7 @@ struct Metric {
     kpm: Option<(Meaning, Better)>,
 }
 
-/// What a KPM of a publication is computed from.
+/// Source of a KPM of a publication.
 #[derive(Clone, Copy, PartialEq)]
 enum Meaning {
     Ops,
@@ -71,8 +71,7 @@ const METRICS: &[Metric] = &[
     metric("dbwr_service_time_ms", "write_service_ms", 1.0),
 ];
 
-/// Why a figure of a publication may say less than it seems: part of its note, status, code, what
-/// it means.
+/// Doubts about a figure of a publication: part of its note, status, code, what it means.
 const DOUBTS: &[(&str, Status, ReasonCode, &str)] = &[
     ("misprint in source", Status::Invalid, ReasonCode::Misprint, "the source contradicts itself"),
     ("doubtful", Status::Conditional, ReasonCode::Doubtful, "read, but not provable"),
@@ -166,8 +165,7 @@ fn second(published: &Published) -> Option<&PublishedFigure> {
     time.or_else(|| rates.min_by_key(|figure| rank(&figure.metric)))
 }
 
-/// What the notes of a figure say against it, as reasons; `status` never worse than what the note
-/// itself means.
+/// Reasons against a figure from its notes; `status` never worse than what the note itself means.
 pub fn doubts(figure: &PublishedFigure) -> Vec<Reason> {
     let bound = figure.metric.ends_with("_low") || figure.metric.ends_with("_high");
     let bound = bound.then(|| {

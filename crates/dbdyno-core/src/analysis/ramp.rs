@@ -48,12 +48,12 @@ pub struct Repeated<'a> {
     pub figure: Option<Figure<'a>>,
     /// The one that stands for them.
     pub test: &'a Test,
-    /// How often it was run.
+    /// Number of repetitions.
     pub times: usize,
 }
 
 impl Repeated<'_> {
-    /// How well the KPM is known.
+    /// Interval of the KPM, or the reason why it has none.
     pub fn known(&self) -> Known {
         let of_test = || interval::of_test(self.test, &self.test.kpm().value);
         self.figure.map_or_else(of_test, |figure| figure.interval)
@@ -130,7 +130,7 @@ pub fn one_job_s<'a>(tests: &[&'a Test]) -> Option<Figure<'a>> {
     Some(Figure { unit: "s", better: Better::Lower, ..figure })
 }
 
-/// How throughput grew over the ramp.
+/// Growth of throughput over the ramp.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scalability {
     /// Best throughput / throughput at one job, in the same metric.
@@ -164,8 +164,8 @@ pub fn scalability(tests: &[&Test]) -> Option<Scalability> {
 }
 
 impl Scalability {
-    /// Whether more jobs than one do more, beyond the noise; of publications as printed. None if a
-    /// measured figure has no interval.
+    /// True if several jobs do more than one, beyond the noise; of publications as printed. None if
+    /// a measured figure has no interval.
     pub fn gains(&self) -> Option<bool> {
         match (self.ratio.change(Better::Higher), self.ratio.span) {
             _ if self.jobs == Some(1) => Some(false),
@@ -177,7 +177,7 @@ impl Scalability {
     }
 }
 
-/// What a law is fitted to: jobs and value of the valid figures.
+/// Points that the law is fitted to: jobs and value of the valid figures.
 pub fn points(figures: &[Figure<'_>]) -> Vec<(f64, f64)> {
     let accepted = figures.iter().filter(|figure| supports(figure.status()));
     accepted.filter_map(|figure| Some((f64::from(figure.jobs?), figure.value))).collect()
@@ -200,7 +200,7 @@ fn rate(test: &Test) -> Option<Metric<'_>> {
     }
 }
 
-/// What a law is fitted to: ops per second, or the rate that a publication prints.
+/// Metric that the law is fitted to: ops per second, or the rate that a publication prints.
 fn ops(test: &Test) -> Option<Metric<'_>> {
     match test.measured() {
         Some(result) => {

@@ -1,4 +1,4 @@
-//! Whether the repetitions of a test tell the same story: what an equal run would contradict is not
+//! Agreement between the repetitions of a test: a figure that another run would contradict is not
 //! valid.
 
 use super::ramp::{by_jobs, same};

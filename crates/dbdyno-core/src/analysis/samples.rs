@@ -1,6 +1,6 @@
-//! Whether there were enough ops for a rate and a mean: by the interval of the mean, not by a fixed
-//! number, since seconds-long ops that all take the same time say more in five than microsecond ops
-//! with rare long waits.
+//! Check that there were enough ops for a rate and a mean: by the interval of the mean, not by a
+//! fixed number, since seconds-long ops that all take the same time say more in five than
+//! microsecond ops with rare long waits.
 
 use crate::model::{LatencySummary, PartFigures, Reason, ReasonCode, Sentence, Status, TestResult};
 use crate::stats::LatencyHistogram;
@@ -44,7 +44,7 @@ pub(super) fn judge(result: &TestResult) -> Option<Reason> {
     (half > widest).then(|| Reason::new(Status::Conditional, ReasonCode::Samples, sentence))
 }
 
-/// What is judged of one part.
+/// Data of one part that are judged.
 struct Part<'a> {
     /// Its workload; none for a simple workload.
     name: Option<&'a str>,

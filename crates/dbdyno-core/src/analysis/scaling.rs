@@ -1,4 +1,4 @@
-//! How a workload scales over its ramp: best number of jobs, knee, the Universal Scalability Law
+//! Scaling of a workload over its ramp: best number of jobs, knee, the Universal Scalability Law
 //! with intervals, and how much of the maximum each step uses, beside CPU busy.
 
 use super::derive;
@@ -32,7 +32,7 @@ pub struct Step<'a> {
     pub cpu_busy_pct: Option<f64>,
 }
 
-/// What a ramp says.
+/// Scaling of one ramp.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scaling<'a> {
     pub best: Figure<'a>,
@@ -61,7 +61,7 @@ pub fn ramps(tests: &[Test]) -> Vec<Ramp<'_>> {
 }
 
 impl<'a> Ramp<'a> {
-    /// What it says; absent if throughput is not a rate or unknown.
+    /// Scaling of the ramp; absent if throughput is not a rate or unknown.
     pub fn scaling(&self) -> Option<Scaling<'a>> {
         let best = ramp::throughput(&self.tests)
             .filter(|best| best.better == Better::Higher && best.value > 0.0)?;

@@ -1,4 +1,4 @@
-//! What the names in a claim stand for, over a whole test (gate to end).
+//! Values of the names in a claim, over a whole test (gate to end).
 
 use super::tiers::{DEVICE_READ_BYTES, device_read_bytes};
 use crate::model::{
@@ -169,7 +169,7 @@ pub fn broken(claim: &Claim, code: ReasonCode, sentence: Sentence) -> Reason {
     )
 }
 
-/// What it means if the claim does not hold.
+/// Sentence for a claim that does not hold.
 pub fn because(claim: &Claim) -> Sentence {
     Sentence::new(claim.because.as_str())
 }
@@ -245,6 +245,9 @@ mod tests {
                 p99_us: None,
                 max_us: None,
                 response_p99_us: None,
+                response_max_us: None,
+                offered_per_s: None,
+                behind: None,
                 in_window: at > 1,
                 metrics: Default::default(),
                 sessions: Default::default(),

@@ -1,5 +1,5 @@
-//! What a self-test says of tests that were measured for a moment: whether the engine, its counters
-//! and our clock agree. Pure.
+//! Findings of a self-test from very short tests: whether the engine, its counters and our clock
+//! agree. Pure.
 
 use serde::Serialize;
 
@@ -12,7 +12,7 @@ use crate::model::{Drive, Reason, ReasonCode, Selection, Status, TestResult};
 /// it was, as a fraction.
 const CLOCK_SLACK: f64 = 0.02;
 
-/// How a check ended.
+/// Result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
@@ -69,9 +69,9 @@ impl Tried<'_> {
         &self.selection.workload.id
     }
 
-    /// What no figure can be right with. Of a workload that reads past the caches the contract is
-    /// not judged: the data are small enough to be cached. Little's law holds for jobs that need
-    /// not wait for a processor.
+    /// Reasons with which no figure can be right. Of a workload that reads past the caches the
+    /// contract is not judged: the data are small enough to be cached. Little's law holds for jobs
+    /// that need not wait for a processor.
     pub fn faults(&self, host_cpus: u32) -> Vec<&Reason> {
         let evicts = !self.selection.workload.evict.is_empty();
         let waits = self.test.jobs > host_cpus;
@@ -123,7 +123,7 @@ impl Tried<'_> {
     }
 }
 
-/// Whether the database's counters agree with our counts, in one drive.
+/// Checks that the database's counters agree with our counts, in one drive.
 pub fn counters(
     tried: &[Tried<'_>],
     drive: Drive,
@@ -170,8 +170,8 @@ fn is_exact(one: &Compared) -> bool {
     (one.counted - one.expected).abs() <= (crosscheck::TOLERANCE * one.expected.abs()).max(1.0)
 }
 
-/// Whether commits were waited for: commits per sync of the log, over all tests whose commits are
-/// to be durable.
+/// Checks that commits waited for the log flush: commits per sync of the log, over all tests whose
+/// commits are to be durable.
 pub fn commits(tried: &[Tried<'_>]) -> Finding {
     let check = "commits waited for";
     let committing = tried
@@ -198,7 +198,7 @@ fn of_code<'a>(tried: &Tried<'a>, code: ReasonCode) -> Option<&'a Reason> {
     tried.test.verdict.reasons.iter().find(|reason| reason.code == code)
 }
 
-/// Why commits cannot have been waited for.
+/// Reason why commits cannot have waited for the log flush.
 fn not_waited_for<'a>(tried: &Tried<'a>) -> Option<&'a Reason> {
     let invalid =
         tried.test.verdict.reasons.iter().filter(|reason| reason.status == Status::Invalid);
@@ -237,7 +237,7 @@ fn is_of_commits(tried: &Tried<'_>) -> bool {
     tried.selection.parts.iter().all(|part| part.commits)
 }
 
-/// Whether the times of an op that sleeps are at least as long as the sleep, in one drive.
+/// Checks that the times of an op that sleeps are at least as long as the sleep, in one drive.
 pub fn clock(tried: &[Tried<'_>], drive: Drive) -> Option<Finding> {
     let is_own =
         |tried: &&Tried<'_>| tried.selection.drive == drive && sleep_us(tried.selection).is_some();
@@ -250,7 +250,7 @@ pub fn sleep_us(selection: &Selection) -> Option<f64> {
     selection.params.get(SLEEP_US)?.parse().ok()
 }
 
-/// Whether no percentile is shorter than an op is known to be.
+/// Checks that no percentile is shorter than an op is known to be.
 pub fn of_times(check: impl Into<String>, known_us: f64, test: &TestResult) -> Finding {
     let times = &test.latency;
     let named = [

@@ -1,8 +1,7 @@
-//! Where the spread of a repeated figure comes from: what differs between windows, between server
-//! starts and between loads of the data, beside what one window knows of itself. A nested analysis
-//! of variance by the method of moments, which takes from the variance between groups what the
-//! levels below explain (S. R. Searle, G. Casella, C. E. McCulloch, "Variance Components", chapter
-//! 3).
+//! Variance components of a repeated figure: what differs between windows, between server starts
+//! and between loads of the data, beside what one window knows of itself. A nested analysis of
+//! variance by the method of moments, which takes from the variance between groups what the levels
+//! below explain (S. R. Searle, G. Casella, C. E. McCulloch, "Variance Components", chapter 3).
 
 use std::f64::consts::FRAC_PI_2;
 
@@ -23,7 +22,7 @@ pub struct Window {
     pub within: Option<f64>,
 }
 
-/// What can differ between equal tests, from the smallest to the largest.
+/// Source of variation between repetitions, from the smallest to the largest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
     Within,
@@ -116,7 +115,7 @@ impl Group {
     fn mean(&self) -> f64 {
         mean(&self.values).unwrap_or(f64::NAN)
     }
-    /// How much of the variance between windows is left in the mean.
+    /// Share of the variance between windows that is left in the mean.
     fn share(&self) -> f64 {
         1.0 / self.values.len() as f64
     }
@@ -281,8 +280,8 @@ mod tests {
     /// Simulated runs of each kind: of 0.95 the standard error is 0.0049.
     const RUNS: u32 = 2_000;
 
-    /// How often the interval around the printed figure of so many loads, of which each has starts
-    /// with so many windows, covers a test on a further load.
+    /// Frequency with which the interval of the printed figure covers a test on another load, for
+    /// this many loads, each with starts of this many windows.
     fn coverage(loads: u32, layout: &[u32], [windows, starts, of_loads]: [f64; 3]) -> f64 {
         let mut keys = KeyStream::numbered(42, loads);
         let covered = (0..RUNS).filter(|_| {

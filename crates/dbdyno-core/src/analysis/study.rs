@@ -1,5 +1,5 @@
-//! What studies of blocks have in common: each block has every test once, in random order, and what
-//! is told is the median of a figure, or of its difference or ratio to another, block by block.
+//! Common parts of studies in blocks: each block has every test once, in random order, and the
+//! result is the median of a figure, or of its difference or ratio to another, block by block.
 //! Pure.
 
 use serde::Serialize;
@@ -36,7 +36,7 @@ impl Known {
     }
 }
 
-/// What the blocks have of one figure.
+/// Values of one figure over the blocks.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Blocks<'a> {
     /// Its test in each block.
@@ -80,7 +80,7 @@ impl<'a> Blocks<'a> {
         self.tests.iter().filter(|test| test.verdict.status == Status::Invalid).count()
     }
 
-    /// What lowered the verdicts, and of how many tests.
+    /// Reasons that lowered the verdicts, each with the number of tests.
     pub fn conditions(&self) -> Vec<(ReasonCode, usize)> {
         let mut counted: Vec<(ReasonCode, usize)> = Vec::new();
         for reason in self.tests.iter().flat_map(|test| against(test)) {
@@ -92,7 +92,7 @@ impl<'a> Blocks<'a> {
         counted
     }
 
-    /// Why the first of those is invalid.
+    /// Reason why the first of those is invalid.
     pub fn why_left_out(&self) -> Option<&'a Reason> {
         self.tests
             .iter()
@@ -101,7 +101,7 @@ impl<'a> Blocks<'a> {
     }
 }
 
-/// What lowered the verdict of a test, but for what ran beside it.
+/// Reasons that lowered the verdict of a test, except its background workload.
 fn against(test: &TestResult) -> impl Iterator<Item = &Reason> {
     let is_asked_for =
         |reason: &&Reason| reason.code == ReasonCode::Beside && reason.status != Status::Invalid;
@@ -111,7 +111,7 @@ fn against(test: &TestResult) -> impl Iterator<Item = &Reason> {
         .filter(move |reason| reason.status > Status::Valid && !is_asked_for(reason))
 }
 
-/// Why a figure of so many blocks is missing.
+/// Reason for a figure that is missing because of too few blocks.
 pub fn too_few(blocks: usize) -> Sentence {
     let sentence = Sentence::new("{blocks} of the {needed} blocks that are needed can be used");
     sentence.with("blocks", blocks as u64).with("needed", FEWEST_BLOCKS as u64)
@@ -122,7 +122,7 @@ pub fn known(values: &[Option<f64>]) -> Vec<f64> {
     values.iter().copied().flatten().collect()
 }
 
-/// What `with` makes of both values of each block that has both.
+/// Result of `with` for both values of each block that has both.
 pub fn paired(a: &[Option<f64>], b: &[Option<f64>], with: impl Fn(f64, f64) -> f64) -> Vec<f64> {
     a.iter().zip(b).filter_map(|(a, b)| Some(with((*a)?, (*b)?))).collect()
 }

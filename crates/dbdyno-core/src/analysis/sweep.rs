@@ -1,6 +1,5 @@
-//! Which caches serve random reads of a growing active set, how large they are and what passing
-//! them costs: cliffs of the measured service times, and what the database's counters say of them.
-//! Pure.
+//! Caches that serve random reads of a growing active set, with their sizes and the cost of missing
+//! them: cliffs of the measured service times, and what the database's counters say of them. Pure.
 
 use std::collections::BTreeMap;
 
@@ -50,7 +49,7 @@ pub struct Step {
     pub conditions: Vec<(ReasonCode, usize)>,
 }
 
-/// What serves the reads of a plateau.
+/// Source of the reads of a plateau.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tier {
@@ -85,7 +84,7 @@ pub struct Plateau {
     pub up_to_mb: Option<Known>,
     /// The same by the blocks that the database asked for; of the database's cache.
     pub counted_mb: Option<Known>,
-    /// What the counters say against it.
+    /// Contradiction by the counters.
     #[serde(serialize_with = "in_english")]
     pub contradiction: Option<Sentence>,
 }
@@ -131,7 +130,7 @@ pub fn sweep(tests: &[Test]) -> Vec<Curve> {
     keys.into_iter().map(|key| key.curve(tests)).collect()
 }
 
-/// What the tests of a curve have in common.
+/// Key that the tests of a curve have in common.
 #[derive(Debug, Clone, PartialEq)]
 struct Key {
     workload: String,
@@ -191,7 +190,7 @@ fn misses_per_op(test: &TestResult) -> Option<f64> {
     (test.total.ops > 0).then_some(test.counters.get("physical_reads")? / test.total.ops as f64)
 }
 
-/// What the device read of the bytes that the database asked for.
+/// Share of the bytes requested by the database that the device read.
 fn device_share(test: &TestResult) -> Option<f64> {
     let asked = test.counters.get("physical_reads")? * test.facts.get("block_bytes")?;
     (asked > 0.0).then_some((device_read_bytes(&test.counters)? / asked).min(1.0))
@@ -308,7 +307,7 @@ fn counted_mb(blocks: &[(f64, Blocks<'_>)], steps: &[Step]) -> Option<Known> {
     Known::of(&found.sizes[0])
 }
 
-/// What serves each plateau, by the counters of its steps.
+/// Read source of each plateau, by the counters of its steps.
 fn tiers(steps: &[Step], times: &Fitted, evicted: bool) -> Vec<Tier> {
     let ends: Vec<f64> = times.sizes.iter().filter_map(|sizes| median(sizes)).collect();
     let mut tiers: Vec<Tier> = Vec::new();
@@ -361,7 +360,7 @@ fn misses_between(steps: &[Step], from_mb: f64, up_to_mb: Option<f64>) -> Option
     }
 }
 
-/// What serves the last plateau, behind so many caches, the database's being the first.
+/// Read source of the last plateau, behind this many caches, of which the database's is the first.
 fn last_tier(steps: &[Step], passed: usize, evicted: bool) -> Tier {
     match steps.last().and_then(|last| last.device_share) {
         // Behind two caches only the device is left, also while they still serve most of the reads.
@@ -371,14 +370,14 @@ fn last_tier(steps: &[Step], passed: usize, evicted: bool) -> Tier {
     }
 }
 
-/// What the counters say against a first plateau that the database's cache does not serve.
+/// Contradiction by the counters if the database's cache does not serve the first plateau.
 fn misses_at_first(steps: &[Step]) -> Option<Sentence> {
     let sentence =
         Sentence::new("the database read {misses} blocks per op even of the smallest active set");
     Some(sentence.with("misses", steps.first()?.misses_per_op?))
 }
 
-/// What the counters say against the end of the database's cache by the service times.
+/// Contradiction between the counters and the end of the database's cache by the service times.
 fn contradiction(up_to_mb: Option<Known>, counted_mb: Option<Known>) -> Option<Sentence> {
     let differ = |a: f64, b: f64| a / b > ALIKE || b / a > ALIKE;
     match (up_to_mb, counted_mb) {

@@ -1,5 +1,4 @@
-//! Where reads were served: the database's own cache, the cache of the operating system, the
-//! device.
+//! Sources of reads: the database's own cache, the cache of the operating system, the device.
 //!
 //! The database counts the blocks that it looked for and those that it had to ask the operating
 //! system for. What the device had to read is known from the kernel's account of the database's
@@ -26,7 +25,7 @@ pub fn device_read_bytes(counters: &Counters) -> Option<f64> {
     counters.get("server_read_bytes").or_else(|| counters.get("os_disk_read_bytes"))
 }
 
-/// What other programs read in the window from the device that holds the database.
+/// Reads by other processes in the window, from the device that holds the database.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ForeignReads {
     pub bytes: f64,
@@ -37,10 +36,10 @@ pub struct ForeignReads {
     pub time_share: f64,
 }
 
-/// What other programs read beside the database: all that the device read less what the kernel
-/// accounts to the database's processes. Absent where one of them is not known, and where the
-/// database itself did not use the device: then others' reads take nothing from it. Who wrote
-/// cannot be told: the kernel writes later, for whoever it was.
+/// Reads by other processes: all that the device read less what the kernel accounts to the
+/// database's processes. Absent where one of them is not known, and where the database itself did
+/// not use the device: then others' reads take nothing from it. Who wrote cannot be told: the
+/// kernel writes later, for whoever it was.
 pub fn foreign_reads(result: &TestResult) -> Option<ForeignReads> {
     let get = |name: &str| result.window_counters.get(name);
     let (read, written) = (get("os_disk_read_bytes")?, get("os_disk_write_bytes")?);

@@ -6,8 +6,8 @@ use super::derive::not_known;
 use super::kpm::counter_per_s;
 use crate::model::{Activity, Sentence, TestResult, Waits};
 
-/// What a database administrator looks at first, and the counter behind it: title, unit, counter,
-/// its value in one unit, and whether it is shown also where it is not known.
+/// Line of the load profile, which a database administrator reads first, and the counter behind it:
+/// title, unit, counter, its value in one unit, and whether it is shown also where it is not known.
 type Definition = (&'static str, &'static str, &'static str, f64, bool);
 
 const LOAD: &[Definition] = &[
@@ -96,7 +96,7 @@ pub struct TimePart {
     pub share: f64,
 }
 
-/// What an activity is called in the time model.
+/// Name of an activity in the time model.
 pub fn title(activity: Activity) -> &'static str {
     match activity {
         Activity::Cpu => "CPU, or waiting for a processor",
@@ -110,9 +110,9 @@ pub fn title(activity: Activity) -> &'static str {
     }
 }
 
-/// Where the time of the jobs went: jobs x window. Processors are the kernel's account where there
-/// is one, the others by sampling. What no sample saw is a part of its own; processes that work for
-/// a job beside its session make it more than that.
+/// Parts of the session time (jobs x window). CPU time is the kernel's account where there is one,
+/// the others by sampling. What no sample saw is a part of its own; processes that work for a job
+/// beside its session make it more than that.
 pub fn of_jobs(result: &TestResult, waits: &Waits) -> Vec<TimePart> {
     let seconds = |sightings: f64| waits.seconds(sightings, result.window_s);
     let sessions = waits.sessions as f64;
@@ -137,7 +137,7 @@ pub fn of_jobs(result: &TestResult, waits: &Waits) -> Vec<TimePart> {
     parts(all.into_iter(), whole)
 }
 
-/// Where the time of the host's processors went in the window; none where they are not known.
+/// Parts of the host's CPU time in the window; none where it is unknown.
 pub fn of_processors(result: &TestResult) -> Vec<TimePart> {
     let Some(whole) = processors(result).and_then(|_| result.window_counters.get("os_cpu_total_s"))
     else {

@@ -1,5 +1,5 @@
-//! Whether B differs from A: what the blocks of a campaign, each with a trial of both in random
-//! order, say of a figure. Pure.
+//! Decision of an A/B test whether B differs from A in a figure, from blocks of one trial of each
+//! side in random order. Pure.
 
 mod row;
 
@@ -29,7 +29,7 @@ const ONE_SIDED_LEVEL: f64 = 0.01;
 /// Connecting, preparing and snapshots of a trial.
 const BETWEEN_TRIALS_S: f64 = 0.4;
 
-/// How the trials of a campaign follow one another.
+/// Order of the trials of an A/B test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
     /// A block is a trial of A and one of B, one after the other.
@@ -53,7 +53,7 @@ impl Method {
     }
 }
 
-/// What is said of each trial of a duet: its figure is half of a comparison, not that of the
+/// Reason given to each trial of a duet: its figure is half of a comparison, not that of the
 /// platform.
 pub fn of_duet() -> Reason {
     let text = "the other side of a duet worked at the same time, each on half of the processors: only their ratio counts, and \
@@ -61,7 +61,7 @@ pub fn of_duet() -> Reason {
     Reason::new(Status::Conditional, ReasonCode::Beside, text)
 }
 
-/// When a figure is decided.
+/// Rule by which a figure is decided.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rule {
     /// As [`MARGIN`].
@@ -70,7 +70,7 @@ pub struct Rule {
     pub figures: usize,
 }
 
-/// What a campaign says of a figure of B.
+/// Outcome of an A/B test for a figure of B.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
@@ -129,8 +129,8 @@ impl Rule {
         fewest(self.alpha()) + CALM_BLOCKS
     }
 
-    /// What an interval says. A difference within the margin does not count, however well it is
-    /// known.
+    /// Outcome that an interval supports. A difference within the margin does not count, however
+    /// well it is known.
     pub fn outcome(&self, span: Option<Span>, better: Better) -> Outcome {
         let Some(Span { low, high }) = span else { return Outcome::Undecided };
         let is_within = low * (1.0 + self.margin) > 1.0 && high < 1.0 + self.margin;
@@ -160,10 +160,10 @@ impl<'a> From<&'a TestResult> for Trial<'a> {
 }
 
 impl Trial<'_> {
-    /// Why the trial is left out: it is invalid, or conditional for a reason by which the figure is
-    /// not that of the platform. What else makes it conditional (neighbours, a slow processor,
-    /// relaxed durability, a mean that is little known) is kept: chance deals it to both sides
-    /// alike, or it belongs to a side.
+    /// Reason for which the trial is left out: it is invalid, or conditional for a reason by which
+    /// the figure is not that of the platform. What else makes it conditional (neighbours, a slow
+    /// processor, relaxed durability, a mean that is little known) is kept: chance deals it to both
+    /// sides alike, or it belongs to a side.
     fn doubt(&self) -> Option<ReasonCode> {
         use ReasonCode::{ClientLimit, ClockStep, Errors, Interrupted, Little, Threads, Tier};
         const DOUBTS: [ReasonCode; 7] =
@@ -217,7 +217,7 @@ pub struct Blocks {
     /// of them in which the other side's is not.
     invalid: [usize; 2],
     invalid_alone: [usize; 2],
-    /// Why trials are left out, and what is said against those that are kept.
+    /// Reasons for which trials are left out, and the reasons against those that are used.
     pub doubts: Vec<Counted>,
     pub conditions: Vec<Counted>,
 }
@@ -285,7 +285,7 @@ impl Blocks {
         self.invalid[0] > 0 && self.invalid[0] == self.count() + self.left_out
     }
 
-    /// What the blocks so far say of B; nothing if one side alone is invalid.
+    /// Outcome for B after the blocks so far; none if only one side is invalid.
     pub fn outcome(&self, rule: &Rule, better: Better) -> Outcome {
         match self.invalid_side() {
             Some(_) => Outcome::Undecided,

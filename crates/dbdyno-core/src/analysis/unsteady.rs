@@ -1,5 +1,5 @@
-//! Whether the processors were as fast as when the run began, second by second, by the looks of the
-//! watch.
+//! Comparison of CPU speed with that at the start of the run, second by second, by the CPU speed
+//! probe.
 
 use super::derive::not_known;
 use crate::model::{Named, Reason, ReasonCode, Sentence, SeriesPoint, Status, TestResult};
@@ -38,8 +38,8 @@ fn at_begin_s(test: &TestResult) -> Option<f64> {
     Some(work_s(&test.window_counters).ok()? * speed(&test.window_counters).ok()?)
 }
 
-/// What is to be said of two tests on the same model of processor if it was faster in the run of
-/// the one than in the run of the other from the begin on: neither run can know that by itself.
+/// Reason for two tests on the same CPU model if it was faster in one run than in the other from
+/// the start on: neither run can know that by itself.
 pub(super) fn between(base: &TestResult, other: &TestResult) -> Option<Sentence> {
     let times = at_begin_s(other)? / at_begin_s(base)?;
     let sentence = "the same processors took x{times} of the base's time for a fixed piece of work when the run began";

@@ -2,7 +2,9 @@
 
 use super::scope::unchecked;
 use super::{contract, cpu, crosscheck, littles_law, promise, samples, tiers, unsteady};
-use crate::model::{Claim, Drive, Reason, ReasonCode, Sentence, Status, TestResult, Verdict};
+use crate::model::{
+    Claim, Drive, OpenLoop, PhaseKind, Reason, ReasonCode, Sentence, Status, TestResult, Verdict,
+};
 use crate::stats::steadiness;
 
 /// Failed ops above this fraction make a test invalid; any at all make it conditional.
@@ -26,7 +28,7 @@ const SHORTEST_POINT_S: f64 = 0.5;
 const CLOCK_STEP_S: f64 = 0.02;
 const CLOCK_STEP_FRACTION: f64 = 0.001;
 
-/// What a verdict must know beside the result.
+/// Facts that a verdict needs in addition to the result.
 #[derive(Debug, Clone, Copy)]
 pub struct JudgeContext<'a> {
     /// Registry name of the engine, for claims that hold for some engines only.
@@ -36,8 +38,8 @@ pub struct JudgeContext<'a> {
     pub in_process: bool,
     /// CPUs of the host on which our process runs.
     pub host_cpus: u32,
-    /// How far the wall clock moved against the monotonic clock during the test, in seconds; 0 if
-    /// it did not.
+    /// Step of the wall clock against the monotonic clock during the test, in seconds; 0 if there
+    /// was none.
     pub clock_step_s: f64,
     /// The shortest statement's way to a server elsewhere and back, in s, as measured before the
     /// tests.
@@ -71,6 +73,7 @@ pub fn judge(
     .into_iter()
     .flatten()
     .collect();
+    reasons.extend(phases(result));
     reasons.extend(littles_law::judge(result));
     reasons.extend(contract::judge(result, contract, ctx.engine));
     reasons.extend(crosscheck::judge(result, crosscheck, ctx.engine));
@@ -176,6 +179,10 @@ fn network_limit(result: &TestResult, ctx: &JudgeContext<'_>) -> Option<Reason> 
 
 /// Judged only from five seconds and from ten ops a second on.
 fn steady(result: &TestResult) -> Option<Reason> {
+    // A load that changes is not to be steady.
+    if result.open.as_ref().is_some_and(OpenLoop::changes) {
+        return None;
+    }
     let points = result
         .series
         .iter()
@@ -221,6 +228,25 @@ fn overload(result: &TestResult) -> Option<Reason> {
         ReasonCode::Overload,
         sentence.with("rate", open.offer.per_s),
     ))
+}
+
+/// Phases of a load over time with which the platform did not keep up. Of a spike nobody asks that:
+/// how long the platform took to recover is its result.
+fn phases(result: &TestResult) -> Vec<Reason> {
+    let phases = result.open.iter().flat_map(|open| &open.phases);
+    let lasting =
+        (1_u64..).zip(phases).filter(|(_, figures)| figures.phase.kind != PhaseKind::Spike);
+    let late = lasting.filter(|(_, figures)| figures.is_overloaded());
+    late.map(|(number, figures)| {
+        let sentence = "at the end of phase {number} ({phase}) {behind} ops waited that were due: the platform did not keep \
+                        up with it";
+        let sentence = Sentence::new(sentence)
+            .with("number", number)
+            .with("phase", figures.phase.to_string())
+            .with("behind", figures.behind.round());
+        Reason::new(Status::Conditional, ReasonCode::Overload, sentence)
+    })
+    .collect()
 }
 
 fn clock_step(result: &TestResult, ctx: &JudgeContext<'_>) -> Option<Reason> {

@@ -203,8 +203,8 @@ fn allowed(param: &Param, value: &str) -> bool {
     value.parse().is_ok_and(fits)
 }
 
-/// What is wrong with fixed parameters: those of the workload, and of how statements travel, which
-/// every workload has.
+/// Errors in fixed parameters: those of the workload, and of how statements travel, which every
+/// workload has.
 pub(super) fn fixed(workload: &Workload, params: &BTreeMap<String, String>) -> Option<String> {
     let mut own = params.clone();
     if let Err(what) = Wire::take(&mut own) {
@@ -304,7 +304,7 @@ fn expressions(workload: &Workload) -> Vec<String> {
     findings.chain(counted).collect()
 }
 
-/// What is wrong in a suite; the place of each is the suite's file.
+/// Errors in a suite; the place of each is the suite's file.
 fn suite_findings(catalog: &Catalog, suite: &Suite) -> Vec<Error> {
     let place = format!("catalog/suites/{}.toml", suite.id);
     let wrong = |entry: &SuiteEntry, error: Error| {

@@ -14,7 +14,7 @@ use super::{Catalog, Entry};
 /// Before the name of a bind whose draw a routine's body has.
 const DRAWN: &str = "drawn_";
 
-/// What is wrong in a workload's blocks.
+/// Errors in a workload's blocks.
 pub(super) fn findings(catalog: &Catalog, entry: &Entry, engines: &[&str]) -> Vec<String> {
     let runs_on =
         engines.iter().filter(|engine| !entry.workload.unsupported.contains_key(**engine));

@@ -60,7 +60,7 @@ const MEASURED: &[&str] = &[
     "server_cpu_user_s",
     "server_cpu_sys_s",
 ];
-/// What is known of a test when it has ended, beside its counters.
+/// Values of a test that are known when it has ended, in addition to its counters.
 const OF_TEST: [&str; 7] = [
     "device_read_bytes",
     "evicted",
@@ -88,7 +88,7 @@ fn given<'a>(catalog: &'a Catalog, engine: &str) -> impl Iterator<Item = &'a str
     words.chain(library.map(String::as_str))
 }
 
-/// What an engine has, each with the organisations of tables of which it holds; none = all.
+/// Features of an engine, each with the table organizations that have it; none = all.
 type Abilities = BTreeMap<String, Option<String>>;
 
 /// All that claims may need, by engine.
@@ -197,7 +197,7 @@ impl Names {
     }
 }
 
-/// What is wrong in a workload's claims, metrics and number of threads.
+/// Errors in a workload's claims, metrics and number of threads.
 pub(super) fn findings(names: &Names, workload: &Workload) -> Vec<String> {
     let (mut known, needed) = (sample_facts(workload), &names.needed);
     known.extend(names.counts.clone());

@@ -23,7 +23,7 @@ struct FactsFile {
 /// A file of facts: topic -> key -> value.
 type Stated = BTreeMap<Spanned<String>, BTreeMap<Spanned<String>, Spanned<Value>>>;
 
-/// What to do about a file that is not of this form.
+/// Advice for a file that is not of this form.
 const TEMPLATE: &str = "write KEY = VALUE below a [TOPIC]; 'dbdyno show facts' prints a template";
 
 /// Adds the facts of a file; one of the same name as before is replaced. Facts of one topic stand
@@ -49,7 +49,7 @@ pub(super) fn add(known: &mut Vec<StatableFact>, file: &File) -> Result<()> {
     Ok(())
 }
 
-/// What is wrong with a fact of the catalogue, to go behind its name.
+/// Error in a fact of the catalog, to be printed after its name.
 fn check(fact: &StatableFact) -> std::result::Result<(), String> {
     let is_word = |word: &str| {
         let fits = |letter: u8| matches!(letter, b'a'..=b'z' | b'0'..=b'9' | b'_');

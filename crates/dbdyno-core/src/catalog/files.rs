@@ -1,4 +1,4 @@
-//! Where catalogue files come from: the binary itself, or a directory of the user.
+//! Sources of catalog files: the binary itself, or a directory of the user.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};

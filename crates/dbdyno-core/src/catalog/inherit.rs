@@ -1,5 +1,5 @@
-//! What workloads inherit: the defaults of their group, and claims and parameters that they use by
-//! name. The tables of a file are completed before they are read, so that every value keeps the
+//! Inheritance of workloads: the defaults of their group, and claims and parameters that they use
+//! by name. The tables of a file are completed before they are read, so that every value keeps the
 //! place where it is written.
 
 use std::cell::RefCell;
@@ -25,7 +25,7 @@ const USE: &str = "use";
 
 type Value<'a> = Spanned<DeValue<'a>>;
 
-/// Where things stand in files that are read as if they stood one after the other in one text.
+/// Positions in files that are read as if they were one text.
 pub(super) struct Places(Vec<(String, String)>);
 
 impl Places {
@@ -159,7 +159,7 @@ impl<'a> Names<'a, '_> {
         Ok(())
     }
 
-    /// What an entry of a list stands for; `open` are the names that are being looked up.
+    /// Expands an entry of a list; `open` are the names that are being looked up.
     fn expand(
         &self,
         kind: &'static str,

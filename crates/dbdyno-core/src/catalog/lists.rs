@@ -44,7 +44,7 @@ impl Group {
     }
 }
 
-/// Which columns the KPM report shows.
+/// Set of columns of the KPM report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Form {

@@ -6,7 +6,7 @@ use crate::error::{Error, Result, quote};
 
 use super::{Catalog, Entry, Profile, Suite};
 
-/// What `find` found: the workload, and what an alias fixes.
+/// Result of `find`: the workload, and what an alias fixes.
 #[derive(Debug, Clone)]
 pub struct Asked<'a> {
     pub entry: &'a Entry,
@@ -17,7 +17,7 @@ pub struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// What is given, over what the alias fixes.
+    /// Adds the given parameters to those that the alias fixes.
     ///
     /// # Errors
     /// If the two contradict each other; `place` is what was written.
@@ -127,16 +127,26 @@ fn unknown<'a>(kind: &str, name: &str, known: impl Iterator<Item = &'a str>, lis
     Error::usage(format!("--{kind}"), format!("unknown {kind} {}", quote(name))).advise(advice)
 }
 
-/// Up to three names that are near by Jaro-Winkler similarity, the nearest first.
+/// Up to three names that are near, the nearest first.
 pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     const NEAR: f64 = 0.8;
     let wanted = name.to_ascii_lowercase();
-    let mut near: Vec<_> = known
-        .map(|known| (strsim::jaro_winkler(&wanted, &known.to_ascii_lowercase()), known))
-        .collect();
+    let mut near: Vec<_> =
+        known.map(|known| (similarity(&wanted, &known.to_ascii_lowercase()), known)).collect();
     near.retain(|(similarity, _)| *similarity >= NEAR);
     near.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
     near.into_iter().take(3).map(|(_, known)| known).collect()
+}
+
+/// Similarity by Jaro and Winkler, which sees no swapped letters in words of three: one slip of the
+/// hand in a word of three letters or more is always near.
+fn similarity(wanted: &str, known: &str) -> f64 {
+    const ONE_SLIP: f64 = 0.9;
+    let similarity = strsim::jaro_winkler(wanted, known);
+    match wanted.len() > 2 && strsim::osa_distance(wanted, known) == 1 {
+        true => similarity.max(ONE_SLIP),
+        false => similarity,
+    }
 }
 
 #[cfg(test)]
@@ -178,5 +188,6 @@ mod tests {
         let known = ["SRV-QUERY1", "SRV-QUERY25", "CPU-NUMBER", "T611"];
         assert_eq!(nearest("srv-qury1", known.into_iter())[0], "SRV-QUERY1");
         assert!(nearest("zzz", known.into_iter()).is_empty());
+        assert_eq!(nearest("rnu", ["man", "run"].into_iter()), ["run"]);
     }
 }

@@ -71,13 +71,13 @@ pub struct Catalog {
     entries: Vec<Entry>,
     suites: Vec<Suite>,
     profiles: Vec<Profile>,
-    /// What the sizes of the profiles are in each engine's settings.
+    /// Settings of each engine for the sizes of the profiles.
     settings: BTreeMap<String, profiles::Settings>,
     datasets: BTreeMap<String, DataSet>,
     harness: BTreeMap<String, BTreeMap<String, Block>>,
     failover: BTreeMap<String, BTreeMap<String, Block>>,
     probes: BTreeMap<String, Vec<Block>>,
-    /// What claims may ask of each engine, beside the counters of its probes.
+    /// Features of each engine that claims may ask for, in addition to the counters of its probes.
     engine_files: BTreeMap<String, wire::EngineFile>,
     /// Named claims and parameters for the groups of all layers, the earlier first.
     common: Vec<files::File>,
@@ -166,7 +166,7 @@ impl Catalog {
         &self.profiles
     }
 
-    /// Which groups a difference between disclosures touches; the first rule that speaks of a fact
+    /// Groups that a difference between disclosures touches; the first rule that speaks of a fact
     /// decides.
     pub fn effects(&self) -> &[Effect] {
         &self.effects
@@ -175,7 +175,7 @@ impl Catalog {
     pub fn statable(&self) -> &[StatableFact] {
         &self.statable
     }
-    /// What the words of publications mean.
+    /// Meanings of the words of publications.
     pub fn published(&self) -> &PublishedWords {
         &self.published
     }
@@ -289,7 +289,7 @@ impl Catalog {
         needed.filter(|(_, by)| !by.is_empty()).collect()
     }
 
-    /// What licences say of publishing figures, by engine: only of those that restrict it.
+    /// License terms for publishing figures, by engine: only of those that restrict it.
     pub fn publishing(&self) -> BTreeMap<String, String> {
         let restricted = self
             .engine_files

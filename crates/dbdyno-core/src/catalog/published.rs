@@ -1,4 +1,4 @@
-//! What the words of publications mean: their codes as workloads, their platform tables as a
+//! Meanings of the words of publications: their codes as workloads, their platform tables as a
 //! disclosure.
 
 use std::collections::{BTreeMap, BTreeSet};

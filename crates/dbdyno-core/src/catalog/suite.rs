@@ -35,10 +35,10 @@ pub struct Suite {
     #[serde(default, deserialize_with = "percent")]
     pub precision: Option<Precision>,
     pub max_duration_s: Option<f64>,
-    /// How often every test is run, for an interval three times at least; an entry may say
+    /// Number of repetitions of every test, for an interval at least three; an entry may say
     /// otherwise.
     pub repeat: Option<u32>,
-    /// What reports say of its figures as a whole: that they are too short to be quoted.
+    /// Note of reports on its figures as a whole: that they are too short to be quoted.
     pub note: Option<String>,
     /// True: every workload of the catalogue, in its order; entries say what differs for theirs.
     #[serde(default)]
@@ -58,11 +58,11 @@ pub struct Suite {
 pub struct SuiteEntry {
     /// Id, alias, or either with parameters: `SRV-QUERY1:org=heap`.
     pub workload: Option<String>,
-    /// Why the workload is missing. Exactly one of `workload` and `none` is given.
+    /// Reason for a missing workload. Exactly one of `workload` and `none` is given.
     pub none: Option<String>,
     /// Code of the test in the publication, which reports show.
     pub code: Option<String>,
-    /// What the publication calls it.
+    /// Name in the publication.
     pub title: Option<String>,
     /// Its class or group in the publication.
     pub class: Option<String>,
@@ -73,7 +73,7 @@ pub struct SuiteEntry {
     #[serde(default)]
     pub each: BTreeMap<String, Vec<String>>,
     pub jobs: Option<AskedRamp>,
-    /// What an engine runs that cannot give the values of `each`.
+    /// Test for an engine that cannot give the values of `each`.
     pub without: Option<Without>,
     pub drive: Option<Drive>,
     /// Open loop: `500`, `100,200` or `auto` ops per second, when they are due, and for `auto` the
@@ -134,9 +134,9 @@ impl SuiteEntry {
 pub struct Work {
     /// Published work per job, in `unit`.
     pub amount: f64,
-    /// What is counted: `rows`, `selects`, `operations`.
+    /// Unit that is counted: `rows`, `selects`, `operations`.
     pub unit: String,
-    /// How many of the unit one op of the workload does (default 1); knows parameters, rows of
+    /// Number of units that one op of the workload does (default 1); knows parameters, rows of
     /// tables and `units`, the units of work of one op.
     #[serde(default = "one")]
     pub per_op: Expr,
@@ -164,7 +164,7 @@ fn one() -> Expr {
 }
 
 impl SuiteEntry {
-    /// What is wrong in it, whatever the catalogue and the target are: fields that exclude or need
+    /// Error in it, whatever the catalog and the target are: fields that exclude or need
     /// one another.
     pub fn contradiction(&self) -> Option<&'static str> {
         let has_rate = self.rate.is_some();
@@ -208,7 +208,7 @@ impl SuiteEntry {
             && self.rate.is_none()
     }
 
-    /// How messages and reports name the test: its code, else its workload, else its class.
+    /// Name of the test in messages and reports: its code, else its workload, else its class.
     pub fn label(&self) -> &str {
         let names = [&self.code, &self.workload, &self.class, &self.title];
         names.into_iter().flatten().next().map_or("?", String::as_str)
@@ -319,7 +319,7 @@ fn values_of(workload: &Workload, name: &str, values: &[String]) -> Result<Vec<S
     }
 }
 
-/// What the suite gives for every entry that does not say otherwise.
+/// Completes an entry with the defaults of the suite.
 fn with_defaults(suite: &Suite, entry: SuiteEntry) -> SuiteEntry {
     // A test whose own end is given has no use for the suite's precision.
     let of_suite = suite.precision.filter(|_| entry.gives_no_end());

@@ -324,8 +324,8 @@ fn the_catalogue_in_the_binary_is_right() {
     check::catalog(&Catalog::embedded().unwrap()).unwrap();
 }
 
-/// What engines differ in stands in files of their own, so that a new engine adds files and changes
-/// none.
+/// Differences between engines are in files of their own, so that a new engine adds files and
+/// changes none.
 #[test]
 fn what_all_engines_share_names_none() {
     let catalog = Catalog::embedded().unwrap();

@@ -164,12 +164,12 @@ pub(super) struct EngineFile {
     /// Counters that no SQL gives: those of the client's library.
     #[serde(default)]
     pub counters: Vec<String>,
-    /// What the engine has, by name, and what that means.
+    /// Features of the engine by name, each with its meaning.
     #[serde(default)]
     pub has: BTreeMap<String, Has>,
     #[serde(default)]
     pub experiments: Experiments,
-    /// What the vendor's licence says of publishing figures, if it restricts that.
+    /// License term for publishing figures, if there is one.
     #[serde(default)]
     pub publishing: Option<String>,
     #[serde(default)]
@@ -203,7 +203,7 @@ impl Licence {
     }
 }
 
-/// What an engine has: of every table, or of those in some organisations.
+/// Feature of an engine: for every table, or for those in some organizations.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
 pub(super) enum Has {
@@ -211,7 +211,7 @@ pub(super) enum Has {
     OfTables(HasOfTables),
 }
 
-/// What an engine has of tables in the organisations `a|b`, or in all but these (`!a|b`).
+/// Feature of an engine for tables in the organizations `a|b`, or in all but these (`!a|b`).
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct HasOfTables {

@@ -1,5 +1,5 @@
-//! What an engine can do and what its parts are called: declared by the engine, asked instead of
-//! its name.
+//! Abilities of an engine and the names of its parts: declared by the engine, asked instead of its
+//! name.
 
 use super::{Drive, Protocol, Transport, Wire};
 
@@ -16,7 +16,7 @@ pub enum Placeholder {
     Colon,
 }
 
-/// Where the client of an existing server looks for a password before it asks.
+/// Places where the client of an existing server looks for a password before it asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PasswordSources {
     /// Environment variable.
@@ -31,7 +31,7 @@ impl std::fmt::Display for PasswordSources {
     }
 }
 
-/// What an engine can do. An engine states what differs from [`Capabilities::LEAST`].
+/// Abilities of an engine. An engine states what differs from [`Capabilities::LEAST`].
 #[derive(Debug, Clone, Copy)]
 pub struct Capabilities {
     /// Name of the product, which is printed before every version.
@@ -69,11 +69,11 @@ pub struct Capabilities {
     pub file_endings: &'static [&'static str],
     /// URL schemes of existing servers, the usual one first; empty for embedded engines.
     pub url_schemes: &'static [&'static str],
-    /// Where the password of an existing server may stand; none for an engine without passwords.
+    /// Places for the password of an existing server; none for an engine without passwords.
     pub passwords: Option<PasswordSources>,
     /// A private server can be created from installed binaries.
     pub private_server: bool,
-    /// What carries its statements, and the forms that they have beside the usual one, prepared.
+    /// Transports of its statements.
     pub transports: &'static [Transport],
     pub protocols: &'static [Protocol],
     /// The disclosed setting that holds the size of a block in bytes, for rates in bytes.
@@ -136,7 +136,7 @@ impl Capabilities {
         self.orgs.first().copied().unwrap_or("default")
     }
 
-    /// Why statements cannot travel so, if they cannot.
+    /// Reason why statements cannot travel this way, if they cannot.
     pub fn lacks_wire(&self, wire: Wire) -> Option<String> {
         let (transport, protocol) = (wire.transport, wire.protocol);
         if transport != Transport::Given && !self.transports.contains(&transport) {
@@ -146,7 +146,7 @@ impl Capabilities {
         (!has).then(|| format!("its protocol has no form {}", protocol.name()))
     }
 
-    /// Why tables of this organisation cannot be had, if they cannot.
+    /// Reason why the engine has no tables of this organization, if it has none.
     pub fn lacks_org(&self, org: &str) -> Option<String> {
         let mut lacking = self.lacking_orgs.iter().chain(self.missing_orgs);
         let reason = lacking.find(|(lacking, _)| *lacking == org).map(|(_, reason)| *reason);

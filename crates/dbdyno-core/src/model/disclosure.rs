@@ -70,7 +70,7 @@ pub enum FactForm {
     Date,
 }
 
-/// Which platforms a complete disclosure needs a fact of.
+/// Platforms of which a complete disclosure needs a fact.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Needed {

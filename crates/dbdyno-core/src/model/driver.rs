@@ -1,8 +1,8 @@
-//! What driving a test takes of whoever drives it.
+//! Cost of driving a test for the process that drives it.
 
 use serde::{Deserialize, Serialize};
 
-/// What our own process took to run a test, or a load machine to run its share.
+/// Resources that dbdyno used to run a test, or a load generator to run its assignment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct DriverFigures {
     /// Seconds until every job was connected and prepared.

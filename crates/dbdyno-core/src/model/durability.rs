@@ -1,8 +1,8 @@
-//! What became of the commits of a test, and of the work that it put off.
+//! Durability of a test's commits, and its deferred work.
 
 use serde::{Deserialize, Serialize};
 
-/// Whether the commits of a test were durable.
+/// Durability of the commits of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Durability {
@@ -25,8 +25,8 @@ impl Durability {
     }
 }
 
-/// Whether a rate lasts that was measured while the database put work off: blocks to be written,
-/// log that a recovery would read, dead rows.
+/// Sustained rate of a test whose database deferred work: blocks to be written, log that a recovery
+/// would read, dead rows.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Lasting {
     pub state: LastingState,
@@ -40,7 +40,7 @@ pub struct Lasting {
     pub kpm_value: Option<f64>,
 }
 
-/// How the work that a test put off ended.
+/// Fate of a test's deferred work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LastingState {

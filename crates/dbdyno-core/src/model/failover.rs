@@ -1,11 +1,11 @@
-//! What a cluster did when one of its nodes failed under load: the stored figures of one
+//! Behavior of a cluster when one of its nodes failed under load: the stored figures of one
 //! repetition.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// How a node is made to fail.
+/// Way in which a node is made to fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum How {
@@ -43,7 +43,7 @@ pub struct Failover {
     pub timeout_s: f64,
     /// Unanswered commits were sent again.
     pub resends: bool,
-    /// Who made another node take writes; none if the cluster did that by itself.
+    /// Promotion of another node; none if the cluster itself did that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub promotion: Option<Promotion>,
     /// The server's settings that say what a commit waits for.
@@ -68,7 +68,7 @@ pub struct Promotion {
     /// The node, if we chose it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<String>,
-    /// When it began, in s since the failure, and how long it took.
+    /// Start of the promotion, in s since the failure, and its duration.
     pub began_s: f64,
     pub took_s: f64,
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Which direction of a metric is the good one.
+/// Direction in which a metric is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Better {
@@ -28,7 +28,7 @@ impl Better {
     }
 }
 
-/// What a KPM is computed from.
+/// Source of a KPM.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum KpmValue {
@@ -61,11 +61,11 @@ impl KpmValue {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Kpm {
-    /// What is computed.
+    /// Value that is computed.
     pub value: KpmValue,
     /// The unit as printed: `qps`, `MB/s`, `Mops`, `ms`.
     pub unit: String,
-    /// Which direction is good.
+    /// Direction that is better.
     pub better: Better,
     /// Factor from the base unit (per second, seconds) to `unit`: 1e-6 for Mops, 1000 for ms.
     #[serde(default = "one")]

@@ -10,7 +10,7 @@ use super::{
     Answer, Bind, Claim, Expr, Facts, Loop, Offer, Ramp, Transport, Window, Wire, Workload,
 };
 
-/// Where the loop runs.
+/// Place where the loop runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Drive {
@@ -35,7 +35,7 @@ impl Drive {
     }
 }
 
-/// How a client-drive branch commits.
+/// Way in which a client-drive branch commits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Commit {
@@ -111,14 +111,14 @@ pub struct Routine {
     pub drop: Vec<String>,
 }
 
-/// What one job executes.
+/// Code that one job executes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum JobCode {
     Routine(Routine),
     Client {
         branches: Vec<Branch>,
-        /// How each bind gets its value.
+        /// Source of each bind's value.
         binds: BTreeMap<String, Bind>,
         /// True: reads of a slice share one transaction (`read_tx=slice`).
         shared_read: bool,
@@ -162,12 +162,12 @@ impl TableRef {
     }
 }
 
-/// What a server must have for a test.
+/// Requirement of a test on the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Requirement {
     /// A query that returns a row where it is there.
     pub sql: String,
-    /// Why the test cannot run where it is not.
+    /// Reason given where the server does not satisfy it.
     pub reason: String,
 }
 
@@ -195,13 +195,13 @@ pub struct PartPlan {
     pub idle: u32,
     /// The vectors that its setup sends.
     pub vectors: Option<VectorSet>,
-    /// What the server must have.
+    /// Requirements on the server.
     pub requires: Vec<Requirement>,
     /// Facts for expressions: the numeric parameters (data set facts come from the loaded data
     /// set).
     pub facts: Facts,
-    /// What is checked before timing, and the statement whose result is checked, if the answer
-    /// names one.
+    /// Answer that is checked before timing, and the statement whose result is checked, if the
+    /// answer names one.
     pub answer: Option<Answer>,
     pub answer_step: Option<BoundStatement>,
     /// Claims of the workload: of a part of a mix those about its own counts are judged.
@@ -220,9 +220,9 @@ pub struct Selection {
     /// Those that differ from the engine's defaults: what a label shows.
     pub chosen: BTreeMap<String, String>,
     pub drive: Drive,
-    /// How its statements travel on the client drive.
+    /// Transport and protocol of its statements on the client drive.
     pub wire: Wire,
-    /// What runs beside it while it is measured.
+    /// Background workload.
     pub background: Option<Box<Background>>,
     /// Parts; jobs are dealt to them round robin (job j gets part (j-1) mod parts).
     pub parts: Vec<PartPlan>,
@@ -231,7 +231,7 @@ pub struct Selection {
     pub ramp: Ramp,
     pub looping: Loop,
     pub window: Window,
-    /// How often each test of the ramp is run; 1 = once.
+    /// Number of repetitions of each test of the ramp; 1 = once.
     pub repeat: u32,
     /// Nodes of a cluster that it runs on; none = all.
     pub nodes: Option<u32>,
@@ -247,8 +247,8 @@ pub struct Background {
 }
 
 impl Background {
-    /// What a test beside which it runs is called by: two that ran beside different ones are not
-    /// the same.
+    /// Parameters that name it in the test that it accompanies: two tests with different background
+    /// workloads are not the same.
     pub fn params(&self) -> [(String, String); 2] {
         let label = match assignments(&self.selection.chosen, ",") {
             chosen if chosen.is_empty() => self.selection.label().to_string(),
@@ -288,7 +288,7 @@ impl Selection {
         self.with_background().flat_map(|selection| &selection.parts).map(|part| part.idle).sum()
     }
 
-    /// How messages name it: the code under which it was asked for, else its id.
+    /// Name in messages: the code under which it was asked for, else its id.
     pub fn label(&self) -> &str {
         self.asked_as.as_deref().unwrap_or(&self.workload.id)
     }
@@ -349,9 +349,9 @@ pub struct Plan {
     /// The numbers of jobs are the user's own: what cannot be had of them is an error, not left
     /// out.
     pub jobs_given: bool,
-    /// How often a test is measured again at most if nothing but a disturbance is said against it.
+    /// Maximum number of attempts to repeat a test whose only reasons are disturbances.
     pub redo_disturbed: u32,
-    /// What the suites say of their figures as a whole, if they run as the suites have it.
+    /// Note of the suites on their figures as a whole, if they run unchanged.
     pub note: Option<String>,
     /// Tables to load, each once; the small ones first.
     pub tables: Vec<TableRef>,

@@ -5,20 +5,19 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// What the kernel has counted of a thread, or of a process with one thread, so far.
+/// Counts of the kernel for a thread, or for a process with one thread, so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ThreadTime {
     pub thread: u32,
     /// On a processor, and ready but waiting for one.
     pub on_ns: u64,
     pub queued_ns: u64,
-    /// How the time on a processor divides, in clock ticks.
+    /// CPU time in user mode and, below, in kernel mode, in clock ticks.
     pub user_ticks: u64,
     pub kernel_ticks: u64,
 }
 
-/// Where the time of the sessions of jobs went as far as processors are concerned, in seconds of
-/// all of them together.
+/// CPU time and run queue time of the job sessions, in seconds of all of them together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProcessorTime {
     /// Time that was counted: of each session from its first to its last reading in the window.
@@ -71,9 +70,9 @@ impl ProcessorTime {
     }
 }
 
-/// What sightings of sessions of jobs stand for. Where the kernel counted their processors, what it
-/// counted is the weight of those at work, and the others share the rest: in a thread with
-/// thousands of short waits a second, samples see too much work.
+/// Weights of the samples of job sessions. Where the kernel counted their CPU time, what it counted
+/// is the weight of those at work, and the others share the rest: in a thread with thousands of
+/// short waits a second, samples see too much work.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Weights {
     /// Of all sightings at work together, in sightings.

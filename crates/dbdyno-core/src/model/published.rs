@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Who measured a run.
+/// Origin of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RunKind {
@@ -34,7 +34,7 @@ impl RunKind {
     }
 }
 
-/// Where a published run comes from.
+/// Source of a published run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Provenance {
     /// Documents, as the import names them.
@@ -44,12 +44,12 @@ pub struct Provenance {
     pub suite: String,
     /// Id of the platform in the reference data.
     pub platform: String,
-    /// What is known of the platform, in the words of the reference data.
+    /// Facts about the platform, in the words of the reference data.
     #[serde(default)]
     pub attributes: BTreeMap<String, String>,
 }
 
-/// What a published figure states.
+/// Statement of a published figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PublishedKind {

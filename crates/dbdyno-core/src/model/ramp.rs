@@ -10,10 +10,10 @@ use crate::error::quote;
 
 /// More jobs than this are a typing error.
 const MOST_JOBS: u32 = 10_000;
-/// What a ramp may look like, for errors.
+/// Forms of a ramp, for errors.
 pub const RAMP_FORMS: &str = "write 1,2,4 or 1..8 or 1..auto or 1,2,cores or 32*nodes";
 
-/// How the degrees of parallelism of a selection follow one another.
+/// Sequence of the numbers of jobs of a selection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ramp {
@@ -44,8 +44,8 @@ impl Ramp {
         }
     }
 
-    /// What of the ramp needs no more than `limit` jobs, and the steps that do. Jobs of a mixed
-    /// workload stay multiples of its `parts`.
+    /// Part of the ramp that needs at most `limit` jobs, and the steps that need more. Jobs of a
+    /// mixed workload stay multiples of its `parts`.
     pub fn up_to(&self, limit: u32, parts: usize) -> (Ramp, Vec<u32>) {
         match self {
             Ramp::Fixed(numbers) => {
@@ -85,7 +85,7 @@ pub enum Jobs {
     PerNode(u32),
 }
 
-/// What the words of a ramp are numbers of.
+/// Things that the numbers of a ramp count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Scale {
     /// Processors of the target's host.

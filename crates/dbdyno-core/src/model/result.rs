@@ -1,4 +1,4 @@
-//! What a test leaves behind: plain figures with units in their names, as stored and exported.
+//! Result of a test: plain figures with units in their names, as stored and exported.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 use super::named_values::read_series;
 use super::{
     Counters, Drive, DriverFigures, Durability, Explained, Failover, Kpm, Lasting, NamedValues,
-    Offer, Precision, Profile, ServerLog, TestSpec, Verdict, Waits,
+    Offer, Precision, Profile, RatePhase, ServerLog, TestSpec, Verdict, Waits,
 };
 use crate::stats::moderated::Estimate;
 
-/// What jobs counted while looping.
+/// Counts of jobs while looping.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tally {
     /// Ops done.
@@ -28,6 +28,9 @@ pub struct Tally {
     pub errors: BTreeMap<String, u64>,
     /// Seconds the jobs were looping, summed over jobs.
     pub busy_s: f64,
+    /// Seconds that jobs thought between ops, summed over jobs, as they were drawn.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub thought_s: f64,
     /// Those of them whose ops are not counted, since the call of a routine that they were done in
     /// failed: undone, or done without word of it.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -94,6 +97,7 @@ impl Tally {
         self.commits += other.commits;
         self.hits += other.hits;
         self.busy_s += other.busy_s;
+        self.thought_s += other.thought_s;
         self.uncounted_s += other.uncounted_s;
         self.connects.merge(&other.connects);
         for (class, count) in &other.errors {
@@ -128,7 +132,7 @@ pub struct LatencySummary {
     /// percentiles there are enough samples for. Absent where all weigh the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effective_samples: Option<f64>,
-    /// How many ops a sample stands for. Absent in results of before.
+    /// Number of ops that a sample stands for. Absent in older results.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ops_per_sample: Option<OpsPerSample>,
 }
@@ -148,7 +152,7 @@ pub struct OpsPerSample {
     pub most: f64,
 }
 
-/// What was offered to a test whose ops start when they are due, and how it answered.
+/// Offered load of a test in an open loop, and how it was served.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OpenLoop {
     pub offer: Offer,
@@ -157,6 +161,61 @@ pub struct OpenLoop {
     pub due: f64,
     /// Response times: from when an op was due to its end. Mean over all ops.
     pub response: LatencySummary,
+    /// Of a rate that changes: each phase.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<PhaseFigures>,
+}
+
+impl OpenLoop {
+    /// True if the rate was not the same all the time.
+    pub fn changes(&self) -> bool {
+        let phases = self.phases.iter().map(|figures| figures.phase);
+        let mut rates = phases.flat_map(|phase| [phase.from_per_s, phase.to_per_s]);
+        let first = rates.next();
+        rates.any(|rate| Some(rate) != first)
+    }
+}
+
+/// Of a Poisson process so many standard deviations are not chance.
+const UNDONE_SIGMAS: f64 = 4.0;
+
+/// What became of the ops of a phase of a load over time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PhaseFigures {
+    pub phase: RatePhase,
+    /// Since the window opened.
+    pub from_s: f64,
+    pub to_s: f64,
+    /// Ops that were due in it, by its rates: the expected number.
+    pub due: f64,
+    /// Ops done per second while it lasted, whenever they were due.
+    pub ops_per_s: f64,
+    /// Ops that were due in it and were done in the window, then or later.
+    pub done: u64,
+    /// Response times of those. Ops that were never done have none.
+    pub response: LatencySummary,
+    /// Ops that were due and not started when it began, and when it ended.
+    pub behind_at_begin: f64,
+    pub behind: f64,
+    /// Seconds from its end until the jobs had caught up, see
+    /// [`crate::stats::arrivals::Backlog::recovery_s`]; absent if the window ended before.
+    pub recovery_s: Option<f64>,
+}
+
+impl PhaseFigures {
+    /// True if so many more ops waited at its end than at its begin as are due in one second of it
+    /// on average: the platform did not keep up with it. What an earlier phase left is not its
+    /// fault.
+    pub fn is_overloaded(&self) -> bool {
+        let a_second = self.due / (self.to_s - self.from_s);
+        self.behind - self.behind_at_begin >= a_second
+    }
+
+    /// Ops that were due in it and not done in the window, as far as chance does not explain them.
+    pub fn undone(&self) -> Option<f64> {
+        let missing = self.due - self.done as f64;
+        (missing > UNDONE_SIGMAS * self.due.sqrt()).then_some(missing)
+    }
 }
 
 /// One job's own figures in the window.
@@ -179,7 +238,7 @@ pub struct NodeFigures {
     pub name: String,
     /// Jobs that were dealt to it.
     pub jobs: u32,
-    /// What they did in the window.
+    /// Ops in the window.
     pub ops: u64,
     pub ops_per_s: f64,
     /// It did not answer when the test began.
@@ -188,7 +247,7 @@ pub struct NodeFigures {
     /// It no longer answered when the test ended.
     #[serde(default, skip_serializing_if = "is_false")]
     pub lost: bool,
-    /// How far it was behind the primary when the window closed, at most.
+    /// Maximum replication lag behind the primary when the window closed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lag_s: Option<f64>,
     /// Differences of its own counters over the whole test, and over the window.
@@ -222,6 +281,14 @@ pub struct SeriesPoint {
     /// Of an open loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_p99_us: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response_max_us: Option<f64>,
+    /// Of a load over time: ops that were due per second, by its rates, and those that were due and
+    /// not started at the end of the interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offered_per_s: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub behind: Option<f64>,
     /// True if the point lies inside the measured window.
     pub in_window: bool,
     /// Counter differences over the interval (OS and database).
@@ -232,7 +299,7 @@ pub struct SeriesPoint {
     pub sessions: NamedValues,
 }
 
-/// When a snapshot of all probes was taken.
+/// Snapshot point of all probes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Moment {
@@ -257,7 +324,7 @@ pub struct Snapshot {
     /// `pay_back_s`.
     pub t_s: f64,
     pub counters: Counters,
-    /// What a snapshot cost, in milliseconds.
+    /// Cost of a snapshot, in milliseconds.
     pub cost_ms: f64,
 }
 
@@ -279,7 +346,7 @@ pub struct PartFigures {
     pub latency: LatencySummary,
 }
 
-/// What ran beside a test, in its window.
+/// Result of the background workload in a test's window.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Beside {
     #[serde(flatten)]
@@ -323,9 +390,9 @@ pub struct TestResult {
     pub server_start: u32,
     #[serde(default = "first")]
     pub load: u32,
-    /// What the keys and due times of its jobs were drawn from, given by the run's seed and by what
-    /// the test is: two tests with the same one have drawn the same keys. Absent if nothing was
-    /// drawn, and in results of earlier versions.
+    /// Seed of the keys and scheduled starts of its jobs, given by the run's seed and by what the
+    /// test is: two tests with the same one have drawn the same keys. Absent if nothing was drawn,
+    /// and in results of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_seed: Option<u64>,
     /// RFC 3339, UTC.
@@ -334,9 +401,9 @@ pub struct TestResult {
     pub window_s: f64,
     /// Seconds from gate to the end of the last job.
     pub total_s: f64,
-    /// What was counted in the window.
+    /// Counts in the window.
     pub window: Tally,
-    /// What was counted from gate to end (for cross-checks against counters).
+    /// Counts from gate to end (for cross-checks against counters).
     pub total: Tally,
     /// Units of work in the window / per second (sum of the jobs' own rates).
     pub units: f64,
@@ -355,7 +422,7 @@ pub struct TestResult {
     /// KPM or a second metric; without those that the seconds do not tell.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counter_intervals: BTreeMap<String, WindowInterval>,
-    /// How narrow it had to be for the window to end; absent of fixed windows.
+    /// Precision at which the window ended; absent for fixed windows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub precision: Option<Precision>,
     pub latency: LatencySummary,
@@ -367,8 +434,8 @@ pub struct TestResult {
     pub beside: Option<Beside>,
     /// At least every n-th op was timed, in each slice of the window (1 = all).
     pub latency_stride: u32,
-    /// What our own clock reads and bookkeeping took per op, in us, as measured before the tests;
-    /// absent where that is not known.
+    /// Cost of dbdyno's clock reads and bookkeeping per op, in us, as measured before the tests;
+    /// absent where it is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instrument_us_per_op: Option<f64>,
     pub job_figures: Vec<JobFigures>,
@@ -390,7 +457,7 @@ pub struct TestResult {
     /// Primary KPM and second metric, computed; absent if the counter is unknown.
     pub kpm_value: Option<f64>,
     pub second_value: Option<f64>,
-    /// What its repetitions say of both together, where its run was estimated: see
+    /// Estimates of both values from its repetitions, where its run was estimated: see
     /// `analysis::figure`.
     #[serde(skip)]
     pub estimates: [Option<Estimate>; 2],
@@ -402,29 +469,29 @@ pub struct TestResult {
     /// it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lasting: Option<Lasting>,
-    /// What the sessions did, by sampling.
+    /// Wait events of the sessions, by sampling.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits: Option<Waits>,
-    /// What the server counted by name from the begin to the end of the test: `statements`, `io`.
+    /// Server statistics by name from the start to the end of the test: `statements`, `io`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub profiles: BTreeMap<String, Profile>,
-    /// What the server logged meanwhile.
+    /// Server log of the same time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_log: Option<ServerLog>,
-    /// What our own process took to run it.
+    /// Resources that dbdyno used to run it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver: Option<DriverFigures>,
     /// Of a test whose jobs ran on several load machines: each one's part.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workers: Vec<WorkerFigures>,
-    /// What an experiment said of its limiter.
+    /// Result of the experiment for its bottleneck.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explained: Option<Explained>,
     /// Of a test in which a node failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failover: Option<Failover>,
-    /// By how many seconds the database's own clock was set during the test at least, as its jobs saw
-    /// it; 0 if they did not.
+    /// By how many seconds the database's own clock was set during the test at least, as its jobs
+    /// saw it; 0 if they did not.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub server_clock_step_s: f64,
     /// How ops logged in and what encrypted them, where they opened connections.
@@ -441,7 +508,7 @@ fn first() -> u32 {
     1
 }
 
-/// What one of several load machines did of a test.
+/// Part of a test that one of several load generators did.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WorkerFigures {
     /// Host and process.
@@ -452,7 +519,7 @@ pub struct WorkerFigures {
     pub round_trip_s: f64,
     /// Its jobs began so long after the common start.
     pub late_s: f64,
-    /// What it took of its machine.
+    /// Resources that it used on its host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver: Option<DriverFigures>,
     /// In the window.
@@ -467,12 +534,18 @@ pub struct WorkerFigures {
 }
 
 impl TestResult {
+    /// True if its jobs were idle between ops: in an open loop, or because they thought.
+    pub fn is_paced(&self) -> bool {
+        self.open.is_some() || self.window.thought_s > 0.0
+    }
+
     /// The record of a test before anything is measured: who it is, without figures.
     pub fn unmeasured(spec: &TestSpec<'_>, started_at: String) -> TestResult {
         let (selection, workload) = (spec.selection, &spec.selection.workload);
         let [mut params, mut chosen] = [selection.params.clone(), selection.chosen.clone()];
         for params in [&mut params, &mut chosen] {
             spec.offer.iter().for_each(|offer| offer.add_to(params));
+            selection.looping.add_to(params);
         }
         TestResult {
             seq: spec.seq,

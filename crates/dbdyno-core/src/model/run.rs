@@ -44,7 +44,7 @@ pub struct RunRecord {
     #[serde(with = "stored_unknown")]
     pub data_set_id: Option<String>,
     pub disclosure: Disclosure,
-    /// What our own loop took meanwhile; none of a published run, and of older versions.
+    /// Cost of dbdyno's own loop meanwhile; none for a published run and for older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_loop: Option<OwnLoop>,
     /// Of a run with commits, where it could be measured.
@@ -55,7 +55,7 @@ pub struct RunRecord {
     pub loads: Vec<LoadResult>,
 }
 
-/// How a run ended.
+/// Way in which a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RunStatus {
@@ -91,7 +91,7 @@ pub struct LoadResult {
     pub rows_s: f64,
     pub index_s: f64,
     pub analyze_s: f64,
-    /// How: `copy-binary`, `prepared-insert`, ...; sessions used in parallel.
+    /// Method: `copy-binary`, `prepared-insert`, ...; sessions used in parallel.
     pub method: String,
     pub sessions: u32,
     /// False if the data set was already there and only verified.
@@ -137,7 +137,7 @@ impl DeviceSync {
     }
 }
 
-/// How a results file holds what is not known: its columns may not be empty.
+/// Form in which a results file stores unknown values: its columns may not be empty.
 mod stored_unknown {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

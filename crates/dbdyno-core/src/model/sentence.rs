@@ -211,7 +211,7 @@ impl From<usize> for Value {
     }
 }
 
-/// How a number is written in a sentence.
+/// Form of a number in a sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
     Plain,

@@ -1,4 +1,4 @@
-//! Where a run happens: an embedded database, a private server of ours, or an existing server.
+//! Target of a run: an embedded database, a private server of ours, or an existing server.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -33,7 +33,7 @@ pub struct ClusterSpec {
 }
 
 impl Target {
-    /// What a database of ours is called where it lives: its engine, or the kind of its cluster.
+    /// Name of the directory of a private database: its engine, or the kind of its cluster.
     pub fn home(&self) -> &str {
         match self {
             Target::Private { cluster: Some(cluster), .. } => &cluster.name,

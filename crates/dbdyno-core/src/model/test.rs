@@ -29,7 +29,7 @@ pub struct PublishedTest {
     pub revision: u32,
     /// Suite and code: what stands in one row of a publication's table.
     pub hash: String,
-    /// What is known of its parameters.
+    /// Known parameters.
     pub params: BTreeMap<String, String>,
     /// The figure that is its KPM, and the best one beside it.
     pub kpm: Kpm,
@@ -47,8 +47,7 @@ pub struct PublishedTest {
 }
 
 impl PublishedTest {
-    /// What is printed under a code of a suite, before it is known which workload that is and which
-    /// figure is its KPM.
+    /// Figures printed under a code of a suite, before its workload and its KPM are known.
     pub fn unread(suite: &str, published: Published) -> PublishedTest {
         PublishedTest {
             seq: 1,
@@ -119,7 +118,7 @@ common! {
     /// Their values, in their own units; absent if they are unknown.
     kpm_value -> Option<f64> = Option::clone;
     second_value -> Option<f64> = Option::clone;
-    /// How far the figures can be trusted.
+    /// Verdict on the figures.
     verdict -> &Verdict = std::convert::identity;
     /// Service time of the ops.
     latency -> &LatencySummary = std::convert::identity;
@@ -142,12 +141,12 @@ impl Test {
         }
     }
 
-    /// Who measured it.
+    /// Origin of the test.
     pub fn kind(&self) -> RunKind {
         self.either(RunKind::Measured, RunKind::Published)
     }
 
-    /// What is said of a measured test, or of a published one.
+    /// Value for a measured test, or for a published one.
     pub fn either<T>(&self, measured: T, published: T) -> T {
         match self {
             Test::Measured(_) => measured,

@@ -169,7 +169,7 @@ fn squared(a: &Vector, b: &Vector) -> i32 {
     differences.map(|difference| difference * difference).sum()
 }
 
-/// What is to be sent to a database: rows, queries with their truth, and vectors to add.
+/// Data to be sent to a database: rows, queries with their truth, and vectors to add.
 #[derive(Debug)]
 pub struct VectorData {
     set: VectorSet,

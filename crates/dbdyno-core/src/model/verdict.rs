@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::sentence::Sentence;
 
-/// How far a KPM can be trusted. Ordered: the worst reason decides.
+/// Trust in a KPM. Ordered: the worst reason decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
@@ -29,7 +29,7 @@ impl fmt::Display for Status {
 /// table.
 macro_rules! reason_codes {
     ($($(#[$about:meta])* $name:ident = $code:literal,)*) => {
-        /// Why a verdict is what it is: a stable short code. The rules stand in METHODOLOGY.md.
+        /// Reason of a verdict as a stable short code. The rules are in METHODOLOGY.md.
         #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
         #[serde(from = "String", into = "String")]
         pub enum ReasonCode {
@@ -146,7 +146,7 @@ impl fmt::Display for ReasonCode {
 /// One reason of a verdict.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Reason {
-    /// What the verdict is because of this reason alone.
+    /// Verdict for this reason alone.
     pub status: Status,
     pub code: ReasonCode,
     /// One sentence with the figures, in English.

@@ -1,5 +1,5 @@
-//! What sessions did while a test ran, seen by sampling: events, and beside them what the server
-//! counted by statement and kind of I/O, and what it logged.
+//! Wait events of sessions during a test, by sampling, together with the server's statistics by
+//! statement and kind of I/O, and its log.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Counters, ProcessorTime, Sentence, Weights};
 
-/// What a session does, in words that every engine shares: `catalog/probes/<engine>.sql` says which
-/// of its events is which.
+/// Activity of a session, in words that every engine shares: `catalog/probes/<engine>.sql` says
+/// which of its events is which.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Activity {
@@ -64,7 +64,7 @@ impl Activity {
     }
 }
 
-/// What one session was seen doing.
+/// Event in which one session was seen.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Event {
     /// The engine's own class and name: `IO`, `WALSync`.
@@ -76,7 +76,7 @@ pub struct Event {
     pub background: bool,
 }
 
-/// What a session is seen doing: an event, or it waits for its client.
+/// State of a session in a sample: an event, or it waits for its client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Seen {
     Idle,
@@ -98,7 +98,7 @@ pub struct Waits {
     /// Those with the most time first.
     pub events: Vec<EventCount>,
     pub cost: SamplerCost,
-    /// What could not be seen, and why.
+    /// Facts that could not be observed, each with the reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
     /// Reads, writes and syncs of the device that holds the database; and why nothing is known of
@@ -107,7 +107,7 @@ pub struct Waits {
     pub io: Vec<IoTimes>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub io_missing: Option<String>,
-    /// What the kernel counted of the sessions of jobs; absent where it cannot be asked.
+    /// CPU time of the job sessions by the kernel's account; absent where it is not available.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processors: Option<ProcessorTime>,
 }
@@ -122,7 +122,7 @@ pub enum IoKind {
     Sync,
 }
 
-/// What a device has done of a kind so far.
+/// I/O of one kind that a device has done so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct IoCount {
     pub ios: u64,
@@ -211,7 +211,7 @@ fn end_us(mean_us: f64) -> f64 {
     ends.find(|end| *end >= mean_us).unwrap_or(mean_us)
 }
 
-/// How often an event was seen.
+/// Number of samples in which an event was seen.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EventCount {
     #[serde(flatten)]
@@ -223,7 +223,7 @@ pub struct EventCount {
     pub share: f64,
 }
 
-/// What sampling cost from the gate to the end of the jobs, in seconds.
+/// Cost of sampling from the gate to the end of the jobs, in seconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct SamplerCost {
     /// Elapsed, of which the cost is a part.
@@ -267,13 +267,13 @@ impl Waits {
         }
     }
 
-    /// What sessions of jobs at this activity stand for, in sightings.
+    /// Weight of the job sessions in this activity, in samples.
     pub fn at(&self, activity: Activity) -> f64 {
         let at_it = self.of_jobs().filter(|count| count.event.activity == activity);
         at_it.fold(0.0, |sum, count| sum + self.weight(count))
     }
 
-    /// What sessions that waited for their client stand for, in sightings.
+    /// Weight of the sessions that waited for their client, in samples.
     pub fn at_rest(&self) -> f64 {
         self.idle as f64 * self.weights().other
     }
@@ -303,7 +303,7 @@ pub struct Profile {
     /// Rows that were left out because they did least.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub left_out: u64,
-    /// Why there are none.
+    /// Reason why there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
 }
@@ -320,17 +320,17 @@ pub struct ProfileRow {
     pub values: Counters,
 }
 
-/// What the server wrote into its log from the begin to the end of a test.
+/// Messages of the server log from the start to the end of a test.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerLog {
     pub lines: Vec<String>,
     /// Lines beyond those.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub left_out: u64,
-    /// Why there is none.
+    /// Reason why there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
-    /// What else the server keeps of the time of the test.
+    /// Snapshots of the server's own repositories for the time of the test.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub repositories: Vec<RepositorySnapshots>,
 }
@@ -346,26 +346,27 @@ pub struct RepositorySnapshots {
     pub begin: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<String>,
-    /// Why one could not be taken.
+    /// Reason why one could not be taken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
 }
 
-/// What an experiment (`--test-bottleneck`) said of what the limiter of a test foretells.
+/// Result of an experiment (`--test-bottleneck`) that checks the prediction for a test's
+/// bottleneck.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Explained {
     /// Code of the cause whose experiment it is.
     pub cause: String,
-    /// What was changed; if nothing was tried: what would have to be.
+    /// Change that was made; if nothing was tried, the change that would be needed.
     pub change: Sentence,
-    /// What that was, by name: settings of the server, or `jobs`, `drive`.
+    /// Changed values by name: settings of the server, or `jobs`, `drive`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub changed: BTreeMap<String, String>,
     /// Throughput after the change over that before it, as foretold and as measured (the median of
     /// the blocks, with the ends of its interval where there are enough of them).
     pub forecast: Option<f64>,
-    /// Whether that is the least or the most: then the interval has no upper end, or 1 as its lower
-    /// one.
+    /// Kind of the prediction: for a minimum or a maximum the interval has no upper end, or 1 as
+    /// its lower one.
     #[serde(default)]
     pub bound: Bound,
     /// Ends of the forecast's interval, where there are trials enough.
@@ -386,19 +387,19 @@ pub struct Explained {
     /// Share of the jobs' time that the cause took before and after it: medians of the blocks.
     pub share_before: Option<f64>,
     pub share_after: Option<f64>,
-    /// Why nothing was tried, or no more.
+    /// Reason why nothing, or nothing more, was tried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<Sentence>,
-    /// What other experiments for the same cause said.
+    /// Results of other experiments for the same cause.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub further: Vec<Explained>,
 }
 
-/// How far a forecast goes.
+/// Kind of a prediction.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Bound {
-    /// What is expected.
+    /// Expected value.
     #[default]
     About,
     /// More is possible: how much, no figure tells.
@@ -407,7 +408,7 @@ pub enum Bound {
     AtMost,
 }
 
-/// Whether a forecast held.
+/// Outcome of a prediction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ForecastOutcome {

@@ -1,4 +1,4 @@
-//! When a test ends: after a time, after its work, or when its figure is known.
+//! End of a test: after a time, after its work, or when its figure is known.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,7 +10,7 @@ use crate::error::quote;
 /// A mean is not looked at earlier, in seconds of the window: fewer cannot show whether they drift.
 pub const LEAST_KNOWN_S: f64 = 5.0;
 
-/// When a test's window opens and closes.
+/// Opening and closing of a test's window.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Shown", into = "Shown")]
 pub struct Window {
@@ -19,7 +19,7 @@ pub struct Window {
     pub end: End,
 }
 
-/// What closes the window.
+/// Condition that closes the window.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum End {
     /// Its length in seconds.
@@ -55,7 +55,7 @@ impl Window {
         if let End::Ops(ops_per_job) = self.end { Some(ops_per_job) } else { None }
     }
 
-    /// How narrow the interval must be.
+    /// Required precision of the interval.
     pub fn precision(&self) -> Option<Precision> {
         if let End::Known { precision, .. } = self.end { Some(precision) } else { None }
     }

@@ -1,5 +1,4 @@
-//! How the statements of the client drive travel: over which transport, in which form of the
-//! protocol.
+//! Transport and form of the protocol for the statements of the client drive.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::params::{PROTOCOL, TRANSPORT};
 use crate::error::quote;
 
-/// What carries the bytes to the server.
+/// Transport of the bytes to the server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Transport {
     /// The one by which the target was opened.

@@ -36,10 +36,10 @@ pub struct Workload {
     /// stands for the units of one op.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub per_op: BTreeMap<Quantity, Expr>,
-    /// What its statements do.
+    /// Operations of its statements.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub does: Vec<Operation>,
-    /// What it needs most, if all is well.
+    /// Resources that it needs most, if all is well.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stresses: Vec<Resource>,
     /// For which kinds of application its figures matter.
@@ -104,7 +104,7 @@ pub struct Workload {
     /// nothing of an op's rows) the contract's claims about `rows` are checked with one op; without
     /// such claims `verify` says that it checks nothing.
     pub answer: Option<Answer>,
-    /// What must be true if the workload stressed what it says.
+    /// Claims that hold if the workload stressed what it says.
     pub contract: Vec<Claim>,
     /// Our counts against the database's own counters.
     pub crosscheck: Vec<Claim>,
@@ -114,7 +114,7 @@ pub struct Workload {
     pub undrivable: BTreeMap<String, String>,
 }
 
-/// What a statement does with rows.
+/// Operation of a statement on rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Operation {
@@ -284,7 +284,7 @@ impl Param {
     /// In `unavailable` what stands for all engines.
     pub const EVERY: &'static str = "every";
 
-    /// What `engine` cannot give of this parameter's value in `params`, and why, if it cannot.
+    /// Reason why `engine` cannot give this parameter's value in `params`, if it cannot.
     pub fn unavailable_on(
         &self,
         engine: &str,
@@ -314,7 +314,7 @@ impl Param {
         Some((format!("{}={value}{}", self.name, beside.unwrap_or_default()), reason))
     }
 
-    /// What a key of `unavailable` names: the own value, and with `value,other=a|b` another
+    /// Meaning of a key of `unavailable`: the own value, and with `value,other=a|b` another
     /// parameter and its values.
     pub fn of_refused(refused: &str) -> (&str, Option<(&str, &str)>) {
         let both = refused
@@ -333,7 +333,7 @@ pub struct Part {
     pub params: BTreeMap<String, String>,
 }
 
-/// How a bind of the client drive gets its value for an op; every value is a 64-bit integer.
+/// Source of the value of a client-drive bind for an op; every value is a 64-bit integer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Bind {
@@ -369,7 +369,7 @@ pub struct ClientBranch {
     pub commit: super::Commit,
     /// Block names, in order.
     pub steps: Vec<String>,
-    /// How often the list of steps is repeated within one op (default 1).
+    /// Number of times that the list of steps is repeated within one op (default 1).
     #[serde(default)]
     pub times: Option<Expr>,
 }
@@ -397,7 +397,7 @@ pub struct Answer {
     /// Sums over the step's result, by column name.
     #[serde(default)]
     pub sums: BTreeMap<String, Expr>,
-    /// What the routine must return in `sink` for one op from the fixed seed 1 (within 1e-6
+    /// Value that the routine must return in `sink` for one op from the fixed seed 1 (within 1e-6
     /// relative).
     #[serde(default)]
     pub sink: Option<Expr>,
@@ -439,8 +439,8 @@ pub struct Claim {
     /// Reason code if the claim does not hold (default `contract` or `crosscheck`).
     #[serde(default)]
     pub code: Option<ReasonCode>,
-    /// What an engine must have for the claim to hold there: counters of its probes, or what its
-    /// file in `engines/` says of it; `!name` for what it must lack.
+    /// Features that an engine must have for the claim to hold there: counters of its probes, or
+    /// what its file in `engines/` says of it; `!name` for what it must lack.
     #[serde(default)]
     pub needs: Vec<String>,
     /// The engines that have all that, found by the catalogue and stored with a plan; empty = no
@@ -453,7 +453,7 @@ pub struct Claim {
     /// Parameter values with which it holds, `a`, `a|b` or `!a|b` (neither); empty = all.
     #[serde(default)]
     pub params: BTreeMap<String, String>,
-    /// What it means if it does not hold.
+    /// Meaning of the claim if it does not hold.
     pub because: String,
 }
 

@@ -28,7 +28,7 @@ struct Stored {
     hash: String,
 }
 
-/// What ran beside it.
+/// Background workload.
 #[derive(Debug, Clone, Deserialize)]
 struct StoredBeside {
     jobs: u32,

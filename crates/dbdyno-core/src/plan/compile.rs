@@ -20,7 +20,7 @@ use super::{draw, hash, values};
 /// Blocks of an engine's harness by name.
 pub(super) type Harness<'a> = BTreeMap<&'a str, &'a Block>;
 
-/// What SQL is compiled for.
+/// Target that SQL is compiled for.
 pub(super) struct Target<'a> {
     pub engine: &'a str,
     pub capabilities: &'a Capabilities,
@@ -28,7 +28,7 @@ pub(super) struct Target<'a> {
     pub size_gb: f64,
 }
 
-/// Why a workload cannot be driven this way, if it cannot.
+/// Reason why a workload cannot be driven this way, if it cannot.
 pub(super) fn undrivable(
     engine: &str,
     capabilities: &Capabilities,
@@ -146,7 +146,7 @@ impl Compiler<'_> {
         if self.entry.workload.vectors.is_some() { LATE_WITH_VECTORS } else { LATE }
     }
 
-    /// What the server must have.
+    /// Requirements on the server.
     fn requirements(&self) -> Result<Vec<Requirement>> {
         let own = self.entry.workload.requires.iter().filter_map(|(name, reason)| {
             let (engine, block) = name.split_once('.')?;

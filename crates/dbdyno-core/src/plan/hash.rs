@@ -18,7 +18,7 @@ pub(super) fn of_texts<'a>(
     hex[..digits].to_string()
 }
 
-/// What a part does in texts: of its parameters those given, and all SQL.
+/// Texts that describe the work of a part: of its parameters those given, and all SQL.
 pub(super) fn of_part(params: &Params, part: &PartPlan) -> Vec<String> {
     let mut sql: Vec<String> =
         params.iter().map(|(name, value)| format!("{name}={value}")).collect();
@@ -47,7 +47,7 @@ fn numbers(vectors: VectorSet) -> [u64; 5] {
     [rows, queries, near, share_pct, added]
 }
 
-/// What a branch does, in words of our own: names of Rust must not change a hash.
+/// Fields that describe a branch, in words of our own: names of Rust must not change a hash.
 fn branch_fields(branch: &Branch) -> Vec<String> {
     let Branch { upto, commit, statements, times } = branch;
     let commit = match commit {
@@ -84,7 +84,8 @@ fn digest<'a>(revision: u32, params: &Params, texts: impl Iterator<Item = &'a st
     hasher.finalize().to_vec()
 }
 
-/// What marks an object as ours is no work that is measured: tests of before it are the same.
+/// The mark on objects that dbdyno made is no work that is measured: tests of before it are the
+/// same.
 fn without_marks(text: &str) -> String {
     let mut text = text.to_string();
     while let Some(at) = text.find(MARK_BEGIN) {

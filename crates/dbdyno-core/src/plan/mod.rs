@@ -5,7 +5,7 @@ use crate::catalog::{Catalog, SuiteEntry};
 use crate::error::{Error, Result};
 use crate::model::{
     Arrivals, AskedRamp, AskedRate, Capabilities, Drive, Facts, Loop, Plan, Precision, Promise,
-    Scale, Selection, TableRef, Window,
+    RateProfile, Scale, Selection, TableRef, Window,
 };
 
 mod again;
@@ -31,13 +31,14 @@ pub const DEFAULT_SIZE_GB: f64 = 0.25;
 /// Window if neither the user nor a suite gives one.
 pub const DEFAULT_WARMUP_S: f64 = 2.0;
 pub const DEFAULT_DURATION_S: f64 = 10.0;
-/// Where a window ends when its figure is known: the shortest warm-up and the longest window.
+/// Bounds of a window that ends when its figure is known: the shortest warm-up and the longest
+/// window.
 pub const LEAST_WARMUP_S: f64 = 1.0;
 pub const DEFAULT_MAX_DURATION_S: f64 = 60.0;
 /// Seed of data and keys if the user gives none.
 pub const DEFAULT_SEED: u32 = 42;
 
-/// What is asked for; what is left out comes from the suite, else from the defaults above.
+/// Request of a user; what is left out comes from the suite, else from the defaults above.
 #[derive(Debug, Clone)]
 pub struct Request {
     /// The engine's name, as the catalogue's file names have it.
@@ -47,7 +48,7 @@ pub struct Request {
     pub suites: Vec<String>,
     /// Workloads as `ID[:param=value,...]`, after those of the suites.
     pub workloads: Vec<String>,
-    /// What runs beside every test, with so many jobs: `ID[:param=value,...]`.
+    /// Background workload of every test, with its number of jobs: `ID[:param=value,...]`.
     pub beside: Option<(String, u32)>,
     /// Further tests; an entry may name what runs beside it, and its rate.
     pub tests: Vec<SuiteEntry>,
@@ -65,11 +66,15 @@ pub struct Request {
     /// Open loop: rates, when ops are due at them, and the promise by which the highest rate is
     /// looked for.
     pub rate: Option<AskedRate>,
+    /// Open loop: a rate that changes over the window, which is as long as it.
+    pub rate_profile: Option<RateProfile>,
+    /// Closed loop: mean time between the end of an op and the start of the next, in s.
+    pub think_s: Option<f64>,
     pub arrivals: Arrivals,
     pub promise: Option<Promise>,
-    /// How often each test is run.
+    /// Number of repetitions of each test.
     pub repeat: Option<u32>,
-    /// How often a disturbed test is measured again at most.
+    /// Maximum number of attempts to repeat a disturbed test.
     pub redo_disturbed: u32,
     /// Factor on the windows and the fixed work that the request does not give itself: 1 = as the
     /// suite says.
@@ -102,6 +107,8 @@ impl Request {
             precision: None,
             max_duration_s: None,
             rate: None,
+            rate_profile: None,
+            think_s: None,
             arrivals: Arrivals::default(),
             promise: None,
             repeat: None,
@@ -122,10 +129,11 @@ impl Request {
             || self.ops_per_job.is_some()
             || self.precision.is_some()
             || self.rate.is_some()
+            || self.rate_profile.is_some()
     }
 }
 
-/// Why a selection does not become part of the plan.
+/// Reason why a selection does not become part of the plan.
 #[derive(Debug)]
 enum Refusal {
     /// The engine cannot do it: (workload id, reason). Left out of a suite, an error if asked for
@@ -141,7 +149,7 @@ impl From<Error> for Refusal {
     }
 }
 
-/// When a test without a suite ends, and how its ops start.
+/// Window and loop of a test without a suite.
 ///
 /// # Errors
 /// A rate that is to be found without a promise, or the other way round.
@@ -216,8 +224,8 @@ fn empty_plan(catalog: &Catalog, request: &Request) -> Result<Plan> {
     })
 }
 
-/// What the suites say of figures that are measured as they have it: longer windows are another
-/// thing.
+/// Note of the suites on figures that are measured as they define it: with longer windows it does
+/// not apply.
 fn note(request: &Request, suites: &[&crate::catalog::Suite]) -> Option<String> {
     let is_own = !request.gives_end() && request.time_scale <= 1.0;
     suites.iter().filter(|_| is_own).find_map(|suite| suite.note.clone())

@@ -1,10 +1,12 @@
-//! When the tests of a request end: fixed time or fixed work, and `--time-scale`, which shortens or
+//! End of the tests of a request: fixed time or fixed work, and `--time-scale`, which shortens or
 //! stretches both.
 
 use crate::catalog::{Suite, SuiteEntry, Work};
 use crate::error::{Error, Result};
 use crate::model::rows::table_rows;
-use crate::model::{AskedRate, Drive, End, Facts, LEAST_KNOWN_S, Loop, Precision, Window};
+use crate::model::{
+    AskedRate, Drive, End, Facts, LEAST_KNOWN_S, Loop, Precision, RateProfile, Window,
+};
 
 use super::{
     DEFAULT_DURATION_S, DEFAULT_MAX_DURATION_S, DEFAULT_WARMUP_S, LEAST_WARMUP_S, Request,
@@ -24,6 +26,9 @@ pub(super) fn window(
     suite: Option<&Suite>,
     facts: &Facts,
 ) -> Result<Window> {
+    if let Some(profile) = &request.rate_profile {
+        return as_long_as(profile, request, entry);
+    }
     let precision = request.precision.or(entry.precision.filter(|_| !request.gives_end()));
     if let Some(precision) = precision {
         return Ok(until_known(precision, request, entry));
@@ -37,6 +42,21 @@ pub(super) fn window(
     }
 }
 
+/// The window of a load over time is as long as its phases.
+///
+/// # Errors
+/// Another length was asked for.
+fn as_long_as(profile: &RateProfile, request: &Request, entry: &SuiteEntry) -> Result<Window> {
+    let length_s = profile.length_s();
+    if let Some(duration_s) = request.duration_s.filter(|asked_s| (asked_s - length_s).abs() > 1e-6)
+    {
+        let what = format!("its phases take {length_s} s, the window {duration_s} s");
+        return Err(Error::usage("--rate-profile", what)
+            .advise("leave --duration out: the window is as long as the phases"));
+    }
+    Ok(Window::time(fixed_time(request, entry).warmup_s, length_s))
+}
+
 fn fixed_time(request: &Request, entry: &SuiteEntry) -> Window {
     let scale = request.time_scale;
     let warmup_s = request.warmup_s.unwrap_or(entry.warmup_s.unwrap_or(DEFAULT_WARMUP_S) * scale);
@@ -44,7 +64,7 @@ fn fixed_time(request: &Request, entry: &SuiteEntry) -> Window {
     Window::time(warmup_s, request.duration_s.unwrap_or(scaled_s))
 }
 
-/// How the ops of a test start: as the request says, else as the test itself.
+/// Loop in which the ops of a test start: as the request says, else as the test itself.
 ///
 /// # Errors
 /// A rate that is to be found without a promise, or the other way round; a drive without an open
@@ -52,6 +72,26 @@ fn fixed_time(request: &Request, entry: &SuiteEntry) -> Window {
 pub(super) fn looping(request: &Request, entry: &SuiteEntry) -> Result<Loop> {
     let wrong =
         |place: &str, what: &str, advice: &str| Err(Error::usage(place, what).advise(advice));
+    let inside = request.drive == Some(Drive::Database);
+    match (&request.rate_profile, request.think_s) {
+        (Some(_), _) if inside => {
+            return wrong(
+                "--rate-profile",
+                "the database drive has no open loop: its loop runs inside the database",
+                "use --drive client",
+            );
+        }
+        (_, Some(_)) if inside => {
+            return wrong(
+                "--think",
+                "the database drive has no think time: its loop runs inside the database",
+                "use --drive client",
+            );
+        }
+        (Some(profile), _) => return Ok(Loop::Profile(profile.clone(), request.arrivals)),
+        (None, Some(mean_s)) => return Ok(Loop::Thinking(mean_s)),
+        (None, None) => {}
+    }
     let (rate, promise, arrivals) = match (&request.rate, &entry.rate) {
         (None, Some(rate)) => (Some(rate), entry.slo, entry.arrivals.unwrap_or_default()),
         (rate, _) => (rate.as_ref(), request.promise, request.arrivals),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::catalog::nearest;
 use crate::error::{Error, Result, excerpt, quote};
 use crate::model::{Facts, Param, Workload};
 
@@ -58,7 +59,7 @@ pub(super) fn hashed(workload: &Workload, complete: &Params) -> Params {
     params
 }
 
-/// Why the engine cannot give a parameter's value, if it cannot.
+/// Reason why the engine cannot give a parameter's value, if it cannot.
 pub(super) fn unavailable(workload: &Workload, engine: &str, complete: &Params) -> Option<String> {
     workload.params.iter().find_map(|param| {
         let (what, reason) = param.unavailable_on(engine, complete)?;
@@ -69,10 +70,14 @@ pub(super) fn unavailable(workload: &Workload, engine: &str, complete: &Params) 
 fn unknown_param(workload: &Workload, name: &str, place: &str) -> Error {
     let known: Vec<_> = workload.params.iter().map(|param| param.name.as_str()).collect();
     let error = Error::usage(place, format!("{} has no parameter {}", workload.id, quote(name)));
-    match known.is_empty() {
-        true => error.advise("it has none"),
-        false => error.advise(format!("it has: {}", known.join(", "))),
+    if known.is_empty() {
+        return error.advise("it has none");
     }
+    let question = match nearest(name, known.iter().copied()).first() {
+        Some(near) => format!("did you mean {near}? "),
+        None => String::new(),
+    };
+    error.advise(format!("{question}it has: {}", known.join(", ")))
 }
 
 /// The value as it goes into SQL, hashes and claims. A number has one spelling, whatever was typed:

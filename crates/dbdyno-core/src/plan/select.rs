@@ -13,9 +13,9 @@ use super::{DEFAULT_SIZE_GB, Refusal, Request, hash, pace, values};
 /// A test as it is wished for, by a suite or by name.
 pub(super) struct Wish<'a> {
     pub entry: SuiteEntry,
-    /// What a suite wishes for and cannot have is left out; what is asked for by name is an error.
+    /// Tests of a suite that are not possible are left out; what is asked for by name is an error.
     pub suite: Option<&'a Suite>,
-    /// What runs beside it, with so many jobs.
+    /// Background workload, with its number of jobs.
     pub beside: Option<(String, u32)>,
 }
 
@@ -104,14 +104,21 @@ pub(super) fn selection(
     }
 }
 
-/// What is to run beside tests: in a closed loop, whatever they do.
+/// Plan of the background workload of tests: in a closed loop, whatever they do.
 fn background(
     catalog: &Catalog,
     request: &Request,
     size_gb: f64,
     text: &str,
 ) -> std::result::Result<Selection, Refusal> {
-    let request = Request { rate: None, promise: None, ops_per_job: None, ..request.clone() };
+    let request = Request {
+        rate: None,
+        rate_profile: None,
+        think_s: None,
+        promise: None,
+        ops_per_job: None,
+        ..request.clone()
+    };
     let wish = Wish { entry: named(text), suite: None, beside: None };
     alone(catalog, &request, size_gb, &wish).map_err(|refusal| match refusal {
         Refusal::Unavailable(id, reason) => {
@@ -260,8 +267,7 @@ fn ramp(request: &Request, wish: &Wish<'_>) -> Result<Ramp> {
     asked.on(request.scale).map_err(|what| Error::usage(place(), what).advise(RAMP_FORMS))
 }
 
-/// What to tell about the jobs of a mixed workload: they are multiples of its parts, whatever was
-/// asked for.
+/// Note on the jobs of a mixed workload: they are multiples of its parts, whatever was asked for.
 pub fn jobs_note(selection: &Selection) -> Option<String> {
     let parts = selection.parts.len();
     (parts > 1).then(|| format!("jobs are multiples of {parts}, an equal number for each part"))
@@ -280,8 +286,8 @@ fn runnable(request: &Request, entry: &SuiteEntry) -> std::result::Result<(), Re
     }
 }
 
-/// What the fixed work of a suite may use: parameters, rows of the tables, and `units`, the units
-/// of work of one op.
+/// Facts that the fixed work of a suite may use: parameters, rows of the tables, and `units`, the
+/// units of work of one op.
 fn work_facts(entry: &Entry, params: &Params, size_gb: f64) -> Facts {
     let mut facts = values::facts(&entry.workload, params, size_gb);
     // Work that is known only once the data is loaded (MB of a table) is not a measure of fixed
@@ -292,8 +298,8 @@ fn work_facts(entry: &Entry, params: &Params, size_gb: f64) -> Facts {
     facts
 }
 
-/// Why a test is one that the plan has already: its organisation, spelled out, is the engine's own.
-/// Tests of a publication stand by themselves.
+/// Reason why a test is one that the plan has already: its organization, spelled out, is the
+/// engine's own. Tests of a publication are never merged.
 pub(super) fn repeats(
     request: &Request,
     planned: &[Selection],

@@ -291,8 +291,9 @@ fn bad_requests_are_one_line_and_say_what_is_allowed() {
         "{line}"
     );
     assert!(
-        refused("T-READ:row=1", server())
-            .ends_with("T-READ has no parameter 'row'; it has: rows, org, read_tx")
+        refused("T-READ:row=1", server()).ends_with(
+            "T-READ has no parameter 'row'; did you mean rows? it has: rows, org, read_tx"
+        )
     );
     assert!(refused("R1:rows=1", server()).contains("R1 means rows=25"));
     assert!(refused("T-REED", server()).contains("unknown workload 'T-REED'; did you mean T-READ"));

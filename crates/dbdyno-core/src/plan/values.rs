@@ -1,4 +1,4 @@
-//! What `{{name}}` and expressions mean at plan time: parameters, table names, facts of the data
+//! Values of `{{name}}` and of expressions at plan time: parameters, table names, facts of the data
 //! set.
 
 use crate::catalog::Entry;
@@ -11,7 +11,7 @@ use crate::sql::Values;
 
 use super::params::{self, Params};
 
-/// What the table that a parameter chooses is called.
+/// Name of the table that a parameter chooses.
 const CHOSEN: &str = "table";
 /// Tables of the data set.
 const TABLES: [&str; 2] = ["small", "big"];
@@ -152,7 +152,7 @@ pub(super) fn table_ref(kind: &str, params: &Params, capabilities: &Capabilities
     TableRef { kind: kind.into(), org: org.map(str::to_string) }
 }
 
-/// Why the engine cannot give the chosen organisation, if it cannot.
+/// Reason why the engine does not have the chosen organization, if it does not.
 pub(super) fn missing_org(params: &Params, capabilities: &Capabilities) -> Option<String> {
     chosen_org(params).and_then(|org| capabilities.lacks_org(org))
 }

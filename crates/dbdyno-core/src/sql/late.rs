@@ -1,5 +1,5 @@
-//! What of a setup is known only when a test starts: its number of jobs, and the vectors that it
-//! sends.
+//! Parts of a setup that are known only when a test starts: its number of jobs, and the vectors
+//! that it sends.
 
 use crate::model::vectors::{VectorData, VectorRow};
 
@@ -15,8 +15,8 @@ const END: &str = "end";
 /// Rows that one statement sends: some 100 kB.
 const ROWS_PER_STATEMENT: usize = 200;
 
-/// What a statement of a setup is: itself, or one for each so many vectors, which stand between
-/// commas.
+/// Statements for one statement of a setup: itself, or one for each batch of vectors, which are
+/// separated by commas.
 pub fn with_vectors<'a>(
     sql: String,
     vectors: Option<&'a VectorData>,

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use super::Block;
 use super::scan::code_ranges;
 
-/// What `{{name}}` stands for.
+/// Values of `{{name}}`.
 pub type Values = BTreeMap<String, String>;
 
 /// The placeholders of a text in order: byte range and name. `{{` without a name in it
@@ -29,7 +29,7 @@ pub(super) fn unfit_placeholder(text: &str) -> Option<(usize, String)> {
     text.match_indices("{{").find_map(|(at, _)| Some((at, unfit(text[at + 2..].trim_start())?)))
 }
 
-/// What is wrong with a placeholder of which this is the text behind the braces.
+/// Error in a placeholder, of which this is the text behind the braces.
 fn unfit(text: &str) -> Option<String> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     let length = text.find(|c| !is_part(c)).unwrap_or(text.len());

@@ -1,5 +1,5 @@
-//! Where a quantity begins to climb: cliffs of what a growing set of active data costs, which
-//! caches of some size serve.
+//! Points where a quantity begins to climb: cliffs in the cost of a growing set of active data,
+//! which caches of some size serve.
 //!
 //! With keys drawn evenly from x units of data and a cache of c units that holds as much of them as
 //! it can, a share 1 - c/x of the accesses misses it once x > c. Each cache that is passed adds its
@@ -24,7 +24,7 @@ const APART: f64 = 2.0;
 pub struct Cliff {
     /// Its size, in the unit of x.
     pub at: f64,
-    /// What an access costs more that misses it.
+    /// Additional cost of an access that misses it.
     pub rise: f64,
 }
 

@@ -59,7 +59,7 @@ fn of_few(few: &[u64]) -> Histogram<u64> {
 /// (three digits of an HDR histogram).
 const LEADING_BITS: u32 = 11;
 
-/// How many low bits of a value its bucket does not tell.
+/// Number of low bits of a value that its bucket does not hold.
 fn bits_beyond(ns: u64) -> u32 {
     (u64::BITS - ns.leading_zeros()).saturating_sub(LEADING_BITS)
 }

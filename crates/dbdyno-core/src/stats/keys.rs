@@ -33,8 +33,8 @@ impl KeyStream {
         let first = 1 + splitmix(seed) % (MODULUS - 1);
         KeyStream(first).ahead(u64::from(job) * JOB_STEP % (MODULUS - 1))
     }
-    /// What leads from the first state of a job to that of the next: state' = state * this mod
-    /// (2^31 - 1). For those who deal out the jobs by themselves.
+    /// Factor from the first state of a job to that of the next: state' = state * this mod (2^31 -
+    /// 1). For those who deal out the jobs by themselves.
     pub fn job_factor() -> u64 {
         KeyStream(1).ahead(JOB_STEP).state()
     }

@@ -24,8 +24,8 @@ const FEWEST: usize = 5;
 const FEWEST_BATCHES: usize = 7;
 /// Standard errors by which the correlation is taken above its estimate: of many points.
 const ERRORS_OF_MANY: f64 = 1.0;
-/// What a window of n points adds to them, times n: the estimate of few is not only uncertain, its
-/// error is skewed.
+/// Amount that a window of n points adds to them, times n: the estimate of few is not only
+/// uncertain, its error is skewed.
 const ERRORS_OF_FEW: f64 = 16.0;
 /// The most standard errors.
 const MOST_ERRORS: f64 = 3.0;

@@ -1,4 +1,4 @@
-//! Which ratio of two sides agrees with blocks that measured both in random order: an interval that
+//! Ratios of two sides that agree with blocks that measured both in random order: an interval that
 //! may be looked at after every block.
 //!
 //! A block gives one value, the logarithm of the ratio of both sides. Drift, neighbours and bursts
@@ -127,7 +127,7 @@ fn log_sum(logs: &[f64]) -> f64 {
     most + logs.iter().map(|log| (log - most).exp()).sum::<f64>().ln()
 }
 
-/// Where `is_out` ends to be true between `out` and `inside`.
+/// Point between `out` and `inside` where `is_out` ceases to be true.
 fn bisected(mut out: f64, mut inside: f64, is_out: impl Fn(f64) -> bool) -> f64 {
     for _ in 0..STEPS {
         let middle = f64::midpoint(out, inside);

@@ -14,7 +14,7 @@ const MOST_STEPS: usize = 500;
 /// Damping of Levenberg-Marquardt: at first, and where no better step is to be found.
 const FIRST_DAMPING: f64 = 1e-3;
 const LAST_DAMPING: f64 = 1e12;
-/// What may be free: gamma (0) always, alpha (1), beta (2). The fewest first: more must make the
+/// Free parameters: gamma (0) always, alpha (1), beta (2). The fewest first: more must make the
 /// squares smaller.
 const FREE: [&[usize]; 4] = [&[0], &[0, 1], &[0, 2], &[0, 1, 2]];
 /// Starts of alpha, times 1 / the largest number of jobs, and of beta, times 1 / its square.

@@ -1,4 +1,5 @@
-//! When a mean is known: a confidence sequence, an interval that may be looked at again and again.
+//! Precision of a mean as it grows: a confidence sequence, an interval that may be looked at again
+//! and again.
 //!
 //! Who looks every second and stops at the first narrow interval is too often wrong with intervals
 //! that hold 95 % each. A confidence sequence holds all of its intervals at once with 95 % (S. R.
@@ -34,9 +35,9 @@ const Z_CORRELATION: f64 = 1.645;
 const MOST_ALIKE: f64 = 0.98;
 /// A trend of so many standard errors is significant (two-sided 99 %).
 const Z_TREND: f64 = 2.576;
-/// How many times too wide the last interval must be foretold by the fewest points for a test to be
-/// given up, less 1. It falls with the square of the points, for so the forecast grows surer: 3
-/// times after five seconds, 1.5 after ten.
+/// Factor by which the last interval must be predicted to be too wide, after the fewest points, for
+/// a test to be given up, less 1. It falls with the square of the points, for so the forecast grows
+/// surer: 3 times after five seconds, 1.5 after ten.
 const HOPELESS: f64 = 2.0;
 /// Points that are asked whether they climb, at least: a second.
 const FEWEST_WARM: usize = POINTS_PER_S;
@@ -226,7 +227,7 @@ mod tests {
     }
 
     impl Series {
-        /// Where a simulated test stopped, in points, and whether the true mean of its window lies
+        /// Point where a simulated test stopped, and whether the true mean of its window lies
         /// inside its interval; one without an interval claims nothing. As in the runner one more
         /// point is measured while the jobs are told.
         fn run(self, noise: &mut Noise, gives_up: bool) -> (usize, bool) {

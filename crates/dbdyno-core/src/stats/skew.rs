@@ -20,7 +20,7 @@ const MOST_KEYS: u64 = 1 << 31;
 /// Of the golden section: neighbouring ranks lie this part of the table apart.
 const SCATTER: (u64, u64) = (618_033_989, 1_000_000_000);
 
-/// How often which rank is drawn; as text `uniform`, `zipf-0.99`, `hot-80-20`.
+/// Distribution of the ranks that are drawn; as text `uniform`, `zipf-0.99`, `hot-80-20`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum KeyLaw {
@@ -97,7 +97,7 @@ impl From<KeyLaw> for String {
     }
 }
 
-/// Where the keys of neighbouring ranks lie.
+/// Placement of the keys of adjacent ranks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Place {
@@ -134,7 +134,7 @@ impl FromStr for Place {
 pub struct SkewedKeys {
     keys: u64,
     ranks: Ranks,
-    /// What a rank is multiplied with, modulo the number of keys; none if the key is the rank.
+    /// Factor of a rank, modulo the number of keys; none if the key is the rank.
     scatter: Option<u64>,
 }
 
@@ -186,7 +186,7 @@ impl SkewedKeys {
         self.ranks
     }
 
-    /// What ranks are multiplied with to be scattered: `1 + rank * this mod keys` is the key.
+    /// Factor that scatters ranks: `1 + rank * this mod keys` is the key.
     pub fn scatter(&self) -> Option<u64> {
         self.scatter
     }

@@ -13,7 +13,7 @@ const SIGNIFICANCE: f64 = 0.01;
 /// significant.
 const DRIFT_LIMIT: f64 = 0.20;
 
-/// How steady a series is.
+/// Steadiness of a series.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Steadiness {
     /// Change over the whole window along the fitted line, as a fraction of the mean (+0.1 = climbs

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::{Database, threads};
 
-/// How often somebody looks.
+/// Interval between two looks.
 const LOOK: Duration = Duration::from_millis(100);
 /// Statements that begin after a cancel have this long to end by themselves: most only clean up.
 const PATIENCE: Duration = Duration::from_secs(1);

@@ -23,7 +23,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// A statement of the engine's own by the name of its block, with the values of its names.
 pub(super) type OwnSql = fn(&str, &[(&str, &str)]) -> Result<String, EngineError>;
 
-/// What an engine's clusters have of their own.
+/// Parts that are peculiar to an engine's clusters.
 pub(super) struct Own {
     pub sql: OwnSql,
     /// Organisations whose rows only one node would have, with the reasons; none = those of a
@@ -34,10 +34,10 @@ pub(super) struct Own {
 /// Opens the server at an address of the list.
 pub(super) type OpenNode<'a> = Box<dyn Fn(Access) -> Result<Box<dyn Database>, EngineError> + 'a>;
 
-/// What a node says of itself.
+/// Identity that a node reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Identity {
-    /// What no other server says.
+    /// Id that no other server has.
     id: String,
     /// Equal on all nodes of a cluster; empty outside of one.
     cluster: String,

@@ -1,11 +1,11 @@
-//! What an engine says went wrong, and what a caller can do about it.
+//! Errors of engines, and what a caller can do about them.
 
 use dbdyno_core::error::{Error, Kind};
 
 /// Error classes: what a caller can do differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ErrorClass {
-    /// What the user gave (URL, setting) is wrong: nothing was contacted.
+    /// Wrong input of the user (URL, setting): nothing was contacted.
     Usage,
     /// Nobody listens, or the host is unknown.
     Unreachable,
@@ -99,7 +99,7 @@ pub struct EngineError {
     /// SQLSTATE or the engine's own code.
     pub code: Option<String>,
     pub message: String,
-    /// What to do, if the engine knows.
+    /// Advice, if the engine has one.
     pub advice: Option<String>,
 }
 

@@ -1,5 +1,5 @@
-//! A database that keeps data of whoever asks, beside any data set: statements with binds of any
-//! kind, and the engine's own words where databases differ.
+//! Access to a database that serves as results store, not as target: statements with typed binds,
+//! and the SQL that differs between engines.
 
 use super::{ConnectTo, ENGINES, EngineError};
 use dbdyno_core::model::Target;
@@ -88,8 +88,8 @@ pub trait Keeper: Send {
     /// # Errors
     /// Whose it is, or who may create in it.
     fn prove(&mut self) -> Result<bool, EngineError>;
-    /// What this database calls something: a statement or an expression by its name, with
-    /// `{{names}}` filled in.
+    /// SQL of this database for a statement or an expression by its name, with `{{names}}` filled
+    /// in.
     ///
     /// # Errors
     /// There is none of that name: a mistake of ours.

@@ -8,14 +8,14 @@ use super::{EngineError, Version};
 
 /// The shared library of an embedded engine that is not compiled in.
 pub trait RuntimeLibrary: Sync {
-    /// Where public binaries of it are.
+    /// Package with its public binaries.
     fn package(&self) -> Package;
     /// Loads it, from `dir` or else from where it is found, and asks it for its version.
     ///
     /// # Errors
     /// There is none, it is damaged, or of a version that is not supported.
     fn version(&self, dir: Option<&Path>) -> Result<Version, EngineError>;
-    /// Where `--server-bin` is kept.
+    /// Storage of `--server-bin`.
     fn choice(&self) -> &Choice;
 }
 

@@ -96,14 +96,14 @@ pub trait Engine: Sync {
     fn name(&self) -> &'static str;
     /// One line for `list engines`.
     fn title(&self) -> &'static str;
-    /// What it can do.
+    /// Capabilities of the engine.
     fn capabilities(&self) -> Capabilities;
     /// False for an engine without a database behind it, which serves our own tests.
     fn is_target(&self) -> bool {
         true
     }
-    /// How many nodes of a cluster this URL names, to which jobs are dealt; 1 if it names none, or
-    /// is wrong (then `open` says so).
+    /// Number of cluster nodes in this URL, on which jobs are placed; 1 if it names none, or is
+    /// wrong (then `open` says so).
     fn nodes_of(&self, _url: &str) -> u32 {
         1
     }
@@ -141,7 +141,7 @@ pub trait Engine: Sync {
     }
 }
 
-/// Whether opening may create our own schema.
+/// Permission to create our own schema when opening.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     /// Look only (`check`): nothing is created.
@@ -156,7 +156,7 @@ pub enum Access {
     Provision,
 }
 
-/// Where to connect: a resolved target (a private server has been started and has an address by
+/// Connection target: a resolved target (a private server has been started and has an address by
 /// now).
 #[derive(Clone)]
 pub struct ConnectTo {
@@ -224,7 +224,7 @@ pub trait Database: Send + Sync {
     fn job_sessions(&self) -> Vec<u32> {
         Vec::new()
     }
-    /// How many more sessions may be opened, if there is a limit and it can be found out.
+    /// Number of sessions that may still be opened, if there is a limit and it can be found out.
     ///
     /// # Errors
     /// If no session can be opened, or the server does not understand the question.
@@ -252,7 +252,7 @@ pub trait Database: Send + Sync {
     fn nodes(&self) -> &[String] {
         &[]
     }
-    /// How many of [`Database::nodes`] can be written to.
+    /// Number of writable nodes among [`Database::nodes`].
     fn writable_nodes(&self) -> usize {
         self.nodes().len()
     }
@@ -273,8 +273,8 @@ pub trait Database: Send + Sync {
     fn node_sessions(&self) -> Result<Vec<NodeSession>, EngineError> {
         Ok(vec![(String::new(), self.looking_session()?)])
     }
-    /// A control session that only queries, now and then: where something on the way may drop what
-    /// is idle it is opened anew.
+    /// Opens a control session for polling. It reconnects if a firewall or proxy dropped it while it
+    /// was idle.
     ///
     /// # Errors
     /// As [`Database::session`].
@@ -296,7 +296,7 @@ pub trait Database: Send + Sync {
     fn session_at(&self, node: &str) -> Result<Box<dyn Session>, EngineError> {
         Err(EngineError::new(ErrorClass::Other, format!("there is no node {node}")))
     }
-    /// Whether jobs can connect over `transport`.
+    /// Checks that jobs can connect over `transport`.
     ///
     /// # Errors
     /// Why they cannot.
@@ -334,7 +334,7 @@ pub type NodeSession = (String, Box<dyn Session>);
 /// server, or nobody knows.
 pub type JobSessions = std::collections::BTreeMap<String, Vec<u32>>;
 
-/// Who gets the jobs of a test.
+/// Placement of the jobs of a test on nodes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Deal {
     /// Names of nodes: job j goes to node j mod n. Empty without a cluster.
@@ -445,7 +445,7 @@ pub struct RowLoad<'a> {
     pub in_database: Option<&'a str>,
 }
 
-/// What a job is told.
+/// Specification of a job.
 pub struct JobOrder<'a> {
     /// 1..=jobs.
     pub job: u32,
@@ -459,7 +459,7 @@ pub struct JobOrder<'a> {
     pub facts: &'a Facts,
     /// Row function for bulk loads.
     pub rows: RowFunction,
-    /// How statements travel on the client drive.
+    /// Transport and protocol of statements on the client drive.
     pub wire: Wire,
     /// The node of a cluster that it runs on: a name of [`Database::nodes`], for a node itself what
     /// that says of itself.
@@ -477,7 +477,7 @@ pub struct Slice {
     pub stride: u32,
 }
 
-/// What a slice did.
+/// Report of a slice.
 pub struct SliceReport<'a> {
     pub tally: Tally,
     /// Seconds from the slice's first op to the end of its last, by the clock next to the loop.
@@ -498,23 +498,26 @@ impl<'a> SliceReport<'a> {
     }
 }
 
-/// What a slice of an open loop did beside its ops.
+/// Report of an open-loop slice in addition to its ops.
 #[derive(Clone, Copy)]
 pub struct OpenSlice<'a> {
     /// Response times in ns: from when each op was due to its end.
     pub response: &'a LatencyHistogram,
+    /// Of a load over time: the same by the phase in which each op was due, as far as there are
+    /// any.
+    pub by_phase: &'a [LatencyHistogram],
     /// Ops that were due at the slice's end and not started.
     pub behind: f64,
 }
 
-/// When the ops of an open loop are due.
+/// When the ops of an open loop, or of users who think, are due.
 pub struct Timetable {
     /// The gate opened: due times count from here.
     pub opened_at: Instant,
     pub due: DueTimes,
 }
 
-/// What to do after a failed op.
+/// Reaction to a failed op.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AfterError {
     /// Roll back and go on with the next op.
@@ -532,7 +535,7 @@ pub trait Pacer {
     fn timetable(&mut self) -> Option<Timetable> {
         None
     }
-    /// What to do next; none = stop.
+    /// Next slice; none = stop.
     fn next_slice(&mut self) -> Option<Slice>;
     /// The slice is done.
     fn slice_done(&mut self, report: &SliceReport<'_>);

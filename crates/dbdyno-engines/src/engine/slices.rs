@@ -15,13 +15,13 @@ const MOST_SAMPLES: usize = 1 << 20;
 /// 0.05 % at most (`adjtimex(2)`), and a slice takes no more than some minutes.
 const CLOCKS_DIFFER_S: f64 = 0.05;
 
-/// What one call of the routine returned; see `catalog/harness/<engine>.sql`.
+/// Result of one call of the routine; see `catalog/harness/<engine>.sql`.
 #[derive(Debug, Default, Clone, PartialEq)]
 pub(super) struct SliceResult {
     pub ops: u64,
     pub rows: u64,
     pub commits: u64,
-    /// What its ops added up.
+    /// Sum over its ops.
     pub sink: f64,
     /// State of the key generator after the slice.
     pub seed: u64,
@@ -212,9 +212,9 @@ impl ErrorsSeen {
     }
 }
 
-/// What a slice returned, as far as its times can be true, and by how many seconds the server's
-/// clock was set meanwhile at least: no slice takes longer than the call that it is in, or less
-/// than no time. One whose clock was set took as long as its call, and its times are nobody's.
+/// Result of a slice with plausible times, and the number of seconds by which the server's clock
+/// was set meanwhile at least: no slice takes longer than the call that it is in, or less than no
+/// time. One whose clock was set took as long as its call, and its times are nobody's.
 fn believed(result: SliceResult, call_s: f64) -> (SliceResult, f64) {
     let elapsed_s = result.elapsed_us / 1e6;
     let step_s = if elapsed_s < 0.0 { -elapsed_s } else { elapsed_s - call_s };
@@ -351,7 +351,7 @@ mod tests {
         fn session_counters(&mut self, _: Counters) {}
     }
 
-    /// What a job tells whose calls return this, and the values of its binds.
+    /// Report of a job whose calls return this, and the values of its binds.
     fn told(
         returned: Vec<Result<SliceResult, EngineError>>,
         binds: &[&str],

@@ -74,7 +74,7 @@ impl Engine for Sqlite {
     }
 }
 
-/// How to look at a file without creating anything: not at all if it is not there yet.
+/// Mode for inspecting a file without creating anything: not at all if it is not there yet.
 fn inspect_mode(file: &Path) -> Result<Mode, EngineError> {
     if file.exists() {
         return Ok(if wal_of(file).exists() { Mode::ReadOnly } else { Mode::Immutable });

@@ -8,7 +8,7 @@ const TIMES: u64 = 4;
 #[cfg(has_client)]
 const LEAST_BESIDE_S: f64 = 0.1;
 
-/// What a job's ops take, and the longest of those that nobody timed.
+/// Mean time of a job's ops, and the longest of the untimed ones.
 #[derive(Debug, Default)]
 pub(super) struct Stalls {
     /// Mean of an op in the slice before, in ns; 0 before there was one.
@@ -17,8 +17,8 @@ pub(super) struct Stalls {
 }
 
 impl Stalls {
-    /// `ops` ops took `took_ns` together. If that is far more than usual one of them was held up,
-    /// and took all but what the others usually take.
+    /// Records that `ops` untimed ops took `took_ns` in total. If that is far above the mean of the
+    /// previous slice, one op is assumed to have stalled and the excess is attributed to it.
     #[inline]
     pub(super) fn look(&mut self, ops: u64, took_ns: u64) {
         let all_ns = ops * self.usual_ns;

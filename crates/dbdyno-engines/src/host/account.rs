@@ -85,7 +85,7 @@ impl Account {
         Ok(None)
     }
 
-    /// Whether the user passes a directory of this owner, group and mode; the first that matches
+    /// True if the user may pass a directory of this owner, group and mode; the first that matches
     /// decides.
     fn passes(&self, uid: u32, gid: u32, mode: u32) -> bool {
         let needed = match (uid == self.uid, gid == self.gid) {

@@ -4,9 +4,10 @@
 
 use super::Fact;
 
-/// Where the firmware's words stand.
+/// Directory of the firmware's strings.
 const DMI: &str = "/sys/class/dmi/id";
-/// What cloud-init was told of the instance, without secrets, for everybody to read.
+/// File in which cloud-init stores facts about the instance, without secrets and readable by
+/// everybody.
 const INSTANCE_DATA: &str = "/run/cloud-init/instance-data.json";
 
 /// A word of the firmware by which a cloud is known.
@@ -59,7 +60,7 @@ const TYPES: [&str; 5] = [
 const REGIONS: [&str; 2] = ["/v1/region", "/ds/meta_data/imds/compute/location"];
 const ZONES: [&str; 2] = ["/v1/availability_zone", "/v1/availability-zone"];
 
-/// What the model of a disk says about where it is.
+/// Storage classes by the model of a disk.
 const DISKS: &[(&str, &str)] = &[
     ("Amazon Elastic Block Store", "network disk (Amazon EBS)"),
     ("Amazon EC2 NVMe Instance Storage", "local NVMe of the instance"),
@@ -100,7 +101,7 @@ pub(super) fn facts(file: impl Fn(&str) -> Option<String>, model: Option<&str>) 
     ]
 }
 
-/// What a disk's model says about where it is.
+/// Storage class that a disk's model names.
 fn disk_class(model: &str) -> Option<String> {
     let known = DISKS.iter().find(|(begin, _)| model.trim().starts_with(begin));
     known.map(|(_, class)| (*class).to_string())

@@ -96,7 +96,7 @@ fn system() -> Vec<Fact> {
     facts
 }
 
-/// What a partition of PowerVM may use (`/proc/ppc64/lparcfg`): processors that it is entitled to,
+/// Entitlement of a PowerVM partition (`/proc/ppc64/lparcfg`): processors that it is entitled to,
 /// whether it gets more of those that are free, and its virtual processors.
 fn entitlement(text: &str) -> Vec<Fact> {
     let value = |name: &str| {
@@ -123,8 +123,7 @@ fn pretty_name(text: &str) -> Option<String> {
     Some(value.trim_matches('"').to_string())
 }
 
-/// What the firmware or the CPU flags say about a hypervisor; `none seen` is what bare metal looks
-/// like.
+/// Hypervisor by the firmware or the CPU flags; `none seen` is what bare metal looks like.
 fn virtualisation() -> Option<String> {
     let vendor = file("/sys/class/dmi/id/sys_vendor");
     let product = file("/sys/class/dmi/id/product_name");

@@ -80,7 +80,7 @@ pub(super) fn facts(path: &Path) -> Vec<Fact> {
     .collect()
 }
 
-/// How a disk is built and connected, as far as the kernel knows: what it does not is left out,
+/// Build and connection of a disk as far as the kernel knows them: unknown facts are left out,
 /// since most disks have nothing of it.
 fn build(disk: &Path) -> Vec<Fact> {
     let of = |name: &str| file(disk.join(name).to_str()?);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Fact, file};
 
-/// Where the limit of memory stands of a control group.
+/// Files with the memory limit of a control group.
 const MEMORY_FILES: [&str; 2] = ["memory.max", "memory.limit_in_bytes"];
 
 /// Logical processors that we may use.
@@ -32,7 +32,7 @@ pub fn memory_bytes() -> u64 {
     least(machine_memory_bytes(), &limits)
 }
 
-/// Where a controller's files stand of control groups as `/proc/self/cgroup` names them, and of all
+/// Paths of a controller's files for control groups as `/proc/self/cgroup` names them, and of all
 /// groups around them: of the unified hierarchy (`0::/a/b`) the file `unified`, of the controller's
 /// own (`4:memory:/a/b`) the file `own`. A container sees its own group as the root.
 pub(super) fn group_files(groups: &str, controller: &str, names: [&str; 2]) -> Vec<String> {
@@ -82,7 +82,8 @@ pub(super) fn facts() -> Vec<Fact> {
 }
 
 const CPUS: &str = "/sys/devices/system/cpu";
-/// Where the kernel's error detection lists modules of memory, if a driver knows the controllers.
+/// Directory in which the kernel's error detection lists memory modules, if a driver knows the
+/// controllers.
 const MEMORY_CONTROLLERS: &str = "/sys/devices/system/edac/mc";
 
 /// The clock of the first processor, in MHz, and whether it may be exceeded; a guest is mostly not
@@ -129,7 +130,7 @@ fn modules(controllers: &Path) -> Vec<Fact> {
     ]
 }
 
-/// What `/proc/cpuinfo` of a machine says.
+/// Facts from `/proc/cpuinfo`.
 pub(super) fn processor_facts(cpuinfo: &str) -> Vec<Fact> {
     let cpus = Cpus::parse(cpuinfo);
     vec![
@@ -140,7 +141,7 @@ pub(super) fn processor_facts(cpuinfo: &str) -> Vec<Fact> {
     ]
 }
 
-/// What `/proc/cpuinfo` says; it has topology lines on x86 only.
+/// Content of `/proc/cpuinfo`; it has topology lines on x86 only.
 #[derive(Debug, PartialEq, Eq)]
 struct Cpus {
     model: Option<String>,

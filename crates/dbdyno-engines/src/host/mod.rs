@@ -43,7 +43,7 @@ pub fn allow_files(wanted: u64) -> Option<u64> {
     getrlimit(Resource::Nofile).current
 }
 
-/// Where what was fetched lies: `$XDG_CACHE_HOME/dbdyno`; else `/var/cache/dbdyno` for root (a
+/// Directory of fetched files: `$XDG_CACHE_HOME/dbdyno`; else `/var/cache/dbdyno` for root (a
 /// private server's user must be able to reach it), else `~/.cache/dbdyno`. Never in a directory
 /// where everybody may make it: what lies there is run.
 pub fn cache_dir() -> PathBuf {

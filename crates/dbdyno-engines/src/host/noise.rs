@@ -1,4 +1,4 @@
-//! What makes equal measurements differ on this machine: who else uses it now, and how it is set.
+//! Causes of noise on this machine: other processes that use it now, and its settings.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,12 +16,12 @@ const NAMED: usize = 3;
 /// A cause of noise.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cause {
-    /// What was found, as a sentence without its end.
+    /// Finding, as a sentence without its end.
     pub found: String,
-    /// What to do.
+    /// Advice.
     pub advice: String,
-    /// How much it matters: a share of the processors' time if it was measured; what was not
-    /// measured stands below.
+    /// Weight of the cause: a share of the CPU time if it was measured; unmeasured causes rank
+    /// below.
     pub weight: f64,
 }
 
@@ -118,7 +118,7 @@ fn busiest(before: &Look, after: &Look) -> Vec<String> {
     used.into_iter().take(NAMED).map(|(name, _)| name.to_string()).collect()
 }
 
-/// How the machine is set, as far as that makes figures vary.
+/// Settings of the machine that make figures vary.
 fn settings() -> Vec<Cause> {
     let governor = file("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
     let pages = file("/sys/kernel/mm/transparent_hugepage/enabled").map(|text| chosen(&text));

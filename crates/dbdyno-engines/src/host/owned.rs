@@ -20,7 +20,7 @@ const UNKNOWN_USER: &str = "/proc/sys/kernel/overflowuid";
 pub struct Stranger {
     /// The directory above it, or the place itself.
     pub at: PathBuf,
-    /// Who: `belongs to user ann`, `can be written to by everybody`.
+    /// Reason: `belongs to user ann`, `can be written to by everybody`.
     pub why: String,
 }
 

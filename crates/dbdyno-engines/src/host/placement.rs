@@ -16,7 +16,7 @@ pub struct Halves {
     pub share_core: bool,
 }
 
-/// Where a processor is: its socket and its core in it. Absent numbers make every processor a core.
+/// Place of a CPU: its socket and its core in it. Absent numbers make every CPU a core.
 type Place = (u32, u32);
 
 impl Halves {

@@ -1,5 +1,5 @@
-//! How often a file system brings a small write to durable storage: the most that a log writer on
-//! it can do.
+//! Rate at which a file system brings small writes to durable storage: the most that a log writer
+//! on it can do.
 
 use std::fs::File;
 use std::io;
@@ -15,7 +15,7 @@ const BLOCK: usize = 8192;
 /// Blocks of the file, which is written once before: a log's file has its space already.
 const BLOCKS: u64 = 32;
 
-/// How a write is made durable.
+/// Way in which a write is made durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sync {
     /// `write`, then `fdatasync`.

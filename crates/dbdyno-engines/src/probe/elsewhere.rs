@@ -79,7 +79,7 @@ impl RemoteHost {
         Ok(Some(RemoteHost { source: Source::Server { session, sql }, directory, disclosure }))
     }
 
-    /// What is known about the machine, and who tells (`hardware`, `told_by`).
+    /// Facts about the machine, and their source (`hardware`, `told_by`).
     pub fn disclosure(&self) -> &Disclosure {
         &self.disclosure
     }

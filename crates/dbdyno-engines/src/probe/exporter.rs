@@ -1,4 +1,4 @@
-//! What a node_exporter tells of its machine (<https://github.com/prometheus/node_exporter>), or
+//! Metrics of a node_exporter about its machine (<https://github.com/prometheus/node_exporter>), or
 //! another program in its words (`dbdyno host-exporter`).
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -191,7 +191,7 @@ impl Page<'_> {
         self.named(name).find_map(|sample| sample.label(label)).map(String::from)
     }
 
-    /// How many values these labels have.
+    /// Number of distinct values of these labels.
     fn distinct(&self, name: &str, labels: &[&str]) -> Option<String> {
         let of = |sample: &Sample<'_>| {
             labels
@@ -203,7 +203,7 @@ impl Page<'_> {
         (!found.is_empty()).then(|| found.len().to_string())
     }
 
-    /// Who tells: `node_exporter 1.5.0`.
+    /// Name of the exporter: `node_exporter 1.5.0`.
     pub(super) fn source(&self) -> String {
         let of = |info, product| Some(format!("{product} {}", self.label(info, "version")?));
         let known = of("node_exporter_build_info", "node_exporter")
@@ -270,7 +270,7 @@ impl Page<'_> {
         [device, whole].into_iter().find(is_counted)
     }
 
-    /// What is known about the machine.
+    /// Facts about the machine.
     pub(super) fn disclosure(&self, directory: Option<&str>) -> Disclosure {
         let held = directory.and_then(|directory| self.file_system(directory));
         let of_held = |label| held.and_then(|sample| sample.label(label)).map(String::from);

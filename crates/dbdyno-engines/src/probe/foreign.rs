@@ -27,7 +27,8 @@ impl Probe for Foreign {
     fn name(&self) -> &'static str {
         "foreign"
     }
-    /// Where a figure of another probe is missing it has failed, and has said so.
+    /// Reads nothing where a figure of another probe is missing: that probe has reported its
+    /// failure.
     fn read(&mut self, counters: &mut Counters) -> Result<(), String> {
         let kernel_s = self.kernel.as_mut().map(KernelThreads::cpu_s);
         let beside = match &mut self.beside {
@@ -45,7 +46,7 @@ impl Probe for Foreign {
     }
 }
 
-/// What all programs used less what the database, a server of ours `beside` it and we used. In
+/// CPU time of all processes less what the database, a server of ours `beside` it and we used. In
 /// system mode the kernel's own threads are left out too; where they cannot be told apart only user
 /// mode counts. Interrupts are nobody's.
 fn foreign_s(

@@ -47,10 +47,10 @@ pub trait Probe: Send {
     fn settle(&mut self) {}
 }
 
-/// What a probe of the operating system may want to know. Empty for a database on another host.
+/// Context for a probe of the operating system. Empty for a database on another host.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ProbeContext<'a> {
-    /// Where the database's files are.
+    /// Directory of the database's files.
     pub storage: Option<&'a Path>,
     pub server_pids: &'a [u32],
     /// Of a server that works for us at the same time.
@@ -77,7 +77,7 @@ pub const PROBES: &[Open] = &[
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Reading {
     pub counters: Counters,
-    /// What reading cost, in milliseconds.
+    /// Cost of reading, in milliseconds.
     pub cost_ms: f64,
     /// Probes that failed, with the reason.
     pub failed: Vec<(&'static str, String)>,

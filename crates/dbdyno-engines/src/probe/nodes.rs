@@ -67,7 +67,7 @@ impl NodeHosts {
         NodeHosts { hosts, nodes }
     }
 
-    /// What is known of the machines: of each, and in sum.
+    /// Facts about the machines: of each, and in sum.
     pub fn disclosure(&self) -> Disclosure {
         all_machines(
             &self

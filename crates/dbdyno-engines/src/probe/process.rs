@@ -18,7 +18,7 @@ struct OwnCpu {
     waited: Waited,
 }
 
-/// How long threads of our process have waited for a processor, also those that have ended.
+/// Time that threads of our process have spent in the run queue, including those that have ended.
 #[derive(Default)]
 struct Waited {
     /// In ns by thread, as last read.
@@ -217,7 +217,7 @@ struct Times {
     /// Of children that ended and were waited for.
     children_user: f64,
     children_sys: f64,
-    /// When the process started, in ticks since the system did.
+    /// Start of the process, in ticks since the system start.
     started: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What a server counts by name: statements, kinds of I/O. Read before and after a test; the
+//! Server statistics by name: statements, kinds of I/O. Read before and after a test; the
 //! differences are its profile.
 
 use std::collections::BTreeMap;
@@ -109,7 +109,7 @@ pub fn together(readings: impl Iterator<Item = Reading>) -> Reading {
     all
 }
 
-/// What was counted between two readings, by profile.
+/// Difference of two readings, by profile.
 pub fn between(before: &Reading, after: Reading) -> BTreeMap<String, Profile> {
     let profile = |(name, after): (String, Result<BTreeMap<String, Counters>, String>)| {
         let profile = match (before.get(&name), after) {
@@ -126,7 +126,7 @@ pub fn between(before: &Reading, after: Reading) -> BTreeMap<String, Profile> {
     after.into_iter().map(profile).collect()
 }
 
-/// What has come up meanwhile counts from 0.
+/// Difference of two sets of counters; names that are new count from 0.
 fn difference(before: &BTreeMap<String, Counters>, after: &BTreeMap<String, Counters>) -> Profile {
     let row = |(name, after): (&String, &Counters)| {
         let mut values = after.clone();

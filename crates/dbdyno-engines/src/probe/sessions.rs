@@ -1,5 +1,5 @@
-//! What the sessions of a database do at this moment: the catalogue's block `sessions`, and for
-//! servers whose sessions are threads of this host what the operating system says of each thread.
+//! Samples of the sessions of a database: the catalog's block `sessions`, and, for servers whose
+//! sessions are threads of this host, the state of each thread by the operating system.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -32,7 +32,7 @@ const OWN: &str = "sessions.own";
 /// Block of lines that say what of it this user cannot see; nulls are left out.
 const MISSING: &str = "sessions.missing";
 
-/// What the kernel says of the call of a thread that is on a processor or waits for one.
+/// Text of the kernel for a thread that is on a CPU or in the run queue.
 const RUNNING: &str = "running";
 /// Ours for a thread that waited in a call which ended before the kernel could tell it.
 const WAITED: &str = "waited";
@@ -64,7 +64,7 @@ pub struct Sessions {
     period_s: f64,
     /// The server's process, if it is on this host.
     server: Option<u32>,
-    /// What the names of the log's files begin with.
+    /// Prefix of the names of the log's files.
     log_file: String,
     own_thread: Option<u32>,
     /// Of the sessions of the last look.
@@ -133,12 +133,12 @@ impl Sessions {
         })
     }
 
-    /// What the server has counted by name so far.
+    /// Server statistics by name so far.
     pub fn profiles(&mut self) -> Reading {
         self.profiles.read(self.session.as_mut())
     }
 
-    /// What this session has added to the database's counters so far: nobody's work. Empty where it
+    /// Counts that this session itself has added to the database's counters so far. Empty where it
     /// adds nothing.
     pub fn counts(&mut self) -> Counters {
         let mut counts = Counters::default();
@@ -152,7 +152,7 @@ impl Sessions {
         self.period_s
     }
 
-    /// What cannot be seen.
+    /// Facts that cannot be observed.
     pub fn missing(&self) -> Vec<String> {
         self.missing.clone()
     }
@@ -164,8 +164,7 @@ impl Sessions {
         Some(text.split_whitespace().next()?.parse::<f64>().ok()? / 1e9)
     }
 
-    /// What each session does now, of `jobs` if they are given, and each process of the server that
-    /// is at work.
+    /// State of each session now, of `jobs` if they are given, and of each server process at work.
     ///
     /// # Errors
     /// The server's, as one line.
@@ -182,13 +181,13 @@ impl Sessions {
         Ok(rows.into_iter().map(|row| self.seen(row, &before)).collect())
     }
 
-    /// What the kernel has counted so far of the sessions of the last look; of many of a part of
-    /// them.
+    /// Counts of the kernel so far for the sessions of the last sample; for only a part of them if
+    /// there are many.
     pub fn times(&mut self) -> Vec<ThreadTime> {
         self.times.read(&self.serving)
     }
 
-    /// What the operating system says that a thread does, where it is on this host and may be read:
+    /// State of a thread by the operating system, where it is on this host and may be read:
     /// [`RUNNING`], [`WAITED`], or the line of the call that it stands in. Its state is asked
     /// first: of a short wait that ends meanwhile the kernel cannot tell the call and says
     /// `running`, and the more and the shorter the waits are the more of them would count as work.
@@ -206,8 +205,9 @@ impl Sessions {
         Some(WAITED.into())
     }
 
-    /// What a thread did before the server was asked counts: the question itself takes processors
-    /// from the jobs, and while it is answered their reads end.
+    /// Combines a row with the state of its thread before the server was asked, which is the one
+    /// that counts: the question itself takes processors from the jobs, and while it is answered
+    /// their reads end.
     fn seen(&self, row: Row, before: &HashMap<u32, String>) -> Seen {
         let at_begin = row.thread.and_then(|thread| before.get(&thread).cloned());
         let now = || row.thread.and_then(|thread| self.call(thread));
@@ -240,7 +240,7 @@ impl Sessions {
 }
 
 impl Row {
-    /// What serves it, if it is a session's.
+    /// Thread or process that serves it, if it is a session's.
     fn serving(&self) -> Option<Serving> {
         self.id?;
         self.thread.map(Serving::Thread).or(self.process.map(Serving::Process))
@@ -292,7 +292,7 @@ fn state(stat: &str) -> Option<char> {
     stat.rsplit_once(')')?.1.trim_start().chars().next()
 }
 
-/// What a thread does in the kernel.
+/// Call of a thread in the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Call {
     /// On a processor, or waits for one.
@@ -342,8 +342,8 @@ impl Call {
     }
 }
 
-/// What a thread does in the kernel says whether its session works or waits. The server is asked a
-/// moment later: that a stage waits for a latch is only said if the thread `stood` in one call
+/// Decides by a thread's call in the kernel whether its session works or waits. The server is asked
+/// a moment later: that a stage waits for a latch is only said if the thread `stood` in one call
 /// meanwhile. `file` is the one that the call is about.
 fn with_call(row: Row, call: Call, stood: bool, file: &dyn Fn() -> String, log_file: &str) -> Seen {
     let background = row.id.is_none();

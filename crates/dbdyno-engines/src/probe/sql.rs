@@ -1,5 +1,5 @@
-//! What the database tells: its counters, through the catalogue's `counters.*` blocks, and its part
-//! of the disclosure.
+//! Counters and disclosure of the database: its counters, through the catalogue's `counters.*`
+//! blocks, and its part of the disclosure.
 
 use std::time::{Duration, Instant};
 
@@ -32,8 +32,8 @@ pub struct SqlProbe {
     own_counts: OwnCounts,
 }
 
-/// What a session of ours has added to the counters itself, and those before it, if it was opened
-/// anew.
+/// Counts that our session itself has added to the counters, including those of sessions before a
+/// reconnect.
 #[derive(Default)]
 pub(super) struct OwnCounts {
     ended: Counters,

@@ -1,4 +1,4 @@
-//! What the kernel counts of the threads and processes that serve sessions.
+//! Accounting by the kernel of the threads and processes that serve sessions.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use dbdyno_core::model::ThreadTime;
 /// Threads that are read at a look; of more a part each time, in turns.
 const AT_ONCE: usize = 64;
 
-/// What serves a session: a thread of the server's process, or a process of its own.
+/// Server side of a session: a thread of the server's process, or a process of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Serving {
     Thread(u32),

@@ -24,7 +24,7 @@ pub struct Round {
     pub walk_s: Option<f64>,
     /// Its speed, 1 = when the run began; absent where caches may hold what it walks through.
     pub walk_speed: Option<f64>,
-    /// How much too late a timer rang, in seconds.
+    /// Lateness of a timer, in seconds.
     pub late_s: f64,
     /// Processes that ran or wanted to.
     pub runnable: Option<f64>,
@@ -34,7 +34,7 @@ pub struct Round {
     pub cpu_s: f64,
 }
 
-/// How fast processors are.
+/// Speed of the CPUs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pace {
     /// Seconds of the fixed piece of integer work, mean over the processors.

@@ -25,11 +25,11 @@ use op::Done;
 /// Relative deviation allowed for sums and sinks: float sums may be added up in another order.
 const TOLERANCE: f64 = 1e-6;
 
-/// Whether there was anything to compare with.
+/// Result of a check: something was compared, or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Checked {
     Yes,
-    /// Why not.
+    /// Reason why nothing was compared.
     No(String),
 }
 
@@ -154,7 +154,8 @@ impl Checking<'_> {
         rows.map(|rows| Ok(times * self.value(rows, &facts)?)).transpose()
     }
 
-    /// How often the client's op repeats the answer's statement, if it does nothing else.
+    /// Number of times that the client's op repeats the answer's statement, if it does nothing
+    /// else.
     fn step_times(&self) -> Option<u32> {
         let step = self.part.answer_step.as_ref()?;
         let JobCode::Client { branches, .. } = &self.part.code else { return None };

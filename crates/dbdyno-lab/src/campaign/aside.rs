@@ -1,5 +1,4 @@
-//! What is told of a test beside its figures: what the server counted by name, and what a private
-//! server logged.
+//! Server-side evidence of a test: statistics by name, and the log of a private server.
 
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
@@ -20,17 +19,19 @@ const LONGEST_LINE: usize = 300;
 /// Bytes of a log that are read at most.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// Where it comes from.
+/// Sources of server-side evidence for a test: the server log, statement and I/O statistics, AWR
+/// or Statspack snapshots.
 pub struct Aside {
     /// The log of a private server.
     log: Option<PathBuf>,
     /// The database has a log that we cannot read.
     is_elsewhere: bool,
-    /// What else the server keeps.
+    /// Repositories of the server.
     repositories: Repositories,
 }
 
-/// As it stood at one moment.
+/// State of these sources at one point in time. The evidence of a test is the difference between
+/// two marks.
 pub struct Mark {
     profiles: ProfileReading,
     log_bytes: u64,
@@ -60,7 +61,7 @@ impl Aside {
         Mark { profiles: profiles(sampler), log_bytes, snapshots: self.repositories.take() }
     }
 
-    /// What came between two marks goes into the result of a test.
+    /// Adds the evidence between two marks to the result of a test.
     pub fn tell(&self, before: &Mark, after: Mark, result: &mut TestResult) {
         result.profiles = profiles_between(&before.profiles, after.profiles);
         let repositories = self.repositories.between(&before.snapshots, &after.snapshots);

@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_millis(300);
 /// do.
 const PATIENCE_WITH_HURRY: Duration = Duration::from_secs(3);
 
-/// Knows how a database is made to do what it has put off.
+/// Makes the database finish deferred work after a test (checkpoint, vacuum, flush) and times it.
 pub struct Debtor<'a> {
     database: &'a dyn Database,
     interrupt: &'a Interrupt,

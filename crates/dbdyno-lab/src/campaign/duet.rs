@@ -15,11 +15,11 @@ use dbdyno_core::model::{Plan, RunStatus, Selection, Target, TestSpec};
 use dbdyno_engines::engine::{Database, threads};
 use dbdyno_engines::host::{Halves, keep_processes_on, keep_thread_on};
 
-/// What a message begins with.
+/// Prefix of messages.
 const PLACE: &str = "--duet";
 
-/// What a selection shares with whoever works at the same time: then half of the processors is not
-/// half of what limits it.
+/// Device that a selection shares with the other side: then half of the CPUs is not half of what
+/// limits it.
 fn shared_device(selection: &Selection) -> Option<&'static str> {
     let workload = &selection.workload;
     let is_cached = workload.tables.iter().all(|table| workload.warm.contains(table));
@@ -101,7 +101,8 @@ pub(super) fn checked(sides: &[Campaign<'_>; 2]) -> Result<([Plan; 2], Halves)> 
     ))
 }
 
-/// Where both sides meet before their gates open. Who fails leaves, so that nobody waits for him.
+/// Barrier for the two sides of a duet before their gates open. A side that fails leaves, so that
+/// the other one does not wait forever.
 #[derive(Default)]
 struct Meeting {
     came: Mutex<usize>,
@@ -144,7 +145,7 @@ pub(super) struct Player<'a, 'm, 'p> {
     pub measuring: &'a Measuring<'m>,
     pub probing: &'a mut Probing<'p>,
     pub spec: TestSpec<'a>,
-    /// What keeps its tables out of the cache, if it could be prepared.
+    /// Evictor that keeps its tables out of the cache, if it could be prepared.
     pub prepared: Result<super::evict::Evictor>,
     /// Its half of the processors.
     pub processors: &'a [usize],

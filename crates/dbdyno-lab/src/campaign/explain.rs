@@ -98,7 +98,7 @@ pub(super) fn explain(
     broken.map_or(Ok(RunStatus::Finished), stored)
 }
 
-/// What was tried comes first.
+/// Joins the results of experiments; those that were tried come first.
 fn together(mut said: Vec<Explained>) -> Option<Explained> {
     said.sort_by_key(|explained| explained.outcome == ForecastOutcome::NotTried);
     let further = said.split_off(said.len().min(1));
@@ -113,8 +113,7 @@ fn best<'a>(tests: &'a [Test], selection: &Selection) -> Option<&'a TestResult> 
             && test.asked_as == selection.asked_as
     };
     let measured = tests.iter().filter_map(Test::measured).filter(is_it);
-    let sound =
-        measured.filter(|test| test.verdict.status != Status::Invalid && test.open.is_none());
+    let sound = measured.filter(|test| test.verdict.status != Status::Invalid && !test.is_paced());
     sound.max_by(|a, b| a.ops_per_s.total_cmp(&b.ops_per_s))
 }
 
@@ -322,8 +321,8 @@ impl Seen {
     }
 }
 
-/// What is said against a trial as a rate: what a workload claims to stress is what the experiment
-/// takes away, and commits into a log in memory are faster than the device.
+/// Verdict on a trial as a rate, without these reasons: what a workload claims to stress is what
+/// the experiment takes away, and commits into a log in memory are faster than the device.
 fn verdict(trial: &TestResult, is_in_memory: bool) -> Verdict {
     let counts = |reason: &&Reason| match reason.code {
         ReasonCode::Contract | ReasonCode::Tier | ReasonCode::Other(_) => false,

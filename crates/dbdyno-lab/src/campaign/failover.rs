@@ -1,4 +1,4 @@
-//! How a cluster takes the failure of a node: clients commit and keep a ledger, a node fails, and
+//! Behavior of a cluster when a node fails: clients commit and keep a ledger, a node fails, and
 //! what they could do and what is left of their commits is measured, several times, on a fresh
 //! private cluster each time.
 
@@ -26,7 +26,7 @@ const WHOLE: Duration = Duration::from_secs(300);
 /// Between two looks at that.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// What is asked of a failover beside the target.
+/// Request of a failover test in addition to the target.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Asked {
     /// Of a private cluster.

@@ -21,7 +21,7 @@ const TURN_S: f64 = 0.001;
 const OFTEN: u32 = 2;
 const SELDOM: u32 = 100_000;
 
-/// What timing an op costs, in us; absent where it could not be measured.
+/// Cost of timing an op, in us; absent where it could not be measured.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct SampleCost {
     /// In our own loop.
@@ -51,7 +51,7 @@ impl SampleCost {
         SampleCost { routine_us, ..self }
     }
 
-    /// What clock reads and bookkeeping took per op of a test, in us: the cost of a timed op times
+    /// Cost of clock reads and bookkeeping per op of a test, in us: the cost of a timed op times
     /// their share. Absent where the jobs ran elsewhere.
     pub fn per_op_us(&self, selection: &Selection, result: &TestResult) -> Option<f64> {
         let is_routine =
@@ -69,7 +69,7 @@ fn all(session: &mut dyn Session, statements: &[String]) -> Result<(), EngineErr
     statements.iter().try_for_each(|sql| session.execute(sql).map(drop))
 }
 
-/// What a timed op of a loop costs more than others, in us.
+/// Additional cost of a timed op of a loop, in us.
 fn sample_us(database: &dyn Database, code: &JobCode) -> Option<f64> {
     let order = JobOrder {
         job: 1,
@@ -100,7 +100,7 @@ impl Turns {
         turn % 2
     }
 
-    /// What a timed op costs more, in us; absent if the turns were too disturbed to tell.
+    /// Additional cost of a timed op, in us; absent if the turns were too disturbed.
     fn sample_us(&self) -> Option<f64> {
         let [often_s, seldom_s] = self.fastest_s;
         Some((often_s? - seldom_s?) * f64::from(OFTEN) * 1e6).filter(|us| *us > 0.0)

@@ -31,12 +31,12 @@ use dbdyno_engines::host::processors;
 /// Seconds in which a mix is found, at most.
 const MIX_S: f64 = 2.0;
 
-/// How long a server may say that it starts, or recovers from a crash.
+/// Longest time for which a server may report that it starts or recovers from a crash.
 const STARTS_WITHIN: Duration = Duration::from_secs(60);
-/// How often somebody looks whether it has.
+/// Interval at which that is checked.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// What measuring needs.
+/// Context of measuring.
 pub struct Measuring<'a> {
     pub database: &'a dyn Database,
     pub plan: &'a Plan,
@@ -54,11 +54,11 @@ pub struct Measuring<'a> {
     pub prepare: &'a dyn Fn(&Selection, Answers) -> Result<Evictor>,
     /// The database's device, if it is known and the plan has commits.
     pub sync: Option<&'a SyncProbe>,
-    /// Who makes the database do what a test has left, if that can be had and the plan has commits.
+    /// Catch-up after a test, if the database can be made to do it and the plan has commits.
     pub debtor: Option<&'a Debtor<'a>>,
-    /// What else is told of a test.
+    /// Sources of server-side evidence.
     pub aside: Aside,
-    /// How long the database may be away after a test in which it was lost.
+    /// Longest absence of the database after a test in which it was lost.
     pub back_within: Duration,
     /// The other side of a campaign is measured at the same time.
     pub is_duet: bool,
@@ -66,14 +66,14 @@ pub struct Measuring<'a> {
     pub unconfirmed: Option<Reason>,
     /// To a server elsewhere; see [`JudgeContext`].
     pub round_trip_s: Option<f64>,
-    /// What timing an op costs.
+    /// Cost of timing an op.
     pub sample_cost: SampleCost,
     pub events: &'a Sink<'a>,
     /// Load machines that run the jobs; none = we do.
     pub workers: Option<&'a Mutex<dyn Workers>>,
 }
 
-/// How one selection's ramp went on.
+/// Next step of one selection's ramp.
 pub(super) enum Step {
     GoOn,
     Stop(RunStatus),
@@ -87,7 +87,7 @@ pub(super) struct Kept {
     pub verdict: Verdict,
 }
 
-/// How a ramp ended.
+/// Way in which a ramp ended.
 enum RampEnd {
     /// The numbers of jobs that were measured, in order.
     Done(Vec<u32>),
@@ -96,11 +96,11 @@ enum RampEnd {
     Stop(RunStatus),
 }
 
-/// How far a run has come.
+/// Progress of a run.
 pub struct Course {
     /// Of the tests so far.
     numbers: Numbers,
-    /// What is left of the ramp of each selection; none where it could not be prepared.
+    /// Rest of the ramp of each selection; none where it could not be prepared.
     ramps: Vec<Option<Ramp>>,
     /// All turns that have not begun.
     ahead: VecDeque<Turn>,
@@ -268,7 +268,9 @@ impl Measuring<'_> {
         evictor: &Evictor,
         probing: &mut Probing<'_>,
     ) -> Result<Vec<f64>> {
-        if selection.parts.len() < 2 || selection.looping == Loop::Closed {
+        if selection.parts.len() < 2
+            || matches!(selection.looping, Loop::Closed | Loop::Thinking(_))
+        {
             return Ok(Vec::new());
         }
         let window = Window::time(
@@ -316,7 +318,7 @@ impl Measuring<'_> {
         self.stored(taken, spec, store)
     }
 
-    /// What a test of the selection needs to be taken.
+    /// Context for executing a test of the selection.
     pub(super) fn taking(&self, selection: &Selection) -> Taking<'_> {
         Taking {
             database: self.database,
@@ -514,7 +516,8 @@ fn judgeable(selection: &Selection, offer: Option<Offer>) -> Option<Selection> {
     (window_s > own_s).then(|| Selection { window, ..selection.clone() })
 }
 
-/// Why a search for the highest rate cannot end with an answer, once the closed loop is known.
+/// Reason why a search for the highest rate cannot end with an answer, once the closed loop is
+/// known.
 fn hopeless(selection: &Selection, trials: &[Trial]) -> Option<String> {
     let (Loop::Highest(promise, _), [closed]) = (&selection.looping, trials) else { return None };
     let own_s = selection.window.duration_s()?;

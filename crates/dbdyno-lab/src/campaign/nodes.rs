@@ -1,4 +1,4 @@
-//! Which nodes of a cluster the tests of a plan can have.
+//! Nodes of a cluster that the tests of a plan can use.
 
 use std::borrow::Cow;
 

@@ -14,7 +14,7 @@ use dbdyno_core::model::Selection;
 use dbdyno_core::model::params::{PROTOCOL, TRANSPORT};
 use dbdyno_core::stats::keys;
 
-/// How far a run's tests are numbered.
+/// Numbering of a run's tests.
 #[derive(Debug, Default)]
 pub(super) struct Numbers {
     /// Of the last test; 0 before the first.
@@ -61,7 +61,7 @@ impl Numbers {
     }
 }
 
-/// What the jobs do, however they are driven.
+/// Work of the jobs, independent of their drive.
 fn work(selection: &Selection, jobs: u32) -> String {
     let is_way = |name: &str| [TRANSPORT, PROTOCOL].contains(&name);
     let chosen: Vec<String> = selection

@@ -39,7 +39,7 @@ impl Overhead {
     pub fn mean_ns(&self) -> Option<f64> {
         self.result.latency.mean_us.map(|us| us * 1000.0)
     }
-    /// What our loop costs per op, in ns: only an op that does nothing shows it; a longer one also
+    /// Cost of our loop per op, in ns: only an op that does nothing shows it; a longer one also
     /// shows how long the operating system kept the job waiting.
     pub fn cost_ns(&self) -> Option<f64> {
         self.mean_ns().filter(|_| self.op_ns == 0)

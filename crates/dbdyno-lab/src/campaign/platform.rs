@@ -16,10 +16,10 @@ use dbdyno_core::model::{How, Plan, Sentence, Target, Transport};
 use dbdyno_engines::engine::{self, Access, ConnectTo, Database, Engine};
 use dbdyno_engines::host;
 
-/// How long an existing server may be away: what watches over services starts them within seconds.
+/// Longest absence of an existing server: service managers restart it within seconds.
 const BACK_WITHIN: Duration = Duration::from_secs(10);
 
-/// What becomes of a private database at the end.
+/// Fate of a private database at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
     /// Remove it, unless it was there before.
@@ -188,8 +188,8 @@ impl Platform {
         self.server.as_ref().filter(|server| !server.is_cluster()).map(|_| &self.to.settings)
     }
 
-    /// Whether the log of the private server may lie in memory for a while: so many bytes, and none
-    /// that anybody wants to keep.
+    /// Checks that the log of the private server may be in memory for a while: there is room for
+    /// this many bytes, and nobody keeps the data.
     ///
     /// # Errors
     /// Why not.
@@ -215,7 +215,7 @@ impl Platform {
         self.to.target.label()
     }
 
-    /// How long the database may be away before it counts as gone: somebody may start an existing
+    /// Longest absence of the database before it counts as gone: somebody may start an existing
     /// server anew, and nobody does a private one.
     pub fn back_within(&self) -> Duration {
         match self.to.target {
@@ -224,7 +224,7 @@ impl Platform {
         }
     }
 
-    /// What limits the jobs.
+    /// Limits of the number of jobs.
     pub fn limits(&self) -> Limits {
         let sessions = self.database.sessions_left().ok().flatten();
         let statements = self.database.statements_left().ok().flatten();
@@ -255,17 +255,17 @@ impl Platform {
         existing || self.keep == Keep::Yes || was_kept || existed
     }
 
-    /// What lies between the nodes of a private cluster, if they have a network of their own.
+    /// Network emulation of a private cluster, if there is one.
     pub fn links(&self) -> Option<&Links> {
         self.server.as_ref()?.links()
     }
 
-    /// Where a private server logs.
+    /// Path of a private server's log.
     pub fn log_path(&self) -> Option<PathBuf> {
         self.server.as_ref().map(PrivateServer::log_path)
     }
 
-    /// What is known of the end of a private server that ended by itself.
+    /// Last messages of a private server that ended on its own.
     pub fn last_words(&mut self) -> Option<String> {
         let server = self.server.as_mut()?;
         if self.database.session().is_ok() { None } else { server.last_words() }

@@ -1,5 +1,5 @@
-//! What measuring needs of a platform: its data, loaded and locked, its caches warmed, its counters
-//! read.
+//! Preparation of a platform for measuring: its data, loaded and locked, its caches warmed, its
+//! counters read.
 
 use super::aside::Aside;
 use super::debt::Debtor;
@@ -26,7 +26,7 @@ pub(super) struct Ready<'a> {
 }
 
 impl Ready<'_> {
-    /// Where its data live; none without a database.
+    /// Site of its data; none without a database.
     pub(super) fn site(&self) -> Option<&Site<'_>> {
         self.data.map(|(site, _)| site)
     }
@@ -156,7 +156,8 @@ fn read_in(campaign: &Campaign<'_>, site: &Site<'_>, selection: &Selection) -> R
     Ok(())
 }
 
-/// What keeps the tables of a workload that is not cached out of the operating system's cache.
+/// Evictor that keeps the tables of a workload that is not cached out of the operating system's
+/// cache.
 fn evictor(campaign: &Campaign<'_>, site: &Site<'_>, selection: &Selection) -> Result<Evictor> {
     let of = |selection: &Selection| tables(campaign, site, selection, &selection.workload.evict);
     let all: Vec<Table> = selection.with_background().flat_map(of).collect();

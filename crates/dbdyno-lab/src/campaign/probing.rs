@@ -96,12 +96,12 @@ impl<'a> Probing<'a> {
         Ok(())
     }
 
-    /// What looks at the sessions beside the tests.
+    /// Session sampler.
     pub fn sampler(&self) -> Option<Arc<Mutex<Sampler>>> {
         self.sampler.clone()
     }
 
-    /// What is known about platform and settings.
+    /// Disclosure of platform and settings.
     pub fn disclosure(&self) -> &Disclosure {
         &self.disclosure
     }
@@ -152,8 +152,8 @@ impl<'a> Probing<'a> {
 /// `statement`.
 pub const SUPERUSER: &str = "rights.superuser";
 
-/// What the blocks of these names say of the rights of the user, each with what to do; a block that
-/// fails says nothing.
+/// Missing rights of the user by the blocks of these names, each with advice; a block that fails is
+/// ignored.
 pub fn rights(platform: &Platform, catalog: &Catalog, names: &[&str]) -> Vec<String> {
     let blocks = catalog.probes(platform.engine.name(), &platform.database.version().0);
     let blocks = blocks.iter().filter(|block| names.contains(&block.name.as_str()));
@@ -222,12 +222,12 @@ impl HostFigures {
         probes
     }
 
-    /// Who tells, in a few words.
+    /// Name of the source.
     pub fn told_by(&self, platform: &Platform) -> String {
         self.disclosure(platform).get("hardware", "told_by").unwrap_or("nobody").to_string()
     }
 
-    /// What is known about the machine.
+    /// Disclosure of the machine.
     pub fn disclosure(&self, platform: &Platform) -> Disclosure {
         match self {
             HostFigures::Here => host::disclosure(platform.database.storage_path().as_deref()),
@@ -273,7 +273,7 @@ fn is_here(platform: &Platform) -> bool {
         || !database.server_pids().is_empty()
 }
 
-/// What is known about platform and settings, and the blocks that failed, with the reason.
+/// Disclosure of platform and settings, and the blocks that failed, with the reason.
 ///
 /// # Errors
 /// If no session can be opened.
@@ -294,7 +294,7 @@ pub fn disclosed(
     Ok((disclosure, failed))
 }
 
-/// What lies between the nodes: section `network`, asked for and measured, in us.
+/// Adds the section `network`: the delay that was asked for and the measured one, in us.
 fn disclose_links(links: &Links, disclosure: &mut Disclosure) {
     let us = |time_s: f64| format!("{:.0}", time_s * 1e6);
     disclosure.set("network", "link_delay_us", us(links.delay_s));
@@ -305,7 +305,7 @@ fn disclose_links(links: &Links, disclosure: &mut Disclosure) {
         .for_each(|trip_s| disclosure.set("network", "link_round_trip_us", us(trip_s)));
 }
 
-/// What could not be read, told once each: claims about it stay unchecked, which nobody should have
+/// Failures to read, each reported once: claims about it stay unchecked, which nobody should have
 /// to wonder about.
 struct Failures<'a> {
     events: &'a Sink<'a>,

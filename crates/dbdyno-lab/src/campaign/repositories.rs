@@ -72,7 +72,7 @@ impl Repositories {
     }
 }
 
-/// What asking for these repositories states about licences goes into the disclosure.
+/// Adds the license statements of these repositories to the disclosure.
 ///
 /// # Errors
 /// If no session can be opened.

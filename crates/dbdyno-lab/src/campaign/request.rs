@@ -1,5 +1,4 @@
-//! What a campaign is asked to do: plain data, made by whoever wants it done, and what follows from
-//! it.
+//! Request of a run: plain data of the caller, and what follows from them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -28,14 +27,14 @@ pub struct Request {
     pub profile: Profile,
     /// The data set has the profile's own size: neither the user nor a suite gives another.
     pub size_is_of_profile: bool,
-    /// What is to be measured.
+    /// Plan request.
     pub plan: plan::Request,
     pub keep: Keep,
     /// Settings instead of those of the profile, by the engine's names.
     pub settings: BTreeMap<String, String>,
-    /// What is made anew for every block of repetitions.
+    /// Parts that are made anew for every block of repetitions.
     pub fresh: Fresh,
-    /// What the sessions do is sampled while tests run.
+    /// True if sessions are sampled while tests run.
     pub is_sampled: bool,
     /// Repositories of the server's own that take a snapshot before and after each test: `awr`,
     /// `statspack`.
@@ -47,11 +46,11 @@ pub struct Request {
     pub margin: Option<f64>,
     /// Addresses of node_exporters on the hosts of an existing server.
     pub host_metrics: HostUrls,
-    /// What is stated of the platform, by the names of the catalogue's facts.
+    /// Stated facts about the platform, by the names of the catalog's facts.
     pub facts: BTreeMap<String, String>,
     /// Of a side of a campaign: both are measured at the same time, each on half of the processors.
     pub duet: bool,
-    /// What the user typed when a server wanted a password that nothing else gives.
+    /// Password that the user typed where no other source has it.
     pub password: Option<SecretString>,
     pub name: Option<String>,
     pub labels: BTreeMap<String, String>,
@@ -96,7 +95,8 @@ impl Request {
         plan::build(catalog, &request)
     }
 
-    /// Where a database of ours lives; none for an existing server, which has settings of its own.
+    /// Data directory of a private or embedded database; none for an existing server, which has
+    /// settings of its own.
     pub fn data_dir(&self) -> Option<&Path> {
         match &self.target {
             Target::Private { data_dir, .. } | Target::Embedded { data_dir, .. } => Some(data_dir),

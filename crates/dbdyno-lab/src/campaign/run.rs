@@ -39,7 +39,7 @@ pub struct Campaign<'a> {
     pub workers: Option<&'a Mutex<dyn Workers>>,
 }
 
-/// How a run ended.
+/// Way in which a run ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ended {
     pub run_id: i64,
@@ -87,13 +87,13 @@ fn warn_of_rights(campaign: &Campaign<'_>, platform: &Platform) {
     }
 }
 
-/// What an error of the target is after an interrupt: what ran was cancelled, and a server that was
+/// Meaning of a target's error after an interrupt: what ran was cancelled, and a server that was
 /// silent was given up.
 pub fn ended_by(interrupt: &Interrupt, error: Error) -> Error {
     if interrupt.is_set() && error.kind == Kind::Target { interrupted("run") } else { error }
 }
 
-/// What failed because the private server ended says how it ended.
+/// Adds the last messages of a private server to an error that its end caused.
 pub(super) fn with_last_words(result: Result<Ended>, platform: &mut Platform) -> Result<Ended> {
     match result {
         Ok(ended) if ended.status == RunStatus::Failed => {
@@ -233,7 +233,7 @@ pub(super) fn fitting<'a>(
     })
 }
 
-/// What the plan needs and the server or its user cannot have, each with the reason.
+/// Requirements of the plan that the server or its user does not satisfy, each with the reason.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lacking {
     pub drive: Option<(Drive, String)>,
@@ -244,7 +244,7 @@ pub struct Lacking {
 }
 
 impl Lacking {
-    /// What to say of it.
+    /// Notes about it.
     pub fn notes(&self) -> Vec<String> {
         let drive = self.drive.iter().map(|(drive, reason)| {
             format!(
@@ -259,7 +259,7 @@ impl Lacking {
     }
 }
 
-/// What the plan needs of that; none if the server has all of it.
+/// Unsatisfied requirements of the plan; none if the server satisfies all.
 pub fn lacking(plan: &Plan, platform: &Platform) -> Option<Lacking> {
     let drive = platform.database.lacking_drive();
     let drive = drive
@@ -392,7 +392,7 @@ pub fn standard_definition(catalog: &Catalog) -> Result<Definition> {
     Definition::parse(&set.toml, &set.toml_path)
 }
 
-/// Where the data set lives on an open platform.
+/// Site of the data set on an open platform.
 ///
 /// # Errors
 /// A broken catalogue.
@@ -438,7 +438,7 @@ fn own_words(catalog: &Catalog) -> Vec<String> {
     ["w", "failover"].map(String::from).into_iter().chain(groups).collect()
 }
 
-/// What the plan needs to be loaded.
+/// Data request of the plan.
 pub fn data_request(plan: &Plan) -> dataset::Request {
     let sessions = processors();
     dataset::Request {

@@ -37,8 +37,8 @@ impl Sampler {
         Ok(nodes.map(|nodes| Sampler { nodes, lost: Vec::new(), device }))
     }
 
-    /// What the sampler's sessions have added to the database's counters so far, of each node and
-    /// of all.
+    /// Counts that the sampler's sessions have added to the database's counters so far, of each
+    /// node and of all.
     pub fn counts(&mut self) -> Counters {
         let mut all = Counters::default();
         for (name, sessions) in &mut self.nodes {
@@ -51,7 +51,7 @@ impl Sampler {
         all
     }
 
-    /// What the servers have counted by name so far.
+    /// Statistics of the servers by name so far.
     pub fn profiles(&mut self) -> ProfileReading {
         profiles_together(self.nodes.iter_mut().map(|(_, sessions)| sessions.profiles()))
     }

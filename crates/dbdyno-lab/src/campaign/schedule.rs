@@ -1,7 +1,7 @@
 //! The order of a run's tests, and how long they take: in blocks, each of which runs every test
 //! once before any is run again. Pure.
 //!
-//! What drifts over a run (temperature, neighbours, a filling disk) then falls on all tests alike,
+//! Drift over a run (temperature, other processes, a filling disk) then affects all tests alike,
 //! and repetitions show it. Ramps stay together in a block, so that a workload's tables are read
 //! into the cache once per block. A run without repetitions keeps the order of its plan.
 
@@ -16,15 +16,15 @@ const SEARCH_TESTS: u32 = 18;
 /// Assumed length of a test with fixed work, until one is known.
 const FIXED_WORK_S: f64 = 10.0;
 
-/// Whether the answers of a workload are checked, or have been.
+/// State of the check of a workload's answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answers {
     Check,
     Known,
 }
 
-/// What is made anew for every block of repetitions, so that the parts of the spread can be told
-/// apart.
+/// Parts that are made anew for every block of repetitions, so that the variance components can be
+/// separated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Fresh {
     #[default]
@@ -66,7 +66,7 @@ impl Fresh {
         }
     }
 
-    /// How often a block starts the server, and in each start every test runs so often.
+    /// Repetitions of every test in each server start of a block.
     fn rounds(self, target: &Target) -> &'static [u32] {
         match (self, target) {
             (Fresh::Nothing, _) => &[1],
@@ -104,7 +104,7 @@ impl Turn {
     }
 }
 
-/// Turns on one start of the server and one load of the data.
+/// The ramps that are measured on one server start and one load of the data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Leg {
     /// Numbers within the run, from 1.
@@ -217,7 +217,7 @@ pub fn tests(ramp: &Ramp) -> u32 {
 /// Expected number of tests at one number of jobs.
 pub fn tests_at_jobs(selection: &Selection) -> u32 {
     match &selection.looping {
-        Loop::Closed => 1,
+        Loop::Closed | Loop::Thinking(_) | Loop::Profile(..) => 1,
         Loop::Open(rates, _) => rates.len() as u32,
         Loop::Highest(..) => SEARCH_TESTS,
     }

@@ -36,12 +36,12 @@ const KNOWN_IDS: [(&str, &str); 2] =
     [("small", "b3eafe92cb0c5fa1"), ("small big", "7f273b872dc1ae6c")];
 const KNOWN_GB: f64 = 0.1;
 
-/// What a self-test found.
+/// Result of a self-test.
 pub struct SelfTest {
     /// Name and version of the product.
     pub product: String,
     pub findings: Vec<Finding>,
-    /// What was run, and the last test of each.
+    /// Selections that were run, and the last test of each.
     pub selections: Vec<Selection>,
     pub tests: Vec<TestResult>,
     /// The first run, with disclosure and loads.
@@ -342,7 +342,7 @@ fn checked(campaign: &Campaign<'_>, ready: &Ready<'_>) -> Result<Vec<Finding>> {
     Ok(told.into_iter().map(|(drive, told)| told.finding(drive)).collect())
 }
 
-/// What became of the answers of a drive.
+/// Result of checking the answers of a drive.
 #[derive(Default)]
 struct Told {
     right: usize,

@@ -1,4 +1,5 @@
-//! One test is taken: run, with what came beside it. Nothing of it is bound to a thread.
+//! Runs one test and collects its server-side evidence. Everything here is `Send`, so that a duet
+//! can run two tests at once.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
@@ -14,7 +15,7 @@ use dbdyno_core::model::rows::RowFunction;
 use dbdyno_core::model::{Counters, Facts, TestResult, TestSpec};
 use dbdyno_engines::engine::Database;
 
-/// What taking a test needs.
+/// Context for executing a test.
 pub(super) struct Taking<'a> {
     pub database: &'a dyn Database,
     /// Of the loaded data set as the test's selection sees them.
@@ -22,7 +23,7 @@ pub(super) struct Taking<'a> {
     pub rows: RowFunction,
     pub seed: u64,
     pub interrupt: &'a Interrupt,
-    /// Who makes the database do what the test has left.
+    /// Catch-up after the test.
     pub debtor: Option<&'a Debtor<'a>>,
     pub aside: &'a Aside,
     pub events: &'a Sink<'a>,
@@ -116,7 +117,7 @@ impl Taking<'_> {
         outcome
     }
 
-    /// What came beside the test goes into its result.
+    /// Adds the evidence and the background workload of the test to its result.
     fn tell(
         &self,
         result: &mut TestResult,

@@ -38,13 +38,13 @@ pub struct Trials<'a> {
     pub duet: bool,
 }
 
-/// How a campaign ended.
+/// Way in which an A/B test ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrialsEnded {
     /// Of A and B.
     pub runs: [i64; 2],
     pub status: RunStatus,
-    /// How a private server ended, if it did.
+    /// Last messages of a private server, if it ended.
     pub last_words: Option<String>,
 }
 
@@ -79,7 +79,7 @@ struct Side<'a, 'm, 'p> {
     at: usize,
 }
 
-/// How far a campaign has come.
+/// Progress of an A/B test.
 struct Course {
     figures: Vec<Figure>,
     /// Of the tests of A and B.
@@ -88,7 +88,7 @@ struct Course {
     block: u32,
     /// Of the first block.
     begin: Instant,
-    /// Where the sides of a duet are put.
+    /// CPUs of the two sides of a duet.
     halves: Option<Halves>,
 }
 
@@ -216,7 +216,7 @@ fn measured(
     Ok(TrialsEnded { runs, status: base.status, last_words: None })
 }
 
-/// What the other side's server uses at the same time is not foreign.
+/// Makes each side's server known to the other, so that it does not count as another process.
 fn know_each_other(trials: &Trials<'_>, first: &mut Platform, second: &mut Platform) {
     if trials.duet {
         first.tell_beside(second);
@@ -452,7 +452,7 @@ impl Figure {
     }
 }
 
-/// What was measured; of a trial that failed nothing.
+/// Trial from a stored test; empty for a trial that failed.
 fn trial<'t>(kept: Option<&'t Kept>, failed: &'t Verdict) -> Trial<'t> {
     let (value, total_s) = kept.map_or((None, 0.0), |kept| (kept.kpm_value, kept.total_s));
     Trial { value, verdict: kept.map_or(failed, |kept| &kept.verdict), total_s }

@@ -14,10 +14,10 @@ use super::forecast::Forecast;
 use super::load::{self, Meter, Pace};
 use super::{Checksum, LoadEvent, Site, Table, Watch, chunks, state};
 
-/// How often a phase that counts nothing tells the time left.
+/// Interval at which a phase that counts nothing reports the time left.
 const NEWS: Duration = Duration::from_secs(1);
 
-/// What an earlier load left of a table: ascending stretches of ids.
+/// Rows of a table left by an earlier load: ascending stretches of ids.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Begun {
     pub done: Vec<Range<u64>>,
@@ -165,8 +165,8 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// What became of a table whose load failed: chunks that are in stay if the database does and
-    /// they are right, else the table is dropped. The error says which.
+    /// Fate of a table whose load failed: chunks that are in stay if the database does and they are
+    /// right, else the table is dropped. The error says which.
     fn broke_off(&self, table: &Table, rows_in: u64, error: Error) -> Error {
         let (kind, what) = match self.watch.cancel.load(Relaxed) {
             true => (Kind::Interrupted, "load interrupted".to_string()),

@@ -9,8 +9,8 @@ use dbdyno_engines::engine::rows_of;
 
 use super::{Site, Table};
 
-/// What may follow a table's path in the names of its files: segments and endings, partitions, a
-/// log beside the file.
+/// Characters that may follow a table's path in the names of its files: segments and endings,
+/// partitions, a log beside the file.
 const CONTINUATIONS: [char; 3] = ['.', '#', '-'];
 
 /// Reads the whole table and all its indexes: by the engine's direct call (`warm.fast`) if it works

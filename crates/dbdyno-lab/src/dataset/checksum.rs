@@ -82,8 +82,8 @@ impl Checksum {
         Ok(sums)
     }
 
-    /// What differs, with both figures; empty if all is equal. `loaded`: amount and status count
-    /// too (they are what workloads change later).
+    /// Differences, with both figures; empty if all is equal. `loaded`: amount and status count too
+    /// (they are what workloads change later).
     pub fn differences(&self, expected: &Checksum, loaded: bool) -> Vec<String> {
         let compared = NAMES.len() - if loaded { 0 } else { MUTABLE };
         let columns = NAMES.iter().zip(self.0.iter().zip(expected.0)).take(compared);

@@ -1,4 +1,5 @@
-//! Which stretches of a table are in already: what makes a load that broke off go on where it was.
+//! Ranges of a table that are loaded already, so that an interrupted load continues where it
+//! stopped.
 //!
 //! A table is loaded in chunks. Each is one transaction that also notes the chunk in our table
 //! `state_chunks` (an engine without transactions clears a stretch before it is loaded again: block
@@ -24,8 +25,8 @@ pub(super) fn rows_in(stretches: &[Range<u64>]) -> u64 {
     stretches.iter().map(|stretch| stretch.end - stretch.start).sum()
 }
 
-/// What of ids `1..=rows` is not in `done` (ascending, no overlaps), cut into chunks for so many
-/// sessions.
+/// Part of ids `1..=rows` that is not in `done` (ascending, no overlaps), cut into chunks for this
+/// many sessions.
 pub(super) fn missing(rows: u64, done: &[Range<u64>], sessions: u32) -> Vec<Range<u64>> {
     let most =
         (rows / (CHUNKS_PER_SESSION * u64::from(sessions.max(1)))).clamp(LEAST_ROWS, MOST_ROWS);

@@ -12,7 +12,7 @@ use dbdyno_engines::engine::{Rows, Session};
 
 use super::{Lock, Site};
 
-/// What cleaning did.
+/// Result of cleaning.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Cleaned {
     /// Objects dropped.

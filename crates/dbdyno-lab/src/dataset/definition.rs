@@ -38,7 +38,7 @@ impl Definition {
     }
 }
 
-/// Where a data set lives: an open database, and how to make it there.
+/// Site of a data set: an open database, and the recipe for it there.
 #[derive(Clone)]
 pub struct Site<'a> {
     pub db: &'a dyn Database,

@@ -18,7 +18,7 @@ use super::{
     load, state,
 };
 
-/// What there is of a table before loading.
+/// State of a table before loading.
 enum Found {
     Complete(Remembered),
     /// These rows are in, from a load that broke off.
@@ -83,7 +83,7 @@ pub fn ensure(
     Ok(LoadedDataset { tables: facts(site, request, &tables, &loads)?, loads, data_set_id })
 }
 
-/// What there is of each table, after leftovers of a killed run are removed.
+/// State of each table, after leftovers of a killed run are removed.
 fn look(site: &Site<'_>, tables: &[Table]) -> Result<Vec<Found>> {
     let prefix = site.recipe.capabilities.prefix;
     let state = ["state", "state_chunks"].map(|name| format!("{prefix}{name}"));

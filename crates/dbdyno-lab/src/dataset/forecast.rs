@@ -1,6 +1,6 @@
-//! How long a load takes still, over all tables and phases: pure.
+//! Time left of a load, over all tables and phases: pure.
 
-/// What a phase costs per row of its table, in the time that one row takes to load. Measured on a
+/// Cost of a phase per row of its table, in the time that one row takes to load. Measured on a
 /// server and embedded (docs/decisions/0002-loading.md); only the time left rests on it, and the
 /// less, the further the load is.
 const INDEX: f64 = 0.2;
@@ -9,7 +9,7 @@ const VERIFY: f64 = 0.3;
 /// A phase that cannot be counted is taken for done to this part at most, before it is.
 const NEARLY_DONE: f64 = 0.95;
 
-/// What is still to do for a table when the load begins.
+/// Remaining work for a table when the load begins.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Todo {
     /// Rows of the table, and how many of them are missing.

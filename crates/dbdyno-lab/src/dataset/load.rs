@@ -26,7 +26,7 @@ fn fitting(site: &Site<'_>, wanted: u32) -> u32 {
     fit::load_sessions(wanted, site.db.sessions_left().ok().flatten().as_ref())
 }
 
-/// How far the whole load is.
+/// Progress of the whole load.
 pub(super) struct Pace {
     start: Instant,
     forecast: Mutex<Forecast>,

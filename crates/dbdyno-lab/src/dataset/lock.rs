@@ -10,7 +10,7 @@ use dbdyno_engines::engine::{EngineError, ErrorClass, Session};
 
 use super::Site;
 
-/// How long what a killed dbdyno left may take to end.
+/// Timeout for the end of what a killed dbdyno left.
 const PATIENCE: Duration = Duration::from_secs(5);
 const POLL: Duration = Duration::from_millis(100);
 

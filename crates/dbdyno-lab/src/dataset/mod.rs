@@ -31,7 +31,7 @@ pub use held::while_telling;
 pub use lock::Lock;
 pub use recipe::{Recipe, STANDARD};
 
-/// What is to be there.
+/// Required data set.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
     /// Tables, each in its organisation.
@@ -42,7 +42,7 @@ pub struct Request {
     pub sessions: u32,
 }
 
-/// What is there.
+/// Data set that is loaded.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoadedDataset {
     /// Per table `<kind>_rows`, `<kind>_key25|125|320`, `<kind>_mb` (10^6 bytes as stored),
@@ -74,7 +74,7 @@ impl LoadedDataset {
     }
 }
 
-/// What loading tells whoever watches it.
+/// Event of a load for its observer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LoadEvent {
     /// The table is there from an earlier run.
@@ -92,7 +92,7 @@ pub enum LoadEvent {
     Loaded(LoadResult),
 }
 
-/// How to watch and stop a load. Events may come from any of the loading threads.
+/// Observer of a load that can also stop it. Events may come from any of the loading threads.
 #[derive(Clone, Copy)]
 pub struct Watch<'a> {
     pub events: &'a (dyn Fn(LoadEvent) + Sync),

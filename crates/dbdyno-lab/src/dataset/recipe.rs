@@ -11,7 +11,7 @@ use super::Definition;
 /// The data set of the catalogue's workloads.
 pub const STANDARD: &str = "dbdyno";
 
-/// How an engine makes the data set.
+/// Recipe by which an engine makes the data set.
 #[derive(Clone, Copy)]
 pub struct Recipe<'a> {
     /// Registry name, for the choice of blocks.

@@ -1,4 +1,4 @@
-//! What our `state` table remembers about a loaded table.
+//! Content of our `state` table about a loaded table.
 
 use dbdyno_core::error::Result;
 use dbdyno_core::model::LoadResult;

@@ -13,7 +13,7 @@ use super::load::Tables;
 use super::workload::setup_sql;
 use super::{Export, SEEDED_TESTS, Script};
 
-/// What stands for the number of jobs until the client fills it in.
+/// Placeholder for the number of jobs until the client fills it in.
 const JOBS: &str = "&jobs";
 /// So that no line is too long for the client.
 const STATES_PER_LINE: usize = 10;

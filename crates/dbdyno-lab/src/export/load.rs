@@ -63,7 +63,7 @@ impl Tables<'_> {
             .collect()
     }
 
-    /// What a block asks about a table, as one statement.
+    /// Statement of a block about a table.
     pub fn about(&self, table: &TableRef, block: &str) -> Result<String> {
         self.sql(&self.table(table), block, &[])
     }

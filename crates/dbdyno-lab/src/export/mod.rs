@@ -37,7 +37,7 @@ impl Script {
     }
 }
 
-/// What an export is made of.
+/// Sources of an export.
 pub struct Export<'a> {
     pub catalog: &'a Catalog,
     pub engine: &'static dyn Engine,
@@ -46,7 +46,7 @@ pub struct Export<'a> {
     pub command: String,
 }
 
-/// Why an engine's workloads cannot be exported, if they cannot.
+/// Reason why an engine's workloads cannot be exported, if they cannot.
 pub fn refusal(catalog: &Catalog, engine: &dyn Engine) -> Option<Error> {
     if !engine.capabilities().drives.contains(&Drive::Database) {
         let what =
@@ -161,7 +161,7 @@ impl Export<'_> {
         Ok(format!("{}\n", substitute(self.block(name)?, values, &[])?.trim_end()))
     }
 
-    /// What every script begins with.
+    /// Head of every script.
     fn head(&self) -> Result<String> {
         self.template("head", &Values::new())
     }
@@ -239,8 +239,8 @@ fn client_reason(selection: &Selection) -> String {
     stated.unwrap_or_else(|| "it has no form inside the database".into())
 }
 
-/// What the workload's metric is counted from by `run.sh`, factor and unit; none for one that needs
-/// counters or facts of the loaded data.
+/// Source of the workload's metric in `run.sh`, factor and unit; none for one that needs counters
+/// or facts of the loaded data.
 fn kpm_line(selection: &Selection) -> Option<String> {
     let kpm = &selection.workload.kpm;
     let single = if selection.parts.len() == 1 { selection.parts.first() } else { None };

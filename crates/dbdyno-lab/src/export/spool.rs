@@ -1,5 +1,5 @@
-//! What a pack says of itself in its spool (see the head of `run.sh`), and the scripts that ask the
-//! server for what belongs there: counters, settings, version, facts of the tables.
+//! Description of a script pack in its results file (see the head of `run.sh`), and the scripts
+//! that ask the server for the rest of it: counters, settings, version, facts of the tables.
 
 use sha2::{Digest, Sha256};
 
@@ -32,7 +32,7 @@ impl Export<'_> {
         )
     }
 
-    /// What a test of a spool begins with.
+    /// Head of a test in a script results file.
     pub fn test_head(&self, selection: &Selection, name: &str) -> String {
         let mut head = format!("test {name}\nworkload {}\n", selection.workload.id);
         selection
@@ -62,7 +62,7 @@ impl Export<'_> {
     }
 }
 
-/// Which blocks of the probes are in which file.
+/// Test that says whether a block of the probes is in a file.
 type IsOf = fn(&str) -> bool;
 const KINDS: [(&str, IsOf); 3] = [
     ("counters", |name| name.starts_with("counters.")),

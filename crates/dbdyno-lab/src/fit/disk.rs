@@ -12,8 +12,7 @@ const OVERHEAD: f64 = 2.2;
 /// Left free in any case, bytes.
 const MARGIN: u64 = 200_000_000;
 
-/// What is free, in bytes, on a device that a load has filled: what a server gives back when it
-/// ends.
+/// Free bytes on a device that a load has filled: a server gives them back when it ends.
 const USED_UP: u64 = 16_000_000;
 
 /// True if nothing to speak of is free where the database's files are; false if that is not known.
@@ -49,8 +48,8 @@ pub fn check_load(rows: u64, storage: Option<&Path>, label: &str) -> Result<()> 
     Err(Error::target(label, what).advise("choose a smaller --size or another --data-dir"))
 }
 
-/// Whether so many bytes can be written in a directory, which need not be there yet: says what is
-/// free and needed.
+/// Checks that this many bytes can be written in a directory, which need not exist yet; the error
+/// says how much is free and needed.
 ///
 /// # Errors
 /// Of the target: too little space, not a directory, not writable.

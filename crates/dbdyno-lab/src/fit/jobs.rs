@@ -83,7 +83,7 @@ pub fn files_of_server(settings: &BTreeMap<String, String>, names: &[&str]) -> u
     sessions.unwrap_or(u64::from(USUAL_SESSIONS)) + OTHER_FILES_OF_SERVER
 }
 
-/// What limits the jobs of a platform.
+/// Limits of the jobs of a platform.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
     /// Sessions that the server still takes; what cannot be found out limits nothing.
@@ -153,7 +153,7 @@ impl Limits {
         Some(Limit { jobs: left.free.saturating_sub(OWN_SESSIONS), because: left.limit.clone() })
     }
 
-    /// What our own files allow. Our limit is raised as far as the system lets us.
+    /// Limit of jobs by our own open files. Our limit is raised as far as the system lets us.
     fn by_files(&self, jobs: u32) -> Option<Limit> {
         let per_session = if self.in_process { FILES_OF_IN_PROCESS } else { FILES_OF_REMOTE };
         let allowed =

@@ -40,7 +40,7 @@ pub fn check_profile(
     Err(Error::usage(format!("--profile {}", profile.id), lacks).advise(advice))
 }
 
-/// What this machine lacks for a server that takes so much memory; none if it fits.
+/// Memory that this machine lacks for a server that takes this much; none if it fits.
 pub fn lacks_memory(memory_mb: f64) -> Option<String> {
     let machine = Machine { memory_bytes: Some(host::memory_bytes()), disk_bytes: None };
     machine.lacks(&Needs { memory_bytes: (memory_mb * MIB) as u64, disk_bytes: 0 })
@@ -51,7 +51,7 @@ pub fn of_profile(profile: &Profile, data_dir: &Path) -> String {
     Machine::of(data_dir).lacks(&Needs::of_own(profile)).unwrap_or_else(|| "yes".into())
 }
 
-/// What a machine has; what cannot be found out is absent and refuses nothing.
+/// Resources of a machine; unknown ones are absent and refuses nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Machine {
     /// Memory of the machine, or of the container we are in.
@@ -60,7 +60,7 @@ struct Machine {
     disk_bytes: Option<u64>,
 }
 
-/// What a database of a profile needs.
+/// Needs of a profile's database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Needs {
     /// Buffer cache, log buffer and sort/work memory.
@@ -70,7 +70,7 @@ pub struct Needs {
 }
 
 impl Needs {
-    /// What a profile needs with both tables at its own size.
+    /// Needs of a profile with both tables at its own size.
     pub fn of_own(profile: &Profile) -> Needs {
         Needs::of(profile, data_bytes(&["small", "big"].map(TableRef::new), profile.size_gb))
     }
@@ -93,7 +93,7 @@ impl Machine {
         Machine { memory_bytes: Some(host::memory_bytes()), disk_bytes: host::free_bytes(data_dir) }
     }
 
-    /// What the machine lacks, with both figures; none if everything fits.
+    /// Resources that the machine lacks, with both figures; none if everything fits.
     fn lacks(&self, needs: &Needs) -> Option<String> {
         let too_little_memory =
             |memory: &u64| needs.memory_bytes as f64 > *memory as f64 * SHARE_OF_MEMORY;

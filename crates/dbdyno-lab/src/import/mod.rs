@@ -1,5 +1,5 @@
-//! What others measured as runs. Spools of `export-sql`'s scripts are judged as our own tests.
-//! Published results: reads the documented CSV forms (`data/reference/README.md`), names the
+//! Measurements of others as runs. Results files of `export-sql`'s scripts are judged as our own
+//! tests. Published results: reads the documented CSV forms (`data/reference/README.md`), names the
 //! workloads that the codes stand for, chooses each test's KPM, and judges every figure by its note
 //! and by our own checks.
 

@@ -14,7 +14,7 @@ use dbdyno_core::model::{
     Provenance, Published, PublishedKind, PublishedTest, Reason, RunKind, RunRecord, RunStatus,
 };
 
-/// What one run is made of.
+/// Key of the rows that form one run.
 type Key<'a> = (&'a str, &'a str, Option<u64>);
 
 /// A run per study, platform and size of the database.
@@ -144,7 +144,7 @@ fn uid(rows: &[&Row]) -> String {
     hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What a code of a publication is here.
+/// Meaning of a code of a publication.
 struct Meaning {
     id: String,
     group: String,
@@ -221,7 +221,7 @@ pub fn judge(run: &mut ImportedRun, checks: Vec<Vec<Reason>>) {
     }
 }
 
-/// What the catalogue says of a test's KPM.
+/// KPM that the catalog expects of a test.
 struct Wish {
     /// The metric that it is.
     metric: Option<String>,

@@ -136,7 +136,7 @@ impl Row {
             .unwrap_or_default()
     }
 
-    /// What makes rows belong to one test.
+    /// Identity that the rows of one test share.
     fn identity(&self) -> String {
         let Row { test_code, description, kind, nodes, jobs, threads, update_pct, .. } = self;
         format!(

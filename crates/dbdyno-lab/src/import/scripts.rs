@@ -119,7 +119,7 @@ fn result(
     Ok(result)
 }
 
-/// What is said of every test of scripts, and of SQL that is not this version's.
+/// Reasons of every test of scripts, and of SQL that is not this version's.
 fn of_scripts(test: &SpooledTest, selection: &Selection) -> Vec<Reason> {
     let reason = |sentence| Reason::new(Status::Conditional, ReasonCode::Scripts, sentence);
     let unwatched = "run by plain scripts: the host, other programs and caches were not watched";

@@ -1,4 +1,4 @@
-//! What the scripts of `export-sql` wrote down: plain lines, read with the place of each. The form
+//! Results file of the scripts of `export-sql`: plain lines, read with the place of each. The form
 //! is described at the head of `run.sh`.
 
 use std::collections::BTreeMap;
@@ -8,16 +8,16 @@ use dbdyno_core::error::{Error, Result, quote};
 use dbdyno_core::model::Counters;
 use dbdyno_core::stats::LatencyHistogram;
 
-/// What the first line of a spool begins with, and the version of its form.
+/// First word of a script results file, and the version of its form.
 pub const MAGIC: &str = "dbdyno-spool";
 const VERSION: &str = "1";
 /// More jobs than any server takes.
 const MOST_JOBS: u32 = 100_000;
-/// What is to be done about a line that is not as the scripts write it.
+/// Advice for a line that is not as the scripts write it.
 const ADVICE: &str = "give the file as the scripts wrote it";
-/// What a line says of the work of a job.
+/// Fields of a line about the work of a job.
 const DONE: [&str; 7] = ["part", "ops", "rows", "commits", "elapsed_us", "stride", "longest_us"];
-/// How lines begin by which clients report an error among the results.
+/// Prefixes of lines by which clients report an error among the results.
 const ERRORS: [&str; 4] = ["ORA-", "SP2-", "PLS-", "ERROR:"];
 
 /// A file of scripts of one pack.
@@ -29,7 +29,7 @@ pub struct Spool {
     pub engine: String,
     pub size_gb: f64,
     pub seed: u64,
-    /// What the server says of its version.
+    /// Version that the server reports.
     pub server: String,
     pub settings: BTreeMap<String, String>,
     pub tests: Vec<SpooledTest>,
@@ -38,7 +38,7 @@ pub struct Spool {
 /// A test of a spool.
 #[derive(Debug, Clone, Default)]
 pub struct SpooledTest {
-    /// Where it begins, `file:line`.
+    /// Start of the test, `file:line`.
     pub place: String,
     pub workload: String,
     pub params: BTreeMap<String, String>,
@@ -60,7 +60,7 @@ pub struct SpooledTest {
     pub times: BTreeMap<u32, LatencyHistogram>,
 }
 
-/// What a job did in a stretch of time.
+/// Work of a job in an interval.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Done {
     /// From 1.
@@ -173,7 +173,7 @@ impl Line<'_> {
         }
     }
 
-    /// What follows so many words, as it stands.
+    /// Rest of the line after this many words, unchanged.
     fn rest(&self, words: usize) -> String {
         let mut rest = self.text.trim();
         for _ in 0..words {
@@ -220,7 +220,7 @@ impl Line<'_> {
     }
 }
 
-/// What was read so far.
+/// State of reading.
 struct Reader {
     spool: Spool,
     test: Option<SpooledTest>,

@@ -20,7 +20,7 @@ const UNIT_BYTES: f64 = 100.0;
 /// A ramp shows what busy processors mean if it has made them so busy, in percent.
 const LEAST_BUSY_PCT: f64 = 80.0;
 
-/// What was measured of a rate, and how much of it is used now.
+/// Measured maximum of a rate, and the part of it that is used now.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Covered {
     /// In the unit of the rate.
@@ -36,7 +36,7 @@ pub struct Covered {
     pub half_width: Option<f64>,
 }
 
-/// What comes first as the load grows.
+/// Component that saturates first as the load grows.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Limit {
     pub component: &'static str,
@@ -46,7 +46,7 @@ pub struct Limit {
     pub at_times: f64,
 }
 
-/// What a platform was measured to do.
+/// Measured maxima of a platform.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Measured {
     best: Vec<Best>,

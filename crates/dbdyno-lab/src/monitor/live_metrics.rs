@@ -1,4 +1,4 @@
-//! What the monitor saw last as metrics.
+//! Metrics of the monitor's last interval.
 
 use super::observer::Look;
 use super::open_metrics::{Family, Kind, Labels, Page};

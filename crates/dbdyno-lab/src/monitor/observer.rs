@@ -31,7 +31,7 @@ const WAITS_OVER: usize = 30;
 const STATEMENTS_EVERY: Duration = Duration::from_secs(10);
 /// Statements and waits that are told.
 const MOST: usize = 5;
-/// How the connection that asks is encrypted, among the settings.
+/// Setting that holds the encryption of the monitor's connection.
 const CONNECTION: &str = "tls";
 /// Name of the profile.
 const STATEMENTS: &str = "statements";
@@ -39,7 +39,7 @@ const STATEMENTS: &str = "statements";
 /// Sessions seen at an event.
 pub type Sightings = BTreeMap<Event, u64>;
 
-/// What was seen in an interval.
+/// Sample of one interval.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Look {
     /// Seconds since the first reading, at the end of the interval.
@@ -51,14 +51,14 @@ pub struct Look {
     /// Sessions that were at work or waited within a statement, on average; absent if they cannot
     /// be seen.
     pub sessions: Option<f64>,
-    /// What they did, over the last seconds: the most frequent first.
+    /// Wait events over the last seconds, the most frequent first.
     pub waits: Vec<Wait>,
     /// Those that took the most time, over the last seconds.
     pub statements: Vec<Statement>,
     pub cost: Cost,
-    /// What cannot be seen, and why.
+    /// Facts that cannot be observed, each with the reason.
     pub missing: Vec<String>,
-    /// What the counters grew by, and what the sessions were seen at, in the interval.
+    /// Growth of the counters, and the sampled events of the sessions, in the interval.
     #[serde(skip)]
     pub grown: Counters,
     #[serde(skip)]
@@ -85,7 +85,7 @@ pub struct Statement {
     pub mean_ms: Option<f64>,
 }
 
-/// What looking costs.
+/// Cost of polling.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Cost {
     /// Processor time of our process per second: 0.01 = 1 % of one processor.
@@ -280,8 +280,7 @@ impl Observer {
         })
     }
 
-    /// What the sessions were seen at in the interval that ends; kept for the waits of the last
-    /// ones.
+    /// Sampled events of the interval that ends; kept for the waits of the last ones.
     fn end_glances(&mut self) -> (Sightings, u64) {
         let ended = std::mem::take(&mut self.glances);
         self.past.push_back(ended.0.clone());

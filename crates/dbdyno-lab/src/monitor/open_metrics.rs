@@ -3,10 +3,10 @@
 
 use std::fmt::Write;
 
-/// How the text is served.
+/// Content type of the text.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// What a family of metrics is.
+/// Kind of a family of metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Gauge,
@@ -159,8 +159,8 @@ pub struct Summary {
     pub sum: f64,
 }
 
-/// How many ops took at most so long: what can be added up over tests and machines, as quantiles
-/// cannot.
+/// Numbers of ops that took at most a certain time: they can be added up over tests and machines,
+/// as quantiles cannot.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Histogram {
     /// Seconds, ascending, and the ops that took at most so many.

@@ -1,4 +1,4 @@
-//! What a database does per second, in the units of the reports: from counters, with the highest
+//! Rates of a database per second, in the units of the reports: from counters, with the highest
 //! seen so far.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -19,8 +19,8 @@ pub struct Definition {
     pub counter: &'static str,
     /// From the counter per second to the unit.
     pub scale: f64,
-    /// What is used up as the rate grows. None if it does not grow with the load: commits share a
-    /// sync, changed blocks are written when it suits the database.
+    /// Component that the rate uses up as it grows. None if it does not grow with the load: commits
+    /// share a sync, changed blocks are written when it suits the database.
     pub component: Option<&'static str>,
 }
 
@@ -62,7 +62,7 @@ pub struct Rate {
     pub now: f64,
     /// The highest so far.
     pub peak: f64,
-    /// What the platform was measured to do; absent if no test covers the rate.
+    /// Measured maximum of the platform; absent if no test covers the rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub against: Option<Covered>,
 }
@@ -125,7 +125,7 @@ pub fn kept(grown: &Counters) -> Counters {
     Counters(known.map(|(name, value)| (name.clone(), rounded(*value))).collect())
 }
 
-/// What [`cpu::busy_pct`] is made of.
+/// Counters from which [`cpu::busy_pct`] is computed.
 const HOST: [&str; 4] = ["os_cpu_total_s", "os_cpu_idle_s", "os_cpu_iowait_s", "os_cpu_steal_s"];
 
 fn rounded(value: f64) -> f64 {

@@ -1,4 +1,4 @@
-//! What a database did, kept in a results file: a run of tests of ten minutes, each with its
+//! Recording of a database's load in a results file: a run of tests of ten minutes, each with its
 //! seconds, waits and statements.
 
 use std::collections::BTreeMap;
@@ -29,13 +29,13 @@ pub struct Recording {
     seen: (Sightings, u64),
 }
 
-/// When a test began.
+/// Start of a test.
 struct Begin {
     at: String,
     t_s: f64,
 }
 
-/// What is recorded.
+/// Database that is recorded.
 pub struct Subject {
     pub target: String,
     pub engine: &'static str,
@@ -190,7 +190,7 @@ fn waits((seen, glances): (Sightings, u64), window_s: f64) -> Waits {
     }
 }
 
-/// What was seen, from the seconds of a recording; rates are as exact as what was kept.
+/// Samples from the seconds of a recording; rates are as exact as what was kept.
 pub fn looks(tests: &[Test]) -> Vec<Look> {
     let (mut peaks, mut began_s, mut looks) = (Peaks::default(), 0.0, Vec::new());
     for test in tests.iter().filter_map(Test::measured) {

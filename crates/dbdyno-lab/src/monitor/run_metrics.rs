@@ -70,7 +70,7 @@ pub const FAMILIES: [&Family; 13] = [
 /// States of a verdict.
 const STATES: [Status; 3] = [Status::Valid, Status::Conditional, Status::Invalid];
 
-/// What the events of a run have told so far.
+/// Metrics of a run from its events so far.
 #[derive(Debug, Default)]
 pub struct RunMetrics(Mutex<State>);
 
@@ -95,7 +95,7 @@ struct Running {
     times_us: Vec<(f64, f64)>,
 }
 
-/// What a test has found; one without figures broke.
+/// Figures of a test; one without figures failed.
 #[derive(Debug, Default)]
 struct TestFigures {
     kpm: Option<(String, f64)>,
@@ -153,7 +153,7 @@ impl RunMetrics {
     }
 }
 
-/// Which program tells it.
+/// Adds the version of the program that reports.
 pub(super) fn add_build(page: &mut Page) {
     page.add(&BUILD, [(vec![("version", env!("CARGO_PKG_VERSION").to_string())], 1.0)]);
 }

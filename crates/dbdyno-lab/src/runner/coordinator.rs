@@ -12,12 +12,12 @@ use super::schedule::Schedule;
 use dbdyno_core::model::{Counters, DriverFigures, Moment, Snapshot};
 use dbdyno_core::stats::sequence::{POINTS_PER_S, is_hopeless, is_known, known_mean, warmed_up};
 
-/// How long jobs may take to connect and prepare, all together.
+/// Timeout for all jobs together to connect and prepare.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(120);
-/// How long jobs may go on that are wanted no more before their statements are cancelled: a slice
-/// takes a second.
+/// Time that jobs may continue after their end before their statements are cancelled: a slice takes
+/// a second.
 const PATIENCE: Duration = Duration::from_millis(1200);
-/// How often the coordinator looks whether somebody interrupts.
+/// Interval at which the coordinator looks for an interrupt.
 const ATTENTION: Duration = Duration::from_millis(100);
 
 /// From the moment at which an edge of the window is known to that edge, where the jobs are
@@ -27,7 +27,7 @@ const LEAD_S: f64 = 0.5;
 /// Reads all probes: cumulative counters, and what reading cost in ms.
 pub type ReadProbes<'a> = dyn FnMut(Reading) -> (Counters, f64) + 'a;
 
-/// How complete a reading must be.
+/// Required completeness of a reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reading {
     /// While jobs run: as the counters stand.
@@ -50,7 +50,7 @@ pub struct Progress {
     pub now: Now,
 }
 
-/// What the jobs do now, as far as they have told: absent at the begin.
+/// State of the jobs now, as far as they have reported: absent at the start.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Now {
     /// Over the last second of which every job has told.
@@ -60,7 +60,7 @@ pub struct Now {
     pub p99_us: Option<f64>,
 }
 
-/// How the looping ended.
+/// Way in which the looping ended.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ended {
     /// Seconds from the gate to the end of the last job; 0 if the gate never opened.
@@ -75,10 +75,10 @@ pub struct Ended {
 pub struct Coordinator<'a, 'p> {
     gate: &'a Gate,
     schedule: &'a Schedule,
-    /// What the jobs have done so far.
+    /// Log of the jobs so far.
     log: &'a SecondsLog,
     stage: Stage,
-    /// How long the jobs may take to come to the gate.
+    /// Timeout for the jobs to come to the gate.
     connect_timeout: Duration,
     probes: &'a mut ReadProbes<'p>,
     progress: &'a mut dyn FnMut(Progress),
@@ -122,7 +122,7 @@ impl<'a, 'p> Coordinator<'a, 'p> {
         Coordinator { start: Some(start), meter: self.meter.elsewhere(), ..self }
     }
 
-    /// What it has taken our own process until now; none if the jobs were never ready.
+    /// Cost for our own process until now; none if the jobs were never ready.
     pub fn driver(&self) -> Option<DriverFigures> {
         self.meter.figures()
     }
@@ -326,7 +326,7 @@ impl<'a, 'p> Coordinator<'a, 'p> {
     }
 }
 
-/// How far a test is whose window ends when its figure is known.
+/// Stage of a test whose window ends when its figure is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Stage {
     Warming,

@@ -12,19 +12,19 @@ use super::test::Crew;
 use dbdyno_core::model::{TestResult, TestSpec, WorkerFigures};
 use dbdyno_engines::engine::EngineError;
 
-/// How often the workers are looked at.
+/// Interval at which the workers are polled.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Load machines that run the jobs of a test.
 pub trait Workers: Send {
-    /// How many.
+    /// Number of workers.
     fn count(&self) -> u32;
     /// Lays out the shares of a test, to be claimed.
     ///
     /// # Errors
     /// If nobody can be told.
     fn give(&mut self, shares: &[Share]) -> Result<(), EngineError>;
-    /// How far each share is.
+    /// Progress of each part.
     ///
     /// # Errors
     /// A worker is lost, has failed, or did not come in time; or nothing can be learned.
@@ -44,7 +44,7 @@ pub trait Workers: Send {
     /// # Errors
     /// If nobody can be told.
     fn stop(&mut self) -> Result<(), EngineError>;
-    /// What each did.
+    /// Logs of the workers.
     ///
     /// # Errors
     /// If that cannot be read.
@@ -53,14 +53,14 @@ pub trait Workers: Send {
     fn sessions(&self) -> Vec<u32>;
 }
 
-/// How far a share is, and what its jobs told last of their ops.
+/// Progress of a part, and the last report of its jobs.
 #[derive(Debug, Clone)]
 pub struct Come {
     pub stage: Stage,
     pub points: Points,
 }
 
-/// How far a share is.
+/// Stage of a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stage {
     /// Nobody has it, or its jobs connect.
@@ -77,8 +77,9 @@ pub(super) fn lock(workers: &Mutex<dyn Workers>) -> MutexGuard<'_, dyn Workers +
     workers.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Stands for the workers at a gate of as many jobs, until all have ended: gives what they did.
-/// What they tell meanwhile goes into the log, and moved edges of the window to them.
+/// Represents the workers at the start gate, which counts each of them as one job, until all have
+/// finished; returns their logs. Copies their progress into the log and sends them changes of the
+/// window.
 ///
 /// # Errors
 /// Those of the workers; then the gate counts all of them as ended.
@@ -185,7 +186,7 @@ fn in_order(mut jobs: Vec<(u32, JobLog)>, crew: &Crew<'_>) -> Vec<(usize, JobLog
     jobs.into_iter().map(|(job, log)| (crew.part(job), log)).collect()
 }
 
-/// What one worker did.
+/// Figures of one worker.
 fn figures(log: &ShareLog) -> WorkerFigures {
     let mut service = dbdyno_core::stats::WeightedTimes::default();
     log.jobs.iter().for_each(|(_, job)| service.merge(&job.times.service));

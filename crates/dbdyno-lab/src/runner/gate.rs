@@ -33,7 +33,7 @@ impl Gate {
         Gate { jobs, state: Mutex::default(), opened: Condvar::new(), changed: Condvar::new() }
     }
 
-    /// Who must come.
+    /// Number of jobs that must come.
     pub fn jobs(&self) -> u32 {
         self.jobs
     }
@@ -62,7 +62,7 @@ impl Gate {
         state.unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// When the gate opened, once it is; `None` if the test is off.
+    /// Moment at which the gate opened, once it is open; `None` if the test is cancelled.
     pub fn opening(&self) -> Option<Instant> {
         self.wait_open().opened_at
     }
@@ -106,7 +106,7 @@ impl Gate {
         self.lock().opened_at.is_some()
     }
 
-    /// Who stands for jobs elsewhere has come.
+    /// Marks the arrival of a proxy for jobs of other processes.
     pub fn arrived(&self) {
         self.update(|state| state.waiting += 1);
     }

@@ -1,4 +1,4 @@
-//! What each node of a cluster did in a test: its jobs, and what it counted itself.
+//! Figures of each node of a cluster in a test: its jobs, and its own counters.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -74,7 +74,7 @@ fn taken(snapshot: &mut Snapshot) -> (Moment, OfNodes) {
     (snapshot.moment, snapshot.counters.take_nodes())
 }
 
-/// What the jobs of a node did.
+/// Figures of the jobs of a node.
 fn of_jobs(name: &str, deal: &Deal, jobs: &[JobFigures]) -> NodeFigures {
     let own = || jobs.iter().filter(|job| deal.node(job.job) == Some(name));
     let per_s = |job: &JobFigures| {

@@ -1,5 +1,5 @@
-//! What our own process takes to run a test: how long until its jobs are ready, memory for their
-//! sessions, processor time.
+//! Cost of driving a test for our own process: time until its jobs are ready, memory for their
+//! sessions, CPU time.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -47,7 +47,7 @@ impl Meter {
             Some(Ready { at: Instant::now(), cpu_s: cpu_s(), memory_bytes: resident_bytes() });
     }
 
-    /// What it took until now; none if the jobs were never ready.
+    /// Cost until now; none if the jobs were never ready.
     pub(super) fn figures(&self) -> Option<DriverFigures> {
         let ready = self.ready.as_ref()?;
         let came = || {

@@ -1,4 +1,4 @@
-//! When slices begin and end: pure arithmetic on seconds since the gate opened.
+//! Times of slices: pure arithmetic on seconds since the gate opened.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -24,7 +24,7 @@ const TICK_S: f64 = 1e-6;
 /// Ops half of which take this long are all timed.
 const SLOW_OP_S: f64 = 100e-6;
 
-/// When the window opens and closes, in seconds since the gate. Where it ends when the figure is
+/// Opening and closing of the window, in seconds since the gate. Where it ends when the figure is
 /// known the coordinator moves the edges while the jobs run.
 #[derive(Debug)]
 pub struct Schedule {
@@ -54,12 +54,18 @@ impl Schedule {
         }
     }
 
+    /// The same for a load over time: slices end with the points of the log, so that what waits is
+    /// known at each of them.
+    pub fn by_points(self) -> Self {
+        Schedule { step_s: 1.0 / POINTS_PER_S as f64, ..self }
+    }
+
     /// When the window opens.
     pub fn open_s(&self) -> f64 {
         self.open_s.get()
     }
 
-    /// When the window closes; infinite for fixed work.
+    /// Closing of the window; infinite for fixed work.
     pub fn close_s(&self) -> f64 {
         self.close_s.get()
     }
@@ -133,7 +139,7 @@ impl Schedule {
         (((now_s + SHORTEST_S) / self.step_s).floor() + 1.0) * self.step_s
     }
 
-    /// When to sample next: at whole seconds since the gate, but of a window whose opening was
+    /// Time of the next sample: at whole seconds since the gate, but of a window whose opening was
     /// moved since then.
     pub fn next_sample_s(&self, now_s: f64) -> f64 {
         let moved = self.window.precision().is_some() && now_s >= self.open_s();
@@ -160,7 +166,7 @@ impl Seconds {
     }
 }
 
-/// What the ops of a slice took, from which the next slice learns.
+/// Times of a slice's ops, from which the next slice learns.
 pub struct Learned<'a> {
     pub ops: u64,
     pub elapsed_s: f64,

@@ -29,23 +29,22 @@ const PERIOD_S: f64 = 1.0;
 /// Least share of the sessions' time that the kernel's account of processors must cover.
 const COUNTED: f64 = 0.5;
 
-/// Where samples come from.
+/// Source of session samples.
 pub trait SessionSource: Send {
     /// Seconds between two samples.
     fn period_s(&self) -> f64;
-    /// What each session of `jobs` does now, and each process of the server that is not idle.
+    /// State of each session of `jobs` now, and of each server process that is not idle.
     ///
     /// # Errors
     /// Why nothing can be seen any more, as one line.
     fn look(&mut self, jobs: &JobSessions) -> Result<Vec<Seen>, String>;
-    /// What the kernel has counted so far of sessions of the last look; empty where that is not
-    /// known.
+    /// Kernel's account so far of the sessions of the last sample; empty where it is unknown.
     fn times(&mut self) -> Vec<ThreadTime>;
     /// Processor time that its session has used in the server, if it can be read.
     fn server_cpu_s(&self) -> Option<f64>;
-    /// What it cannot see, and why.
+    /// Facts that it cannot observe, each with the reason.
     fn missing(&self) -> Vec<String>;
-    /// What the database's device has done so far, by kind.
+    /// I/O of the database's device so far, by kind.
     ///
     /// # Errors
     /// Why that is not known.
@@ -77,14 +76,14 @@ struct Sample {
     at: Vec<(usize, u32)>,
     /// Of the device; empty where they are not known.
     io: IoCounts,
-    /// When the times of threads were read.
+    /// Time at which the times of threads were read.
     times_s: f64,
 }
 
 /// A reading of a thread's times.
 #[derive(Debug, Clone, Copy)]
 struct ThreadReading {
-    /// When the sample was taken, and when the thread was read, in s since the gate.
+    /// Time of the sample, and of reading the thread, in s since the gate.
     t_s: f64,
     at_s: f64,
     time: ThreadTime,
@@ -98,7 +97,7 @@ struct Readings {
     period_s: f64,
     /// In the order of their periods; of a thread the first before the last.
     kept: Vec<ThreadReading>,
-    /// Where the readings of a thread in the period under way are: first and last.
+    /// Positions of a thread's readings in the current period: first and last.
     open: HashMap<u32, (usize, Option<usize>)>,
 }
 
@@ -299,8 +298,7 @@ impl SessionLog {
         self.samples[start..].iter().take_while(move |sample| sample.t_s <= to_s)
     }
 
-    /// What the kernel counted of the sessions that were seen; none if that is less than half of
-    /// their time.
+    /// Kernel's account of the sampled sessions; none if that is less than half of their time.
     fn counted(
         &self,
         samples: &[&Sample],

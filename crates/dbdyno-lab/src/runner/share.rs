@@ -18,12 +18,12 @@ use dbdyno_core::model::rows::RowFunction;
 use dbdyno_core::model::{Drive, DriverFigures, Facts, JobCode, TestSpec, Window, Wire};
 use dbdyno_engines::engine::{Database, Deal, EngineError, ErrorClass, JobOrder, threads};
 
-/// How often somebody looks.
+/// Interval between two looks.
 const ATTENTION: Duration = Duration::from_millis(100);
 /// Statements that go on for so long after all is called off are cancelled.
 const PATIENCE: Duration = Duration::from_millis(1200);
 
-/// What one load machine runs of a test.
+/// Part of a test that one load generator runs.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Share {
     /// Its jobs of the test, and of what runs beside it.
@@ -34,7 +34,7 @@ pub struct Share {
     pub rows: RowFunction,
     /// Nodes of a cluster that the jobs of all shares are dealt to; see [`Deal`].
     pub nodes: Vec<String>,
-    /// How long its jobs may take to connect and prepare.
+    /// Timeout for its jobs to connect and prepare.
     pub connect_s: f64,
 }
 
@@ -59,7 +59,7 @@ struct ShareJob {
     due: Option<Due>,
 }
 
-/// What the jobs dealt to a part run.
+/// Jobs assigned to a part, and their code.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct SharePart {
     code: JobCode,
@@ -177,7 +177,7 @@ impl ShareCrew {
     }
 }
 
-/// What a load machine tells of its share.
+/// Log that a load generator returns for its part.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct ShareLog {
     /// Host and process.
@@ -187,23 +187,23 @@ pub struct ShareLog {
     pub round_trip_s: f64,
     /// Its gate opened so long after the common start.
     pub late_s: f64,
-    /// What it took of the machine.
+    /// Resources that it used on its host.
     pub driver: Option<DriverFigures>,
     /// Number of each job and what it did; the same of what ran beside them.
     pub jobs: Vec<(u32, JobLog)>,
     pub beside: Vec<(u32, JobLog)>,
     /// Of each second since its gate opened.
     pub seconds: Periods,
-    /// What its jobs did since then.
+    /// Timeline of its jobs since then.
     pub timeline: Timeline,
 }
 
-/// What a share's jobs are told while they loop.
+/// Update for the jobs of a part while they loop.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Told {
     /// No more slices.
     pub is_stopped: bool,
-    /// When the window opens and closes, in s since the common start, if that was moved.
+    /// New opening and closing of the window, in s since the common start, if they were moved.
     pub edges_s: Option<(f64, f64)>,
 }
 
@@ -214,7 +214,7 @@ pub trait Foreman: Sync {
     fn start(&self, sessions: &[u32]) -> Option<Instant>;
     /// All jobs have what the window needs.
     fn satisfied(&self);
-    /// What the jobs do now, who have done so far what the log says.
+    /// Update for jobs that have done so far what the log holds.
     fn told(&self, log: &SecondsLog) -> Told;
 }
 
@@ -244,7 +244,8 @@ pub fn run_share(
                 let ended = EndOnDrop(gate);
                 let thread = threads::start(scope, move || {
                     let _ended = ended;
-                    let due = job.due.map(|due| due.times(job.number, crew.of_jobs));
+                    let due = job.due.as_ref();
+                    let due = due.map(|due| due.times(job.number, crew.of_jobs));
                     let who = Who { job: at, part: crew.part_of(job.number) };
                     let pacer = JobPacer::new(who, gate, log, schedule, (crew.drive, due));
                     run_job(database, (share, crew, job.number), pacer, gate)

@@ -46,7 +46,7 @@ pub(super) fn expand(pattern: &str) -> Vec<PathBuf> {
     matching.map(|entry| PathBuf::from(format!("{}{tail}", entry.path().display()))).collect()
 }
 
-/// What `program` prints on standard output, if it can be run.
+/// Output of `program`, if it can be run.
 pub(super) fn output_of(program: &Path, argument: &str) -> Option<String> {
     let output = Command::new(program)
         .arg(argument)
@@ -56,7 +56,7 @@ pub(super) fn output_of(program: &Path, argument: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// Where the public binaries of a server are.
+/// Package with the public binaries of a server.
 pub(super) struct Artifact {
     /// Maven group.
     pub group: &'static str,
@@ -69,7 +69,7 @@ pub(super) struct Artifact {
     pub tree: Option<&'static str>,
 }
 
-/// What is fetched for one platform.
+/// Archive that is fetched for one platform.
 #[derive(Debug)]
 pub(super) struct Archive {
     /// Operating system, as `std::env::consts::OS` has it.
@@ -97,7 +97,7 @@ impl Artifact {
     }
 }
 
-/// What was fetched, or was there already.
+/// Binaries that were fetched, or were there already.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fetched {
     /// Directory of the programs, for `--server-bin`.

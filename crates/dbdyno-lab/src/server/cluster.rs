@@ -74,7 +74,7 @@ pub const USUAL_NODES: u32 = 3;
 /// The most nodes that it may have.
 pub const MOST_NODES: u32 = 9;
 
-/// What all nodes know of their cluster.
+/// Plan of a cluster that all its nodes share.
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
     /// Name of the cluster that no other has.
@@ -109,7 +109,7 @@ pub(super) struct Node<'a> {
 }
 
 impl Node<'_> {
-    /// Where the others find a node.
+    /// Address of a node for the others.
     fn address(&self, at: usize) -> Ipv4Addr {
         self.place.address.map_or(Ipv4Addr::LOCALHOST, |_| Network::address(at))
     }
@@ -149,7 +149,7 @@ impl ClusterKind {
     }
 }
 
-/// What a node (from 0) is called.
+/// Name of a node (from 0).
 pub(super) fn node_name(at: usize) -> String {
     format!("n{}", at + 1)
 }
@@ -161,7 +161,7 @@ pub(super) fn copying(first: &Place, place: &Place) -> Command {
     command
 }
 
-/// Where distributions put Galera's library.
+/// Paths of Galera's library in distributions.
 const GALERA: [&str; 4] = [
     "/usr/lib/galera/libgalera_smm.so",
     "/usr/lib64/galera-4/libgalera_smm.so",
@@ -284,8 +284,8 @@ fn replica_settings(node: &Node<'_>, waited_for: &str) -> Settings {
     all.map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// Who may come in to a node on a network of the nodes' own: whoever is in that network, which only
-/// the nodes are.
+/// File of access rules for a node in an emulated network: every member of that network may
+/// connect, and only nodes are in it.
 fn doors(place: &Place) -> PathBuf {
     place.home.join("doors.conf")
 }

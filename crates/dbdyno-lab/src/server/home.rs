@@ -46,8 +46,8 @@ pub(super) struct Home {
     directory: PathBuf,
     /// Engine of the server, or node of a cluster.
     name: String,
-    /// What the marker file says; none before the first `mark`. Nobody else writes it while we hold
-    /// the lock.
+    /// Content of the marker file; none before the first `mark`. Nobody else writes it while we
+    /// hold the lock.
     marker: RefCell<Option<Marker>>,
     /// Held as long as this value lives; released by the system when we die in any way.
     _lock: FileLock,
@@ -56,7 +56,7 @@ pub(super) struct Home {
 }
 
 impl Home {
-    /// Where the private server of an engine lives, or the node of a cluster.
+    /// Directory of an engine's private server, or of a node of a cluster.
     pub(super) fn path(data_dir: &Path, name: &str) -> PathBuf {
         data_dir.join(format!("dbdyno-{name}"))
     }
@@ -294,8 +294,8 @@ fn refuse_strangers(directory: &Path, looked: io::Result<Option<Stranger>>) -> R
         .advise("choose a place that only root and you can change with --data-dir"))
 }
 
-/// What another user can write says nothing: neither what may be removed nor which process is the
-/// server.
+/// Checks that nobody else can write to the directory: otherwise its marker proves neither what may
+/// be removed nor which process is the server.
 fn check_owner(directory: &Path) -> Result<()> {
     if belongs_to_us(directory).map_err(|error| unusable(directory, &error))? {
         return Ok(());

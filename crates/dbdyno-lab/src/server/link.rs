@@ -43,12 +43,12 @@ const TRIPS: usize = 20;
 /// Longest wait for one beside the delay.
 const TRIP_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What lies between the nodes of a private cluster.
+/// Network emulation between the nodes of a private cluster.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Links {
     /// Asked for, on the way from one node to another, in s.
     pub delay_s: f64,
-    /// Who holds the packets, in a few words.
+    /// Mechanism that delays the packets, in a few words.
     pub held_by: &'static str,
     /// From the first node to another and back, the median before the servers start, in s; none
     /// with one node.
@@ -128,7 +128,7 @@ impl Network {
         &self.links
     }
 
-    /// Where the others find a node (from 0).
+    /// Address of a node (from 0) for the others.
     pub(super) fn address(at: usize) -> Ipv4Addr {
         Ipv4Addr::new(198, 18, 0, u8::try_from(at + 1).unwrap_or(u8::MAX))
     }

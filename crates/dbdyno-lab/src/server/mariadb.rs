@@ -15,7 +15,7 @@ use super::{Place, ServerKind, host_of, percent_encode, refuse_ours};
 use dbdyno_core::error::{Error, Result, excerpt, quote};
 use dbdyno_engines::engine::Version;
 
-/// Where distributions put the server.
+/// Directories of the server in distributions.
 const BIN_DIRS: [&str; 7] = [
     "/usr/sbin",
     "/usr/libexec",
@@ -222,7 +222,7 @@ fn base_of(dir: &Path) -> Option<PathBuf> {
     (base != Path::new("/usr") && base.join("share").is_dir()).then(|| base.to_path_buf())
 }
 
-/// Where the server looks for plugins, as it says itself.
+/// Plugin directory that the server itself reports.
 fn plugin_dir(binaries: &Binaries) -> Option<PathBuf> {
     let mut asked = Command::new(binaries.program(SERVER));
     asked.arg("--no-defaults");

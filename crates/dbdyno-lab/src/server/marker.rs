@@ -21,7 +21,7 @@ pub(super) const MEMORY_PARENT: &str = "/dev/shm";
 const SHORT_PREFIX: &str = "dbdyno-";
 const SHORT_LETTERS: usize = 16;
 
-/// What the owner wants of the server.
+/// State of the server that its owner wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum State {
@@ -46,7 +46,7 @@ pub(super) struct Marker {
     pub log_dir: Option<PathBuf>,
 }
 
-/// What markers of every format have.
+/// Fields that markers of every format have.
 #[derive(Deserialize)]
 struct Format {
     format: u32,

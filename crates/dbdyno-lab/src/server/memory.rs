@@ -13,7 +13,7 @@ use dbdyno_core::error::Result;
 use dbdyno_core::model::Sentence;
 use dbdyno_engines::host::{Account, free_bytes, is_in_memory};
 
-/// Where a log may lie in memory: a file system that is really there, with so much room.
+/// Place for a log in memory: a file system that exists, with this much room.
 ///
 /// # Errors
 /// Why there is none.

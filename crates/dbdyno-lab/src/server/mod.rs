@@ -1,10 +1,9 @@
 //! Private servers: create, configure, start, stop and remove a database server of our own under a
 //! data directory.
 //!
-//! What is the same for every engine stands here and in `home` (directory, lock, marker, which user
-//! runs it) and `process` (start, stop, orphans); what differs is a [`ServerKind`]. The directory
-//! is locked as long as we live, so that after a crash the next start knows an orphan from a server
-//! in use.
+//! Code for every engine is here and in `home` (directory, lock, marker, which user runs it) and
+//! `process` (start, stop, orphans); what differs is a [`ServerKind`]. The directory is locked as
+//! long as we live, so that after a crash the next start knows an orphan from a server in use.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -54,7 +53,7 @@ const READY_POLL: Duration = Duration::from_millis(20);
 /// Every kind of private server.
 const KINDS: &[&dyn ServerKind] = &[&postgres::PostgresServer, &mariadb::MariaDbServer];
 
-/// What differs between the servers of different engines.
+/// Differences between the servers of the engines.
 trait ServerKind: Sync {
     /// Name of the engine in its registry.
     fn engine(&self) -> &'static str;
@@ -66,11 +65,11 @@ trait ServerKind: Sync {
     fn signals(&self) -> StopSignals;
     /// Finds the installed programs.
     fn find(&self, server_bin: Option<&Path>) -> Result<Binaries>;
-    /// Where public binaries of it are, if there are any.
+    /// Package with its public binaries, if there is one.
     fn artifact(&self) -> Option<binaries::Artifact> {
         None
     }
-    /// How a user gets the server: package names, for the advice of errors.
+    /// Way for a user to install the server: package names, for the advice of errors.
     fn how_to_install(&self) -> &'static str;
     /// Command that creates an empty database in the home.
     fn create(&self, binaries: &Binaries, place: &Place) -> Command;
@@ -95,10 +94,10 @@ trait ServerKind: Sync {
     fn created_by(&self, place: &Place) -> Option<String>;
 }
 
-/// Where a private server lives.
+/// Place of a private server.
 #[derive(Debug, Clone)]
 struct Place {
-    /// What the server calls itself.
+    /// Name of the server.
     name: String,
     /// Our directory; the others are within, unless the path of a socket there would be too long.
     home: PathBuf,
@@ -109,13 +108,13 @@ struct Place {
     /// Its temporary files, for a server that wants a directory of its own for them.
     temporary: PathBuf,
     port: Option<u16>,
-    /// Where the other nodes of a cluster find it, if they have a network of their own.
+    /// Address for the other nodes of a cluster, if there is network emulation.
     address: Option<Ipv4Addr>,
     /// The user who runs it and owns its directories, if that is another one than us.
     account: Option<Account>,
 }
 
-/// How to start a private server.
+/// Options for starting a private server.
 #[derive(Debug, Clone, Default)]
 pub struct StartOptions {
     /// The server gets a directory of its own within.
@@ -130,7 +129,7 @@ pub struct StartOptions {
     pub cluster: Option<ClusterSpec>,
 }
 
-/// How a private server is started anew.
+/// Setup for restarting a private server.
 #[derive(Debug, Clone, Default)]
 pub struct Setup {
     /// All its settings.
@@ -495,7 +494,7 @@ impl PrivateServer {
         engine.open(&to, access).map(|_| ())
     }
 
-    /// Where to connect; no password is needed on this host for the user that started it.
+    /// URL of the server; no password is needed on this host for the user that started it.
     pub fn url(&self) -> String {
         if self.peers.is_empty() {
             return self.kind.url(&self.place);
@@ -524,7 +523,7 @@ impl PrivateServer {
     pub fn storage_path(&self) -> &Path {
         &self.place.data
     }
-    /// What the server writes about itself.
+    /// Path of the server's log.
     pub fn log_path(&self) -> PathBuf {
         process::log_path(&self.place.home)
     }
@@ -542,8 +541,7 @@ impl PrivateServer {
         self.daemon.as_ref().map(Daemon::pid)
     }
 
-    /// How the server ended and what it said last, if it ended by itself; waits a moment for its
-    /// end.
+    /// Exit status and last messages of a server that ended on its own; waits a moment for its end.
     pub fn last_words(&mut self) -> Option<String> {
         if let Some(words) = self.peers.iter_mut().find_map(PrivateServer::last_words) {
             return Some(words);

@@ -142,7 +142,7 @@ impl PrivateServer {
         Ok(())
     }
 
-    /// What lies between the nodes, if they have a network of their own.
+    /// Network emulation between the nodes, if there is one.
     pub fn links(&self) -> Option<&Links> {
         self.network.as_ref().map(|(network, _)| network.links())
     }

@@ -16,7 +16,7 @@ use super::{Place, ServerKind, host_of, percent_encode, refuse_ours};
 use dbdyno_core::error::{Error, Result, excerpt, quote};
 use dbdyno_engines::engine::Version;
 
-/// Where distributions put the server's programs.
+/// Directories of the server's programs in distributions.
 const BIN_DIRS: [&str; 7] = [
     "/usr/lib/postgresql/*/bin",
     "/usr/pgsql-*/bin",
@@ -232,7 +232,8 @@ fn known_settings(
         .collect()
 }
 
-/// What initdb found out about this host, then the profile's settings, then ours.
+/// Text of the configuration: the findings of initdb on this host, then the profile's settings,
+/// then ours.
 fn config_text(place: &Place, settings: &BTreeMap<String, String>) -> Result<String> {
     let of_initdb = place.data.join("postgresql.conf").display().to_string();
     let mut text =

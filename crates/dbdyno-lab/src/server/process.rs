@@ -28,12 +28,12 @@ const HARD_STOP_TIMEOUT: Duration = Duration::from_secs(10);
 /// Longest wait for the end of a process whose connections broke.
 const END_TIMEOUT: Duration = Duration::from_secs(2);
 const POLL: Duration = Duration::from_millis(10);
-/// What runs scripts.
+/// Programs that run scripts.
 const SHELLS: [&str; 5] = ["sh", "bash", "dash", "ash", "ksh"];
 /// Of the environment, only this reaches a server: no PGDATA or PGPASSWORD of the user's.
 const PASSED_ON: [&str; 3] = ["PATH", "LD_LIBRARY_PATH", "TZ"];
 
-/// How a server is told to stop.
+/// Signals that stop a server.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StopSignals {
     /// Ends connections, writes what must be written.
@@ -66,8 +66,8 @@ impl Daemon {
         !matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// How the process ended, waiting a moment for it: its connections break before it is gone.
-    /// None if it lives.
+    /// Exit status of the process, after a short wait for it: its connections break before it is
+    /// gone. None if it lives.
     pub(super) fn end(&mut self) -> Option<ExitStatus> {
         let deadline = Instant::now() + END_TIMEOUT;
         loop {
@@ -130,7 +130,7 @@ fn cannot_run(command: &Command, error: &std::io::Error) -> Error {
     .advise("name the directory of the server's programs with --server-bin")
 }
 
-/// Where the log of a server in `home` stands.
+/// Path of the log of a server in `home`.
 pub(super) fn log_path(home: &Path) -> std::path::PathBuf {
     home.join(LOG_FILE)
 }

@@ -1,4 +1,4 @@
-//! What holds the results: a file or a database. The rest of the module speaks to it in SQL that
+//! Storage of the results: a file or a database. The rest of the module speaks to it in SQL that
 //! all of them know, with binds `?1`, `?2`; where they differ it asks for the words.
 
 use dbdyno_core::error::Error;
@@ -7,7 +7,7 @@ use dbdyno_engines::engine::keeper::Datum;
 /// A row of a result.
 pub(super) type Row = Vec<Datum>;
 
-/// What the rest of the module needs.
+/// Operations that the rest of the module needs.
 pub(super) trait Base: Send {
     /// Runs a statement once with each row of binds; gives the rows of all.
     fn run(&self, sql: &str, binds: &[Row]) -> Answer<Vec<Row>>;
@@ -28,11 +28,11 @@ pub(super) trait Base: Send {
     fn is_held(&self, run_id: i64, process: Option<&str>) -> Answer<bool>;
     /// Lets a user do what a role needs; gives the statements that did it.
     fn grant(&self, role: Role, user: &str) -> Answer<Vec<String>>;
-    /// How errors name it.
+    /// Name in errors.
     fn place(&self) -> String;
 }
 
-/// What a user of shared results does.
+/// Role of a user of shared results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// Reads runs.
@@ -57,10 +57,10 @@ impl Role {
     }
 }
 
-/// What [`Base`] gives.
+/// Result of a call of [`Base`].
 pub(super) type Answer<T> = std::result::Result<T, Trouble>;
 
-/// Why nothing was read, or a transaction was rolled back.
+/// Reason why nothing was read, or a transaction was rolled back.
 #[derive(Debug)]
 pub(super) enum Trouble {
     /// A rule of the schema is broken by what was to be stored.

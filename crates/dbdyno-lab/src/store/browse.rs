@@ -117,7 +117,7 @@ impl Store {
         Ok(rows.iter().filter_map(|row| row.first()?.integer()).collect())
     }
 
-    /// What was measured, at which numbers of jobs, in how many runs: at most so many, those of the
+    /// Measured workloads with their numbers of jobs and of runs: at most this many, those of the
     /// most runs first.
     ///
     /// # Errors
@@ -198,7 +198,7 @@ impl Store {
         )
     }
 
-    /// How many tests of a run are stored.
+    /// Number of stored tests of a run.
     ///
     /// # Errors
     /// If the file cannot be read.

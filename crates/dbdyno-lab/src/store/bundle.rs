@@ -37,7 +37,7 @@ pub struct Bundle {
     pub digest: String,
 }
 
-/// What a bundle consists of.
+/// Manifest of a bundle.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Manifest {

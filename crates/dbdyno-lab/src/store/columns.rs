@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use dbdyno_engines::engine::keeper::Datum;
 
-/// How a column holds its value.
+/// Form in which a column holds its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// Number or text as it is; an absent value is NULL.
@@ -37,7 +37,7 @@ pub struct Table {
     pub columns: &'static [Column],
 }
 
-/// What cannot be stored or read, for the message.
+/// Result with the text of what cannot be stored or read.
 pub type Result<T> = std::result::Result<T, String>;
 
 impl Table {

@@ -68,7 +68,7 @@ pub fn unwritable(path: &Path, why: &str) -> Error {
         .advise("give a file in a directory that you may write with --results")
 }
 
-/// How errors name the file.
+/// Name of the file in errors.
 pub fn place(path: &Path) -> String {
     path.display().to_string()
 }

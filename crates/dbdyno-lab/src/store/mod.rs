@@ -55,7 +55,7 @@ pub fn url_of(results: &Path) -> Option<&str> {
     results.to_str().filter(|text| is_url(text))
 }
 
-/// Where results are: a file or a URL, with the password that the user typed for it.
+/// Place of the results: a file or a URL, with the password that the user typed for it.
 #[derive(Debug, Clone)]
 pub struct Place {
     pub path: PathBuf,

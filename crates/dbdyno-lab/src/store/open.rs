@@ -23,7 +23,7 @@ pub(super) const IN_MEMORY: &str = ":memory:";
 
 pub(super) const SCHEMA: &str = include_str!("schema.sql");
 
-/// How long a reader or writer waits for another writer.
+/// Timeout of a reader or writer that waits for another writer.
 const BUSY: Duration = Duration::from_secs(20);
 
 /// A step from one schema version to the next.
@@ -127,7 +127,7 @@ fn only_ours(connection: &Connection, path: &Path) -> Result<()> {
     })
 }
 
-/// What is no plain table or index, or a table with computed columns.
+/// Query for anything that is no plain table or index, or a table with computed columns.
 const FOREIGN: &str = "select s.type || ' ' || s.name from sqlite_schema s \
     where s.type not in ('table', 'index') or s.type = 'table' and (s.sql like '%virtual%table%' \
       or exists (select 1 from pragma_table_xinfo(s.name) where hidden <> 0)) limit 1";

@@ -1,4 +1,5 @@
-//! Which process writes a run, so that a run whose process died is not shown as running for ever.
+//! Identity of the process that writes a run, so that a run whose process died is not shown as
+//! running forever.
 
 use std::fs;
 

@@ -30,7 +30,7 @@ pub struct RunSummary {
     pub tests: u64,
 }
 
-/// What was read of results: what a report costs, on whatever machine.
+/// Amount of data read: the cost of a report, independent of the machine.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Reads {
     pub queries: u64,
@@ -40,7 +40,7 @@ pub struct Reads {
 pub(super) const LIST: &str = "SELECT id, name, target, engine, started_at, status, process, \
     (SELECT count(*) FROM test WHERE test.run_id = run.id), kind FROM run ORDER BY id";
 
-/// What stands before the columns of a run: its number, and who writes it.
+/// Columns before those of a run: its number, and the process that writes it.
 const BESIDE: &str = "id, process";
 
 const FINISHED: &str = "SELECT id FROM run WHERE kind = 'measured' AND status = 'finished' AND id < ?1 \
@@ -252,7 +252,7 @@ impl Store {
         Ok(rows)
     }
 
-    /// What was read since the results were opened.
+    /// Amount of data read since the results were opened.
     pub fn reads(&self) -> Reads {
         self.reads.get()
     }

@@ -173,8 +173,8 @@ impl Server {
         }
     }
 
-    /// What is told apart from a statement's own failure: the session has ended, and none of our
-    /// statements was under way in a transaction. A new one goes on.
+    /// Distinguishes a lost session from a statement's own failure: the session has ended, and none
+    /// of our statements was under way in a transaction. A new one goes on.
     fn again(&self, error: EngineError) -> Answer<()> {
         if error.class != ErrorClass::Lost || self.in_transaction.get() {
             return Err(self.in_words(error));
@@ -188,7 +188,7 @@ impl Server {
     }
 }
 
-/// What may be done to a database that is opened.
+/// Mode in which a database is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Opening {
     /// Our schema is created if it is missing, and brought up to date.

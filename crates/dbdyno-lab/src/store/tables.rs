@@ -1,4 +1,4 @@
-//! Which field of the model stands in which column of the results file (`schema.sql`).
+//! Mapping of the fields of the model to the columns of the results file (`schema.sql`).
 
 use super::columns::{Column, Form, Table};
 

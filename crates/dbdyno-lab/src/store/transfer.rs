@@ -17,7 +17,7 @@ use dbdyno_core::model::{RunRecord, Test};
 /// Version of the line format; an import reads this and older ones.
 pub const FORMAT_VERSION: u32 = 2;
 
-/// What was exported or imported.
+/// Numbers of exported or imported objects.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     pub runs: u64,
@@ -159,7 +159,7 @@ fn insert_new(base: &dyn Base, place: &str, uid: &str, run: &RunRecord) -> Step<
     Ok(id)
 }
 
-/// Where in the file we are.
+/// Position in the file.
 enum State {
     Start,
     BeforeFirstRun,

@@ -1,4 +1,4 @@
-//! Who conducts a run on several load machines.
+//! Coordinator of a run on several load generators.
 
 use std::time::{Duration, Instant};
 
@@ -26,7 +26,7 @@ pub struct Crew {
     sessions: Vec<u32>,
 }
 
-/// How long workers are waited for.
+/// Timeouts of workers.
 #[derive(Debug, Clone, Copy)]
 pub struct Patience {
     /// To claim their shares.
@@ -79,7 +79,7 @@ impl Crew {
         ask(self.keeper.as_mut(), name, vec![self.id.into(), self.turn.into()])
     }
 
-    /// How far a share is, and what its worker told.
+    /// Progress of a part, and the data that its worker sent.
     fn come(&self, row: &[Datum]) -> Step<Come> {
         let points =
             row.get(5).and_then(Datum::text).and_then(|text| serde_json::from_str(text).ok());

@@ -26,7 +26,7 @@ type Step<T> = std::result::Result<T, EngineError>;
 /// The build that we are, by its sources and its profile.
 const BUILD: &str = env!("DBDYNO_BUILD");
 
-/// What a load machine claims.
+/// Task that a load generator claims.
 #[derive(Serialize, Deserialize)]
 struct Task {
     /// The build of whoever conducts the run.
@@ -100,7 +100,7 @@ impl Clock {
         best.ok_or_else(|| unreadable("no time"))
     }
 
-    /// When it is so late by the clock of the database.
+    /// Local moment for a time of the database's clock.
     fn moment(&self, server_s: f64) -> Instant {
         let after_s = server_s - self.server_s;
         let by = Duration::from_secs_f64(after_s.abs().min(1e6));

@@ -11,19 +11,20 @@ use dbdyno_core::model::Target;
 use dbdyno_engines::engine::keeper::{Datum, Keeper};
 use dbdyno_engines::engine::{self, Access, ConnectTo, Database, EngineError, ErrorClass};
 
-/// How often somebody who has nothing to do asks for a share.
+/// Interval at which an idle worker asks for a part.
 const ASKING: Duration = Duration::from_millis(200);
-/// How often somebody who waits for the start looks.
+/// Interval at which a worker that waits for the start looks.
 const LISTENING: Duration = Duration::from_millis(50);
-/// How often the database hears of us, and of a share whose window ends when its figure is known.
+/// Interval at which the worker reports to the database, also about a part whose window ends when
+/// its figure is known.
 const HEARD: Duration = Duration::from_secs(1);
 const HEARD_OFTEN: Duration = Duration::from_millis(250);
 
-/// What a worker is told when it is started.
+/// Options of a worker.
 pub struct Orders<'a> {
     pub place: &'a Place,
-    /// What this machine's owner named: the only targets that it opens. Whoever may write the
-    /// results chooses among them, and nothing else.
+    /// Targets that the owner of this machine named, the only ones that it opens. The coordinator
+    /// chooses among them, and nothing else.
     pub targets: &'a [Target],
     /// Host and process.
     pub name: String,
@@ -184,14 +185,14 @@ fn open(target: &Target) -> Step<Box<dyn Database>> {
     engine.open(&to, Access::Provision)
 }
 
-/// Where a share's worker and whoever conducts the run tell one another how far they are.
+/// Connection through which a worker and the coordinator exchange their progress.
 struct Board<'a> {
-    /// When the database heard of us last.
+    /// Connection to the results, and the time of the last report.
     keeper: Mutex<(Box<dyn Keeper>, Instant)>,
     /// Crew, turn, position.
     key: Vec<Datum>,
     clock: Clock,
-    /// How often it hears of us.
+    /// Interval of reports.
     heard: Duration,
     interrupt: &'a Interrupt,
 }

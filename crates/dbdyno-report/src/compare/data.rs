@@ -26,7 +26,7 @@ pub struct Data<'a> {
     kpms: Vec<OfRuns<'a, Judged<'a>>>,
     further: Vec<OfRuns<'a, Judged<'a>>>,
     equal_jobs: Vec<OfRuns<'a, AtEqualJobs<'a>>>,
-    /// What one op takes.
+    /// Resources that one op takes.
     work_per_op: Vec<OfRuns<'a, &'a Work>>,
     groups: Vec<OfRuns<'a, &'a GroupMean>>,
     not_compared: Vec<OfRuns<'a, &'a NotCompared>>,

@@ -74,7 +74,7 @@ impl Format for Html {
     }
 }
 
-/// What a page of a web site has that a file has not.
+/// Frame of a page of a web site, which a file does not have.
 pub struct Frame<'a> {
     pub language: Language,
     pub title: &'a str,
@@ -82,7 +82,7 @@ pub struct Frame<'a> {
     pub styles: &'a [&'a str],
     pub scripts: &'a [&'a str],
     pub icon: &'a str,
-    /// What the page may load, where no server says it.
+    /// Content policy of the page, where no server sends it.
     pub policy: Option<&'a str>,
     /// Seconds after which a reader without scripts asks again; none: never.
     pub refresh_s: Option<u32>,

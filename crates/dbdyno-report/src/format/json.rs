@@ -49,7 +49,7 @@ pub fn text(document: &Value) -> String {
     visible_json(&format!("{document:#}"))
 }
 
-/// What a type says as JSON; figures that are not numbers are null.
+/// A value as JSON; figures that are not numbers are null.
 pub fn value(content: &impl Serialize) -> Value {
     // Only a map with other keys than texts has no JSON: we have none.
     serde_json::to_value(content).unwrap_or_default()

@@ -101,7 +101,7 @@ impl Layout {
     }
 }
 
-/// Which of the columns behind the `leading` ones stand side by side, each time behind these.
+/// Blocks of the columns behind the `leading` ones, each shown behind these.
 pub fn blocks(widths: &[usize], leading: usize, width: usize) -> Vec<Range<usize>> {
     let (mut blocks, mut start) = (Vec::new(), leading);
     for column in leading + 1..widths.len() {

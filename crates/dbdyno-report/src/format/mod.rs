@@ -19,7 +19,7 @@ use dbdyno_core::analysis::heatmap::Rank;
 use dbdyno_core::error::{Error, Result};
 use dbdyno_core::model::Status;
 
-/// How a document is to be shown.
+/// Options for showing a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
     /// Characters per line, for text.
@@ -30,7 +30,7 @@ pub struct Options {
     pub color: Color,
 }
 
-/// Which colours a terminal shows.
+/// Colors that a terminal shows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Color {
     #[default]
@@ -91,7 +91,7 @@ impl Rendered {
         }
     }
 
-    /// What a file holds.
+    /// Content of the file.
     pub fn as_bytes(&self) -> &[u8] {
         match self {
             Rendered::Text(text) => text.as_bytes(),
@@ -176,7 +176,7 @@ fn rank_sign(rank: Option<Rank>) -> &'static str {
     }
 }
 
-/// What stands behind a figure; see [`LEGEND`].
+/// Mark behind a figure; see [`LEGEND`].
 fn mark(verdict: Option<Status>) -> &'static str {
     match verdict {
         Some(Status::Conditional) => "?",

@@ -29,7 +29,7 @@ pub fn plain(value: f64, digits: Digits) -> String {
     format!("{value:.decimals$}")
 }
 
-/// How many digits stand behind the point.
+/// Number of digits behind the point.
 pub fn decimals_shown(value: f64, digits: Digits) -> usize {
     match digits {
         Digits::Decimals(decimals) => usize::from(decimals),

@@ -1,4 +1,4 @@
-//! How a page is arranged for a browser: the answer and trust first, then pictures with the exact
+//! Arrangement of a page for a browser: the answer and trust first, then pictures with the exact
 //! figures folded below them, then every test, the disclosure folded, and at the end the command
 //! and the method.
 
@@ -28,7 +28,7 @@ const SHEET_TILES: usize = 5;
 /// Runs whose names stand in a title; of more the others stand on the name plate.
 const MOST_NAMED: usize = 7;
 
-/// How to read the cards.
+/// Reading instructions for the cards.
 const CARDS: &str = "Best throughput at any number of jobs, or the time at one job. Dashed: perfect scaling from one job. Service \
 times on one logarithmic axis: thick mark p50, bar to p99; a diamond is a mean, where too few ops were timed. A ring is round the best. A rule chooses the \
 headline: the first workload of the group with a valid ramp, else with a valid figure.";
@@ -137,7 +137,7 @@ fn one_job(input: &Input) -> Option<Part> {
     Some(part(input.language, "Time of one job", ONE_JOB, pictures, Vec::new()))
 }
 
-/// Where reads were served, and how long commits took.
+/// Read sources, and the times of commits.
 fn served(input: &Input) -> Vec<Part> {
     let drawn = |title: &str, about: &str, bars: Bars| {
         let pictures = vec![Picture::Blocks(vec![Block::Bars(bars)])];
@@ -182,7 +182,7 @@ fn every_test(input: &Input, limits: &Limits) -> Option<Part> {
     Some(part(language, "Every test", about, Vec::new(), folds))
 }
 
-/// What only some runs have: prices.
+/// Part that only some runs have: prices.
 fn further(input: &Input) -> Option<Part> {
     let blocks = |section: Section| section.blocks;
     let priced = !input.prices.is_empty();
@@ -416,8 +416,8 @@ fn compared_answer(comparison: &Comparison, language: Language) -> Vec<Said> {
     Said::sentence(&text)
 }
 
-/// How many accepted figures are better, inside the noise, worse, or have no interval; and how many
-/// are left out.
+/// Numbers of valid figures that are better, inside the noise, worse, or without interval; and of
+/// those that are left out.
 fn shares(comparisons: &[Comparison], language: Language) -> Vec<(Tone, usize, String)> {
     let rows = || comparisons.iter().flat_map(|comparison| &comparison.kpms);
     let of = |change: Change| {
@@ -523,7 +523,7 @@ fn line(section: &Section) -> (String, Vec<String>) {
     (section.title.clone(), texts.collect())
 }
 
-/// Why tests of a run are not valid: each kind of reason with the number of tests.
+/// Reasons why tests of a run are not valid: each kind of reason with the number of tests.
 fn care(language: Language, data: &RunTests) -> Option<(String, Vec<String>)> {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for test in &data.tests {
@@ -543,7 +543,7 @@ fn care(language: Language, data: &RunTests) -> Option<(String, Vec<String>)> {
     (!told.is_empty()).then(|| (language.phrase("Care"), vec![text]))
 }
 
-/// How near each of several platforms comes to the best.
+/// Standings: the distance of each platform from the best.
 fn standings(input: &Input) -> Vec<Part> {
     let title = input.language.phrase("Share of the best");
     let found = ratios::standings(input, SHEET_ROWS);

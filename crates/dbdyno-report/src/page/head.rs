@@ -168,7 +168,7 @@ fn gains(language: Language, entries: &[&Entry<'_>]) -> String {
     sentences.map(|text| language.say(text, &values)).collect::<Vec<_>>().join(" ")
 }
 
-/// What most of the valid best throughputs were limited by.
+/// Bottleneck of most of the valid best throughputs.
 fn limits(language: Language, entries: &[&Entry<'_>]) -> String {
     let valid =
         entries.iter().filter_map(|entry| entry.best.filter(|best| supports(best.status())));
@@ -189,7 +189,7 @@ fn limits(language: Language, entries: &[&Entry<'_>]) -> String {
     language.say("What limited most was {limit}: {count} of {all} valid throughputs.", &values)
 }
 
-/// What the sentences leave out.
+/// Sentence about everything that the sentences leave out.
 fn doubts(language: Language, data: &RunTests) -> String {
     let disturbed = data.tests.iter().filter(|test| test.verdict().has_disturbance()).count();
     let lowered = data.tests.iter().filter(|test| test.status() > Status::Valid).count();
@@ -211,7 +211,7 @@ fn doubts(language: Language, data: &RunTests) -> String {
     }
 }
 
-/// How many tests have which verdict; the disturbed ones are among the conditional.
+/// Number of tests by verdict; the disturbed ones are among the conditional.
 pub(super) fn counts(language: Language, tests: &[Test]) -> Vec<Count> {
     let with = |status| tests.iter().filter(|test| test.status() == status).count();
     let disturbed = tests.iter().filter(|test| test.verdict().has_disturbance()).count();

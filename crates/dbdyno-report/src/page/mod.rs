@@ -26,9 +26,9 @@ use dbdyno_core::model::Test;
 /// `report html`.
 pub struct Page;
 
-/// What a page shows of every single test, and up to how many of them: with more, the page would be
-/// too large to open and to read. Its other parts (summary, heatmaps, ramps, datasheets, platforms)
-/// are always there.
+/// Parts that a page shows of every single test, and the maximum number of tests for each: with
+/// more, the page would be too large to open and to read. Its other parts (summary, heatmaps,
+/// ramps, datasheets, platforms) are always there.
 pub(super) struct Limits {
     /// Tests with a line in a table.
     pub lines: usize,
@@ -116,7 +116,7 @@ fn title(input: &Input) -> String {
     }
 }
 
-/// What the page leaves out, and where it is.
+/// Parts that the page leaves out, and where they are.
 fn shortened(language: Language, tests: usize, left_out: &[String]) -> Option<Section> {
     let text =
         language.say("left_out", &[("tests", &tests.to_string()), ("parts", &left_out.join("; "))]);

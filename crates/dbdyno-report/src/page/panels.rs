@@ -1,4 +1,4 @@
-//! How each group scales: throughput as a multiple of one job, service time and CPU over the jobs,
+//! Scaling of each group: throughput as a multiple of one job, service time and CPU over the jobs,
 //! on the same axes in every row.
 
 use super::super::picture::{CpuBar, CpuSplit, Mark, Multiple, PanelRow, Panels, Picture, Times};
@@ -105,7 +105,7 @@ fn bar(test: &Test) -> Option<CpuBar> {
     Some(CpuBar { jobs: f64::from(result.jobs), split: split(&result.window_counters)? })
 }
 
-/// What the row says beside its drawings.
+/// Texts of the row next to its drawings.
 fn texts(
     language: Language,
     chosen: &Entry<'_>,

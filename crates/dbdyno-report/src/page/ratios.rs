@@ -133,7 +133,7 @@ fn verdict(language: Language, status: Status, reasons: &[String]) -> String {
     if reasons.is_empty() { word } else { format!("{word}: {}", reasons.join("; ")) }
 }
 
-/// What the ratio says; nothing if the verdict does not accept it.
+/// Tone of the ratio; neutral if the verdict does not accept it.
 pub(super) fn tone(row: &Row) -> Tone {
     match row.change() {
         _ if !supports(row.status) => Tone::Plain,
@@ -246,7 +246,7 @@ fn valid_of(tests: &[Test]) -> String {
     )
 }
 
-/// What more jobs than one gain: best throughput / that of one job, of every ramp.
+/// Gain of several jobs over one: best throughput / that of one job, of every ramp.
 pub(crate) fn gains(input: &Input, most: usize) -> Option<(Picture, usize)> {
     let language = input.language;
     let mut rows: Vec<RatioRow> = Vec::new();

@@ -31,7 +31,7 @@ pub(super) fn of(input: &Input, data: &RunTests, most: usize) -> Option<Picture>
     (line.length_s > 0.0).then_some(Picture::Timeline(Box::new(line)))
 }
 
-/// When a measured test began, in seconds since 1970.
+/// Start of a measured test, in seconds since 1970.
 fn started(test: &Test) -> Option<(f64, &TestResult, &Test)> {
     let result = test.measured()?;
     let at: jiff::Timestamp = result.started_at.parse().ok()?;

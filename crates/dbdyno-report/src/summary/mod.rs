@@ -64,7 +64,7 @@ fn section(language: Language, heading: &str, paragraphs: Vec<String>) -> Sectio
     Section { title: language.say(heading, &[]), blocks: blocks.collect() }
 }
 
-/// What was measured or published, in a sentence.
+/// Sentence about what was measured or published.
 fn what(language: Language, data: &RunTests, name: &str) -> String {
     let unknown = language.phrase("unknown");
     let database = data
@@ -86,7 +86,7 @@ fn what(language: Language, data: &RunTests, name: &str) -> String {
     })
 }
 
-/// What the platforms cost, as far as it is known.
+/// Cost of the platforms, as far as it is known.
 fn prices(input: &Input, platforms: &[String]) -> Option<Section> {
     let language = input.language;
     let whole = |value: f64| language.number(value, Digits::Decimals(0));
@@ -119,7 +119,7 @@ fn trust(language: Language, tests: &[Test]) -> Vec<String> {
     ]
 }
 
-/// How many tests have which verdict.
+/// Number of tests by verdict.
 fn counts(language: Language, tests: &[Test]) -> String {
     let with = |status| tests.iter().filter(|test| test.status() == status).count();
     let (valid, conditional, invalid) =

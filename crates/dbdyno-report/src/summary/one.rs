@@ -171,7 +171,7 @@ fn accepted(figures: &[&Figure<'_>]) -> bool {
     figures.iter().all(|figure| supports(figure.status()))
 }
 
-/// Whether two figures of one metric differ beyond the noise; none if one of them has no interval.
+/// True if two figures of one metric differ beyond the noise; none if one of them has no interval.
 fn differs(a: &Figure<'_>, b: &Figure<'_>) -> Option<bool> {
     let known =
         |found: &Figure<'_>| Some(Known::of(found)).filter(|known| known.ci_fraction.is_some());
@@ -196,8 +196,7 @@ fn limits(language: Language, data: &RunTests, all: &[&Figures<'_>]) -> Vec<Stri
     vec![limited(language, all), left_out, rising]
 }
 
-/// Which resource was used up at the best throughput, with the workloads; nothing if no throughput
-/// is valid.
+/// Bottlenecks at the best throughput, with the workloads; nothing if no throughput is valid.
 fn limited(language: Language, all: &[&Figures<'_>]) -> String {
     let mut limits: Vec<(&'static str, Vec<String>)> = Vec::new();
     let is_valid = |row: &&&Figures<'_>| row.best.is_some_and(|best| accepted(&[&best]));

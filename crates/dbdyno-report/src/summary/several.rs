@@ -16,7 +16,7 @@ const MOST_DISTANCES: usize = 3;
 /// More runs than these are only named, not described.
 const MOST_DESCRIBED: usize = 3;
 
-/// Why a figure of valid values is left out.
+/// Code for a figure of valid values that is left out.
 const NO_INTERVAL: &str = "no-interval";
 
 /// The figures of one metric that at least two platforms have.
@@ -121,8 +121,8 @@ fn order(input: &Input, metric: &Metric, is_printed: bool) -> Order {
     order
 }
 
-/// What speaks against a statement: the codes of what lowered a verdict, or that a measured value
-/// has no interval.
+/// Reasons against a statement: the codes that lowered a verdict, or that a measured value has no
+/// interval.
 fn against(found: &Compared<'_>, is_printed: bool) -> Vec<ReasonCode> {
     let mut codes: Vec<ReasonCode> = Vec::new();
     for reason in found.lowered.iter().flatten() {
@@ -141,7 +141,8 @@ fn line(label: &str, found: Compared<'_>) -> Line {
     Line { label: label.into(), unit: found.unit.into(), known: found.known, places: found.places }
 }
 
-/// Who is ahead how often, how near the others come, the largest distances, and what is left out.
+/// Paragraph on the order: who is ahead how often, how near the others come, the largest distances,
+/// and what is left out.
 fn paragraph(language: Language, metric: &str, order: &Order, platforms: &[String]) -> String {
     let metric = language.say(metric, &[]);
     let lines = &order.lines;
@@ -159,7 +160,8 @@ fn paragraph(language: Language, metric: &str, order: &Order, platforms: &[Strin
     sentences.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// How many figures are left out, and why: each reason with the number of figures that it is about.
+/// Number of figures that are left out, and why: each reason with the number of figures that it is
+/// about.
 fn left_out(language: Language, order: &Order) -> String {
     let mut reasons: Vec<(&ReasonCode, usize)> = Vec::new();
     for code in order.left_out.iter().flatten() {
@@ -207,7 +209,7 @@ fn ahead(language: Language, metric: &str, order: &Order, platforms: &[String]) 
     )
 }
 
-/// How near the platforms come to the best, by one metric.
+/// Distance of the platforms from the best, by one metric.
 pub struct Standing {
     pub metric: &'static str,
     /// Figures that all platforms have.

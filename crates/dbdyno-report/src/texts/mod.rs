@@ -56,10 +56,10 @@ struct File {
     /// English texts and templates, and what they are in this language.
     #[serde(default)]
     phrases: BTreeMap<String, String>,
-    /// What the catalogue's claims mean if they do not hold, by their English text.
+    /// Meanings of the catalog's claims that do not hold, by their English text.
     #[serde(default)]
     claims: BTreeMap<String, String>,
-    /// What a reason says in general, by its code: for results that hold its English text only.
+    /// General texts of reasons, by code: for results that hold its English text only.
     #[serde(default)]
     reasons: BTreeMap<String, String>,
     /// Titles of the catalogue's groups, by id.
@@ -73,7 +73,7 @@ static ENGLISH: LazyLock<File> =
 static GERMAN: LazyLock<File> =
     LazyLock::new(|| toml::from_str(include_str!("de.toml")).unwrap_or_default());
 
-/// What stands between a number and its unit or percent sign in German: no line ends there.
+/// Space between a number and its unit or percent sign in German: no line ends there.
 const NO_BREAK: char = '\u{a0}';
 
 impl Language {
@@ -139,7 +139,7 @@ impl Language {
         self.say("quotation", &[("text", text)])
     }
 
-    /// Why a verdict is what it is. What was stored without values is told in general, with the
+    /// Text of a reason. One that was stored without values is described in general, with the
     /// English text as a quote.
     pub fn reason(self, reason: &Reason) -> String {
         let own = reason.sentence.as_ref().and_then(|sentence| self.translated(sentence));
@@ -158,7 +158,7 @@ impl Language {
         self.phrase(&status.to_string())
     }
 
-    /// What a reason's code stands for, in few words; in English the code.
+    /// Label of a reason's code, in few words.
     pub fn code(self, code: &ReasonCode) -> String {
         self.file().reasons.get(code.as_str()).map_or_else(|| code.to_string(), String::clone)
     }

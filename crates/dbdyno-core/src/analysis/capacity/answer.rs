@@ -1,4 +1,4 @@
-//! Whether one need fits, by the figures of a run that the verdict accepts.
+//! Decides from the valid figures of a run whether one requirement fits.
 
 use super::need::Need;
 use super::{Outcome, Span};
@@ -19,12 +19,12 @@ pub struct Point<'a> {
     pub is_open: bool,
 }
 
-/// What is said of a need.
+/// Answer for one requirement.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer<'a> {
     pub need: &'a Need,
     pub outcome: Outcome,
-    /// Why it does not fit or cannot be said.
+    /// Reason why it does not fit, or why that is unknown.
     pub why: Option<Sentence>,
     /// The valid figure with the fewest jobs that does it.
     pub at: Option<Point<'a>>,
@@ -42,7 +42,7 @@ impl<'a> Point<'a> {
         promise.percentile.of(self.times)
     }
 
-    /// Whether the promise is kept; none if that is not known.
+    /// True if the SLO is met; none if that is unknown.
     fn keeps(&self, promise: Option<Promise>) -> Option<bool> {
         promise.map_or(Some(true), |promise| Some(self.time_us(promise)? < promise.limit_us))
     }
@@ -142,8 +142,8 @@ fn not_covered(why: Sentence) -> (Outcome, Sentence) {
     (Outcome::NotCovered, why)
 }
 
-/// What figures say that the verdict does not accept: the best conditional one that keeps the
-/// promise, its doubt, and what would settle it.
+/// Statement about figures that are not valid: the best conditional one that keeps the promise, its
+/// doubt, and what would settle it.
 fn doubtful(need: &Need, others: &[Point<'_>]) -> Option<Sentence> {
     let sound = others.iter().filter(|point| point.figure.status() == Status::Conditional);
     let sound = sound.filter(|point| point.keeps(need.promise) != Some(false));
@@ -170,7 +170,7 @@ fn doubtful(need: &Need, others: &[Point<'_>]) -> Option<Sentence> {
     )
 }
 
-/// Why no valid figure is there.
+/// Explains why there is no valid figure.
 fn nothing_valid(need: &Need, tests: &[Test], found: &[&Test]) -> Sentence {
     let own: Vec<&Test> = tests.iter().filter(|test| test.workload() == need.workload).collect();
     let Some(first) = own.first() else { return "the run has no test of this workload".into() };
@@ -202,7 +202,7 @@ struct Case<'a> {
 }
 
 impl Case<'_> {
-    /// Whether it does not fit, or nothing can be said, and why.
+    /// Outcome if no figure fits: it does not fit, or that is unknown, with the reason.
     fn refusal(&self) -> (Outcome, Sentence) {
         if let Some(broken) = self.broken() {
             return (Outcome::DoesNotFit, broken);

@@ -1,4 +1,4 @@
-//! What a platform is needed for: a rate of a workload, perhaps with a promise of its times.
+//! Requirement on a platform: a rate of a workload, optionally with an SLO.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::model::{Drive, Promise, Test, params, without_offer};
 const MOST_PER_S: f64 = 1e12;
 /// Word of a need that names the drive.
 const DRIVE: &str = "drive";
-/// How a need is written.
+/// Syntax of a requirement.
 pub const FORM: &str = "write WORKLOAD RATE UNIT, then parameters and a promise: TP-LIGHT 8000 tps update_pct=20 p99<5ms";
 
 /// A rate of a workload that a platform should reach.

@@ -1,4 +1,4 @@
-//! What differs between two disclosures, and which figures that touches.
+//! Differences between two disclosures, and the figures that they touch.
 
 use std::collections::BTreeSet;
 

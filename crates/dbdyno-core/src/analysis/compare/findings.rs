@@ -1,5 +1,5 @@
-//! What a comparison says in plain words: only what valid figures and an interval
-//! support, or the order of printed figures.
+//! Findings of a comparison in plain words: only what valid figures and an interval support, or the
+//! order of printed figures.
 
 use serde::Serialize;
 
@@ -97,7 +97,7 @@ fn stated(value: &str) -> Value {
     if value == NOT_STATED { Sentence::new(NOT_STATED).into() } else { value.into() }
 }
 
-/// Which way a figure went, as far as it may be said.
+/// Direction in which a figure changed, if valid figures support it.
 fn way(row: &Row) -> Option<&'static str> {
     let is_ahead = (row.ratio.value > 1.0) == (row.better == Better::Higher);
     match (row.ratio.span, row.change()) {
@@ -232,8 +232,7 @@ fn sentence(row: &Row, way: &str) -> Sentence {
         .with("service", service)
 }
 
-/// How many figures could not be decided, by reason; that publications print no interval goes
-/// without saying.
+/// Number of undecided figures by reason; that publications print no interval goes without saying.
 fn undecided(comparison: &Comparison) -> Option<Finding> {
     let reasons = comparison.undecided();
     let part = |(why, rows): &(Unknown, usize)| match reasons.len() {
@@ -258,8 +257,8 @@ pub fn figures(count: usize) -> Sentence {
     Sentence::count(count, "1 figure", "{count} figures")
 }
 
-/// How many figures support no finding because of their verdicts, or because the two are not the
-/// same work.
+/// Number of figures that support no finding because of their verdicts, or because the two are not
+/// the same work.
 fn left_out(comparison: &Comparison) -> Option<Finding> {
     let rows = comparison.kpms.iter().filter(|row| !supports(row.status)).count();
     let text = Sentence::count(
@@ -270,7 +269,7 @@ fn left_out(comparison: &Comparison) -> Option<Finding> {
     (rows > 0).then(|| finding("left-out", text))
 }
 
-/// Where CPU busy hides that the platform is nearly full.
+/// Findings for platforms that are nearly saturated although CPU busy does not show it.
 fn utilisation(side: &Side<'_>) -> Vec<Finding> {
     let sentence = |hidden: Hidden| {
         let text = "{name}: at {busy} % CPU busy ({jobs}) {label} has reached {used%} of its best throughput";
@@ -285,7 +284,7 @@ fn utilisation(side: &Side<'_>) -> Vec<Finding> {
     scaling::hidden_saturation(side.tests).into_iter().map(sentence).collect()
 }
 
-/// What was not compared, in one sentence.
+/// Sentence about everything that was not compared.
 fn lost(comparison: &Comparison) -> Option<Finding> {
     let lost = &comparison.not_compared;
     let one = |lost: &NotCompared| {

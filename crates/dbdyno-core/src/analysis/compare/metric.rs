@@ -48,7 +48,7 @@ impl Metric {
         named && self.unit == other.unit && self.better == other.better
     }
 
-    /// What it is computed from in a measured test.
+    /// Source of the metric in a measured test.
     pub fn computed<'t>(&self, test: &'t Test) -> &'t KpmValue {
         let is_second =
             |second: &&Kpm| second.unit == self.unit && !Metric::kpm(test).is_same(self);
@@ -131,7 +131,7 @@ pub struct Reading<'a> {
     pub jobs: Option<u32>,
     pub value: f64,
     pub test: &'a Test,
-    /// How well the figure is known.
+    /// Interval of the figure, or the reason why it has none.
     pub known: Known,
     /// The repetitions that count, with their values.
     pub all: Vec<(f64, &'a Test)>,
@@ -141,7 +141,7 @@ pub struct Reading<'a> {
 
 /// The readings of a metric, one per number of jobs (of repetitions the median one), ascending.
 ///
-/// What a publication states as speed or throughput stands in for its run table where that has no
+/// A speed or throughput that a publication states stands in for its run table where that has no
 /// such figure.
 pub fn readings<'a>(tests: &[&'a Test], metric: &Metric, kind: PublishedKind) -> Vec<Reading<'a>> {
     let value_of = |test: &Test| metric.of(test).filter(|value| *value > 0.0);

@@ -39,7 +39,7 @@ pub struct Side<'a> {
     pub name: &'a str,
     pub run: &'a RunRecord,
     pub tests: &'a [Test],
-    /// What the platform costs, if the user says so.
+    /// Price of the platform, if the user gives one.
     pub price: Option<&'a PriceList>,
 }
 
@@ -72,7 +72,7 @@ impl Side<'_> {
     }
 }
 
-/// What the comparison of two runs says.
+/// Result of comparing two runs.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Comparison {
     pub base: String,
@@ -86,7 +86,7 @@ pub struct Comparison {
     pub further: Vec<Row>,
     /// The KPM at every number of jobs that both have.
     pub equal_jobs: Vec<EqualJobs>,
-    /// What one op takes, at every number of jobs that both have.
+    /// Resources that one op takes, at every number of jobs that both have.
     pub work: Vec<Work>,
     /// Geometric means over the workloads of a group.
     pub groups: Vec<GroupMean>,
@@ -123,7 +123,7 @@ impl Kind {
     }
 }
 
-/// What a ratio means.
+/// Meaning of a ratio.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Change {
@@ -230,8 +230,8 @@ impl Row {
     pub fn change(&self) -> Change {
         self.ratio.change(self.better)
     }
-    /// How much worse the other is, as a fraction of the base: positive = worse, whatever the
-    /// direction of the metric.
+    /// Loss of the other as a fraction of the base: positive = worse, whatever the direction of the
+    /// metric.
     pub fn loss(&self) -> f64 {
         match self.better {
             Better::Higher => 1.0 - self.ratio.value,
@@ -315,7 +315,7 @@ impl Comparison {
     pub fn lost(&self) -> impl Iterator<Item = &NotCompared> {
         self.not_compared.iter().filter(|figure| figure.lost)
     }
-    /// Why sound figures that somebody measured could not be decided, with how many.
+    /// Reasons why valid measured figures are undecided, each with their number.
     pub fn undecided(&self) -> Vec<(Unknown, usize)> {
         let mut reasons: Vec<(Unknown, usize)> = Vec::new();
         for why in
@@ -380,7 +380,7 @@ pub fn compare(base: &Side<'_>, other: &Side<'_>, terms: &Terms<'_>) -> Comparis
     comparison
 }
 
-/// Why there is no ratio per price although both platforms have a price list.
+/// Reason for the missing ratio per price where both platforms have a price list.
 fn without_price(base: &Side<'_>, other: &Side<'_>) -> Option<NotCompared> {
     base.price.zip(other.price)?;
     let side = [base, other].into_iter().find(|side| !side.unpriced().is_empty())?;

@@ -1,4 +1,4 @@
-//! Which tests of two runs belong together, and what makes them hard to compare.
+//! Pairs of tests of two runs, and what makes them hard to compare.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ pub struct Pair<'a> {
     pub subject: Subject,
     pub base: Vec<&'a Test>,
     pub other: Vec<&'a Test>,
-    /// Why the two may not be the same work; each lowers the verdict to conditional.
+    /// Reasons why the two may not be the same work; each lowers the verdict to conditional.
     pub cautions: Vec<Sentence>,
 }
 
@@ -43,7 +43,7 @@ fn only_in(side: &Side<'_>, subject: &Subject) -> NotCompared {
     }
 }
 
-/// What only the base has: lost, if it is sound.
+/// Tests that only the base has: lost, if they are valid.
 fn lost(base: &Side<'_>, subject: &Subject, tests: &[&Test]) -> NotCompared {
     NotCompared { lost: tests.iter().any(|test| metric::is_sound(test)), ..only_in(base, subject) }
 }

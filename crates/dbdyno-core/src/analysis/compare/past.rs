@@ -1,4 +1,4 @@
-//! Which earlier runs tell what differs between fresh runs of a platform.
+//! Selection of earlier runs that show how far fresh runs of a platform differ.
 
 use super::estimate::Past;
 use super::{Side, disclosure};

@@ -28,7 +28,7 @@ pub struct Ratio {
 pub struct Span {
     pub low: f64,
     pub high: f64,
-    /// How likely a ratio as far from 1 is if nothing differs (two-sided).
+    /// Probability of a ratio as far from 1 if nothing differs (two-sided).
     pub p: f64,
 }
 
@@ -42,7 +42,7 @@ impl Ratio {
         Ratio { value, span }
     }
 
-    /// What the ratio means for a metric of this direction.
+    /// Meaning of the ratio for a metric of this direction.
     pub fn change(&self, better: Better) -> Change {
         let Ok(span) = self.span else { return Change::Undecided };
         let grown = match (span.low > 1.0, span.high < 1.0) {

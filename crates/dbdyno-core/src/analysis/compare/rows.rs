@@ -9,7 +9,7 @@ use crate::analysis::noise::is_same_platform;
 use crate::analysis::{errata, interval, unsteady};
 use crate::model::{Better, KpmValue, PublishedKind, Reason, RunRecord, Sentence, Status, Test};
 
-/// What every row needs beside its figures.
+/// Data that every row needs in addition to its figures.
 pub struct Context<'a> {
     /// The tests of earlier fresh runs.
     past: &'a [Past<'a>],
@@ -18,7 +18,7 @@ pub struct Context<'a> {
     /// Cores and licences of base and other, if both are known.
     cores: Option<(f64, f64)>,
     licences: Option<(f64, f64)>,
-    /// What both platforms cost, if both prices are given in one currency.
+    /// Prices of both platforms, if both are given in one currency.
     costs: Option<(f64, f64)>,
     /// Both have the same model of processor, so that it should be as fast.
     is_same_processor: bool,
@@ -47,8 +47,7 @@ impl<'a> Context<'a> {
         Context { past, is_same_platform, cores, licences, costs, is_same_processor }
     }
 
-    /// What the watch of the platform says of the speed of the processors in the one run and the
-    /// other.
+    /// Difference in CPU speed between the two runs, by the CPU speed probe.
     fn speeds(&self, base: &Test, other: &Test) -> Option<Sentence> {
         let (base, other) =
             base.measured().zip(other.measured()).filter(|_| self.is_same_processor)?;

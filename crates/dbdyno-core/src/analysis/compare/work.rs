@@ -1,6 +1,6 @@
-//! What one op takes: processor time, blocks, log. Other programs move these figures far less than
-//! rates and times, so that a changed plan or a changed loop shows on a machine that is not quiet,
-//! too. They are judged apart.
+//! Resources that one op takes: CPU time, blocks, log. Other processes move these figures far less
+//! than rates and times, so that a changed plan or a changed loop shows on a machine that is not
+//! quiet, too. They are judged apart.
 
 use std::collections::BTreeMap;
 

@@ -37,7 +37,7 @@ pub fn judge<'a>(cells: &[Cell<'a>]) -> Vec<(Cell<'a>, Reason)> {
     found
 }
 
-/// What a row at a floor shows.
+/// Evidence of a row at the floor of a clock.
 #[derive(Debug, PartialEq)]
 struct Floor {
     /// The lowest value at the floor.

@@ -15,8 +15,7 @@ use crate::model::{PublishedKind, PublishedTest, Reason};
 /// The reasons found against each test of each run.
 pub type Found = Vec<Vec<Vec<Reason>>>;
 
-/// What the tables of several publications show against single figures: per run and test, the
-/// reasons.
+/// Reasons against single figures that the tables of several publications show, per run and test.
 pub fn of_tables(runs: &[&[PublishedTest]]) -> Found {
     let mut found: Found =
         runs.iter().map(|tests| tests.iter().map(|_| Vec::new()).collect()).collect();

@@ -23,7 +23,7 @@ pub struct Implied {
     pub points: Vec<(u32, f64)>,
 }
 
-/// What the platform table says that the CPU figures contradict.
+/// Statements of the platform table that the CPU figures contradict.
 pub fn of_platform(run: &RunRecord, tests: &[Test]) -> Vec<Reason> {
     let printed =
         run.disclosure.get("hardware", "threads").and_then(|threads| threads.parse::<f64>().ok());

@@ -4,19 +4,19 @@ use super::forecast::TimeShares;
 use super::{Cause, Limiter, foreign, usable_processors, used_processors};
 use crate::model::{Bound, Drive, Explained, ForecastOutcome, Sentence, TestResult};
 
-/// What to change, and the throughput that is expected after it.
+/// Change to try, and the throughput that is expected after it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Experiment {
     pub change: Sentence,
-    /// How that is done.
+    /// Way to carry it out.
     pub action: Action,
     /// Throughput after it over that of now; absent where the time of the cause is not known.
     pub gain: Option<f64>,
-    /// Whether the gain is what is expected, the least or the most of it.
+    /// Kind of the expected gain: an estimate, a minimum or a maximum.
     pub bound: Bound,
 }
 
-/// How an experiment is carried out.
+/// Way in which an experiment is carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// With other settings: those that `engines/<engine>.toml` has for the cause.
@@ -29,7 +29,7 @@ pub enum Action {
     Beyond(&'static str),
 }
 
-/// What an experiment said, in a sentence.
+/// Describes the result of an experiment in a sentence.
 pub fn told(explained: &Explained) -> Sentence {
     let unknown = || Sentence::new("unknown");
     let ratio = |ratio: Option<f64>| {
@@ -112,7 +112,7 @@ pub fn experiments(result: &TestResult, limiter: &Limiter) -> Vec<Experiment> {
 pub(super) struct Way {
     change: &'static str,
     pub action: Action,
-    /// What is left of the time of the cause, as a fraction.
+    /// Remaining part of the time of the cause, as a fraction.
     left: f64,
 }
 

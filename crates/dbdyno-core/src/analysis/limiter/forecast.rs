@@ -1,5 +1,4 @@
-//! What an experiment is foretold to bring, from trials before the change, and whether it did.
-//! Pure.
+//! Prediction for an experiment, from trials before the change, and the check of it. Pure.
 
 use super::experiment::{Action, ways};
 use super::{Cause, Limiter, around_waits, experiments, seen, share_of};
@@ -93,9 +92,9 @@ fn known(bound: Bound, (low, high): (f64, f64)) -> (f64, f64) {
     }
 }
 
-/// Whether what was measured agrees with what was foretold: if the interval of the measured ratio
-/// lies within the forecast's (if it has none, within half to twice the gain or loss), +- 3 % of
-/// the throughput, it held; outside of that it did not.
+/// Compares the measured ratio with the predicted one: they agree if the interval of the measured
+/// ratio lies within the predicted one (if it has none, within half to twice the gain or loss), +-
+/// 3 % of the throughput, it held; outside of that it did not.
 pub fn judge_forecast(forecast: Forecast, span: Option<(f64, f64)>) -> ForecastOutcome {
     let Some((low, high)) = span else { return ForecastOutcome::Undecided };
     let times = |factor: f64| 1.0 + (forecast.gain - 1.0) * factor;

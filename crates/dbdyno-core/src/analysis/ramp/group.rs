@@ -1,4 +1,4 @@
-//! Which tests form one ramp, and what it is called.
+//! Groups of tests that form one ramp, and their names.
 
 use std::collections::HashMap;
 

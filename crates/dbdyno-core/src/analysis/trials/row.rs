@@ -1,4 +1,4 @@
-//! What a campaign says of its figures, one row each.
+//! Results of an A/B test, one row for each figure.
 
 use serde::Serialize;
 
@@ -6,7 +6,7 @@ use super::{Blocks, Counted, Figure, Method, Outcome, Rule, Side, figures, is_sa
 use crate::analysis::compare::Subject;
 use crate::model::{Better, Sentence, Status, Test, TestResult};
 
-/// What a campaign says of every figure that both sides have.
+/// Rows of an A/B test for every figure that both sides have.
 pub fn rows(base: &[Test], other: &[Test], margin: f64, method: Method) -> (Rule, Vec<Row>) {
     let figures = figures(base, other);
     let rule = Rule { margin, figures: figures.len() };
@@ -14,7 +14,7 @@ pub fn rows(base: &[Test], other: &[Test], margin: f64, method: Method) -> (Rule
     (rule, rows)
 }
 
-/// What a campaign says of a figure.
+/// Result of an A/B test for one figure.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Row {
     pub subject: Subject,
@@ -129,8 +129,7 @@ impl Row {
         label(&self.subject, self.jobs)
     }
 
-    /// How much worse B is, as a fraction of A: positive = worse, whatever the direction of the
-    /// metric.
+    /// Loss of B as a fraction of A: positive = worse, whatever the direction of the metric.
     pub fn loss(&self) -> f64 {
         let ratio = self.ratio.unwrap_or(1.0);
         if self.better == Better::Higher { 1.0 - ratio } else { 1.0 - 1.0 / ratio }

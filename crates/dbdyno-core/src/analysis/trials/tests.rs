@@ -1,5 +1,5 @@
-//! What is left out and what is kept, and campaigns by the thousand: two equal sides under every
-//! kind of noise.
+//! Tests of the trials that are left out or used, and A/B tests by the thousand: two equal sides
+//! under every kind of noise.
 
 use super::*;
 use crate::analysis::fixture::at;
@@ -215,7 +215,7 @@ fn a_loss_beyond_the_limit_fails_whatever_the_direction() {
     assert!(!row(1.2, Better::Higher).is_failure(0.0));
 }
 
-/// What disturbs trials that follow one another, as a fraction of their figure.
+/// Disturbance of successive trials, as a fraction of their figure.
 #[derive(Debug, Clone, Copy)]
 enum Noise {
     /// Each like the one before it: AR(1).

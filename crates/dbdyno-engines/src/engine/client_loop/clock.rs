@@ -15,7 +15,7 @@ impl Clock {
         self.0.elapsed().as_nanos() as u64
     }
 
-    /// When it was started, in ns since `earlier`.
+    /// Start, in ns since `earlier`.
     pub(super) fn since(&self, earlier: Instant) -> u64 {
         self.0.duration_since(earlier).as_nanos() as u64
     }

@@ -39,7 +39,7 @@ struct Steps {
     first: usize,
 }
 
-/// Where bind values come from, and their current values; one slot per bind name.
+/// Sources of bind values, and their current values; one slot per bind name.
 struct Draws {
     keys: KeyStream,
     sources: Vec<Source>,

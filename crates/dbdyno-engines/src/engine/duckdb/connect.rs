@@ -18,7 +18,7 @@ const BLOCK_SIZE: &str = "block_size";
 const KNOWN: [&str; 4] =
     ["checkpoint_threshold", "preserve_insertion_order", "threads", "max_temp_directory_size"];
 
-/// How the file is opened.
+/// Mode in which the file is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
     ReadWrite,
@@ -249,7 +249,7 @@ pub(super) fn text(text: &str) -> Result<CString, EngineError> {
         .map_err(|_| EngineError::new(ErrorClass::Statement, "a text holds a zero byte"))
 }
 
-/// What interrupts a connection.
+/// Handle that interrupts a connection.
 pub(super) struct Interrupt {
     api: &'static Api,
     raw: Handle,

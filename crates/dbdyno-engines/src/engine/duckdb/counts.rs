@@ -1,4 +1,4 @@
-//! What DuckDB itself logs about its files, transactions and statements, added up. Its log calls us
+//! Sums of what DuckDB itself logs about its files, transactions and statements. Its log calls us
 //! for every entry of the types that are switched on, so nothing is kept and nothing is lost.
 //! Statements and transactions are those of jobs, not those of control sessions, which ask for the
 //! sums: the log calls us in the thread that they run in.
@@ -151,7 +151,7 @@ impl Counts {
     }
 }
 
-/// What a file of the log is.
+/// Kind of a file in the log.
 enum File {
     Data,
     Wal,

@@ -38,7 +38,7 @@ pub(super) fn from_duckdb(kind: u32, message: &str, what: &str) -> EngineError {
     EngineError { class, code: None, message, advice: advice.map(Into::into) }
 }
 
-/// What cannot be opened or attached: an unusable file, or one in use.
+/// Error of a file that cannot be opened or attached: an unusable file, or one in use.
 #[cold]
 pub(super) fn unusable_file(message: &str, file: &str) -> EngineError {
     let text = message.to_ascii_lowercase();

@@ -88,7 +88,7 @@ impl Engine for DuckDb {
     }
 }
 
-/// How to open the file; makes its directory if it may be made.
+/// Mode in which the file is opened; creates its directory if that is allowed.
 fn mode(file: &Path, access: Access) -> Result<Mode, EngineError> {
     let refused = || {
         EngineError::new(ErrorClass::Privilege, format!("{} cannot be created", file.display()))

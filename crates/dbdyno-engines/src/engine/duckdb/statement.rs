@@ -10,7 +10,7 @@ use super::error::{from_duckdb, said};
 use crate::engine::client_loop::Counted;
 use crate::engine::{EngineError, ErrorClass};
 
-/// How the values of a column are read.
+/// Way in which the values of a column are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// Values of so many bytes.

@@ -31,8 +31,8 @@ const KNOWS_UTF8MB4: (u16, u16, u16) = (8, 0, 0);
 /// First bytes of the packets that carry the login on.
 const MORE_DATA: u8 = 1;
 const SWITCH: u8 = 0xFE;
-/// What follows [`MORE_DATA`] if the server of caching_sha2_password has not cached the password
-/// (MySQL, "Caching SHA-2 Pluggable Authentication").
+/// Byte that follows [`MORE_DATA`] if the server of caching_sha2_password has not cached the
+/// password (MySQL, "Caching SHA-2 Pluggable Authentication").
 const FULL_AUTHENTICATION: u8 = 4;
 /// MariaDB from 10 on tells its version with this in front, for old replicas.
 const REPLICATION_PREFIX: &str = "5.5.5-";
@@ -206,7 +206,7 @@ fn ask_for_encryption(
     wire.flush()
 }
 
-/// What we can do of MariaDB's own extensions that the server offers.
+/// MariaDB's own extensions that the server offers and dbdyno supports.
 fn extended(greeting: &HandshakePacket<'_>) -> MariadbCapabilities {
     let wanted = MariadbCapabilities::MARIADB_CLIENT_CACHE_METADATA
         | MariadbCapabilities::MARIADB_CLIENT_STMT_BULK_OPERATIONS;
@@ -234,7 +234,7 @@ fn invalid(error: &io::Error) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, error.to_string())
 }
 
-/// What we can do, of what the server offers.
+/// Capabilities that the server offers and dbdyno supports.
 fn capabilities(greeting: &HandshakePacket<'_>, product: &Product) -> CapabilityFlags {
     let several = CapabilityFlags::CLIENT_MULTI_STATEMENTS;
     let wanted = (if product.several_statements { several } else { CapabilityFlags::empty() })

@@ -44,7 +44,7 @@ fn out_of_space(message: &str) -> bool {
         .any(|words| message.contains(words))
 }
 
-/// What the user can do about an error, where that is not plain.
+/// Advice for an error, where the remedy is not obvious.
 fn advice_of(code: u16) -> Option<&'static str> {
     Some(match code {
         1045 | 1698 => "check the user and the password in MYSQL_PWD or [client] of ~/.my.cnf",

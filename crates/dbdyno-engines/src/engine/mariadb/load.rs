@@ -80,7 +80,7 @@ fn insert_within(
     Ok(inserted)
 }
 
-/// How rows travel.
+/// Form in which rows are sent.
 enum Form {
     /// As values of this prepared statement.
     Values(u32),

@@ -243,7 +243,7 @@ struct MariaDatabase {
     /// It is a private server.
     is_ours: bool,
     version: Version,
-    /// Why stored routines are impossible here, if they are.
+    /// Reason why stored routines are impossible here, if they are.
     no_routines: Option<String>,
     /// MyRocks is there.
     has_rocksdb: bool,

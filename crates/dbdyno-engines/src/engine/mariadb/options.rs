@@ -12,10 +12,10 @@ use crate::engine::remote::{TlsMode, in_home, private_text};
 /// Groups that MariaDB's own client reads too; a later line wins.
 const GROUPS: [&str; 4] = ["client", "client-server", "client-mariadb", "mariadb-client"];
 
-/// What a file may ask of TLS that we cannot do.
+/// TLS options of a file that dbdyno does not support.
 const UNHEEDED: [&str; 4] = ["ssl-crl", "ssl-crlpath", "ssl-fp", "ssl-fplist"];
 
-/// What the option file says.
+/// Settings of the option file.
 #[derive(Default, Clone)]
 pub(super) struct ClientOptions {
     pub user: Option<String>,
@@ -26,15 +26,15 @@ pub(super) struct ClientOptions {
     pub ssl_ca: Option<String>,
     pub ssl_cert: Option<String>,
     pub ssl_key: Option<String>,
-    /// What it asks of TLS: a mode by name, encryption or none, a verified server.
+    /// TLS settings: a mode by name, encryption or none, a verified server.
     ssl_mode: Option<String>,
     ssl: Option<bool>,
     verify: bool,
     /// The password may be told to a server that encrypts and is not verified.
     pub clear_text: bool,
-    /// What it asks of TLS that we cannot do.
+    /// TLS option that dbdyno does not support.
     pub unheeded: Option<&'static str>,
-    /// Why the file was not used, if it is there.
+    /// Reason why an existing file was not used.
     pub trouble: Option<String>,
 }
 
@@ -56,7 +56,7 @@ impl ClientOptions {
         }
     }
 
-    /// What ~/.my.cnf says where others may read, but not write it.
+    /// Settings of ~/.my.cnf where others may read but not write it.
     fn open_to_others() -> Option<Self> {
         let path = in_home(".my.cnf")?;
         let metadata = fs::metadata(&path).ok()?;
@@ -86,7 +86,7 @@ impl ClientOptions {
         self.trouble.clone().map_or_else(|| Ok(self.password.clone()), Err)
     }
 
-    /// How much of TLS the file asks for, by `named` of a mode's name.
+    /// TLS mode that the file asks for, by `named` of a mode's name.
     ///
     /// # Errors
     /// Those of `named`.

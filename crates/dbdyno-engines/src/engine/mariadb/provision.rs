@@ -10,10 +10,10 @@ use crate::engine::{Access, EngineError, ErrorClass, Session};
 /// Everything of ours lives in this database (see `Capabilities::prefix`).
 pub(super) const DATABASE: &str = "dbdyno";
 
-/// What our objects and workloads need in it.
+/// Privileges that our objects and workloads need in it.
 const NEEDED: [&str; 8] =
     ["SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "INDEX", "ALTER"];
-/// What the database drive needs besides.
+/// Additional privileges for the in-database drive.
 const FOR_ROUTINES: [&str; 3] = ["CREATE ROUTINE", "ALTER ROUTINE", "EXECUTE"];
 
 /// A statement about the account of ours that connects over TCP.
@@ -54,11 +54,11 @@ pub(super) fn around_load(
     Ok(text("first").zip(text("last")).map(|(first, last)| [first, last]))
 }
 
-/// What we found or made.
+/// Schema that was found or created.
 pub(super) struct Ours {
     /// Our database is there.
     pub exists: bool,
-    /// Why stored routines are impossible here, if they are.
+    /// Reason why stored routines are impossible here, if they are.
     pub no_routines: Option<String>,
 }
 

@@ -17,7 +17,7 @@ const NULL: u8 = 0xFB;
 /// Bit of the server's status: another result follows.
 const MORE_RESULTS: u64 = 8;
 
-/// What a packet at the beginning of a result says.
+/// Content of the first packet of a result.
 pub(super) enum Head {
     /// A statement without rows: rows affected; whether another result follows.
     Done { affected: u64, more: bool },
@@ -252,7 +252,7 @@ mod tests {
         }
     }
 
-    /// What `run` makes of these packets, the last before the server ends the connection.
+    /// Result of `run` for these packets, the last before the server ends the connection.
     fn answer(packets: &[&[u8]]) -> Result<(Rows, u64), EngineError> {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         for (number, packet) in (1..).zip(packets) {

@@ -90,8 +90,8 @@ impl MariaSession {
     }
 }
 
-/// What puts a text into the variable from which it is prepared, whatever the session takes for an
-/// escape in a literal.
+/// Statement that puts a text into the variable from which it is prepared, whatever the session
+/// takes for an escape in a literal.
 fn text_of(sql: &str) -> String {
     let mut hex = String::with_capacity(2 * sql.len());
     for byte in sql.bytes() {

@@ -15,11 +15,11 @@ use dbdyno_core::error::quote;
 use dbdyno_core::model::PasswordSources;
 
 const DEFAULT_PORT: u16 = 3306;
-/// Where a password is looked for before the user is asked.
+/// Places where a password is looked for before the user is asked.
 pub(super) const SOURCES: PasswordSources =
     PasswordSources { variable: "MYSQL_PWD", file: "[client] of ~/.my.cnf" };
-/// Where distributions put the server's socket; the first that exists stands for `localhost`, as in
-/// MariaDB's client.
+/// Paths of the server's socket in distributions; the first that exists stands for `localhost`, as
+/// in MariaDB's client.
 const SOCKETS: [&str; 4] = [
     "/run/mysqld/mysqld.sock",
     "/var/lib/mysql/mysql.sock",
@@ -28,8 +28,8 @@ const SOCKETS: [&str; 4] = [
 ];
 const LOCALHOST: &str = "localhost";
 
-/// Where the key comes from by which a password is encrypted that goes over a connection which is
-/// not: a key that the server itself sends could be that of somebody between.
+/// Source of the key that encrypts a password on an unencrypted connection: a key that the server
+/// itself sends could be that of somebody between.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) enum ServerKey {
     /// From nowhere: no such password is sent.
@@ -41,7 +41,7 @@ pub(super) enum ServerKey {
     File(PathBuf),
 }
 
-/// How to connect, without password.
+/// Connection settings without password.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Config {
     pub product: &'static Product,

@@ -12,7 +12,7 @@ use crate::engine::{EngineError, ErrorClass};
 
 /// The driver appends a random id to what a listener says.
 const CONNECTION_ID: &str = " (CONNECTION_ID=";
-/// What the driver writes before the operating system's reason.
+/// Text that the driver writes before the operating system's reason.
 const STREAM: &str = "stream operation failed: ";
 
 /// The class of an error code.
@@ -46,7 +46,7 @@ fn class_of(code: usize) -> ErrorClass {
     }
 }
 
-/// What the user can do about a code, where that is not plain.
+/// Advice for an error code, where the remedy is not obvious.
 fn advice_of(code: usize) -> Option<&'static str> {
     Some(match code {
         1017 => {
@@ -152,7 +152,7 @@ pub(super) fn silent(address: &str, waited: Duration) -> EngineError {
     no_answer(address, &format!("the login was not done within {} s", waited.as_secs_f64()))
 }
 
-/// What came cannot be from an Oracle server.
+/// Error for data that cannot be from an Oracle server.
 pub(super) fn unreadable(why: &str) -> EngineError {
     lost(format!("the server sent an answer that cannot be read ({why})"))
         .advised("check that it is an Oracle listener")

@@ -153,7 +153,7 @@ struct RoutineSession<'a> {
     session: &'a OraSession,
     statement: Statement,
     call: &'a BoundStatement,
-    /// Which value is the length of a slice.
+    /// Position of the value that is the length of a slice.
     slice_at: Option<usize>,
     /// As long as the longest text that comes back.
     blank: String,

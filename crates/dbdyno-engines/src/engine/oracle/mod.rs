@@ -117,7 +117,7 @@ struct OraDatabase {
     config: Config,
     passwords: Arc<Passwords>,
     version: Version,
-    /// Why stored routines are impossible here, if they are.
+    /// Reason why stored routines are impossible here, if they are.
     no_routines: Option<String>,
     /// Organisations that this server or user cannot have, with the reasons.
     missing_orgs: &'static [(&'static str, &'static str)],
@@ -209,7 +209,7 @@ impl Database for OraDatabase {
             outcome => outcome,
         }
     }
-    /// What the URL says; a listener has one port for each.
+    /// Transport of the URL; a listener has one port for each.
     fn reach(&self, transport: Transport) -> Result<(), EngineError> {
         let given = if self.config.tcps { Transport::Tls } else { Transport::Tcp };
         match transport {

@@ -7,9 +7,9 @@ use crate::engine::{Access, EngineError, ErrorClass, Session};
 /// Names of all our objects begin so (see `Capabilities::prefix`).
 pub(super) const PREFIX: &str = "dbdyno_";
 
-/// What our tables need.
+/// Privileges that our tables need.
 const NEEDED: [&str; 2] = ["CREATE TABLE", "UNLIMITED TABLESPACE"];
-/// What the database drive needs besides.
+/// Additional privilege for the in-database drive.
 const FOR_ROUTINES: &str = "CREATE PROCEDURE";
 const FOR_CLUSTERS: &str = "CREATE CLUSTER";
 /// Users whose schemas are not ours to use.
@@ -32,9 +32,9 @@ pub(super) fn sql(block: &str, values: &[(&str, &str)]) -> Result<String, Engine
     own_sql(SQL, block, values)
 }
 
-/// What we found.
+/// Schema that was found.
 pub(super) struct Ours {
-    /// Why stored routines are impossible here, if they are.
+    /// Reason why stored routines are impossible here, if they are.
     pub no_routines: Option<String>,
     /// Organisations that cannot be had, with the reasons.
     pub missing_orgs: &'static [(&'static str, &'static str)],

@@ -10,12 +10,12 @@ use crate::engine::cancel::{Entered, Running};
 use crate::engine::{EngineError, Rows, Session};
 use dbdyno_core::model::Counters;
 
-/// What stands in PL/SQL, whose text ends with a semicolon, before the name.
+/// Kinds of PL/SQL objects, whose text ends with a semicolon.
 const ROUTINES: [&str; 5] = ["procedure", "function", "package", "trigger", "type"];
-/// What may stand between `create` and those.
+/// Words that may stand between `create` and the kind.
 const BETWEEN: [&str; 4] = ["or", "replace", "editionable", "noneditionable"];
 
-/// Who a session is for the server: instance, session, serial number.
+/// Identity of a session on the server: instance, session, serial number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Handle {
     pub instance: u32,

@@ -19,14 +19,14 @@ use dbdyno_core::model::PasswordSources;
 
 const DEFAULT_PORT: u16 = 1521;
 pub(super) const SCHEMES: &[&str] = &["oracle"];
-/// Where a password is looked for before the user is asked.
+/// Places where a password is looked for before the user is asked.
 pub(super) const SOURCES: PasswordSources =
     PasswordSources { variable: "ORACLE_PWD", file: "~/.oraclepass (lines user/password@address)" };
 /// Stands for a descriptor while the rest of the URL is read.
 const DESCRIPTOR: &str = "descriptor";
 const KNOWN: &str = "protocol=tcp|tcps, wallet, nodes, connect_timeout";
 
-/// What the driver is told to connect to.
+/// Address that the driver connects to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Address {
     /// Hosts of a listener and the name of a service, which may have `:server` at its end.
@@ -35,7 +35,7 @@ pub(super) enum Address {
     Text(String),
 }
 
-/// How to connect, without password.
+/// Connection settings without password.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Config {
     pub user: String,
@@ -179,7 +179,7 @@ fn address(hosts: Vec<(String, String)>, service: Option<String>) -> Result<Addr
     }
 }
 
-/// What the driver takes as the name of a service or an instance; it leaves away what follows
+/// True for a name of a service or an instance that the driver accepts; it leaves away what follows
 /// another letter.
 fn is_word(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.')

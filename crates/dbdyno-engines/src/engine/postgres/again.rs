@@ -16,7 +16,7 @@ pub(super) struct Repeated {
     named: u32,
 }
 
-/// How the server has taken a query.
+/// Result of preparing a query on the server.
 pub(super) enum State {
     Ready(Ready),
     /// It cannot be prepared: it is asked as any other.
@@ -34,7 +34,7 @@ pub(super) struct Ready {
 }
 
 impl Repeated {
-    /// What is known of a query that was asked again before.
+    /// State of a query that was sent again before.
     pub(super) fn find(&self, sql: &str) -> Option<&State> {
         self.queries.get(sql)
     }

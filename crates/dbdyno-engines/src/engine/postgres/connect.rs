@@ -56,7 +56,7 @@ pub(super) struct Connection {
     pub server_version: String,
     /// Process id of the backend, as the server knows it.
     pub backend_pid: Option<u32>,
-    /// What cancels a statement of this session.
+    /// Key that cancels a statement of this session.
     pub cancel_key: CancelKey,
     /// True if the server runs on this host: reached over a Unix socket or a loopback address.
     pub local: bool,
@@ -139,7 +139,7 @@ fn connect_host(
     Ok(connection)
 }
 
-/// What asks for encryption (PostgreSQL manual, "SSLRequest"): length and code.
+/// Request for encryption (PostgreSQL manual, "SSLRequest"): length and code.
 const SSL_REQUEST: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
 
 /// A stream to the server, encrypted as it is to be. True if the server runs on this host. `opened`
@@ -255,8 +255,8 @@ fn refused(response: &ErrorResponseBody) -> EngineError {
     if error.message.contains("unsupported startup parameter") { pooled() } else { error }
 }
 
-/// What a server asks for, as `require_auth` calls it; none of what is no request that we can
-/// answer.
+/// Authentication method that a server asks for, by its name in `require_auth`; none for a request
+/// that cannot be answered.
 fn method(request: &Message) -> Option<&'static str> {
     match request {
         Message::AuthenticationOk => Some(NO_METHOD),
@@ -391,7 +391,7 @@ fn await_ready(connection: &mut Connection) -> Result<(), EngineError> {
     }
 }
 
-/// Where a session's backend is and the secret that lets us cancel what it does.
+/// Address of a session's backend and the secret that cancels its statement.
 #[derive(Clone)]
 pub(super) struct CancelKey {
     pub host: Host,

@@ -28,7 +28,7 @@ pub(super) fn class_of(sqlstate: &str) -> ErrorClass {
     }
 }
 
-/// What the user can do about a SQLSTATE, where that is not plain.
+/// Advice for a SQLSTATE, where the remedy is not obvious.
 fn advice_of(sqlstate: &str) -> Option<&'static str> {
     Some(match sqlstate {
         "28P01" => "check the user and the password in PGPASSWORD or ~/.pgpass",

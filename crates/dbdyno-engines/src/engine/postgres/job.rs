@@ -34,7 +34,7 @@ struct Statement {
     values: Values,
 }
 
-/// Where the values of a statement go.
+/// Destination of the values of a statement.
 enum Values {
     /// The first stands there in the messages, the others follow at every `BIND_BYTES`.
     Binary { first_value: usize, binds: usize },

@@ -278,7 +278,7 @@ impl PgDatabase {
     }
 }
 
-/// Whether a session that is silent waits for standbys of which none is left: it would for ever.
+/// Watch for a silent session that waits for standbys of which none is left: it would wait forever.
 /// The server ends it then, so that it holds up nobody else.
 fn commits_in_vain(road: Road<Config>, pid: u32) -> Watch {
     let ended = move || {

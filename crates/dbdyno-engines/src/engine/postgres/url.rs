@@ -12,19 +12,19 @@ use crate::engine::{EngineError, ErrorClass};
 use dbdyno_core::error::quote;
 use dbdyno_core::model::PasswordSources;
 
-/// Where a password is looked for before the user is asked.
+/// Places where a password is looked for before the user is asked.
 pub(super) const SOURCES: PasswordSources =
     PasswordSources { variable: "PGPASSWORD", file: "~/.pgpass" };
 pub(super) const SCHEMES: &[&str] = &["postgres", "postgresql"];
 const DEFAULT_PORT: u16 = 5432;
-/// Where distributions put the server's socket, the first that exists is the default host.
+/// Directories of the server's socket in distributions; the first that exists is the default host.
 const SOCKET_DIRS: [&str; 2] = ["/var/run/postgresql", "/tmp"];
 
 /// Protocol within an encrypted connection that begins without being asked for (PostgreSQL manual,
 /// "SSL Session Encryption").
 const ALPN: &str = "postgresql";
 
-/// How to connect, without password.
+/// Connection settings without password.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Config {
     /// Tried in order, unless each is a node.
@@ -46,7 +46,7 @@ pub(super) struct Config {
 /// Names of methods: no proof is asked for, the password itself.
 pub(super) const NO_METHOD: &str = "none";
 pub(super) const CLEAR_TEXT: &str = "password";
-/// What a server may ask for (PostgreSQL manual, `require_auth`).
+/// Authentication methods that a server may ask for (PostgreSQL manual, `require_auth`).
 const METHODS: [&str; 6] = [CLEAR_TEXT, "md5", "gss", "sspi", "scram-sha-256", NO_METHOD];
 
 /// Methods by which the user lets a server ask who we are.
@@ -96,7 +96,7 @@ impl Methods {
     }
 }
 
-/// Whether a login is bound to the server's certificate, so that nobody between can pass it on.
+/// Binding of a login to the server's certificate, so that nobody between can pass it on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Binding {
     Disable,
@@ -235,8 +235,8 @@ const BINDING: &str = "PGCHANNELBINDING";
 const BINDINGS: [(&str, Binding); 3] =
     [("disable", Binding::Disable), ("prefer", Binding::Prefer), ("require", Binding::Require)];
 
-/// What the environment may ask of a connection that we cannot do: a variable, and its values that
-/// ask for something (none = every value).
+/// Connection settings of the environment that dbdyno does not support: a variable, and its values
+/// that ask for something (none = every value).
 const UNHEEDED: [(&str, Option<&str>); 5] = [
     ("PGSSLCRL", None),
     ("PGSSLCRLDIR", None),

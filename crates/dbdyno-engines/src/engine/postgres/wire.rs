@@ -130,7 +130,7 @@ impl Wire {
         self.flush()
     }
 
-    /// Where the next message stands in the channel; it counts as read.
+    /// Position of the next message in the channel; it counts as read.
     #[inline]
     fn next_range(&mut self) -> io::Result<std::ops::Range<usize>> {
         let head = self.channel.peek(HEADER_BYTES)?;

@@ -58,7 +58,7 @@ impl Channel {
         Ok(&self.buffer[self.start..self.start + count])
     }
 
-    /// Where the next `count` bytes lie (see [`Channel::at`]) until the next read; they count as
+    /// Position of the next `count` bytes (see [`Channel::at`]) until the next read; they count as
     /// read.
     #[inline]
     pub(in crate::engine) fn take(&mut self, count: usize) -> io::Result<Range<usize>> {

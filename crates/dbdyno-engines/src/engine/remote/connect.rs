@@ -1,4 +1,4 @@
-//! What is the same of connecting, and of losing a connection.
+//! Common parts of connecting, and of losing a connection.
 
 use std::fmt;
 use std::io;

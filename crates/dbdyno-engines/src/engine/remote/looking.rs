@@ -61,7 +61,8 @@ impl<S: Session> Looking<S> {
 }
 
 impl<S: Session> Session for Looking<S> {
-    /// Who knows what of it was done before the connection broke: it is not done again.
+    /// Executes a statement once: after a lost connection it is unknown what was done, so it is not
+    /// repeated.
     fn execute(&mut self, sql: &str) -> Result<u64, EngineError> {
         self.session.execute(sql)
     }

@@ -1,6 +1,6 @@
-//! What our own clients of database servers share: the byte stream and its read buffer, parts of
-//! URLs, hosts that answer or not, the user's files, passwords, statements of their own, how many
-//! sessions are left, texts of errors.
+//! Common parts of our own clients of database servers: the byte stream and its read buffer, parts
+//! of URLs, hosts that answer or not, the user's files, passwords, statements of their own, how
+//! many sessions are left, texts of errors.
 
 use super::{EngineError, ErrorClass};
 use dbdyno_core::sql::{Values, parse_blocks, statement, substitute};

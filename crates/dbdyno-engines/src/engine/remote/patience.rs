@@ -1,5 +1,5 @@
-//! How long the connections of a database wait for its servers, and what makes them give up: a
-//! server of which it is known that it does not answer, and whoever wants the end.
+//! Limits for connections that wait for a server, and the reasons to give up: a server that is
+//! known not to answer, and a request to stop.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How often somebody who waits looks up.
+/// Interval at which a waiting thread checks whether to go on.
 pub(super) const LOOK: Duration = Duration::from_secs(1);
 /// So long a server may be silent before it is asked otherwise; an answer is good for as long.
 pub(super) const SILENCE: Duration = Duration::from_secs(5);
@@ -28,11 +28,11 @@ struct Shared {
     interrupt: OnceLock<Arc<AtomicBool>>,
     /// After an interrupt a server did not answer any more: nobody waits for anything.
     is_over: AtomicBool,
-    /// What servers said last when they were asked, by address.
+    /// Last answers of servers, by address.
     asked: Mutex<BTreeMap<String, Arc<Mutex<Option<Said>>>>>,
 }
 
-/// When a server was asked last, and whether it answered.
+/// Time of the last question to a server, and whether it answered.
 type Said = (Instant, bool);
 
 /// No part of where a connection leads.
@@ -60,7 +60,7 @@ impl Patience {
         if self.is_hurried() { HURRIED_TIMEOUT } else { CONNECT_TIMEOUT }
     }
 
-    /// Whether the server at an address answers: asks, unless that was done just now. Of many that
+    /// True if the server at an address answers: asks, unless that was done just now. Of many that
     /// wait one asks for all.
     pub(super) fn answers(&self, address: &str, ask: impl FnOnce() -> bool) -> bool {
         let all = self.0.asked.lock();
@@ -87,7 +87,7 @@ pub(super) struct Wait<'a> {
     /// The longest; none = for ever.
     limit: Option<Duration>,
     began: Option<Instant>,
-    /// When it was seen first that somebody wants the end.
+    /// Time at which a request to stop was first seen.
     hurried: Option<Instant>,
     asked: Duration,
 }
@@ -97,7 +97,7 @@ impl<'a> Wait<'a> {
         Wait { patience, limit, began: None, hurried: None, asked: Duration::ZERO }
     }
 
-    /// How long to wait before the next [`Wait::look`].
+    /// Time to wait before the next [`Wait::look`].
     pub(super) fn step(&self) -> Duration {
         let passed = self.began.map_or(Duration::ZERO, |began| began.elapsed());
         self.limit.map_or(LOOK, |limit| limit.saturating_sub(passed).min(LOOK))

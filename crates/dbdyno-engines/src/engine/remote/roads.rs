@@ -1,4 +1,4 @@
-//! Roads to a server: where and as whom jobs connect, by the transport that they ask for.
+//! Connection routes to a server: hosts and account for each transport (Unix socket, TCP, TLS).
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -28,7 +28,7 @@ pub(in crate::engine) struct Road<C> {
     pub passwords: Arc<Passwords>,
 }
 
-/// What a road needs of a client's configuration.
+/// Configuration of a client as a route needs it.
 pub(in crate::engine) trait Reach: Clone {
     fn hosts(&self) -> &[Host];
     fn tls(&self) -> &Tls;
@@ -117,7 +117,7 @@ fn hosts_by(hosts: &[Host], transport: Transport) -> Vec<Host> {
     hosts.iter().filter(is_socket).cloned().collect()
 }
 
-/// What a transport makes of the encryption that a URL asks for.
+/// TLS settings of a URL for a transport.
 fn tls_by(given: &Tls, transport: Transport) -> Tls {
     let mode = match transport {
         Transport::Tcp => TlsMode::Disable,

@@ -1,4 +1,4 @@
-//! How many more sessions a server takes.
+//! Number of sessions that a server can still accept.
 
 use crate::engine::{EngineError, Session, SessionsLeft};
 

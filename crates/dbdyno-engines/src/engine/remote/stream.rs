@@ -28,7 +28,7 @@ const KEEP_ALIVE: Duration = Duration::from_secs(60);
 /// A byte stream to the server.
 pub(in crate::engine) struct Stream {
     plain: Plain,
-    /// What encrypts it.
+    /// TLS connection that encrypts it.
     tls: Option<Box<ClientConnection>>,
 }
 
@@ -37,12 +37,12 @@ struct Plain {
     socket: Socket,
     /// Longest wait for bytes; none = for ever.
     read_timeout: Option<Duration>,
-    /// Where waits have no limit: asked in order whenever it has been silent.
+    /// Watches for waits without a limit: asked in order whenever the server has been silent.
     watches: Vec<Watch>,
     patience: Patience,
 }
 
-/// Whether a silent server may still answer; if not, why.
+/// Check whether a silent server may still answer; if not, the reason.
 pub(in crate::engine) type Watch = Arc<dyn Fn() -> Result<(), &'static str> + Send + Sync>;
 
 enum Socket {

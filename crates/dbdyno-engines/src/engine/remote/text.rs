@@ -9,7 +9,7 @@ use crate::engine::{EngineError, ErrorClass};
 pub(in crate::engine) struct TextQuery {
     /// Before the first value, between two, after the last.
     pieces: Vec<String>,
-    /// Which value goes behind each piece but the last.
+    /// Index of the value behind each piece but the last.
     values: Vec<usize>,
     /// Values that are given.
     binds: usize,

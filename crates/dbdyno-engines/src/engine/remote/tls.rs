@@ -21,7 +21,7 @@ use crate::engine::{EngineError, ErrorClass};
 /// Stands for the certificates that the operating system trusts.
 const SYSTEM: &str = "system";
 
-/// How much is asked of the connection; each mode asks for all that those before it do.
+/// Requirements on the connection; each mode asks for all that those before it do.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::engine) enum TlsMode {
     /// Not encrypted.
@@ -37,7 +37,7 @@ pub(in crate::engine) enum TlsMode {
     VerifyFull,
 }
 
-/// How a server is to be reached over a network.
+/// TLS settings for a server on a network.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::engine) struct Tls {
     pub mode: TlsMode,
@@ -157,7 +157,7 @@ fn denied(message: impl Into<String>) -> EngineError {
     EngineError::new(ErrorClass::Denied, message)
 }
 
-/// Why no encrypted connection came about, and what to do.
+/// Error for a failed encrypted connection, with advice.
 fn refused(error: &std::io::Error, host: &str) -> EngineError {
     use CertificateError as Bad;
     if let Some(error) = alert(error) {
@@ -194,7 +194,7 @@ fn refused(error: &std::io::Error, host: &str) -> EngineError {
     denied(why).advised(advice)
 }
 
-/// What the other side says of why it ends an encrypted connection; it may say so after the
+/// Reason that the other side gives for ending an encrypted connection; it may say so after the
 /// handshake.
 pub(super) fn alert(error: &std::io::Error) -> Option<EngineError> {
     match error.get_ref()?.downcast_ref::<Error>()? {

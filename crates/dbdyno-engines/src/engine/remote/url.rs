@@ -4,7 +4,7 @@ use crate::engine::{EngineError, ErrorClass};
 use dbdyno_core::error::quote;
 use dbdyno_core::model::PasswordSources;
 
-/// What stands in a URL, decoded; nothing is filled in yet.
+/// Parts of a URL, decoded; nothing is filled in yet.
 pub(in crate::engine) struct Url {
     pub user: Option<String>,
     /// Name and port, which may be empty.
@@ -76,7 +76,7 @@ fn parameter(pair: &str) -> Result<(String, String), EngineError> {
     }
 }
 
-/// Whether all hosts of a list are nodes of a cluster; else the first that answers is meant.
+/// True if all hosts of a list are nodes of a cluster; else the first that answers is meant.
 ///
 /// # Errors
 /// Anything but `all`.
@@ -102,7 +102,7 @@ pub(in crate::engine) fn port_number(text: Option<String>, usual: u16) -> Result
         .ok_or_else(|| bad_url(format!("{} is not a port number", quote(text))))
 }
 
-/// Who uses this program.
+/// User of this program.
 pub(in crate::engine) fn os_user() -> Option<String> {
     from_env("USER").or_else(|| from_env("LOGNAME"))
 }

@@ -51,7 +51,7 @@ fn add_vectors(connection: &Connection) -> Result<(), EngineError> {
     Err(from_sqlite(&failed, "the functions of vectors"))
 }
 
-/// How the file is opened.
+/// Mode in which the file is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
     ReadWrite,
@@ -150,7 +150,7 @@ impl Settings {
     }
 }
 
-/// What the library was built with, as SQLite names it.
+/// Compile options of the library, by SQLite's names.
 fn compile_options(connection: &Connection) -> Result<Vec<String>, EngineError> {
     let sql = "select compile_options from pragma_compile_options";
     let read = || -> rusqlite::Result<Vec<String>> {

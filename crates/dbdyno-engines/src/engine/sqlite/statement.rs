@@ -13,7 +13,7 @@ use rusqlite::{Connection, ffi};
 
 use crate::engine::client_loop::Counted;
 
-/// How the values of a column are read.
+/// Way in which the values of a column are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Integer,

@@ -16,7 +16,7 @@ pub(super) const MIDDLE: Duration = Duration::from_millis(500);
 const MOST_AT_ONCE: usize = 4;
 /// A processor that works for less than this share of the time is left out: it may be clocked down.
 const AT_WORK: f64 = 0.5;
-/// How long all processors work before their speed counts as that of the run's begin.
+/// Time that all CPUs work before their speed counts as that of the run's start.
 const WARM: Duration = Duration::from_millis(10);
 /// Measurements of that speed; their median counts.
 const MEASUREMENTS: usize = 9;
@@ -38,7 +38,7 @@ static AT_BEGIN: OnceLock<(Vec<Processor>, Walk)> = OnceLock::new();
 /// The processors, each with its speed when the run began.
 pub(super) struct Host {
     processors: Vec<Processor>,
-    /// Where the next look begins, so that all have their turn.
+    /// Position at which the next look begins, so that every CPU gets its turn.
     turn: usize,
     walk: Walk,
 }
@@ -90,7 +90,7 @@ impl Host {
     }
 }
 
-/// What was found on one processor.
+/// Sample of one CPU.
 struct Look {
     pace: Option<Pace>,
     walk_s: Option<f64>,
@@ -123,7 +123,7 @@ fn together(looks: &[Look]) -> Round {
     Round { pace, walk_s, walk_speed, mhz, ..Round::default() }
 }
 
-/// Which processors worked for most of the time between two readings, by number.
+/// True, by CPU number, for those that worked for most of the time between two readings.
 fn working(before: &[CpuTime], after: &[CpuTime]) -> Vec<bool> {
     let busy = |time: &CpuTime| time.user + time.nice + time.system;
     let all = |time: &CpuTime| busy(time) + time.idle + time.iowait.unwrap_or(0);

@@ -11,7 +11,7 @@ use dbdyno_engines::engine::{
 /// Longest the one op may take before its slice ends, in s; a longer one still ends.
 const SLICE_S: f64 = 60.0;
 
-/// What one op did.
+/// Result of one op.
 pub(super) struct Done {
     /// Absent where the call is the op.
     pub ops: Option<f64>,
@@ -19,7 +19,7 @@ pub(super) struct Done {
     pub commits: f64,
     /// Rows that were to be found, where they are counted.
     pub hits: f64,
-    /// What a routine returned.
+    /// Result of a routine.
     pub sink: Option<f64>,
 }
 

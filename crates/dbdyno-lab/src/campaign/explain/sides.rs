@@ -22,14 +22,14 @@ pub(super) struct Side {
     /// The only selection is what is run.
     pub plan: Plan,
     pub jobs: u32,
-    /// How a private server is started for it; none if it runs on.
+    /// Setup of a private server for it; none if the server runs on.
     pub server: Option<Setup>,
 }
 
-/// What an experiment changes, by name, and its two sides.
+/// Changes of an experiment, by name, and its two sides.
 pub(super) type Changes = (BTreeMap<String, String>, [Side; 2]);
 
-/// What an experiment changes here.
+/// Determines the changes of an experiment on this platform.
 ///
 /// # Errors
 /// Why it cannot be carried out.
@@ -150,14 +150,14 @@ fn room_for_log(
     platform.check_log_in_memory(room_bytes).map(|()| room_bytes)
 }
 
-/// Whether this machine has so many MB beside what the profile takes.
+/// Checks that this machine has this many MB in addition to what the profile takes.
 fn check_memory(campaign: &Campaign<'_>, more_mb: f64) -> std::result::Result<(), Sentence> {
     let memory_mb = campaign.request.profile.memory_mb.unwrap_or(0.0) + more_mb;
     let lacks = fit::lacks_memory(memory_mb).filter(|_| more_mb > 0.0);
     lacks.map_or(Ok(()), |lacks| Err(Sentence::quoted(lacks)))
 }
 
-/// What values of experiments are made of: each setting that is a size as `now_<name>`, behind a
+/// Names that values of experiments may use: each setting that is a size as `now_<name>`, behind a
 /// word that no function begins with.
 fn facts(settings: &BTreeMap<String, String>, data_mb: f64) -> Facts {
     let sizes =

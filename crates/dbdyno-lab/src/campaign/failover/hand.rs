@@ -1,5 +1,5 @@
-//! Who makes a node fail, has another one take its place, and makes the cluster whole again: we on
-//! private clusters, the user's commands on existing ones.
+//! Faults, promotion and repair of a cluster: by dbdyno on private clusters, by the user's commands
+//! on existing ones.
 
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
@@ -15,7 +15,7 @@ use dbdyno_core::model::How;
 /// Longest wait for a replica to become the primary.
 const PROMOTION: Duration = Duration::from_secs(70);
 
-/// What the node is called in the environment of commands.
+/// Environment variable with the node's name for commands.
 const NODE_VARIABLE: &str = "DBDYNO_NODE";
 
 /// Runs a command of the user's to its end, apart from Ctrl-C in the terminal.
@@ -64,7 +64,7 @@ pub(super) fn mend(platform: &mut Platform, asked: &Asked, node: &str) -> Result
     }
 }
 
-/// How another node is made to take writes.
+/// Way in which another node becomes writable.
 pub(super) enum Promoter<'a> {
     /// The cluster does it.
     Itself,
@@ -119,7 +119,7 @@ fn most_advanced(
         .ok_or_else(|| Error::target("promotion", "none of the other nodes answers"))
 }
 
-/// How a failure is said to have been made.
+/// Kind of the injected failure, for the result.
 pub(super) fn how(asked: &Asked) -> How {
     if asked.commands.is_some() { How::Command } else { asked.how }
 }

@@ -1,4 +1,4 @@
-//! What the nodes that did not fail hold at the end.
+//! Audit of the commits on the nodes that did not fail.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ const READING: Duration = Duration::from_secs(60);
 /// Between two looks.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// How nodes are read.
+/// Reader of the nodes.
 pub(super) struct Survey<'a> {
     pub ways: &'a Arc<Ways>,
     /// The node that we promoted: the others still follow the failed one, whatever they believe.
@@ -32,7 +32,7 @@ struct Seen {
 }
 
 impl Survey<'_> {
-    /// Whether a node answers and belongs to the cluster that takes writes.
+    /// True if a node answers and belongs to the writable cluster.
     pub(super) fn is_member(&self, node: &str) -> Result<bool, EngineError> {
         let line = Line::open(self.ways, node, self.timeout)?;
         Ok(line.query(self.member)?.scalar() == Some("1"))
@@ -88,7 +88,7 @@ impl Survey<'_> {
     }
 }
 
-/// What can be said without any rows: nothing of what is there.
+/// Counts for a node without readable rows: nothing is known of its commits.
 fn unjudged(noted: &Noted) -> LedgerCounts {
     LedgerCounts { lost: 0, in_doubt_there: 0, ..noted.reconcile(&Rows::new()) }
 }

@@ -25,7 +25,7 @@ const LOOK: Duration = Duration::from_millis(20);
 /// So long throughput must stay regained.
 const SETTLED_S: f64 = 3.0;
 
-/// What a repetition needs.
+/// Context of a repetition.
 pub(super) struct Trial<'a> {
     pub asked: &'a Asked,
     pub statements: &'a Statements<'a>,
@@ -35,7 +35,7 @@ pub(super) struct Trial<'a> {
     pub events: &'a Sink<'a>,
 }
 
-/// What a repetition found.
+/// Result of a repetition.
 pub(super) struct Measured {
     pub failover: Failover,
     pub noted: Noted,
@@ -43,7 +43,7 @@ pub(super) struct Measured {
     pub total_s: f64,
 }
 
-/// What happened while the load ran; times in s since its begin.
+/// Timeline of the load; times in s since its start.
 struct Course {
     failed_at_s: f64,
     end_s: f64,
@@ -175,7 +175,7 @@ impl Trial<'_> {
         Ok(())
     }
 
-    /// What a writer tells within a moment.
+    /// Next event of a writer, if one comes within a moment.
     fn listen(&self, writers: &Writers) -> Result<Option<Told>> {
         if self.interrupt.is_set() {
             return Err(interrupted());
@@ -274,7 +274,7 @@ impl Trial<'_> {
         }
     }
 
-    /// What the other nodes hold, beside what the clients noted.
+    /// Reads the commits of the other nodes and compares them with the clients' ledgers.
     fn read(
         &self,
         ways: &Arc<Ways>,

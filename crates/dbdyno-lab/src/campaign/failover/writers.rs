@@ -14,7 +14,7 @@ use dbdyno_engines::engine::EngineError;
 /// Pause after all nodes were tried in vain.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// What writers tell while they run.
+/// Event of a writer while it runs.
 #[derive(Debug)]
 pub(super) enum Told {
     /// One of them has its first commit.
@@ -23,7 +23,7 @@ pub(super) enum Told {
     Trouble(f64, String),
 }
 
-/// What all writers know.
+/// Configuration that all writers share.
 #[derive(Clone)]
 pub(super) struct Orders {
     pub ways: Arc<Ways>,

@@ -12,7 +12,7 @@ use crate::picture::Mark;
 use dbdyno_core::error::visible;
 use dbdyno_core::model::Better;
 
-/// Where a run (`None`), or a test of it, has its page.
+/// Address of the page of a run (`None`), or of a test of it.
 pub type Address<'a> = &'a dyn Fn(i64, Option<u32>) -> Option<String>;
 
 const ABOUT: &str = "Tick the platforms that you want to see side by side. Every figure has its verdict and leads to the page of \
@@ -23,7 +23,7 @@ const HOW: &str = "The best valid figure of a row has the strongest colour, in b
 (95 % intervals). Figures of other work (another drive or revision, a publication beside a measurement) have no colour.";
 const WITHOUT_SCRIPT: &str =
     "Without scripts all platforms are shown, and nothing is ranked or colored.";
-/// What the script says, by the name of the attribute.
+/// Texts of the script, by the name of the attribute.
 const SAID: [(&str, &str); 3] = [
     (
         "counted",

@@ -10,7 +10,7 @@ border-bottom: 3px solid var(--brand); color: var(--brand); font-weight: 600; }\
 .brand img { max-height: 3rem; max-width: 12rem; }\n\
 body > footer { margin-top: 3rem; padding-top: 0.6rem; border-top: 1px solid var(--brand); }\n";
 
-/// What the page's policy must allow beside its own: the logo within it.
+/// Addition to the page's policy: the logo within it.
 pub fn policy(brand: Option<&Brand>) -> &'static str {
     if brand.is_some_and(|brand| brand.logo.is_some()) { "; img-src data:" } else { "" }
 }

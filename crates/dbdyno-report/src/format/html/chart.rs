@@ -60,7 +60,7 @@ pub(super) fn drawing(chart: &Chart) -> Markup {
     }
 }
 
-/// What the chart shows, for those who cannot see it.
+/// Description of the chart, for those who cannot see it.
 fn spoken(chart: &Chart) -> String {
     let names: Vec<&str> = chart.series.iter().map(|series| series.name.as_str()).collect();
     let values = [("title", chart.title.as_str()), ("curves", &names.join(", "))];
@@ -116,7 +116,7 @@ fn color(series: &Series) -> String {
     format!("p{}", series.platform % COLORS)
 }
 
-/// Where everything is.
+/// Positions of the parts of a plot.
 struct Plot {
     x: Span,
     y: Span,
@@ -201,7 +201,7 @@ impl Plot {
         }
     }
 
-    /// How a label beside a mark is aligned: at the ends of the axis it stays within the drawing.
+    /// Alignment of a label next to a mark: at the ends of the axis it stays within the drawing.
     fn aligned(&self, x: f64) -> &'static str {
         let near = |end: f64| (x - end).abs() < 4.0;
         match (near(self.x.from), near(self.x.to)) {
@@ -243,12 +243,12 @@ impl Plot {
     }
 }
 
-/// Where the label of a mark stands: above it, below it where the drawing ends.
+/// Position of a mark's label: above it, below it where the drawing ends.
 fn written_at(y: f64) -> f64 {
     if y - 9.0 < TOP { y + 17.0 } else { y - 9.0 }
 }
 
-/// What stands at an axis.
+/// Ticks of an axis.
 fn ticks(axis: &Axis, values: impl Iterator<Item = f64>) -> Vec<f64> {
     let values: Vec<f64> = values.filter(|value| value.is_finite()).collect();
     let most = values.iter().copied().fold(f64::MIN, f64::max);

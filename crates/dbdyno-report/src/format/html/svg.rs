@@ -160,7 +160,7 @@ impl Span {
     }
 }
 
-/// What no axis reaches beyond.
+/// Smallest value of an axis.
 const LEAST: f64 = 1e-12;
 const MOST: f64 = 1e18;
 

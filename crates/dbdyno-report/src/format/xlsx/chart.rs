@@ -83,7 +83,7 @@ fn axis(native: &mut ChartAxis, axis: &Axis, values: impl Iterator<Item = f64>) 
     };
 }
 
-/// What lies exactly at the end of a logarithmic axis is not drawn by every spreadsheet.
+/// Room at the ends of a logarithmic axis: not every spreadsheet draws a point exactly at the end.
 const ROOM: f64 = 1.05;
 
 /// The powers of two around the values: not every spreadsheet finds the ends of such an axis

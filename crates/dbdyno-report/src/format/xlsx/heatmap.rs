@@ -20,7 +20,8 @@ const LEADING: usize = 2;
 /// ground, and black can be read on all between these.
 const NEARLY_NOTHING: f64 = 0.05;
 const NEARLY_BEST: f64 = 0.95;
-/// Where lower is better no figure has share 0; the scale ends at this multiple of the best.
+/// End of the scale where lower is better, since no figure has share 0 there: it ends at this
+/// multiple of the best.
 const WORST_MULTIPLE: u32 = 10;
 
 /// Writes the heatmap.

@@ -23,7 +23,7 @@ const MOST_DIGITS: usize = 15;
 /// Rows beyond these do not change a column's width: a series may have hundreds of thousands.
 const LOOKED_AT: usize = 1_000;
 
-/// Where a table stands.
+/// Place of a table.
 pub struct Area {
     pub header: RowNum,
     /// The column that names the rows.

@@ -14,7 +14,7 @@ const HEADER: u32 = 0x00E7_ECF1;
 const CONDITIONAL: u32 = 0x0095_5200;
 const INVALID: u32 = 0x00B4_1D1D;
 
-/// What a cell is.
+/// Style of a cell.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Style {
     Title,
@@ -48,7 +48,7 @@ impl Styles {
     }
 }
 
-/// How much a verdict stands out: 0 valid, 1 conditional, 2 invalid.
+/// Weight of a verdict: 0 valid, 1 conditional, 2 invalid.
 pub fn level(verdict: Option<Status>) -> u8 {
     match verdict {
         Some(Status::Conditional) => 1,
