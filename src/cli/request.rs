@@ -110,6 +110,7 @@ pub fn of_run(catalog: &Catalog, args: &RunArgs) -> Result<Request> {
     args.network_delay.map_or(Ok(()), |delay| delay_links(delay.0, &mut request.target))?;
     let duration_s = args.duration.map(|duration| duration.0);
     duration_s.map_or(Ok(()), check_duration)?;
+    args.think.map_or(Ok(()), |think| check_think(think.0))?;
     let max_duration_s = args.max_duration.map(|duration| duration.0);
     max_duration_s.map_or(Ok(()), check_max_duration)?;
     let beside =
@@ -124,6 +125,8 @@ pub fn of_run(catalog: &Catalog, args: &RunArgs) -> Result<Request> {
         precision: args.precision,
         max_duration_s,
         rate: args.rate.clone(),
+        rate_profile: args.rate_profile.clone(),
+        think_s: args.think.map(|think| think.0),
         arrivals: arrivals(args.arrivals),
         promise: args.slo,
         beside,
@@ -324,6 +327,15 @@ pub fn check_duration(duration_s: f64) -> Result<()> {
     }
     Err(Error::usage("--duration", format!("{duration_s:?} s is too short to measure anything"))
         .advise("give 100ms or more"))
+}
+
+/// Refuses think times that are not told from none, or that nobody has.
+fn check_think(think_s: f64) -> Result<()> {
+    if (1e-4..=3_600.0).contains(&think_s) {
+        return Ok(());
+    }
+    Err(Error::usage("--think", format!("{think_s} s is not a possible think time"))
+        .advise("give 0.1 ms to 1 h, as 50ms"))
 }
 
 /// Refuses a longest window in which nothing can become known.

@@ -11,7 +11,7 @@ use dbdyno::model::rows::table_rows;
 use dbdyno::server::{self, PrivateServer};
 use dbdyno::stats::keys::{self, KeyStream};
 
-use crate::support::{Desk, assert_run_schema, finished_group, start_options};
+use crate::support::{Desk, assert_run_schema, bytes_in, finished_group, start_options};
 
 const SIZE_GB: f64 = 0.01;
 
@@ -390,4 +390,19 @@ fn what_cannot_be_exported_is_one_line() {
     desk.run(&line).fails(2, &["is not empty"]);
     let readme = std::fs::read_to_string(desk.path("scripts/README.md")).unwrap();
     assert!(readme.contains("T611") && !readme.contains("{{"), "{readme}");
+}
+
+#[test]
+fn vectors_are_exported_only_if_they_are_asked_for() {
+    let desk = Desk::new();
+    let dir = export(&desk, "postgres", &[]);
+    let usual = bytes_in(&dir);
+    assert!(usual < 2_000_000, "{usual} bytes");
+    let readme = std::fs::read_to_string(dir.join("README.md")).unwrap();
+    let left_out =
+        "- VEC-SEARCH: its vectors are many MB of text: ask for it with --workload VEC-SEARCH";
+    assert!(readme.contains(left_out), "{readme}");
+    std::fs::remove_dir_all(&dir).unwrap();
+    let asked = bytes_in(&export(&desk, "postgres", &["VEC-SEARCH"]));
+    assert!(asked > 1_000_000, "{asked} bytes");
 }

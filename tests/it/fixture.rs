@@ -269,6 +269,7 @@ fn tally(ops_per_s: f64, window_s: f64, jobs: u32) -> Tally {
         errors: BTreeMap::new(),
         busy_s: window_s * f64::from(jobs),
         uncounted_s: 0.0,
+        thought_s: 0.0,
         connects: Default::default(),
     }
 }
@@ -319,6 +320,9 @@ fn series(ops_per_s: f64, is_sampled: bool) -> Vec<SeriesPoint> {
         p99_us: (second > 1).then_some(30.7),
         max_us: None,
         response_p99_us: None,
+        response_max_us: None,
+        offered_per_s: None,
+        behind: None,
         in_window: second > 2,
         metrics: counters(&[
             ("os_cpu_user_s", 1.9),

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use crate::support::Desk;
+use crate::servers::Lease;
+use crate::support::{Desk, Done, finished};
 
 const BASE: &str = "run --size 0.01 --workload TP-LOOKUP --jobs 2 --warmup 100ms --quiet";
 
@@ -111,5 +112,127 @@ fn what_no_rate_can_be_is_one_line() {
         ("--slo p99<5ms", ["--rate", "required"]),
     ] {
         desk.run(&format!("run --workload TP-LOOKUP {options}")).fails(2, &words);
+    }
+}
+
+/// Runs a line with these arguments, which may hold blanks.
+fn run_with(desk: &Desk, line: &str, more: &[&str]) -> Done {
+    let mut command = desk.command(line);
+    command.args(more);
+    finished(command, line)
+}
+
+/// The figures of a test that ran a load over time.
+fn phases(test: &Value) -> Vec<Value> {
+    test["phases"].as_array().unwrap_or_else(|| panic!("no phases in {test:#}")).clone()
+}
+
+#[test]
+fn a_load_over_time_has_figures_for_each_phase_in_every_report() {
+    let desk = Desk::new();
+    let profile = "ramp 50..200 1s; hold 200 1s; spike 400 500ms; hold 200 1s";
+    let line = format!("{BASE} --format json");
+    let run = run_with(&desk, &line, &["--rate-profile", profile]).ok().json();
+    let test = &run["tests"][0];
+    assert_eq!((&test["params"]["rate"], &test["drive"]), (&Value::Null, &"client".into()));
+    let phases = phases(test);
+    let due: Vec<f64> = phases.iter().map(|phase| phase["due"].as_f64().unwrap()).collect();
+    assert_eq!(due, [125.0, 200.0, 200.0, 200.0]);
+    for phase in &phases {
+        let [done, due] = ["done", "due"].map(|name| phase[name].as_f64().unwrap());
+        assert!(done > 0.0 && done < due + 5.0 * due.sqrt(), "{phase:#}");
+        assert!(phase["response"]["p50_us"].as_f64().is_some_and(|us| us > 0.0), "{phase:#}");
+    }
+    let offered = |point: &Value| point["offered_per_s"].as_f64();
+    let series = test["series"].as_array().unwrap();
+    assert!(series.iter().any(|point| offered(point).is_some_and(|per_s| per_s > 190.0)));
+    let sheet = desk.run("report datasheet").ok().stdout;
+    for text in ["Open loop", "spike 400 0.5s", "Recovery", "ramp 50..200 1s"] {
+        assert!(sheet.contains(text), "{text}: {sheet}");
+    }
+    let page = desk.run("report test last:1").ok().stdout;
+    assert!(page.contains("Load over time") && page.contains("offered and achieved"), "{page}");
+    let german = desk.run("report datasheet --language de").ok().stdout;
+    assert!(german.contains("Erholung") && german.contains("Last über die Zeit"), "{german}");
+    let drawn = desk.run("report test last:1 --format html").ok().stdout;
+    assert!(
+        drawn.contains("offered and achieved rate") && drawn.contains(">spike, hold<"),
+        "{drawn}"
+    );
+    // What was measured can be asked for again.
+    let file = desk.run("show run last --as-file").ok().stdout;
+    let written = format!("rate_profile = \"{}\"", profile.replace("500ms", "0.5s"));
+    assert!(file.contains(&written), "{file}");
+}
+
+#[test]
+fn a_server_has_phases_and_users_who_think_too() {
+    let (desk, lease) = (Desk::new(), Lease::new("postgres", None, &[]));
+    let base = format!(
+        "run {} --size 0.01 --workload TP-LIGHT --drive client --jobs 4 --warmup 100ms --quiet --format json",
+        lease.url
+    );
+    let profile = "hold 40 1s; spike 120 1s; hold 40 1s";
+    let run = run_with(&desk, &base, &["--rate-profile", profile]).ok().json();
+    let phases = phases(&run["tests"][0]);
+    assert_eq!(phases.len(), 3);
+    assert!(phases.iter().all(|phase| phase["done"].as_u64() > Some(0)), "{phases:#?}");
+    let run = desk.run(&format!("{base} --think 20ms --duration 2s")).ok().json();
+    let test = &run["tests"][0];
+    assert_eq!(test["params"]["think"], "20ms");
+    let [ops, thought_s] = [test["ops"].as_f64(), test["thought_s"].as_f64()].map(Option::unwrap);
+    assert!(ops > 0.0 && thought_s > 0.0, "{test:#}");
+    // Jobs = throughput x (service time + think time), or the verdict would say so.
+    let reasons = test["verdict"]["reasons"].as_array().unwrap();
+    assert!(reasons.iter().all(|reason| reason["code"] != "little"), "{reasons:#?}");
+    assert!(ops < 1.3 * 4.0 * 2.0 / 0.02, "no more than thinking allows: {ops}");
+}
+
+#[test]
+fn an_experiment_file_says_a_load_over_time_and_a_think_time() {
+    let desk = Desk::new();
+    let file = |text: &str| {
+        let text = format!(
+            "target = \"sqlite\"\nworkload = [\"SRV-QUERY1\"]\nsize = 0.01\njobs = \"2\"\nwarmup = \"100ms\"\n{text}"
+        );
+        std::fs::write(desk.path("load.toml"), text).unwrap();
+    };
+    let line = format!("run {} --format json", desk.path("load.toml").display());
+    file("rate_profile = \"hold 100 1s; spike 300 500ms\"\n");
+    let run = desk.run(&line).ok().json();
+    assert_eq!(phases(&run["tests"][0]).len(), 2);
+    file("think = \"5ms\"\nduration = \"500ms\"\n");
+    let run = desk.run(&line).ok().json();
+    assert_eq!(run["tests"][0]["params"]["think"], "5ms");
+    let again = desk.run("show run last --as-file").ok().stdout;
+    assert!(again.contains("think = \"5ms\""), "{again}");
+    file("rate_profile = \"jump 100 1s\"\n");
+    desk.run(&line).fails(2, &["load.toml:6", "'jump' is not a shape"]);
+}
+
+#[test]
+fn what_no_load_over_time_can_be_is_one_line() {
+    let desk = Desk::new();
+    for (options, words) in [
+        (vec!["--rate-profile", "hold -5 1s"], ["a rate is above 0", "hold -5 1s"]),
+        (vec!["--rate-profile", "hold 5 0s"], ["a phase lasts", "write 60s"]),
+        (
+            vec!["--rate-profile", "leap 5 1s"],
+            ["'leap' is not a shape", "ramp, hold, spike or day"],
+        ),
+        (
+            vec!["--rate-profile", "hold 5 20s", "--duration", "10s"],
+            ["its phases take 20 s, the window 10 s", "leave --duration out"],
+        ),
+        (vec!["--rate-profile", "hold 5 1s", "--rate", "5"], ["--rate-profile", "--rate"]),
+        (vec!["--rate-profile", "hold 5 1s", "--think", "5ms"], ["--rate-profile", "--think"]),
+        (
+            vec!["--rate-profile", "hold 5 1s", "--drive", "database"],
+            ["the database drive has no open loop", "--drive client"],
+        ),
+        (vec!["--think", "0s"], ["is not a possible think time", "50ms"]),
+        (vec!["--think", "5ms", "--drive", "database"], ["no think time", "--drive client"]),
+    ] {
+        run_with(&desk, "run --workload TP-LOOKUP", &options).fails(2, &words);
     }
 }

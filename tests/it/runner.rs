@@ -14,7 +14,8 @@ use dbdyno::model::rows::RowFunction;
 use dbdyno::model::{
     Arrivals, Better, Bind, BoundStatement, Branch, Commit, Counters, Drive, End, Expr, Facts,
     JobCode, JobFigures, Kpm, KpmValue, LatencySummary, Loop, Moment, Offer, PartPlan, Ramp,
-    ReasonCode, Selection, Tally, Target, TestResult, TestSpec, Window, Workload,
+    RateProfile, Reason, ReasonCode, Selection, Status, Tally, Target, TestResult, TestSpec,
+    Verdict, Window, Workload,
 };
 use dbdyno::probe::{Pace, ProbeSet, Round, Watch};
 use dbdyno::runner::{
@@ -577,6 +578,33 @@ fn run_offered(
     run_spec(&TestSpec { offer, ..TestSpec::closed(&selection(statement, window), jobs, 1) })
 }
 
+/// Runs a load over time.
+fn run_profile(statement: &str, profile: &str, jobs: u32) -> TestResult {
+    let profile: RateProfile = profile.parse().unwrap();
+    let window = seconds(0.5, profile.length_s());
+    let per_s = profile.mean_per_s();
+    let offer = Some(Offer { per_s, arrivals: Arrivals::Poisson, promise: None });
+    let looping = Loop::Profile(profile, Arrivals::Poisson);
+    let selection = Selection { looping, ..selection(statement, window) };
+    run_spec(&TestSpec { offer, ..TestSpec::closed(&selection, jobs, 1) })
+}
+
+/// The codes of what is said of a result.
+fn codes(result: &TestResult) -> Vec<ReasonCode> {
+    judged(result).reasons.into_iter().map(|reason| reason.code).collect()
+}
+
+fn judged(result: &TestResult) -> Verdict {
+    let context = JudgeContext {
+        engine: "null",
+        in_process: true,
+        host_cpus: 2,
+        clock_step_s: 0.0,
+        round_trip_s: None,
+    };
+    analysis::judge(result, &[], &[], &context)
+}
+
 fn run_spec(spec: &TestSpec<'_>) -> TestResult {
     let interrupt = Interrupt::new();
     let (database, facts) = (null(), Facts::new());
@@ -650,6 +678,98 @@ fn an_open_loop_keeps_the_mix_of_its_parts() {
             result.total_s
         );
     }
+}
+
+#[test]
+fn ops_follow_a_rate_that_changes() {
+    in_a_calm_moment(|| {
+        let result = run_profile("spin 1000", "ramp 100..900 2s; hold 900 1s; day 300..900 2s", 2);
+        let open = result.open.as_ref().unwrap();
+        assert_eq!(result.params["rate_profile"], "ramp 100..900 2s; hold 900 1s; day 300..900 2s");
+        assert!(!result.params.contains_key("rate"), "{:?}", result.params);
+        let due: Vec<f64> = open.phases.iter().map(|phase| phase.due.round()).collect();
+        assert_eq!(due, [1000.0, 900.0, 1364.0]);
+        for phase in &open.phases {
+            let differs = (phase.done as f64 - phase.due).abs();
+            assert!(differs < 5.0 * phase.due.sqrt(), "{phase:?}");
+            assert_eq!((phase.recovery_s, phase.undone()), (Some(0.0), None), "{phase:?}");
+        }
+        let offered = result.series.iter().filter_map(|point| point.offered_per_s);
+        let peak = offered.fold(0.0, f64::max);
+        assert!((840.0..=900.1).contains(&peak), "{peak}");
+    });
+}
+
+#[test]
+fn a_spike_beyond_the_platform_leaves_a_backlog_and_the_recovery_from_it_is_told() {
+    // One job of 2 ms an op does 500 a second: a spike of 1000 leaves 500 behind, which the 250 a
+    // second of room work off in two seconds.
+    in_a_calm_moment(|| {
+        let result = run_profile("wait 2000000", "hold 250 1s; spike 1000 1s; hold 250 4s", 1);
+        let phases = &result.open.as_ref().unwrap().phases;
+        let spike = &phases[1];
+        assert!((350.0..700.0).contains(&spike.behind), "{spike:?}");
+        assert!(spike.recovery_s.is_some_and(|s| (1.0..3.0).contains(&s)), "{spike:?}");
+        // Responses count in the phase in which the ops were due: those at its end waited for 1 s.
+        let slowest_ms = |at: usize| phases[at].response.max_us.unwrap_or(0.0) / 1e3;
+        assert!(slowest_ms(1) > 700.0 && slowest_ms(0) < 300.0, "{phases:?}");
+        assert!((spike.done as f64 - spike.due).abs() < 5.0 * spike.due.sqrt(), "{spike:?}");
+        // The hold after it works the backlog off: it is not what overloads the platform.
+        assert!(!phases[2].is_overloaded() && phases[2].behind_at_begin > 350.0, "{phases:?}");
+        let codes = codes(&result);
+        assert!(!codes.contains(&ReasonCode::NotSteady), "{codes:?}");
+        assert!(!codes.contains(&ReasonCode::Overload), "{codes:?}");
+        assert_eq!(result.ci_fraction, None, "a rate that changes has no interval of its mean");
+    });
+}
+
+#[test]
+fn a_platform_that_stalls_recovers_by_the_room_that_its_load_leaves() {
+    // Ops take no time but every 600th, which takes a second: at 400 a second some 400 wait then,
+    // and are done at once. The first stall is in the hold, as is the recovery from it.
+    in_a_calm_moment(|| {
+        let result = run_profile("slow 1000000000 every 600", "hold 400 2s; hold 40 2s", 1);
+        let phases = &result.open.as_ref().unwrap().phases;
+        let most = result.series.iter().filter_map(|point| point.behind).fold(0.0, f64::max);
+        assert!(most > 100.0, "{:?}", result.series);
+        assert!(phases[0].response.max_us > Some(900_000.0), "{phases:?}");
+        assert!(phases[0].response.p90_us > Some(100_000.0), "ops that waited count: {phases:?}");
+        assert!(phases[0].recovery_s.is_some_and(|s| s <= 1.5), "{phases:?}");
+        assert_eq!(phases[1].recovery_s, Some(0.0), "{phases:?}");
+    });
+}
+
+#[test]
+fn a_platform_that_never_recovers_says_so_by_phase() {
+    let result = run_profile("wait 5000000", "hold 100 1s; hold 500 2s", 1);
+    let phases = &result.open.as_ref().unwrap().phases;
+    assert_eq!(phases[1].recovery_s, None, "{phases:?}");
+    assert!(phases[1].is_overloaded() && phases[1].undone().is_some(), "{phases:?}");
+    let judged = judged(&result);
+    let late = |reason: &Reason| reason.text.contains("at the end of phase 2 (hold 500 2s)");
+    assert!(judged.reasons.iter().any(late), "{judged:?}");
+    assert_eq!(judged.status, Status::Invalid, "ops were not done: {judged:?}");
+}
+
+#[test]
+fn users_who_think_obey_the_interactive_law() {
+    in_a_calm_moment(|| {
+        let looping = Loop::Thinking(0.01);
+        let selection = Selection { looping, ..selection("wait 1000000", seconds(0.2, 2.0)) };
+        let result = run_spec(&TestSpec::closed(&selection, 2, 1));
+        assert_eq!(result.params["think"], "10ms");
+        // Two users, each with an op of 1 ms and 10 ms of thinking: 182 a second.
+        let thought_s = result.window.thought_s / result.window.ops as f64;
+        assert!((140.0..200.0).contains(&result.ops_per_s), "{}", result.ops_per_s);
+        assert!((thought_s / 0.01 - 1.0).abs() < 0.3, "{thought_s}");
+        let mut untold = result.clone();
+        untold.window.thought_s = 0.0;
+        untold.parts.iter_mut().for_each(|part| part.tally.thought_s = 0.0);
+        let without = analysis::littles_law::judge(&untold);
+        let with = analysis::littles_law::judge(&result);
+        assert!(without.iter().any(|reason| reason.code == ReasonCode::Little), "{without:?}");
+        assert!(!with.iter().any(|reason| reason.code == ReasonCode::Little), "{with:?}");
+    });
 }
 
 #[test]

@@ -7,7 +7,7 @@ use super::document::{Cell, Column, Digits, Table};
 use dbdyno_core::analysis::Derived;
 use dbdyno_core::analysis::figure::Figure;
 use dbdyno_core::analysis::interval::Known;
-use dbdyno_core::model::{RunRecord, Sentence, Test, Verdict};
+use dbdyno_core::model::{OpenLoop, RunRecord, Sentence, Test, Verdict};
 
 /// Source of a row of a table of tests.
 pub struct Line<'a> {
@@ -102,6 +102,10 @@ pub fn no_percentile(test: &Test) -> &'static str {
 
 /// Reason why a test has no interval.
 pub fn no_interval(test: &Test) -> &'static str {
+    let open = test.measured().and_then(|result| result.open.as_ref());
+    if open.is_some_and(OpenLoop::changes) {
+        return "a rate that changes has no mean that its seconds are samples of";
+    }
     test.either("too few seconds for a confidence interval", NOT_PRINTED)
 }
 

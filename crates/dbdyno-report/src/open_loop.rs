@@ -7,10 +7,13 @@ use serde::Serialize;
 
 use super::columns::{RATE, no_percentile};
 use super::document::{Block, Cell, Column, Table};
-use super::{Language, RunTests};
+use super::{Language, RunTests, test_charts};
 use dbdyno_core::analysis::promise::{self, Answer};
 use dbdyno_core::analysis::trials::Counted;
-use dbdyno_core::model::{OpenLoop, Status, Test, TestResult, params, without_offer};
+use dbdyno_core::model::{
+    OpenLoop, PhaseFigures, PhaseKind, ReasonCode, Status, Test, TestResult, params,
+    without_schedule,
+};
 
 const ABOUT: &str = "Open loop: ops start when they are due, whether or not the earlier ones are done. The response time \
 counts from when an op was due, the service time from when it was started.";
@@ -31,9 +34,116 @@ pub(super) fn blocks(language: Language, data: &RunTests) -> Option<Vec<Block>> 
         return None;
     }
     let mut blocks = vec![Block::Paragraph(language.phrase(ABOUT)), Block::Table(table)];
+    blocks.extend(phases(language, &data.tests.iter().collect::<Vec<_>>()));
+    blocks.extend(data.tests.iter().flat_map(|test| drawings(language, test)));
     let answers = promise::answers(&data.tests);
     blocks.extend(answers.iter().map(|answer| Block::Paragraph(sentence(language, answer))));
     Some(blocks)
+}
+
+/// Loads over time as charts, whose points stand in the results.
+fn drawings(language: Language, test: &Test) -> Vec<Block> {
+    let Some(result) = test.measured() else { return Vec::new() };
+    let (number, workload) = (test.seq().to_string(), label(result));
+    let values = [("test", number.as_str()), ("workload", workload.as_str())];
+    let subject = language.say("Test {test}, {workload}", &values);
+    test_charts::over_time(language, &subject, test).into_iter().map(Block::Drawing).collect()
+}
+
+const PHASES: &str = "Load over time: each phase by itself. Response times are those of the ops that were due in the phase, \
+from when they were due, whenever they ended. Recovery is the time from the end of the phase until no more ops wait than there are jobs, or \
+than are due in 0.25 s, which is its resolution; 0 = at once.";
+
+/// A line for each phase of loads over time.
+pub(super) fn phases(language: Language, tests: &[&Test]) -> Vec<Block> {
+    let columns = [
+        ("Test", "", 1),
+        ("Workload", "", 0),
+        ("Phase", "", 0),
+        ("Offered", "ops/s", 1),
+        ("Done", "ops/s", 0),
+        ("Response p50", "ms", 2),
+        ("Response p99", "ms", 0),
+        ("Response max", "ms", 3),
+        ("Waiting at its end", "ops", 1),
+        ("Recovery", "s", 0),
+        ("Verdict", "", 0),
+    ];
+    let columns: Vec<Column> = columns
+        .into_iter()
+        .map(|(name, unit, priority)| Column::new(name, unit, priority))
+        .collect();
+    let mut table = Table::new(language, "phases", columns);
+    for test in tests {
+        let Some(result) = test.measured() else { continue };
+        let phases = result.open.iter().flat_map(|open| &open.phases);
+        for (number, figures) in (1_usize..).zip(phases) {
+            let row = phase_row(&mut table, test, result, figures);
+            table.rows.push(row);
+            table.remarks.extend(undone(language, test, number, figures));
+        }
+    }
+    if table.rows.is_empty() {
+        return Vec::new();
+    }
+    vec![Block::Paragraph(language.phrase(PHASES)), Block::Table(table)]
+}
+
+/// What the response times of a phase leave out.
+fn undone(
+    language: Language,
+    test: &Test,
+    number: usize,
+    figures: &PhaseFigures,
+) -> Option<String> {
+    let undone = language.number(figures.undone()?.round(), RATE);
+    let due = language.number(figures.due.round(), RATE);
+    let (test, number) = (test.seq().to_string(), number.to_string());
+    let values = [("test", &test), ("number", &number), ("undone", &undone), ("due", &due)];
+    Some(language.say(
+        "test {test}, phase {number}: about {undone} of {due} ops were never done in the window and have no response time: the \
+         percentiles are lower bounds",
+        &values.map(|(name, value)| (name, value.as_str())),
+    ))
+}
+
+/// The verdict on a phase: that of the test but for what other phases did.
+fn phase_status(result: &TestResult, figures: &PhaseFigures) -> Status {
+    let is_late = figures.is_overloaded() && figures.phase.kind != PhaseKind::Spike;
+    let own = match is_late || figures.undone().is_some() {
+        true => Status::Conditional,
+        false => Status::Valid,
+    };
+    let others = result.verdict.reasons.iter().filter(|reason| reason.code != ReasonCode::Overload);
+    others.map(|reason| reason.status).fold(own, Status::max)
+}
+
+fn phase_row(
+    table: &mut Table,
+    test: &Test,
+    result: &TestResult,
+    figures: &PhaseFigures,
+) -> Vec<Cell> {
+    let status = phase_status(result, figures);
+    let response = &figures.response;
+    let ms = |us: Option<f64>| us.map(|us| us / 1e3).ok_or_else(|| no_percentile(test).into());
+    let cells = [
+        Ok(figures.due / (figures.to_s - figures.from_s)),
+        Ok(figures.ops_per_s),
+        ms(response.p50_us),
+        ms(response.p99_us),
+        ms(response.max_us),
+        Ok(figures.behind.round()),
+        figures.recovery_s.ok_or_else(|| "the window ended before the jobs had caught up".into()),
+    ];
+    let mut row = vec![
+        Cell::count(test.seq()),
+        Cell::text(label(result)),
+        Cell::text(figures.phase.to_string()),
+    ];
+    row.extend(cells.map(|cell| table.figure(cell, RATE, status)));
+    row.push(Cell::Verdict(status));
+    row
 }
 
 fn columns() -> Vec<Column> {
@@ -80,7 +190,7 @@ fn row(table: &mut Table, test: &Test, result: &TestResult, open: &OpenLoop) -> 
 
 /// The workload with its own parameters that are not defaults.
 fn label(result: &TestResult) -> String {
-    match params::assignments(&without_offer(&result.chosen), ",") {
+    match params::assignments(&without_schedule(&result.chosen), ",") {
         chosen if chosen.is_empty() => result.workload.clone(),
         chosen => format!("{}:{chosen}", result.workload),
     }

@@ -15,9 +15,9 @@ use dbdyno_core::analysis::limiter::{Limiter, experiment, limiters};
 use dbdyno_core::analysis::{derive, interval, unsteady};
 use dbdyno_core::model::{
     self, Better, Counters, DeviceSync, Disclosure, Drive, Durability, Kpm, KpmValue, Lasting,
-    LatencySummary, LoadResult, OpsPerSample, OwnLoop, PartFigures, Precision, Profile, Provenance,
-    Published, RunKind, RunRecord, RunStatus, Sentence, SeriesPoint, ServerLog, Status, Verdict,
-    Waits,
+    LatencySummary, LoadResult, OpsPerSample, OwnLoop, PartFigures, PhaseFigures, Precision,
+    Profile, Provenance, Published, RunKind, RunRecord, RunStatus, Sentence, SeriesPoint,
+    ServerLog, Status, Verdict, Waits,
 };
 
 /// Version of the structure; raised whenever a field changes its meaning or goes.
@@ -161,12 +161,17 @@ struct Test<'a> {
     offered_per_s: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     due: Option<f64>,
+    /// Of a rate that changes: each phase.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    phases: &'a [PhaseFigures],
     #[serde(skip_serializing_if = "Option::is_none")]
     beside: Option<BesideIt<'a>>,
     errors: u64,
     errors_by_class: BTreeMap<String, u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     uncounted_s: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thought_s: Option<f64>,
     /// How ops logged in and what encrypted them, where they opened connections.
     #[serde(skip_serializing_if = "Option::is_none")]
     login: Option<&'a str>,
@@ -293,9 +298,11 @@ impl<'a> Test<'a> {
             response_time_us: open.map(|open| ServiceTime::of(&open.response)),
             offered_per_s: open.map(|open| open.offer.per_s),
             due: open.map(|open| open.due),
+            phases: open.map_or(&[], |open| &open.phases),
             beside: result.and_then(|result| result.beside.as_ref()).map(BesideIt::of),
             errors: window.error_count(),
             uncounted_s: Some(window.uncounted_s).filter(|lost_s| *lost_s > 0.0),
+            thought_s: Some(window.thought_s).filter(|thought_s| *thought_s > 0.0),
             errors_by_class: window.errors,
             login: result.and_then(|result| result.login.as_deref()),
             first_error: result.and_then(|result| result.first_error.as_deref()),

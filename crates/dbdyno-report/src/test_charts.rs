@@ -3,12 +3,14 @@
 use std::collections::BTreeSet;
 
 use super::Language;
-use super::document::{Axis, Chart, Point, Role, Scale, Series};
+use super::document::{Axis, Chart, Digits, Point, Role, Scale, Series};
 use dbdyno_core::analysis::{cpu, unsteady};
-use dbdyno_core::model::{Named, SeriesPoint, Test};
+use dbdyno_core::model::{Moment, Named, SeriesPoint, Test, TestResult};
 use dbdyno_core::stats::LatencyHistogram;
 use dbdyno_core::stats::summary::enough_samples;
 
+/// Of a moment in s.
+const TENTHS: Digits = Digits::Decimals(1);
 /// Points per decade of the distribution.
 const PER_DECADE: i32 = 12;
 /// Decades at most: up to one op in a million.
@@ -103,6 +105,33 @@ const OPS: Track = Track {
     unit: "ops/s",
     value: |point| (point.interval_s > 0.0).then(|| point.ops / point.interval_s),
 };
+/// Of a load over time; what was done beside it.
+const OFFERED: Track =
+    Track { title: "offered", axis: "Rate", unit: "ops/s", value: |point| point.offered_per_s };
+const ACHIEVED: Track = Track {
+    title: "done",
+    axis: "Rate",
+    unit: "ops/s",
+    value: |point| point.offered_per_s.and_then(|_| (OPS.value)(point)),
+};
+const RESPONSE_P99: Track = Track {
+    title: "p99",
+    axis: "Response time",
+    unit: "us",
+    value: |point| point.offered_per_s.and(point.response_p99_us),
+};
+const RESPONSE_MAX: Track = Track {
+    title: "max",
+    axis: "Response time",
+    unit: "us",
+    value: |point| point.offered_per_s.and(point.response_max_us),
+};
+const WAITING: Track = Track {
+    title: "waiting",
+    axis: "Ops due and not started",
+    unit: "ops",
+    value: |point| point.behind,
+};
 const SESSIONS: Track = Track {
     title: "sessions by class of event",
     axis: "Sessions at work or waiting",
@@ -176,25 +205,77 @@ pub fn seconds(language: Language, subject: &str, curves: &[Curve<'_>]) -> Optio
     chart(language, subject, &OPS, OPS.title, series.collect())
 }
 
+/// A load over time second by second: what was offered and done, response times, what waited;
+/// nothing of other tests.
+pub fn over_time(language: Language, subject: &str, test: &Test) -> Vec<Chart> {
+    let Some(result) = test.measured() else { return Vec::new() };
+    let rates =
+        several(language, subject, test, "offered and achieved rate", &[&OFFERED, &ACHIEVED]);
+    let charts = [
+        rates.map(|chart| with_phases(chart, result)),
+        several(
+            language,
+            subject,
+            test,
+            "response time per second",
+            &[&RESPONSE_P99, &RESPONSE_MAX],
+        ),
+        several(language, subject, test, "ops waiting", &[&WAITING]),
+    ];
+    charts.into_iter().flatten().collect()
+}
+
+/// The chart with the name of each phase at its begin, and all of them below it.
+fn with_phases(mut chart: Chart, result: &TestResult) -> Chart {
+    let opened = result.snapshots.iter().find(|snapshot| snapshot.moment == Moment::WindowOpen);
+    let open_s = opened.map_or(0.0, |snapshot| snapshot.t_s);
+    let phases = result.open.iter().flat_map(|open| &open.phases);
+    let mut told = Vec::new();
+    for figures in phases {
+        let [from_s, to_s] =
+            [figures.from_s, figures.to_s].map(|s| chart.language.number(open_s + s, TENTHS));
+        told.push(format!("{from_s}-{to_s} s: {}", figures.phase));
+        let offered = chart.series.first_mut().into_iter().flat_map(|series| &mut series.points);
+        if let Some(point) = offered.into_iter().find(|point| point.x > open_s + figures.from_s) {
+            let name = figures.phase.kind.name();
+            // Phases of less than a second begin at the same point.
+            let both = |earlier: String| format!("{earlier}, {name}");
+            point.written = Some(point.written.take().map_or_else(|| name.to_string(), both));
+        }
+    }
+    let phases = told.join(", ");
+    chart.caption = chart.language.say("Phases: {phases}.", &[("phases", &phases)]);
+    chart
+}
+
+/// One chart of several tracks of a test.
+fn several(
+    language: Language,
+    subject: &str,
+    test: &Test,
+    title: &str,
+    tracks: &[&Track],
+) -> Option<Chart> {
+    let series = tracks.iter().enumerate().map(|(number, track)| Series {
+        name: language.phrase(track.title),
+        platform: number,
+        points: points(language, test, track),
+        ..Series::default()
+    });
+    chart(language, subject, tracks[0], title, series.collect())
+}
+
 /// Everything that one test recorded second by second: throughput, percentiles of service time,
 /// CPU, what a log-structured tree wrote.
 pub fn tracks(language: Language, subject: &str, test: &Test) -> Vec<Chart> {
-    let several = |title: &str, tracks: &[&Track]| {
-        let series = tracks.iter().enumerate().map(|(number, track)| Series {
-            name: language.phrase(track.title),
-            platform: number,
-            points: points(language, test, track),
-            ..Series::default()
-        });
-        chart(language, subject, tracks[0], title, series.collect())
-    };
+    let several = |title: &str, tracks: &[&Track]| several(language, subject, test, title, tracks);
     let charts = [
         several(OPS.title, &[&OPS]),
         several("service time per second", &[&P50, &P99]),
         several("CPU per second", &[&BUSY, &USER, &SYSTEM, &IOWAIT, &SPEED]),
         several("flushes and merges per second", &[&FLUSHED, &MERGED]),
     ];
-    charts.into_iter().flatten().collect()
+    over_time(language, subject, test).into_iter().chain(charts.into_iter().flatten()).collect()
 }
 
 /// Number of job sessions in each class of events, second by second; none without samples.

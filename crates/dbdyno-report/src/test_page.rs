@@ -7,7 +7,7 @@ use super::document::{Block, Cell, Code, Column, Digits, Document, Section, Tabl
 use super::kpm::parts_table;
 use super::test_charts::{Curve, distribution, session_classes, tracks};
 use super::{Input, Language, Report, Subject, about, platform, profiles, test_waits};
-use super::{lasting, machines, nodes};
+use super::{lasting, machines, nodes, open_loop};
 use dbdyno_core::analysis::claims::{self, Checked, Outcome};
 use dbdyno_core::analysis::{derive, interval};
 use dbdyno_core::model::{
@@ -92,6 +92,7 @@ fn page(language: Language, run: &RunRecord, test: &Test, several: bool) -> Vec<
             ],
         ),
         part("Verdict", verdict(language, test)),
+        part("Load over time", open_loop::phases(language, &[test])),
         part("Limiter", measured(&test_waits::limits)),
         part("Load profile", measured(&test_waits::load)),
         part("Time model", measured(&test_waits::times)),

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use super::shared::{PRIVATE, WHAT};
 use super::{FactsArgs, HostArgs, NameArgs, TargetArgs};
 use crate::cli::values::{Listen, Nodes, Seconds};
-use crate::model::{AskedRamp, AskedRate, Precision, Promise};
+use crate::model::{AskedRamp, AskedRate, Precision, Promise, RateProfile};
 use crate::report::Language;
 
 /// More ops per job are a typing error.
@@ -111,11 +111,27 @@ pub struct RunArgs {
     /// Ops start at their scheduled time, whether or not earlier ops have finished (client drive).
     /// A list runs one test per rate; 'auto' finds the highest rate that meets --slo.
     #[arg(long, value_name = "OPS/S", conflicts_with_all = ["ops", "precision"],
-          allow_hyphen_values = true, help_heading = LOAD)]
+          allow_hyphen_values = true, group = "offered", help_heading = LOAD)]
     pub rate: Option<AskedRate>,
-    /// With --rate: distribution of the scheduled starts
-    #[arg(long, value_enum, value_name = "HOW", default_value = "poisson", requires = "rate",
-          help_heading = LOAD)]
+    /// Load over time (open loop): 'ramp 100..2000 60s; hold 2000 60s; spike 6000 5s; hold 2000
+    /// 60s'
+    ///
+    /// Phases (ramp, hold, spike, day) with ';' between them, in ops per second over all jobs; 'day
+    /// 200..2000 10m' is half a sine from night over noon to night. The window is as long as the
+    /// phases, the warm-up has the rate of the begin. Each phase is reported by itself, with the
+    /// time to recover from it.
+    #[arg(long, value_name = "PHASES", group = "offered", help_heading = LOAD,
+          conflicts_with_all = ["rate", "ops", "precision", "slo", "workers"])]
+    pub rate_profile: Option<RateProfile>,
+    /// Closed loop of users who think for this time on average before each op: 50ms (client drive)
+    ///
+    /// Exponential. jobs = throughput x (service time + think time) is checked.
+    #[arg(long, value_name = "TIME", conflicts_with_all = ["rate", "rate_profile"],
+          allow_hyphen_values = true, help_heading = LOAD)]
+    pub think: Option<Seconds>,
+    /// With --rate or --rate-profile: distribution of the scheduled starts
+    #[arg(long, value_enum, value_name = "HOW", default_value = "poisson",
+          requires = "offered", help_heading = LOAD)]
     pub arrivals: ArrivalsArg,
     /// With --rate auto: the SLO, quoted for the shell: 'p99<5ms'
     ///

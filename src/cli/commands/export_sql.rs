@@ -12,7 +12,7 @@ use crate::cli::{file, out, paths, request};
 use crate::error::{Error, Result};
 use crate::export::{self, Export, Script};
 use crate::host::{leads_where_others_want, processors};
-use crate::model::AskedRamp;
+use crate::model::{AskedRamp, Plan, Selection};
 use crate::plan::{self, DEFAULT_SIZE_GB};
 
 /// Suite if neither a suite nor a workload is named.
@@ -30,10 +30,8 @@ pub fn export(context: &Context, args: &ExportArgs) -> Result<()> {
     if let Some(error) = export::refusal(&catalog, engine) {
         return Err(error);
     }
-    let suites = match (args.suite.is_empty(), args.workload.is_empty()) {
-        (true, true) => vec![DEFAULT_SUITE.to_string()],
-        _ => args.suite.clone(),
-    };
+    let asked = !args.suite.is_empty() || !args.workload.is_empty();
+    let suites = if asked { args.suite.clone() } else { vec![DEFAULT_SUITE.to_string()] };
     let of_suite =
         suites.first().map(|name| catalog.suite(name)).transpose()?.and_then(|suite| suite.size_gb);
     let size_gb = args.size.or(of_suite).unwrap_or(DEFAULT_SIZE_GB);
@@ -47,6 +45,7 @@ pub fn export(context: &Context, args: &ExportArgs) -> Result<()> {
         ..plan::Request::new(engine.name(), engine.capabilities(), processors())
     };
     let plan = plan::build(&catalog, &request)?;
+    let plan = if asked { plan } else { without_vectors(plan) };
     let scripts = export::scripts(&Export {
         catalog: &catalog,
         engine,
@@ -63,6 +62,23 @@ pub fn export(context: &Context, args: &ExportArgs) -> Result<()> {
         scripts.len(),
         readme.display()
     ))
+}
+
+fn has_vectors(selection: &Selection) -> bool {
+    selection.parts.iter().any(|part| part.vectors.is_some())
+}
+
+/// The plan without workloads whose setup sends vectors: as text they are most of an export.
+fn without_vectors(mut plan: Plan) -> Plan {
+    let all = std::mem::take(&mut plan.selections);
+    let (left_out, kept): (Vec<_>, Vec<_>) = all.into_iter().partition(has_vectors);
+    plan.selections = kept;
+    plan.left_out.extend(left_out.into_iter().map(|selection| {
+        let id = selection.workload.id;
+        let reason = format!("its vectors are many MB of text: ask for it with --workload {id}");
+        (id, reason)
+    }));
+    plan
 }
 
 /// Scripts of an earlier export would be taken for those of this one.

@@ -7,7 +7,7 @@ use crate::cli::args::{RerunArgs, RunArgs};
 use crate::cli::context::Context;
 use crate::cli::{out, request};
 use crate::error::{Error, Result};
-use crate::model::{Plan, Test};
+use crate::model::{Plan, Test, pace_of};
 use crate::plan;
 use crate::report::compare::CompareReport;
 use crate::report::{Input, RunTests};
@@ -40,10 +40,15 @@ fn request_of(
     bundle: &Bundle,
 ) -> Result<Request> {
     let run = &bundle.run;
-    if bundle.tests.iter().filter_map(Test::measured).any(|test| test.open.is_some())
-        && !plan::tells_rates(&run.plan)
-    {
-        let place = args.bundle.display().to_string();
+    let place = args.bundle.display().to_string();
+    let mut measured = bundle.tests.iter().filter_map(Test::measured);
+    if measured.clone().any(|test| pace_of(&test.params).is_some()) {
+        let what =
+            "has tests of a load over time or of users who think, which are not repeated yet";
+        return Err(Error::usage(place, what)
+            .advise("use 'dbdyno run' with the --rate-profile or --think of 'dbdyno audit'"));
+    }
+    if measured.any(|test| test.open.is_some()) && !plan::tells_rates(&run.plan) {
         return Err(Error::usage(
             place,
             "an early version measured it at rates that its plan lacks",

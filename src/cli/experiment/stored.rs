@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::catalog::{Catalog, SuiteEntry};
 use crate::engine;
 use crate::error::{Error, Result, visible};
-use crate::model::{RunKind, RunRecord, Test};
+use crate::model::{RunKind, RunRecord, Test, TestResult, pace_of};
 use crate::plan;
 
 /// The schema, which `dbdyno show schema` prints, beside the file.
@@ -24,9 +24,8 @@ pub fn as_file(catalog: &Catalog, run: &RunRecord, tests: &[Test]) -> Result<Str
         return Err(Error::usage(place, "was not measured by dbdyno")
             .advise("choose a run of 'dbdyno run'"));
     };
-    if tests.iter().filter_map(Test::measured).any(|test| test.open.is_some())
-        && !plan::tells_rates(&run.plan)
-    {
+    let pace = pace(&place, tests)?;
+    if tests.iter().filter_map(Test::measured).any(has_a_rate) && !plan::tells_rates(&run.plan) {
         return Err(Error::usage(
             place,
             "an early version measured it at rates that its plan lacks",
@@ -56,6 +55,11 @@ pub fn as_file(catalog: &Catalog, run: &RunRecord, tests: &[Test]) -> Result<Str
     put("key_seed", run.plan["key_seed"].clone());
     put("fresh", run.plan["fresh"].clone());
     put("retry_disturbed", positive(&run.plan["redo_disturbed"]));
+    if let Some((option, value)) = pace {
+        put(option, json!(value));
+        let mut measured = tests.iter().filter_map(Test::measured);
+        put("arrivals", json!(measured.find_map(|test| test.params.get("arrivals"))));
+    }
     put("nodes", nodes(run)?);
     put("network_delay", json!(run.plan["network_delay_s"].as_f64().map(|s| format!("{s}s"))));
     put("no_sampler", run.plan["no_sampler"].clone());
@@ -78,6 +82,25 @@ pub fn as_file(catalog: &Catalog, run: &RunRecord, tests: &[Test]) -> Result<Str
     }
     write(&mut text, &file);
     Ok(text)
+}
+
+/// True of an open loop at a rate that stays.
+fn has_a_rate(test: &TestResult) -> bool {
+    test.open.is_some() && pace_of(&test.params).is_none()
+}
+
+/// The option by which ops of all tests started otherwise than in a closed loop, if they did.
+///
+/// # Errors
+/// Tests whose ops started in several ways.
+fn pace<'a>(place: &str, tests: &'a [Test]) -> Result<Option<(&'static str, &'a str)>> {
+    let mut measured = tests.iter().filter_map(Test::measured);
+    let first = measured.next().and_then(|test| pace_of(&test.params));
+    if measured.any(|test| pace_of(&test.params) != first) {
+        return Err(Error::usage(place, "has tests whose ops started in several ways")
+            .advise("choose a run whose tests have one load over time, or one time of thinking"));
+    }
+    Ok(first)
 }
 
 /// The target of a run as it is asked for.

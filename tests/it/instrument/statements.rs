@@ -458,7 +458,12 @@ fn trial(per_s: f64, p99_us: f64, verdict: Verdict) -> Test {
     offer.add_to(&mut result.params);
     let response = LatencySummary { p99_us: Some(p99_us), ..LatencySummary::default() };
     let due = result.window.ops as f64;
-    TestResult { open: Some(OpenLoop { offer, due, response }), verdict, ..result }.into()
+    TestResult {
+        open: Some(OpenLoop { offer, due, response, phases: Vec::new() }),
+        verdict,
+        ..result
+    }
+    .into()
 }
 
 /// Label of a reason's code.

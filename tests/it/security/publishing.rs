@@ -53,7 +53,8 @@ fn full_test() -> TestResult {
     test.latency.ops_per_sample = Some(OpsPerSample { least: 1.0, most: 16.0 });
     let promise = "p99<5ms".parse().ok();
     let offer = Offer { per_s: 12.5, arrivals: Arrivals::Uniform, promise };
-    test.open = Some(OpenLoop { offer, due: 125.0, response: test.latency.clone() });
+    test.open =
+        Some(OpenLoop { offer, due: 125.0, response: test.latency.clone(), phases: Vec::new() });
     test.beside = Some(Beside { part, drive: Drive::Client, covers_window: true });
     test.window.errors = [("deadlock".to_string(), 3)].into();
     test.total.errors = test.window.errors.clone();

@@ -359,7 +359,7 @@ fn neighbours(result: &TestResult) -> Option<Limiter> {
 /// What keeps sessions idle in a closed loop: our process, as long as its threads work or wait for
 /// a processor, else the way between them and the server.
 fn beyond_sessions(result: &TestResult) -> Vec<Limiter> {
-    let Some(waits) = sampled(result).filter(|_| result.open.is_none()) else { return Vec::new() };
+    let Some(waits) = sampled(result).filter(|_| !result.is_paced()) else { return Vec::new() };
     let whole_s = f64::from(result.jobs) * result.window_s;
     let idle_s = waits.seconds(waits.at_rest(), result.window_s);
     let counter = |name: &str| result.window_counters.get(name);

@@ -1,6 +1,7 @@
-//! Little's law: in a closed loop without think time, jobs = throughput x service time, over all
-//! ops and for each part of a mixed workload by itself. If they disagree, something was not counted
-//! or not timed.
+//! Little's law: in a closed loop jobs = throughput x (service time + think time), the interactive
+//! response time law (E. D. Lazowska et al., "Quantitative System Performance", 1984, 3.5), over
+//! all ops and for each part of a mixed workload by itself. If they disagree, something was not
+//! counted or not timed.
 //!
 //! The mean of the *sampled* ops is not part of the law: the sample may miss the one op that waited
 //! for a second, and a timed op contains a read of the clock. If it is far off, a note says that
@@ -40,13 +41,16 @@ pub fn judge(result: &TestResult) -> Vec<Reason> {
         return ticks(result).into_iter().collect(); // jobs that wait for the next due op have think time
     }
     let Some(expected_s) = jobs_over_throughput_s(result) else { return vec![] };
+    let thinks = result.window.thought_s > 0.0;
     let law = match result.parts.len() {
         0 | 1 => busy(&result.window, (result.jobs, slice_s(result)), expected_s, crowd(result))
             .into_iter()
             .collect(),
         _ => parts(result),
     };
-    let notes = [timed(result, expected_s), ticks(result), presence(result, expected_s)];
+    // The timed ops of jobs that think are all of them, and shorter than jobs / throughput.
+    let sampled = timed(result, expected_s).filter(|_| !thinks);
+    let notes = [sampled, ticks(result), presence(result, expected_s)];
     law.into_iter().chain(notes.into_iter().flatten()).collect()
 }
 
@@ -99,15 +103,22 @@ fn busy(
     expected_s: f64,
     crowd: (f64, f64),
 ) -> Option<Reason> {
-    let busy_s = mean_service_s(tally)?;
+    // A job may end while it thinks, and begins without having thought.
+    let thought_s = tally.thought_s / tally.ops.max(1) as f64;
+    let cut_off_s = 2.0 * thought_s * f64::from(jobs) / tally.ops.max(1) as f64;
+    let busy_s = mean_service_s(tally)? + thought_s;
     let turns = tally.busy_s / slice_s + f64::from(jobs);
-    let waited_s = |crowd: f64| TURN_S * crowd * turns / tally.ops as f64;
+    let waited_s = |crowd: f64| TURN_S * crowd * turns / tally.ops as f64 + cut_off_s;
     let missing_s = expected_s - busy_s;
     let exceeds = |waited_s: f64| missing_s.abs() > TOLERANCE * expected_s + waited_s;
     // Waiting explains time that is missing, but none that is too much.
     let (fewest, most) = if missing_s > 0.0 { crowd } else { (1.0, 1.0) };
     let status = if exceeds(waited_s(most)) { Status::Invalid } else { Status::Conditional };
-    let sentence = "busy time per op is {got} us, jobs / throughput {expected} us ({difference%})";
+    let sentence = if thought_s > 0.0 {
+        "busy and think time per op are {got} us, jobs / throughput {expected} us ({difference%})"
+    } else {
+        "busy time per op is {got} us, jobs / throughput {expected} us ({difference%})"
+    };
     exceeds(waited_s(fewest))
         .then(|| Reason::new(status, ReasonCode::Little, against(sentence, busy_s, expected_s)))
 }
@@ -195,7 +206,8 @@ mod tests {
 
     #[test]
     fn time_that_no_loop_accounts_for_is_found() {
-        // 18.7 s busy of 20 s: 187 us against 200 us, 6.5 %; 5 % and 21 turns of 10 ms are allowed: 1.21 s.
+        // 18.7 s busy of 20 s: 187 us against 200 us, 6.5 %; 5 % and 21 turns of 10 ms are allowed:
+        // 1.21 s.
         let window_counters = fixture::counters(&[("os_cpu_total_s", 20.0)]);
         let result = TestResult {
             window: fixture::tally(100_000, 18.7),
@@ -206,6 +218,31 @@ mod tests {
         assert_eq!(texts(&result), [(Status::Invalid, text.to_string())]);
         let result = TestResult { window: fixture::tally(100_000, 19.2), ..result };
         assert_eq!(texts(&result), []);
+    }
+
+    #[test]
+    fn jobs_that_think_obey_the_interactive_response_time_law() {
+        // Two jobs for 10 s: 100,000 ops of 80 us, and 120 us of thinking for each.
+        let thinking = |thought_s| {
+            let window = Tally { thought_s, ..fixture::tally(100_000, 8.0) };
+            TestResult { window, latency: fixture::latency(80_000, 100_000), ..fixture::result() }
+        };
+        assert_eq!(texts(&thinking(12.0)), []);
+        let text = "busy and think time per op are 220 us, jobs / throughput 200 us (+10.0 %)";
+        assert_eq!(texts(&thinking(14.0)), [(Status::Invalid, text.to_string())]);
+        let missing = judge(&thinking(10.0));
+        assert_eq!(missing[0].code, ReasonCode::Little, "{missing:?}");
+        // Few ops with long thoughts: each of two jobs may end, and begin, within one.
+        let few = TestResult {
+            window: Tally { thought_s: 22.0, ..fixture::tally(10, 0.1) },
+            ops_per_s: 1.0,
+            ..thinking(0.0)
+        };
+        let jobs = fixture::result()
+            .job_figures
+            .into_iter()
+            .map(|job| JobFigures { tally: Tally { ops: 5, ..Tally::default() }, ..job });
+        assert_eq!(judge(&TestResult { job_figures: jobs.collect(), ..few }), []);
     }
 
     #[test]

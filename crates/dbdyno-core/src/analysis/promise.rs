@@ -151,7 +151,12 @@ fn is_from_outside(reason: &Reason) -> bool {
 /// Loop of the next test: a closed loop (none within), an arrival rate, or nothing more.
 pub fn next_offer(looping: &Loop, done: &[Trial]) -> Option<Option<Offer>> {
     match looping {
-        Loop::Closed => done.is_empty().then_some(None),
+        Loop::Closed | Loop::Thinking(_) => done.is_empty().then_some(None),
+        Loop::Profile(profile, arrivals) => done.is_empty().then_some(Some(Offer {
+            per_s: profile.mean_per_s(),
+            arrivals: *arrivals,
+            promise: None,
+        })),
         Loop::Open(rates, arrivals) => {
             let offer =
                 |per_s: &f64| Some(Offer { per_s: *per_s, arrivals: *arrivals, promise: None });
@@ -469,7 +474,12 @@ mod tests {
         let mut result = fixture::result();
         offer.add_to(&mut result.params);
         TestResult {
-            open: Some(OpenLoop { offer, due: result.window.ops as f64, response }),
+            open: Some(OpenLoop {
+                offer,
+                due: result.window.ops as f64,
+                response,
+                phases: Vec::new(),
+            }),
             ..result
         }
     }

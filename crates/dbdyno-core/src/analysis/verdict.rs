@@ -2,7 +2,9 @@
 
 use super::scope::unchecked;
 use super::{contract, cpu, crosscheck, littles_law, promise, samples, tiers, unsteady};
-use crate::model::{Claim, Drive, Reason, ReasonCode, Sentence, Status, TestResult, Verdict};
+use crate::model::{
+    Claim, Drive, OpenLoop, PhaseKind, Reason, ReasonCode, Sentence, Status, TestResult, Verdict,
+};
 use crate::stats::steadiness;
 
 /// Failed ops above this fraction make a test invalid; any at all make it conditional.
@@ -71,6 +73,7 @@ pub fn judge(
     .into_iter()
     .flatten()
     .collect();
+    reasons.extend(phases(result));
     reasons.extend(littles_law::judge(result));
     reasons.extend(contract::judge(result, contract, ctx.engine));
     reasons.extend(crosscheck::judge(result, crosscheck, ctx.engine));
@@ -176,6 +179,10 @@ fn network_limit(result: &TestResult, ctx: &JudgeContext<'_>) -> Option<Reason> 
 
 /// Judged only from five seconds and from ten ops a second on.
 fn steady(result: &TestResult) -> Option<Reason> {
+    // A load that changes is not to be steady.
+    if result.open.as_ref().is_some_and(OpenLoop::changes) {
+        return None;
+    }
     let points = result
         .series
         .iter()
@@ -221,6 +228,25 @@ fn overload(result: &TestResult) -> Option<Reason> {
         ReasonCode::Overload,
         sentence.with("rate", open.offer.per_s),
     ))
+}
+
+/// Phases of a load over time with which the platform did not keep up. Of a spike nobody asks that:
+/// how long the platform took to recover is its result.
+fn phases(result: &TestResult) -> Vec<Reason> {
+    let phases = result.open.iter().flat_map(|open| &open.phases);
+    let lasting =
+        (1_u64..).zip(phases).filter(|(_, figures)| figures.phase.kind != PhaseKind::Spike);
+    let late = lasting.filter(|(_, figures)| figures.is_overloaded());
+    late.map(|(number, figures)| {
+        let sentence = "at the end of phase {number} ({phase}) {behind} ops waited that were due: the platform did not keep \
+                        up with it";
+        let sentence = Sentence::new(sentence)
+            .with("number", number)
+            .with("phase", figures.phase.to_string())
+            .with("behind", figures.behind.round());
+        Reason::new(Status::Conditional, ReasonCode::Overload, sentence)
+    })
+    .collect()
 }
 
 fn clock_step(result: &TestResult, ctx: &JudgeContext<'_>) -> Option<Reason> {

@@ -19,6 +19,7 @@ pub mod published;
 mod quantity;
 pub mod ramp;
 mod rate;
+mod rate_profile;
 pub mod result;
 pub mod rows;
 mod run;
@@ -49,10 +50,14 @@ pub use processor_time::{ProcessorTime, ThreadTime, Weights};
 pub use published::{Provenance, Published, PublishedFigure, PublishedKind, RunKind};
 pub use quantity::Quantity;
 pub use ramp::{AskedRamp, Ramp, Scale};
-pub use rate::{Arrivals, AskedRate, Loop, Offer, Percentile, Promise, without_offer};
+pub use rate::{
+    Arrivals, AskedRate, Loop, Offer, Percentile, Promise, pace_of, without_offer, without_schedule,
+};
+pub use rate_profile::{PhaseKind, RatePhase, RateProfile};
 pub use result::{
     Beside, Connects, JobFigures, LatencySummary, Moment, NodeFigures, OpenLoop, OpsPerSample,
-    PartFigures, SeriesPoint, Snapshot, Tally, TestResult, WindowInterval, WorkerFigures,
+    PartFigures, PhaseFigures, SeriesPoint, Snapshot, Tally, TestResult, WindowInterval,
+    WorkerFigures,
 };
 pub use run::{DeviceSync, LoadResult, OwnLoop, RunRecord, RunStatus};
 pub use sentence::Sentence;

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::LatencySummary;
+use super::{LatencySummary, RateProfile};
 use crate::error::quote;
 
 /// More ops per second are a typing error.
@@ -16,6 +16,8 @@ const MOST_PER_S: f64 = 1e9;
 const RATE: &str = "rate";
 const ARRIVALS: &str = "arrivals";
 const PROMISE: &str = "slo";
+const PROFILE: &str = "rate_profile";
+const THINK: &str = "think";
 
 /// Distribution of the scheduled starts of ops.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,6 +62,20 @@ pub fn without_offer(params: &BTreeMap<String, String>) -> BTreeMap<String, Stri
     own.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
+/// The workload's own parameters, without those that say when ops of an open loop are due. A rate
+/// that changes makes other figures than one that stays, so that only who shows it elsewhere leaves
+/// it out.
+pub fn without_schedule(params: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let mut own = without_offer(params);
+    own.remove(PROFILE);
+    own
+}
+
+/// What `params` say of a load over time, or of users who think: the option of `run` and its value.
+pub fn pace_of(params: &BTreeMap<String, String>) -> Option<(&'static str, &str)> {
+    [PROFILE, THINK].into_iter().find_map(|name| Some((name, params.get(name)?.as_str())))
+}
+
 /// How the ops of a selection start.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub enum Loop {
@@ -71,6 +87,35 @@ pub enum Loop {
     /// Open loop, at the rates by which the highest is found that keeps the promise; one test in
     /// the closed loop comes first.
     Highest(Promise, Arrivals),
+    /// Open loop at a rate that changes over the window.
+    Profile(RateProfile, Arrivals),
+    /// Closed loop of users who think for this time on average between two ops, in s; exponential.
+    Thinking(f64),
+}
+
+impl Loop {
+    /// Adds what distinguishes its figures from others of the workload beside its rate.
+    pub fn add_to(&self, params: &mut BTreeMap<String, String>) {
+        match self {
+            Loop::Profile(profile, _) => {
+                params.remove(RATE);
+                params.insert(PROFILE.into(), profile.to_string());
+            }
+            Loop::Thinking(mean_s) => {
+                let mean_us = (mean_s * 1e6).round();
+                params.insert(THINK.into(), format!("{}ms", mean_us / 1e3));
+            }
+            Loop::Closed | Loop::Open(..) | Loop::Highest(..) => {}
+        }
+    }
+
+    /// The rate that changes, if one does.
+    pub fn profile(&self) -> Option<&RateProfile> {
+        match self {
+            Loop::Profile(profile, _) => Some(profile),
+            _ => None,
+        }
+    }
 }
 
 /// `--rate` as typed: `500`, `100,200,400` or `auto`.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::named_values::read_series;
 use super::{
     Counters, Drive, DriverFigures, Durability, Explained, Failover, Kpm, Lasting, NamedValues,
-    Offer, Precision, Profile, ServerLog, TestSpec, Verdict, Waits,
+    Offer, Precision, Profile, RatePhase, ServerLog, TestSpec, Verdict, Waits,
 };
 use crate::stats::moderated::Estimate;
 
@@ -28,6 +28,9 @@ pub struct Tally {
     pub errors: BTreeMap<String, u64>,
     /// Seconds the jobs were looping, summed over jobs.
     pub busy_s: f64,
+    /// Seconds that jobs thought between ops, summed over jobs, as they were drawn.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub thought_s: f64,
     /// Those of them whose ops are not counted, since the call of a routine that they were done in
     /// failed: undone, or done without word of it.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -94,6 +97,7 @@ impl Tally {
         self.commits += other.commits;
         self.hits += other.hits;
         self.busy_s += other.busy_s;
+        self.thought_s += other.thought_s;
         self.uncounted_s += other.uncounted_s;
         self.connects.merge(&other.connects);
         for (class, count) in &other.errors {
@@ -157,6 +161,61 @@ pub struct OpenLoop {
     pub due: f64,
     /// Response times: from when an op was due to its end. Mean over all ops.
     pub response: LatencySummary,
+    /// Of a rate that changes: each phase.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<PhaseFigures>,
+}
+
+impl OpenLoop {
+    /// True if the rate was not the same all the time.
+    pub fn changes(&self) -> bool {
+        let phases = self.phases.iter().map(|figures| figures.phase);
+        let mut rates = phases.flat_map(|phase| [phase.from_per_s, phase.to_per_s]);
+        let first = rates.next();
+        rates.any(|rate| Some(rate) != first)
+    }
+}
+
+/// Of a Poisson process so many standard deviations are not chance.
+const UNDONE_SIGMAS: f64 = 4.0;
+
+/// What became of the ops of a phase of a load over time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PhaseFigures {
+    pub phase: RatePhase,
+    /// Since the window opened.
+    pub from_s: f64,
+    pub to_s: f64,
+    /// Ops that were due in it, by its rates: the expected number.
+    pub due: f64,
+    /// Ops done per second while it lasted, whenever they were due.
+    pub ops_per_s: f64,
+    /// Ops that were due in it and were done in the window, then or later.
+    pub done: u64,
+    /// Response times of those. Ops that were never done have none.
+    pub response: LatencySummary,
+    /// Ops that were due and not started when it began, and when it ended.
+    pub behind_at_begin: f64,
+    pub behind: f64,
+    /// Seconds from its end until the jobs had caught up, see
+    /// [`crate::stats::arrivals::Backlog::recovery_s`]; absent if the window ended before.
+    pub recovery_s: Option<f64>,
+}
+
+impl PhaseFigures {
+    /// True if so many more ops waited at its end than at its begin as are due in one second of it
+    /// on average: the platform did not keep up with it. What an earlier phase left is not its
+    /// fault.
+    pub fn is_overloaded(&self) -> bool {
+        let a_second = self.due / (self.to_s - self.from_s);
+        self.behind - self.behind_at_begin >= a_second
+    }
+
+    /// Ops that were due in it and not done in the window, as far as chance does not explain them.
+    pub fn undone(&self) -> Option<f64> {
+        let missing = self.due - self.done as f64;
+        (missing > UNDONE_SIGMAS * self.due.sqrt()).then_some(missing)
+    }
 }
 
 /// One job's own figures in the window.
@@ -222,6 +281,14 @@ pub struct SeriesPoint {
     /// Of an open loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_p99_us: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response_max_us: Option<f64>,
+    /// Of a load over time: ops that were due per second, by its rates, and those that were due and
+    /// not started at the end of the interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offered_per_s: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub behind: Option<f64>,
     /// True if the point lies inside the measured window.
     pub in_window: bool,
     /// Counter differences over the interval (OS and database).
@@ -423,8 +490,8 @@ pub struct TestResult {
     /// Of a test in which a node failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failover: Option<Failover>,
-    /// By how many seconds the database's own clock was set during the test at least, as its jobs saw
-    /// it; 0 if they did not.
+    /// By how many seconds the database's own clock was set during the test at least, as its jobs
+    /// saw it; 0 if they did not.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub server_clock_step_s: f64,
     /// How ops logged in and what encrypted them, where they opened connections.
@@ -467,12 +534,18 @@ pub struct WorkerFigures {
 }
 
 impl TestResult {
+    /// True if its jobs were idle between ops: in an open loop, or because they thought.
+    pub fn is_paced(&self) -> bool {
+        self.open.is_some() || self.window.thought_s > 0.0
+    }
+
     /// The record of a test before anything is measured: who it is, without figures.
     pub fn unmeasured(spec: &TestSpec<'_>, started_at: String) -> TestResult {
         let (selection, workload) = (spec.selection, &spec.selection.workload);
         let [mut params, mut chosen] = [selection.params.clone(), selection.chosen.clone()];
         for params in [&mut params, &mut chosen] {
             spec.offer.iter().for_each(|offer| offer.add_to(params));
+            selection.looping.add_to(params);
         }
         TestResult {
             seq: spec.seq,

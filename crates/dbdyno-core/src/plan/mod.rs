@@ -5,7 +5,7 @@ use crate::catalog::{Catalog, SuiteEntry};
 use crate::error::{Error, Result};
 use crate::model::{
     Arrivals, AskedRamp, AskedRate, Capabilities, Drive, Facts, Loop, Plan, Precision, Promise,
-    Scale, Selection, TableRef, Window,
+    RateProfile, Scale, Selection, TableRef, Window,
 };
 
 mod again;
@@ -66,6 +66,10 @@ pub struct Request {
     /// Open loop: rates, when ops are due at them, and the promise by which the highest rate is
     /// looked for.
     pub rate: Option<AskedRate>,
+    /// Open loop: a rate that changes over the window, which is as long as it.
+    pub rate_profile: Option<RateProfile>,
+    /// Closed loop: mean time between the end of an op and the start of the next, in s.
+    pub think_s: Option<f64>,
     pub arrivals: Arrivals,
     pub promise: Option<Promise>,
     /// Number of repetitions of each test.
@@ -103,6 +107,8 @@ impl Request {
             precision: None,
             max_duration_s: None,
             rate: None,
+            rate_profile: None,
+            think_s: None,
             arrivals: Arrivals::default(),
             promise: None,
             repeat: None,
@@ -123,6 +129,7 @@ impl Request {
             || self.ops_per_job.is_some()
             || self.precision.is_some()
             || self.rate.is_some()
+            || self.rate_profile.is_some()
     }
 }
 

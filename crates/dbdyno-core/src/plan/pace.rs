@@ -4,7 +4,9 @@
 use crate::catalog::{Suite, SuiteEntry, Work};
 use crate::error::{Error, Result};
 use crate::model::rows::table_rows;
-use crate::model::{AskedRate, Drive, End, Facts, LEAST_KNOWN_S, Loop, Precision, Window};
+use crate::model::{
+    AskedRate, Drive, End, Facts, LEAST_KNOWN_S, Loop, Precision, RateProfile, Window,
+};
 
 use super::{
     DEFAULT_DURATION_S, DEFAULT_MAX_DURATION_S, DEFAULT_WARMUP_S, LEAST_WARMUP_S, Request,
@@ -24,6 +26,9 @@ pub(super) fn window(
     suite: Option<&Suite>,
     facts: &Facts,
 ) -> Result<Window> {
+    if let Some(profile) = &request.rate_profile {
+        return as_long_as(profile, request, entry);
+    }
     let precision = request.precision.or(entry.precision.filter(|_| !request.gives_end()));
     if let Some(precision) = precision {
         return Ok(until_known(precision, request, entry));
@@ -35,6 +40,21 @@ pub(super) fn window(
         }
         _ => Ok(fixed_time(request, entry)),
     }
+}
+
+/// The window of a load over time is as long as its phases.
+///
+/// # Errors
+/// Another length was asked for.
+fn as_long_as(profile: &RateProfile, request: &Request, entry: &SuiteEntry) -> Result<Window> {
+    let length_s = profile.length_s();
+    if let Some(duration_s) = request.duration_s.filter(|asked_s| (asked_s - length_s).abs() > 1e-6)
+    {
+        let what = format!("its phases take {length_s} s, the window {duration_s} s");
+        return Err(Error::usage("--rate-profile", what)
+            .advise("leave --duration out: the window is as long as the phases"));
+    }
+    Ok(Window::time(fixed_time(request, entry).warmup_s, length_s))
 }
 
 fn fixed_time(request: &Request, entry: &SuiteEntry) -> Window {
@@ -52,6 +72,26 @@ fn fixed_time(request: &Request, entry: &SuiteEntry) -> Window {
 pub(super) fn looping(request: &Request, entry: &SuiteEntry) -> Result<Loop> {
     let wrong =
         |place: &str, what: &str, advice: &str| Err(Error::usage(place, what).advise(advice));
+    let inside = request.drive == Some(Drive::Database);
+    match (&request.rate_profile, request.think_s) {
+        (Some(_), _) if inside => {
+            return wrong(
+                "--rate-profile",
+                "the database drive has no open loop: its loop runs inside the database",
+                "use --drive client",
+            );
+        }
+        (_, Some(_)) if inside => {
+            return wrong(
+                "--think",
+                "the database drive has no think time: its loop runs inside the database",
+                "use --drive client",
+            );
+        }
+        (Some(profile), _) => return Ok(Loop::Profile(profile.clone(), request.arrivals)),
+        (None, Some(mean_s)) => return Ok(Loop::Thinking(mean_s)),
+        (None, None) => {}
+    }
     let (rate, promise, arrivals) = match (&request.rate, &entry.rate) {
         (None, Some(rate)) => (Some(rate), entry.slo, entry.arrivals.unwrap_or_default()),
         (rate, _) => (rate.as_ref(), request.promise, request.arrivals),

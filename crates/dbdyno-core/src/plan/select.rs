@@ -111,7 +111,14 @@ fn background(
     size_gb: f64,
     text: &str,
 ) -> std::result::Result<Selection, Refusal> {
-    let request = Request { rate: None, promise: None, ops_per_job: None, ..request.clone() };
+    let request = Request {
+        rate: None,
+        rate_profile: None,
+        think_s: None,
+        promise: None,
+        ops_per_job: None,
+        ..request.clone()
+    };
     let wish = Wish { entry: named(text), suite: None, beside: None };
     alone(catalog, &request, size_gb, &wish).map_err(|refusal| match refusal {
         Refusal::Unavailable(id, reason) => {

@@ -118,10 +118,13 @@ pub fn describe(plan: &Plan) -> Value {
     })
 }
 
-/// How the ops start, in the words of `--rate`, `--arrivals` and `--slo`; nothing of a closed loop.
+/// How the ops start, in the words of the options `--rate`, `--arrivals`, `--slo`, `--rate-profile`
+/// and `--think`; nothing of a closed loop without think time.
 fn offered(looping: &Loop) -> Vec<(&'static str, Value)> {
     match looping {
         Loop::Closed => Vec::new(),
+        Loop::Profile(profile, _) => vec![("rate_profile", json!(profile))],
+        Loop::Thinking(mean_s) => vec![("think_s", json!(mean_s))],
         Loop::Open(rates, arrivals) => {
             vec![("rate", json!(AskedRate::Listed(rates.clone()))), ("arrivals", json!(arrivals))]
         }

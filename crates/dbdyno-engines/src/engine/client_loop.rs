@@ -180,8 +180,9 @@ fn run<S: ClientSession>(
         return Ok(());
     }
     job.timetable = pacer.timetable();
-    if job.timetable.is_some() {
+    if let Some(timetable) = &job.timetable {
         open::wake_on_time();
+        job.by_phase.resize_with(timetable.due.phases(), LatencyHistogram::new);
     }
     let before = job.session.counters();
     let outcome = job.slices(pacer);
@@ -317,9 +318,11 @@ struct Job<'a, S> {
     commits: u64,
     hits: u64,
     stalls: Stalls,
-    /// Of an open loop; then all ops are timed.
+    /// Of an open loop, or of a user who thinks; then all ops are timed.
     timetable: Option<Timetable>,
     response: LatencyHistogram,
+    /// Of a load over time: the same by the phase in which ops were due.
+    by_phase: Vec<LatencyHistogram>,
     /// Time within ops, in ns.
     busy_ns: u64,
 }
@@ -341,6 +344,7 @@ impl<'a, S: ClientSession> Job<'a, S> {
             stalls,
             timetable,
             response,
+            by_phase: Vec::new(),
             busy_ns,
         }
     }
@@ -351,6 +355,7 @@ impl<'a, S: ClientSession> Job<'a, S> {
             self.ops_at_error = 0;
             self.latency.clear();
             self.response.clear();
+            self.by_phase.iter_mut().for_each(LatencyHistogram::clear);
             self.open_slice(pacer)?;
             let (elapsed_s, outcome) = self.slice(&slice, pacer);
             self.report(elapsed_s, pacer);
@@ -370,11 +375,15 @@ impl<'a, S: ClientSession> Job<'a, S> {
             commits: self.commits,
             hits: self.hits,
             busy_s,
+            thought_s: self.timetable.as_mut().map_or(0.0, |times| times.due.take_thought_s()),
             connects: self.session.take_connects(),
             ..Tally::default()
         };
-        let open = self.timetable.as_ref().map(|timetable| OpenSlice {
+        // Users who think are a closed loop.
+        let open = self.timetable.as_ref().filter(|timetable| !timetable.due.thinks());
+        let open = open.map(|timetable| OpenSlice {
             response: &self.response,
+            by_phase: &self.by_phase,
             behind: timetable.due.behind(timetable.now_ns()),
         });
         let (latency, longest_ns) = (&self.latency, self.stalls.take(self.ops, elapsed_s));

@@ -503,11 +503,14 @@ impl<'a> SliceReport<'a> {
 pub struct OpenSlice<'a> {
     /// Response times in ns: from when each op was due to its end.
     pub response: &'a LatencyHistogram,
+    /// Of a load over time: the same by the phase in which each op was due, as far as there are
+    /// any.
+    pub by_phase: &'a [LatencyHistogram],
     /// Ops that were due at the slice's end and not started.
     pub behind: f64,
 }
 
-/// When the ops of an open loop are due.
+/// When the ops of an open loop, or of users who think, are due.
 pub struct Timetable {
     /// The gate opened: due times count from here.
     pub opened_at: Instant,

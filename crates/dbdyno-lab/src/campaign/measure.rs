@@ -268,7 +268,9 @@ impl Measuring<'_> {
         evictor: &Evictor,
         probing: &mut Probing<'_>,
     ) -> Result<Vec<f64>> {
-        if selection.parts.len() < 2 || selection.looping == Loop::Closed {
+        if selection.parts.len() < 2
+            || matches!(selection.looping, Loop::Closed | Loop::Thinking(_))
+        {
             return Ok(Vec::new());
         }
         let window = Window::time(

@@ -217,7 +217,7 @@ pub fn tests(ramp: &Ramp) -> u32 {
 /// Expected number of tests at one number of jobs.
 pub fn tests_at_jobs(selection: &Selection) -> u32 {
     match &selection.looping {
-        Loop::Closed => 1,
+        Loop::Closed | Loop::Thinking(_) | Loop::Profile(..) => 1,
         Loop::Open(rates, _) => rates.len() as u32,
         Loop::Highest(..) => SEARCH_TESTS,
     }

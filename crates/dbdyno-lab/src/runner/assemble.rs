@@ -7,18 +7,21 @@ use super::nodes;
 use super::samples::Samples;
 use super::sessions::SessionLog;
 use dbdyno_core::model::{
-    Background, Beside, Counters, DriverFigures, Facts, JobFigures, LatencySummary, Moment, Offer,
-    OpenLoop, OpsPerSample, PartFigures, PartPlan, Precision, SeriesPoint, Snapshot, Tally,
-    TestResult, TestSpec,
+    Background, Beside, Counters, DriverFigures, Facts, JobFigures, LatencySummary, Loop, Moment,
+    Offer, OpenLoop, OpsPerSample, PartFigures, PartPlan, PhaseFigures, Precision, RatePhase,
+    Selection, SeriesPoint, Snapshot, Tally, TestResult, TestSpec,
 };
+use dbdyno_core::stats::arrivals::{Backlog, LoadOverTime};
 use dbdyno_core::stats::mean_interval::{Interval, mean_interval};
-use dbdyno_core::stats::sequence::known_mean;
+use dbdyno_core::stats::sequence::{POINTS_PER_S, known_mean};
 use dbdyno_core::stats::summary::Quantiles;
 use dbdyno_core::stats::{LatencyHistogram, WeightedTimes};
 use dbdyno_engines::engine::Deal;
 
 /// Share of the window for which a background workload may be missing.
 const UNCOVERED: f64 = 0.01;
+/// Steps in which it is known what waits, and the end of a recovery is looked for.
+const STEP_S: f64 = 1.0 / POINTS_PER_S as f64;
 
 /// Raw data of the coordinator and the jobs.
 #[derive(Default)]
@@ -75,7 +78,13 @@ pub fn assemble(spec: &TestSpec<'_>, mut raw: Raw) -> Result<TestResult, String>
     let mut series = series(&raw, &units_per_op, open_s, close_s);
     raw.sessions.spread(&mut series);
     let precision = selection.window.precision();
-    let interval = interval(&series, &raw.points, precision);
+    let open = spec.offer.map(|offer| OpenLoop {
+        phases: over_time(selection, &raw, &mut series),
+        ..open_loop(offer, &raw.jobs)
+    });
+    // A rate that changes has no mean that seconds of it are samples of.
+    let changes = open.as_ref().is_some_and(OpenLoop::changes);
+    let interval = interval(&series, &raw.points, precision).filter(|_| !changes);
     let background = selection.background.as_deref();
     let beside = background.map(|background| beside(background, &raw)).transpose()?;
     Ok(TestResult {
@@ -91,7 +100,7 @@ pub fn assemble(spec: &TestSpec<'_>, mut raw: Raw) -> Result<TestResult, String>
         ci_freedom: interval.map(|interval| interval.freedom),
         precision,
         latency: latency_of(raw.jobs.iter().map(|(_, log)| log), &window),
-        open: spec.offer.map(|offer| open_loop(offer, &raw.jobs)),
+        open,
         latency_stride: longest_stride(&raw.jobs),
         parts: part_figures(&selection.parts, &raw.jobs, &jobs),
         series,
@@ -240,7 +249,43 @@ fn open_loop(offer: Offer, jobs: &[(usize, JobLog)]) -> OpenLoop {
     let mut response = LatencyHistogram::new();
     jobs.iter().for_each(|(_, log)| response.merge(&log.times.response));
     let due = jobs.iter().filter_map(|(_, log)| log.counted.as_ref()).map(due_in_window).sum();
-    OpenLoop { offer, due, response: of_all(&response) }
+    OpenLoop { offer, due, response: of_all(&response), phases: Vec::new() }
+}
+
+/// The phases of a load over time; its points get what was offered and what waited. Nothing of a
+/// rate that stays.
+fn over_time(selection: &Selection, raw: &Raw, series: &mut [SeriesPoint]) -> Vec<PhaseFigures> {
+    let Loop::Profile(profile, _) = &selection.looping else { return Vec::new() };
+    let load = profile.load(selection.window.warmup_s);
+    let backlog = Backlog { step_s: STEP_S, waiting: &raw.timeline.behind };
+    for point in series.iter_mut().filter(|point| point.interval_s > 0.0) {
+        let due = load.curve.due_between(point.t_s - point.interval_s, point.t_s);
+        point.offered_per_s = Some(due / point.interval_s);
+        point.behind = Some(backlog.at(point.t_s));
+    }
+    let phases = profile.phases.iter().enumerate();
+    phases.map(|(at, phase)| phase_figures(&load, raw, at, phase)).collect()
+}
+
+/// The figures of the phase with this index.
+fn phase_figures(load: &LoadOverTime, raw: &Raw, at: usize, phase: &RatePhase) -> PhaseFigures {
+    let [from_s, to_s] = [at, at + 1].map(|edge| load.edges_s[edge]);
+    let backlog = Backlog { step_s: STEP_S, waiting: &raw.timeline.behind };
+    let mut response = LatencyHistogram::new();
+    let told = raw.jobs.iter().filter_map(|(_, log)| log.by_phase.get(at));
+    told.for_each(|times| response.merge(times));
+    PhaseFigures {
+        phase: *phase,
+        from_s: from_s - raw.edges_s.0,
+        to_s: to_s - raw.edges_s.0,
+        due: load.curve.due_between(from_s, to_s),
+        ops_per_s: raw.timeline.ops_between(from_s, to_s) / (to_s - from_s),
+        done: response.len(),
+        response: LatencySummary { buckets: Vec::new(), ..of_all(&response) },
+        behind_at_begin: backlog.at(from_s),
+        behind: backlog.at(to_s),
+        recovery_s: backlog.recovery_s(&load.curve, raw.jobs.len() as u32, to_s, raw.edges_s.1),
+    }
 }
 
 /// Ops of a job that were done in its slices that count, failed ones included, and those that
@@ -339,6 +384,7 @@ fn series(raw: &Raw, units_per_op: &[f64], open_s: f64, close_s: f64) -> Vec<Ser
         if let Some(second) = raw.seconds.get(middle_s as usize) {
             (point.p50_us, point.p99_us) = (second.p50_us, second.p99_us);
             point.response_p99_us = second.response_p99_us;
+            point.response_max_us = second.response_max_us;
         }
         point.max_us = longest_us(&raw.seconds, point, at + 1 == count);
     }
@@ -575,8 +621,8 @@ mod tests {
         assert!(near(latency.p50_us, 10.0) && near(latency.p90_us, 10.0));
         let counts: Vec<u64> = latency.buckets.iter().map(|bucket| bucket.1).collect();
         assert_eq!(counts, [10_000, 1_000]);
-        // They tell as much as 11000^2 / (100 x 100^2 + 1000) samples of equal weight: 121, enough for
-        // p90.
+        // They tell as much as 11000^2 / (100 x 100^2 + 1000) samples of equal weight: 121, enough
+        // for p90.
         assert_eq!((latency.samples, latency.p90_us.is_some(), latency.p95_us), (1100, true, None));
         assert!((latency.effective_samples.unwrap() - 120.88).abs() < 0.01);
         assert_eq!(latency.ops_per_sample, Some(OpsPerSample { least: 1.0, most: 100.0 }));

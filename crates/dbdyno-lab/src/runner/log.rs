@@ -52,6 +52,10 @@ pub struct JobLog {
     pub counted: Option<Counted>,
     /// Of the slices that count.
     pub times: Times,
+    /// The slices that count, of a load over time: response times by the phase in which ops were
+    /// due.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_phase: Vec<LatencyHistogram>,
     /// The session's own counters over the loop.
     pub counters: Counters,
     /// Failed ops of the slice under way, by class.
@@ -82,6 +86,15 @@ pub struct Counted {
 }
 
 impl JobLog {
+    /// Adds what a slice that counts tells of the phases of a load over time.
+    pub fn add_phases(&mut self, by_phase: &[LatencyHistogram]) {
+        if self.by_phase.len() < by_phase.len() {
+            self.by_phase.resize_with(by_phase.len(), LatencyHistogram::new);
+        }
+        let told = self.by_phase.iter_mut().zip(by_phase).filter(|(_, slice)| !slice.is_empty());
+        told.for_each(|(all, slice)| all.merge(slice));
+    }
+
     /// Adds a slice, which follows those before it.
     pub fn add(&mut self, slice: &SliceLog) {
         self.slices += 1;
@@ -116,6 +129,9 @@ pub struct Timeline {
     pub ops: Vec<Vec<f64>>,
     /// Failed ops per point.
     pub errors: Vec<u64>,
+    /// Of an open loop: ops that were due and not started at the end of each point.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub behind: Vec<f64>,
     /// End of the last slice: the last point ends then.
     pub end_s: f64,
 }
@@ -136,6 +152,21 @@ impl Timeline {
             self.errors[at] += errors;
         }
         self.end_s = self.end_s.max(end_s);
+    }
+
+    /// Adds the ops that a job had before it from one moment to another, evenly more or fewer in
+    /// between.
+    fn add_behind(&mut self, from: Waiting, to: Waiting) {
+        let per_s = (to.ops - from.ops) / (to.at_s - from.at_s).max(1e-9);
+        let [first, end] =
+            [from.at_s, to.at_s].map(|at_s| (at_s * POINTS_PER_S as f64 + EDGE_S) as usize);
+        if self.behind.len() < end {
+            self.behind.resize(end, 0.0);
+        }
+        for (at, behind) in self.behind.iter_mut().enumerate().take(end).skip(first) {
+            let into_s = (at + 1) as f64 / POINTS_PER_S as f64 - from.at_s;
+            *behind += (from.ops + per_s * into_s).max(0.0);
+        }
     }
 
     /// Adds those of others, which took place so much later.
@@ -181,6 +212,16 @@ impl Timeline {
         (from..to.min(self.len())).map(|at| self.all(at)).collect()
     }
 
+    /// Ops of all parts from one moment to another; those of a point are spread evenly over it.
+    pub fn ops_between(&self, from_s: f64, to_s: f64) -> f64 {
+        let inside = |at: usize| {
+            let (start_s, end_s) = self.span_s(at);
+            let overlap_s = (to_s.min(end_s) - from_s.max(start_s)).max(0.0);
+            self.all(at) * overlap_s / (end_s - start_s).max(1e-9)
+        };
+        (0..self.len()).map(inside).sum()
+    }
+
     /// Ops of all parts in each of the first `seconds` seconds.
     pub fn by_second(&self, seconds: usize) -> Vec<f64> {
         let second = |second: usize| {
@@ -188,6 +229,13 @@ impl Timeline {
         };
         (0..seconds).map(second).collect()
     }
+}
+
+/// Ops that waited before a job at a moment.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Waiting {
+    at_s: f64,
+    ops: f64,
 }
 
 /// The moment that stands for a slice: its last half second began then.
@@ -302,6 +350,7 @@ pub struct Second {
     pub max_us: Option<f64>,
     /// Of an open loop.
     pub response_p99_us: Option<f64>,
+    pub response_max_us: Option<f64>,
 }
 
 impl From<&Times> for Second {
@@ -310,7 +359,13 @@ impl From<&Times> for Second {
         let service = Quantiles::weighted(&times.service);
         let response = Quantiles::of(&times.response);
         let (p50_us, p99_us) = (us(service.p50_ns), us(service.p99_ns));
-        Second { p50_us, p99_us, max_us: times.max_us(), response_p99_us: us(response.p99_ns) }
+        Second {
+            p50_us,
+            p99_us,
+            max_us: times.max_us(),
+            response_p99_us: us(response.p99_ns),
+            response_max_us: us(response.max_ns),
+        }
     }
 }
 
@@ -349,6 +404,8 @@ struct Shared {
     timeline: Timeline,
     /// End of each job's last slice.
     ends_s: Vec<f64>,
+    /// Ops that waited before each job then.
+    behind: Vec<f64>,
 }
 
 impl SecondsLog {
@@ -361,6 +418,7 @@ impl SecondsLog {
             points: Vec::new(),
             timeline: Timeline::default(),
             ends_s: vec![0.0; jobs as usize],
+            behind: vec![0.0; jobs as usize],
         }))
     }
 
@@ -387,6 +445,9 @@ impl SecondsLog {
         shared.add_times(middle_s(start_s, end_s) as usize, report);
         spread(&mut shared.points, start_s, end_s, ops);
         shared.timeline.add(who.part, (start_s, end_s), ops, errors);
+        if let Some(behind) = slice.behind {
+            shared.add_behind(who, Waiting { at_s: end_s, ops: behind });
+        }
         if let Some(job_end_s) = shared.ends_s.get_mut(who.job as usize - 1) {
             *job_end_s = end_s;
         }
@@ -456,6 +517,16 @@ impl Shared {
         }
         self.seconds[ahead].add(report);
         self.end(OPEN_SECONDS);
+    }
+
+    /// What waits before a job at the end of a slice.
+    fn add_behind(&mut self, who: Who, now: Waiting) {
+        let at = who.job as usize - 1;
+        let (Some(end_s), Some(ops)) = (self.ends_s.get(at), self.behind.get_mut(at)) else {
+            return;
+        };
+        let before = Waiting { at_s: *end_s, ops: std::mem::replace(ops, now.ops) };
+        self.timeline.add_behind(before, now);
     }
 
     /// All but the last `open` seconds are over.
@@ -538,6 +609,24 @@ mod tests {
         later.merge(&timeline, 1.0);
         assert_eq!(later.points(1.25, 2.0), [11.0, 21.0, 21.0]);
         assert_eq!((later.errors.iter().sum::<u64>(), later.end_s), (3, 2.25));
+    }
+
+    #[test]
+    fn what_waits_is_known_at_the_end_of_every_point_of_all_jobs_together() {
+        let log = SecondsLog::new(2);
+        let none = LatencyHistogram::new();
+        let add = |job, start_s, end_s, behind| {
+            let slice = SliceLog { behind: Some(behind), ..slice(start_s, end_s, 1) };
+            let report = SliceReport::new(slice.tally.clone(), end_s - start_s, &none);
+            log.add(Who { job, part: 0 }, &slice, &report);
+        };
+        add(1, 0.0, 0.25, 0.0);
+        // An op that took a second: what waits grows evenly meanwhile.
+        add(1, 0.25, 1.25, 40.0);
+        add(2, 0.0, 0.5, 3.0);
+        add(2, 0.5, 0.76, 3.0);
+        let (_, timeline) = log.into_seconds();
+        assert_eq!(timeline.behind, [1.5, 13.0, 23.0, 30.0, 40.0]);
     }
 
     #[test]

@@ -21,8 +21,10 @@ pub struct JobPacer<'a> {
     seconds: &'a SecondsLog,
     schedule: &'a Schedule,
     drive: Drive,
-    /// Of an open loop.
+    /// Of an open loop, and of users who think.
     due: Option<DueTimes>,
+    /// Its ops start when they are due: each is timed, and between them the job is idle.
+    is_timed: bool,
     opened_at: Option<Instant>,
     /// Clock used instead of the machine's.
     clock: Option<Box<dyn Fn() -> f64 + 'a>>,
@@ -48,6 +50,7 @@ impl<'a> JobPacer<'a> {
             seconds,
             schedule,
             drive,
+            is_timed: due.is_some(),
             due,
             opened_at: None,
             clock: None,
@@ -124,7 +127,7 @@ impl Pacer for JobPacer<'_> {
         let start_s = self.started_s;
         let counts = self.schedule.counts(start_s) && !self.satisfied;
         let mut tally = report.tally.clone();
-        if report.open.is_none() {
+        if !self.is_timed {
             tally.busy_s = report.elapsed_s;
         }
         for (class, count) in std::mem::take(&mut self.log.pending_errors) {
@@ -135,6 +138,7 @@ impl Pacer for JobPacer<'_> {
         }
         if counts {
             self.log.times.add(report);
+            self.log.add_phases(report.open.map_or(&[], |open| open.by_phase));
         }
         let learned =
             Learned { ops: report.tally.ops, elapsed_s: report.elapsed_s, times: report.latency };
@@ -147,10 +151,10 @@ impl Pacer for JobPacer<'_> {
         let slice = SliceLog { start_s, end_s, tally, stride: self.stride, counts, behind };
         self.seconds.add(self.who, &slice, report);
         self.log.add(&slice);
-        self.stride = match (behind, report.tally.ops) {
-            (Some(_), _) => 1,
-            (None, 0) => self.stride, // nothing is learnt from no op
-            (None, _) => next_stride,
+        self.stride = match report.tally.ops {
+            _ if self.is_timed => 1,
+            0 => self.stride, // nothing is learnt from no op
+            _ => next_stride,
         };
         self.started_s = end_s;
     }

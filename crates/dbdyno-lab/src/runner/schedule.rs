@@ -54,6 +54,12 @@ impl Schedule {
         }
     }
 
+    /// The same for a load over time: slices end with the points of the log, so that what waits is
+    /// known at each of them.
+    pub fn by_points(self) -> Self {
+        Schedule { step_s: 1.0 / POINTS_PER_S as f64, ..self }
+    }
+
     /// When the window opens.
     pub fn open_s(&self) -> f64 {
         self.open_s.get()

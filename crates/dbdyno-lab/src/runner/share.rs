@@ -244,7 +244,8 @@ pub fn run_share(
                 let ended = EndOnDrop(gate);
                 let thread = threads::start(scope, move || {
                     let _ended = ended;
-                    let due = job.due.map(|due| due.times(job.number, crew.of_jobs));
+                    let due = job.due.as_ref();
+                    let due = due.map(|due| due.times(job.number, crew.of_jobs));
                     let who = Who { job: at, part: crew.part_of(job.number) };
                     let pacer = JobPacer::new(who, gate, log, schedule, (crew.drive, due));
                     run_job(database, (share, crew, job.number), pacer, gate)

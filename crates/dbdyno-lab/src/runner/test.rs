@@ -21,7 +21,9 @@ use super::share::Share;
 use dbdyno_core::model::params::{IDLE_SESSION_BYTES, IDLE_SESSIONS};
 use dbdyno_core::model::rows::RowFunction;
 use dbdyno_core::model::vectors::VectorData;
-use dbdyno_core::model::{Arrivals, Facts, Moment, Selection, TestResult, TestSpec};
+use dbdyno_core::model::{
+    Arrivals, Facts, Loop, Moment, RateProfile, Selection, TestResult, TestSpec,
+};
 use dbdyno_core::sql;
 use dbdyno_core::stats::arrivals::DueTimes;
 use dbdyno_core::stats::keys;
@@ -260,6 +262,10 @@ fn measure(
     progress: &mut dyn FnMut(Progress),
 ) -> Outcome {
     let schedule = Schedule::new(&spec.selection.window);
+    let schedule = match spec.selection.looping {
+        Loop::Profile(..) => schedule.by_points(),
+        _ => schedule,
+    };
     let crews = Crew::all(spec);
     let gate = Gate::new(crews.iter().map(|crew| crew.size).sum());
     let logs: Vec<SecondsLog> = crews.iter().map(|crew| SecondsLog::new(crew.size)).collect();
@@ -416,30 +422,60 @@ fn sampled(context: &TestContext<'_>, gate: &Gate, ended: Receiver<()>) -> Sessi
     sample(&mut *source, gate, &jobs, &ended)
 }
 
-/// When the ops of a job are due, in an open loop.
+/// When the ops of a job are due, in an open loop or of a user who thinks.
 fn due_times(spec: &TestSpec<'_>, job: u32, seed: u64) -> Option<DueTimes> {
     Some(Due::of(spec, job, seed)?.times(job, spec.jobs))
 }
 
 /// When the ops of a job are due.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Due {
-    per_s: f64,
-    arrivals: Arrivals,
+    process: Process,
     seed: u64,
 }
 
+/// What makes the ops of a job due; rates are the job's own.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+enum Process {
+    /// An open loop at one rate.
+    Rate { per_s: f64, arrivals: Arrivals },
+    /// An open loop at a rate that changes, behind a warm-up; of it the job has a share.
+    Profile { profile: RateProfile, warmup_s: f64, share: f64, arrivals: Arrivals },
+    /// A user who thinks.
+    Thinking { mean_s: f64 },
+}
+
 impl Due {
-    /// Of a job (from 1) in an open loop, drawn from the seed of the test.
+    /// Of a job (from 1) in an open loop, or of a user who thinks, drawn from the seed of the test.
     pub(super) fn of(spec: &TestSpec<'_>, job: u32, seed: u64) -> Option<Due> {
-        Some(Due { per_s: spec.offered_per_s(job)?, arrivals: spec.offer?.arrivals, seed })
+        let process = match &spec.selection.looping {
+            Loop::Thinking(mean_s) => Process::Thinking { mean_s: *mean_s },
+            Loop::Profile(profile, arrivals) => Process::Profile {
+                profile: profile.clone(),
+                warmup_s: spec.selection.window.warmup_s,
+                share: spec.offered_per_s(job)? / spec.offer?.per_s,
+                arrivals: *arrivals,
+            },
+            Loop::Closed | Loop::Open(..) | Loop::Highest(..) => {
+                Process::Rate { per_s: spec.offered_per_s(job)?, arrivals: spec.offer?.arrivals }
+            }
+        };
+        Some(Due { process, seed })
     }
 
     /// Of a job of so many.
-    pub(super) fn times(self, job: u32, jobs: u32) -> DueTimes {
-        match self.arrivals {
-            Arrivals::Uniform => DueTimes::uniform(self.per_s, job, jobs),
-            Arrivals::Poisson => DueTimes::poisson(self.per_s, self.seed, job),
+    pub(super) fn times(&self, job: u32, jobs: u32) -> DueTimes {
+        let at = |per_s: f64, arrivals: Arrivals| match arrivals {
+            Arrivals::Uniform => DueTimes::uniform(per_s, job, jobs),
+            Arrivals::Poisson => DueTimes::poisson(per_s, self.seed, job),
+        };
+        match &self.process {
+            Process::Rate { per_s, arrivals } => at(*per_s, *arrivals),
+            // At a rate of one op per second; the load tells when so many are due.
+            Process::Profile { profile, warmup_s, share, arrivals } => {
+                at(1.0, *arrivals).along(profile.load(*warmup_s), *share)
+            }
+            Process::Thinking { mean_s } => DueTimes::thinking(*mean_s, self.seed, job),
         }
     }
 }

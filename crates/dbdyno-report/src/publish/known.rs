@@ -32,7 +32,7 @@ const FURTHER: &str = "ops op ops/s rows/s IOPS dbps kB/tx waits rows commits un
     usage unreachable denied no-password privilege too-old lost deadlock certification
     serialization busy disk-full cancelled worker-lost statement
     copy-binary prepared-insert multi-insert load-data appender insert generated direct-path
-    rate arrivals slo uniform poisson org heap jobs drive nodes size_gb seed database client
+    rate rate_profile think ramp hold spike day arrivals slo uniform poisson org heap jobs drive nodes size_gb seed database client
     database-pull
     cpu log-sync data-read data-write row-lock latch network other CPU IO LWLock Lock IPC Client
     Activity BufferPin Extension Timeout Stage background writer walwriter checkpointer

@@ -76,7 +76,7 @@ fn rule(holder: &str, field: &str) -> Option<Rule> {
         | ("offer", "arrivals")
         | ("snapshots", "moment")
         | ("events", "activity")
-        | ("io" | "published", "kind")
+        | ("io" | "published" | "phase", "kind")
         | ("explained" | "further", "bound" | "outcome")
         | ("failover", "how") => Rule::Text(Own),
         ("", "params" | "chosen")
@@ -102,7 +102,8 @@ fn rule(holder: &str, field: &str) -> Option<Rule> {
             | "parts" | "series" | "snapshots" | "kpm" | "second" | "verdict" | "lasting" | "waits"
             | "driver" | "workers" | "explained" | "failover" | "published",
         )
-        | ("open", "offer" | "response")
+        | ("open", "offer" | "response" | "phases")
+        | ("phases", "phase" | "response")
         | ("latency" | "response", "ops_per_sample")
         | ("job_figures" | "parts" | "beside", "tally")
         | ("window" | "total" | "tally", "connects")

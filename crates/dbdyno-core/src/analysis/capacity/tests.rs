@@ -137,7 +137,15 @@ fn an_open_loop_tells_the_times_of_its_answers() {
         let response = LatencySummary { p99_us: Some(p99_us), ..LatencySummary::default() };
         let mut test = point(8, per_s);
         [&mut test.params, &mut test.chosen].into_iter().for_each(|params| offer.add_to(params));
-        TestResult { open: Some(OpenLoop { offer, due: per_s * test.window_s, response }), ..test }
+        TestResult {
+            open: Some(OpenLoop {
+                offer,
+                due: per_s * test.window_s,
+                response,
+                phases: Vec::new(),
+            }),
+            ..test
+        }
     };
     let mut results = ramp();
     results.extend([offered(150.0, 900.0), offered(200.0, 60_000.0)]);

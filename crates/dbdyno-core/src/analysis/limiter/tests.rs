@@ -255,6 +255,7 @@ fn who_keeps_sessions_idle_is_our_process_or_the_way_to_it() {
         },
         due: 1.0,
         response: Default::default(),
+        phases: Vec::new(),
     };
     assert_eq!(causes(&TestResult { open: Some(open), ..result(1.0, 0.5) }), []);
 }
