@@ -13,7 +13,8 @@ use crate::analysis::changes;
 use crate::analysis::interval::supports;
 use crate::analysis::ramp;
 use crate::error::{Result, visible};
-use crate::model::{RunRecord, Test, Verdict};
+use crate::model::{RunRecord, Status, Test, Verdict};
+use crate::report::RunTests;
 use crate::report::document::Digits;
 use crate::report::format::html::content;
 use crate::store::{Measured, Store};
@@ -67,6 +68,16 @@ impl<'a> History<'a> {
         self.entries.iter().map(|(entry, _)| *entry)
     }
 
+    /// Number, entry and figure of those of the same work that are not invalid.
+    pub(super) fn drawn(&self) -> Vec<(usize, &'a Entry, f64)> {
+        let numbered = self.entries.iter().zip(1..).filter(|((entry, why), _)| {
+            why.is_none_or(|why| why == NOT_VALID) && entry.verdict.status < Status::Invalid
+        });
+        let drawn =
+            numbered.filter_map(|((entry, _), number)| Some((number, *entry, entry.value?)));
+        drawn.filter(|(.., value)| value.is_finite()).collect()
+    }
+
     /// Number (from 1), entry and figure of those that support a statement.
     pub(super) fn accepted(&self) -> Vec<(usize, &'a Entry, f64)> {
         let numbered = self.entries.iter().zip(1..).filter(|((_, why), _)| why.is_none());
@@ -74,15 +85,18 @@ impl<'a> History<'a> {
     }
 }
 
+const NOT_VALID: &str = "not valid";
+
 /// Why a figure does not stand beside the newest one.
 fn left_out(entry: &Entry, newest: &Entry) -> Option<&'static str> {
     let checks = [
-        (!supports(entry.verdict.status), "not valid"),
         (!entry.value.is_some_and(f64::is_finite), "no figure"),
         (entry.test.revision() != newest.test.revision(), "another revision of the workload"),
         (entry.test.hash() != newest.test.hash(), "other SQL or other parameters by default"),
         (entry.run.size_gb != newest.run.size_gb, "data of another size"),
         (entry.run.data_set_id != newest.run.data_set_id, "other data of the same size"),
+        // The last: what is left out for this alone is drawn, hollow.
+        (!supports(entry.verdict.status), NOT_VALID),
     ];
     checks.into_iter().find(|(is_so, _)| *is_so).map(|(_, why)| why)
 }
@@ -124,15 +138,16 @@ pub(super) fn page(site: &Pages<'_>, query: &Query) -> Answer {
 /// The tests of a workload at a number of jobs: of each run one for its repetitions; oldest run
 /// first.
 fn entries(store: &Store, workload: &str, jobs: u32) -> Answer<Vec<Entry>> {
-    let mut by_run: BTreeMap<i64, Vec<Test>> = BTreeMap::new();
-    for (run, test) in store.tests_of(workload, jobs, MOST_RUNS)? {
-        by_run.entry(run).or_default().push(test);
-    }
+    let asked: BTreeSet<i64> =
+        store.tests_of(workload, jobs, MOST_RUNS)?.into_iter().map(|(run, _)| run).collect();
     let mut entries = Vec::new();
-    let runs = store.outlines(&by_run.keys().copied().collect::<Vec<_>>())?;
-    for run in runs {
-        let tests = by_run.remove(&run.id).unwrap_or_default();
-        let of_run: Vec<&Test> = tests.iter().collect();
+    for run in store.outlines(&asked.into_iter().collect::<Vec<_>>())? {
+        // A figure is told by all tests of its run together, as on the run's own page.
+        let tests = store.figures(run.id)?;
+        let data = RunTests::of(run, tests);
+        let run = &data.run;
+        let is_asked = |test: &&Test| test.workload() == workload && test.jobs() == Some(jobs);
+        let of_run: Vec<&Test> = data.tests.iter().filter(is_asked).collect();
         let entry = |found: ramp::Repeated<'_>| Entry {
             run: run.clone(),
             test: found.test.clone(),

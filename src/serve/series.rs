@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::history::{Entry, History, platform};
 use crate::analysis::changes::{self, Change};
 use crate::analysis::compare::{Difference, Side, differences};
-use crate::model::{Better, Effect, RunRecord, Status};
+use crate::model::{Better, Effect, RunRecord};
 use crate::report::Language;
 use crate::report::document::{
     Axis, Block, Cell, Chart, Column, Digits, Document, Point, Role, Section, Series, Table,
@@ -60,7 +60,7 @@ fn scope(language: Language, history: &History<'_>, accepted: usize) -> String {
         ("all", &history.entries.len().to_string()),
     ];
     let text = "{engine} on {platform}, {drive} drive, in {unit} ({better}). Accepted figures of the same work: {accepted} \
-                of {all}; only these are drawn and looked through for changes.";
+                of {all}; only these are looked through for changes.";
     language.say(text, &values)
 }
 
@@ -72,18 +72,18 @@ fn chart(
     found: &[Change],
 ) -> Block {
     let kpm = history.newest.test.kpm();
-    let point = |(number, entry, value): &(usize, &Entry, f64)| Point {
-        x: *number as f64,
-        y: *value,
+    let point = |(number, entry, value): (usize, &Entry, f64)| Point {
+        x: number as f64,
+        y: value,
         low: entry.ends.map(|ends| ends[0]),
         high: entry.ends.map(|ends| ends[1]),
         label: Some(run_name(language, &entry.run)),
         written: None,
-        verdict: Some(Status::Valid),
+        verdict: Some(entry.verdict.status),
     };
     let measured = Series {
         name: label.into(),
-        points: accepted.iter().map(point).collect(),
+        points: history.drawn().into_iter().map(point).collect(),
         ..Series::default()
     };
     let means = Series {
@@ -103,8 +103,10 @@ fn chart(
         },
         y: Axis { name: language.phrase("KPM"), unit: Some(kpm.unit.clone()), ..Axis::default() },
         series: vec![measured, means],
-        caption: language
-            .phrase("Bars: 95 % interval where it is known. Dashed: the mean between two changes."),
+        caption: language.phrase(
+            "Bars: 95 % interval where it is known. Dashed: the mean between two changes. Hollow: conditional, and not looked \
+             through for changes.",
+        ),
     })
 }
 
@@ -299,7 +301,7 @@ mod tests {
     use super::*;
     use crate::analysis::compare::fixture::run;
     use crate::analysis::fixture::at;
-    use crate::model::{Test, TestResult};
+    use crate::model::{Status, Test, TestResult};
 
     /// Ten runs: 100 qps, and 80 from the sixth on, where a setting differs; one is conditional.
     fn entries() -> Vec<Entry> {
@@ -363,6 +365,7 @@ mod tests {
         let history = History::of(&entries, &entries[9]);
         assert_eq!(history.entries[0].1, Some("data of another size"));
         assert_eq!((history.entries().count(), history.accepted().len()), (9, 7));
+        assert_eq!(history.drawn().len(), 8, "the conditional one is drawn, hollow");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use dbdyno::store::Store;
 use serde_json::Value;
 
 use crate::fixture;
+use crate::serve::Served;
 use crate::support::Desk;
 
 /// Reports whose tables hold figures of runs.
@@ -250,4 +251,43 @@ fn no_figure_has_two_values_verdicts_intervals_or_bests() {
     );
     assert!(counts.values().all(|count| *count >= 6), "{counts:?}");
     assert_eq!(sayings.contradictions(), Vec::<String>::new());
+}
+
+/// The texts of the cells of a row of a page.
+fn cells(row: &str) -> Vec<String> {
+    let cell = |part: &str| {
+        let text = part.split_once('>').map_or("", |(_, rest)| rest);
+        text.split('<').next().unwrap_or_default().to_string()
+    };
+    row.split("<td").skip(1).map(cell).collect()
+}
+
+#[test]
+fn a_history_has_the_figure_and_the_interval_that_the_run_tells() {
+    let desk = desk();
+    let run = desk.run("results show base --format json").ok().json();
+    let served = Served::start(&desk, "", None);
+    let mut told = 0;
+    for figure in run["figures"].as_array().unwrap() {
+        let Some(low) = figure["low"].as_f64().filter(|_| figure["kind"] == "at-jobs") else {
+            continue;
+        };
+        let (name, jobs) = (figure["workload"].as_str().unwrap(), &figure["jobs"]);
+        let page = served.page(&format!("/history?workload={name}&jobs={jobs}"));
+        let row = page
+            .split("<tr>")
+            .map(cells)
+            .find(|cells| cells.get(1).is_some_and(|run| run.contains("(base)")));
+        let row = row.unwrap_or_else(|| panic!("no row of the run in {page}"));
+        let shown: Vec<f64> = row[3..6]
+            .iter()
+            .map(|text| text.replace([',', '?', '!'], "").parse().unwrap())
+            .collect();
+        let known = [figure["value"].as_f64().unwrap(), low, figure["high"].as_f64().unwrap()];
+        for (shown, known) in shown.iter().zip(known) {
+            assert!((shown / known - 1.0).abs() < 1e-3, "{name} at {jobs}: {row:?}, {known}");
+        }
+        told += 1;
+    }
+    assert_eq!(told, 10, "{run:#}");
 }

@@ -1,6 +1,9 @@
 //! Reports of published runs: what the source does not print is unknown, not 0.
 
-use dbdyno::report::{FORMATS, Input, Options, REPORTS, RunTests, run_json};
+use dbdyno::report::compare::CompareReport;
+use dbdyno::report::document::Block;
+use dbdyno::report::picture::Picture;
+use dbdyno::report::{FORMATS, Input, Options, REPORTS, Report, RunTests, run_json};
 use serde_json::Value;
 
 use crate::{fixture, heatmaps, reports};
@@ -122,4 +125,31 @@ fn a_test_without_an_op_says_so() {
     let page = reports::rendered(*text, &report.build(&input), Options::plain(200));
     assert!(page.contains("no op was completed in the window"), "{page}");
     assert!(!page.contains("the counter of the KPM"), "{page}");
+}
+
+#[test]
+fn a_comparison_of_many_publications_answers_first_and_has_no_accidental_base() {
+    let input = heatmaps::input();
+    assert!(input.runs.len() > 2);
+    let page = CompareReport.build(&input).page.unwrap();
+    let said = page.head.answer_in_words();
+    assert!(said.starts_with("Throughput") && said.contains("is ahead in"), "{said}");
+    assert!(said.contains("geometric mean") && said.contains("Speed (one job)"), "{said}");
+    assert!(page.head.shares.is_empty(), "what has no interval is not undecided, but printed");
+    let titles: Vec<&str> = page.parts.iter().map(|part| part.title.as_str()).collect();
+    let place = |title: &str| titles.iter().position(|known| *known == title).unwrap();
+    let order = ["Share of the best", "Throughput", "What differs", "Each against the first"];
+    let places = order.map(place);
+    assert!(places.is_sorted(), "{titles:?}");
+    let pairs = &page.parts[places[3]].folds;
+    assert_eq!(pairs.len(), input.runs.len() - 1);
+    assert!(pairs.iter().all(|fold| !fold.is_open));
+    // One table for all: a fact is not told once for every pair.
+    let [Picture::Blocks(blocks)] = page.parts[places[2]].pictures.as_slice() else { panic!() };
+    let [Block::Table(table)] = blocks.as_slice() else { panic!("{blocks:?}") };
+    assert_eq!(table.columns.len(), input.runs.len() + 3);
+    let facts: Vec<_> = table.rows.iter().map(|row| (&row[0], &row[1])).collect();
+    for (at, fact) in facts.iter().enumerate() {
+        assert!(!facts[..at].contains(fact), "{fact:?} stands twice");
+    }
 }

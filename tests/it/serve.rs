@@ -43,13 +43,13 @@ pub fn fill(path: &Path) {
 }
 
 /// The program that serves a file; it is ended as a user ends it.
-struct Served {
+pub struct Served {
     child: Option<Child>,
     address: String,
 }
 
 impl Served {
-    fn start(desk: &Desk, line: &str, token: Option<&str>) -> Served {
+    pub fn start(desk: &Desk, line: &str, token: Option<&str>) -> Served {
         let port = crate::support::free_port();
         let mut command = desk.command(&format!("serve {line} --listen {port}"));
         command
@@ -88,7 +88,7 @@ impl Served {
 
     /// The body of a page that is there.
     #[track_caller]
-    fn page(&self, path: &str) -> String {
+    pub fn page(&self, path: &str) -> String {
         let (head, body) = self.asked(path, "");
         assert!(head.starts_with("HTTP/1.1 200"), "{path}: {head}\n{body}");
         body

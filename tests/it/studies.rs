@@ -483,20 +483,27 @@ pub fn sweep_input() -> Input {
 }
 
 #[test]
-fn a_sweep_of_too_few_blocks_has_tables_and_no_empty_chart() {
+fn a_sweep_of_too_few_blocks_draws_medians_that_are_conditional_and_have_no_interval() {
     let mut input = sweep_input();
-    let drawings = |input: &Input| {
+    let points = |input: &Input| {
         let sections = report("sweep").build(input).sections;
-        sections
-            .iter()
-            .flat_map(|section| &section.blocks)
-            .filter(|block| matches!(block, Block::Drawing(_)))
-            .count()
+        let blocks = sections.into_iter().flat_map(|section| section.blocks);
+        let charts = blocks.filter_map(|block| match block {
+            Block::Drawing(chart) => Some(chart),
+            _ => None,
+        });
+        charts.flat_map(|chart| chart.series).flat_map(|one| one.points).collect::<Vec<_>>()
     };
-    assert_eq!(drawings(&input), 1);
+    let known = points(&input);
+    assert!(known.iter().all(|point| point.low.is_some()), "{known:?}");
     let whole = input.runs[0].tests.len();
     input.runs[0].tests.truncate(whole / 2);
-    assert_eq!(drawings(&input), 0);
+    let few = points(&input);
+    assert_eq!(few.len(), known.len());
+    for point in few {
+        assert_eq!((point.low, point.high), (None, None), "{point:?}");
+        assert_eq!(point.verdict, Some(Status::Conditional), "{point:?}");
+    }
 }
 
 #[test]

@@ -1,5 +1,5 @@
-// Sorts the tables of a page by a click on, or a key at, the head of a column; opens everything folded for paper. Without
-// scripts the page says the same. See src/report/format/html.rs.
+// Sorts the tables of a page by a click on, or a key at, the head of a column; filters a list of folds by what is typed, and
+// opens them for paper. Without scripts the page says the same. See src/report/format/html.rs.
 "use strict";
 (() => {
   const german = document.documentElement.lang === "de";
@@ -29,5 +29,27 @@
       button.addEventListener("click", () => sort(table, head, column));
       head.append(button);
     });
+  }
+
+  const list = document.querySelector(".page.list");
+  if (list) {
+    const folds = [...list.querySelectorAll("section > details.fold")];
+    const search = document.createElement("input");
+    search.type = "search";
+    search.placeholder = german ? "Filtern" : "Filter";
+    search.setAttribute("aria-label", search.placeholder);
+    search.addEventListener("input", () => {
+      const words = search.value.toLowerCase().split(/\s+/);
+      for (const fold of folds) {
+        const text = fold.textContent.toLowerCase();
+        fold.hidden = !words.every((word) => text.includes(word));
+      }
+      for (const section of list.querySelectorAll("section")) {
+        const own = folds.filter((fold) => fold.parentElement === section);
+        section.hidden = own.length > 0 && own.every((fold) => fold.hidden);
+      }
+    });
+    list.querySelector("header").append(search);
+    addEventListener("beforeprint", () => folds.forEach((fold) => (fold.open = true)));
   }
 })();

@@ -1,7 +1,7 @@
 //! Audit of runs: what a reader needs to trust and to repeat their figures, and what is missing.
 
 use super::document::{Block, Cell, Column, Document, Section, Table};
-use super::{Input, Report, RunTests};
+use super::{Input, Report, RunTests, page};
 use dbdyno_core::analysis::audit::{Circumstances, Point, State, audit};
 
 /// `report audit`.
@@ -25,7 +25,10 @@ impl Report for AuditReport {
     fn build(&self, input: &Input) -> Document {
         let runs = input.runs.iter().zip(input.platforms());
         let sections: Vec<Section> = runs.map(|(data, name)| section(input, data, &name)).collect();
-        Document::new(input.language, "Audit", sections)
+        Document {
+            head: Some(page::masthead(input, "audit", "")),
+            ..Document::new(input.language, "Audit", sections)
+        }
     }
 }
 

@@ -319,7 +319,7 @@ fn part(one: &Beside, language: Language) -> Part {
     part
 }
 
-/// A row of the drawing: hollow if the ratio is only a bound. Better and worse have no colour.
+/// A row of the drawing: hollow, as a publication has no interval. Better and worse have no colour.
 fn drawn(pair: &Pair, notes: String, language: Language) -> RatioRow {
     let side = |value: f64, of: Option<u32>| match (pair.kind, of) {
         (Kind::Throughput, Some(_)) => {
@@ -337,7 +337,8 @@ fn drawn(pair: &Pair, notes: String, language: Language) -> RatioRow {
             value: pair.ratio,
             span: None,
             mark: Mark::Valid,
-            is_hollow: pair.bound.is_some(),
+            is_open: true,
+            is_second: false,
         }],
         cells: vec![
             ratio(pair, language),

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::columns::RATE;
 use super::document::{Block, Cell, Column, Digits, Document, Section, Table};
-use super::{Input, Language, Report, RunTests, price};
+use super::{Input, Language, Report, RunTests, page, price};
 use dbdyno_core::analysis::capacity::{
     Answer, Cheapest, Component, First, Need, Outcome, Platform, Point, Side, Span, Use, ask,
     cheapest, least,
@@ -43,12 +43,12 @@ impl Report for CapacityReport {
         let platforms = platforms(input, &names);
         let language = input.language;
         let several = platforms.len() > 1;
+        let told: Vec<String> = platforms.iter().map(|platform| told(language, platform)).collect();
+        let chosen: Vec<String> = chosen(language, &platforms).filter(|_| several).collect();
+        let answer = if several { chosen.join(" ") } else { told.join(" ") };
         let mut answers: Vec<Block> =
-            platforms.iter().map(|platform| Block::Paragraph(told(language, platform))).collect();
-        if several {
-            answers.extend(chosen(language, &platforms).map(Block::Paragraph));
-            answers.push(Block::Table(sizes(language, &platforms)));
-        }
+            told.into_iter().filter(|_| several).map(Block::Paragraph).collect();
+        answers.extend(several.then(|| Block::Table(sizes(language, &platforms))));
         let how = Block::Paragraph(language.phrase(HOW_TO_READ));
         let sections = [
             Section::new(language, "Answer", answers),
@@ -59,8 +59,10 @@ impl Report for CapacityReport {
                 vec![Block::Table(components(language, &platforms))],
             ),
         ];
+        let sections = sections.into_iter().filter(|section| !section.blocks.is_empty());
         Document {
             data: Some(data(input, &platforms)),
+            head: Some(page::masthead(input, "capacity", &answer)),
             ..Document::new(language, "Capacity", sections)
         }
     }
@@ -75,6 +77,9 @@ pub fn platforms<'a>(input: &'a Input, names: &'a [String]) -> Vec<Platform<'a>>
     input.runs.iter().zip(names).map(side).collect()
 }
 
+/// Needs whose measured figures stand in the answer; those of all stand below the table.
+const MOST_TOLD: usize = 3;
+
 /// The answer of a platform in a few sentences.
 fn told(language: Language, platform: &Platform<'_>) -> String {
     let outcome = language.phrase(platform.outcome.name());
@@ -84,7 +89,12 @@ fn told(language: Language, platform: &Platform<'_>) -> String {
         .into_iter()
         .flatten();
     let why = platform.why.iter().map(|why| capital(&language.sentence(why)));
-    sentences.chain(why).collect::<Vec<_>>().join(" ")
+    // What was measured is the answer's other half, where it cannot be accepted.
+    let open = platform.answers.iter().filter(|answer| answer.outcome == Outcome::NotCovered);
+    let measured = open.filter_map(|answer| {
+        Some(format!("{}: {}.", answer.need.label(), language.sentence(answer.why.as_ref()?)))
+    });
+    sentences.chain(why).chain(measured.take(MOST_TOLD)).collect::<Vec<_>>().join(" ")
 }
 
 fn capital(sentence: &str) -> String {

@@ -2,8 +2,9 @@
 //! other suites.
 
 use super::document::{Block, Cell, Code, Column, Document, Section, Table};
+use super::picture::{Fold, Head, Page, Part as PagePart, Picture, Said};
 use super::{Input, Report, Statements, Subject};
-use dbdyno_core::catalog::{Suite, SuiteEntry};
+use dbdyno_core::catalog::{Group, Suite, SuiteEntry};
 use dbdyno_core::model::{
     Alias, Application, Claim, Kpm, Operation, Param, Part, Status, Workload, params,
 };
@@ -32,7 +33,54 @@ impl Report for CatalogueReport {
         let suites = input.catalog.suites().iter().filter_map(|suite| suite_section(input, suite));
         let overviews = overview(input).into_iter().chain(matrix(input));
         let sections = overviews.chain(workloads).chain(suites).collect();
-        Document { title: "Catalog".into(), sections, ..Document::default() }
+        let page = Some(page(input));
+        Document { title: "Catalog".into(), sections, page, ..Document::default() }
+    }
+}
+
+/// The same for a browser: what each workload is behind a line, the groups as contents.
+fn page(input: &Input) -> Page {
+    let open = |section: Section| PagePart {
+        title: section.title,
+        pictures: vec![Picture::Blocks(section.blocks)],
+        ..PagePart::default()
+    };
+    let folded = |title: &str, about: &str, sections: Vec<Section>| {
+        let fold = |section: Section| Fold {
+            title: section.title,
+            is_open: false,
+            blocks: section.blocks,
+        };
+        let folds = sections.into_iter().map(fold).collect();
+        PagePart { title: title.into(), about: about.into(), pictures: Vec::new(), folds }
+    };
+    let of_group = |group: &Group| {
+        let workloads = input.catalog.workloads().filter(|workload| workload.group == group.id);
+        folded(&group.title, &group.about, workloads.map(|it| section(input, it)).collect())
+    };
+    let suites = input.catalog.suites().iter().filter_map(|suite| suite_section(input, suite));
+    let suites = folded("Suites", "", suites.collect());
+    let overviews = overview(input).into_iter().chain(matrix(input)).map(open);
+    let groups = input.catalog.groups().iter().map(of_group);
+    let parts = overviews
+        .chain(groups)
+        .chain([suites])
+        .filter(|part| !part.folds.is_empty() || !part.pictures.is_empty());
+    let (workloads, groups) = (input.catalog.workloads().count(), input.catalog.groups().len());
+    let answer = format!(
+        "{workloads} workloads in {groups} groups, {} suites.",
+        input.catalog.suites().len()
+    );
+    Page {
+        is_list: true,
+        head: Head {
+            kind: "catalog".into(),
+            title: "Catalog".into(),
+            answer: Said::sentence(&answer),
+            ..Head::default()
+        },
+        parts: parts.collect(),
+        ..Page::default()
     }
 }
 

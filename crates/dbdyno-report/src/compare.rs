@@ -3,6 +3,8 @@
 
 mod data;
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::columns::RATE;
@@ -255,6 +257,46 @@ pub(super) fn differences(found: &[Difference], language: Language, name: &str) 
         table.rows.push(cells.map(Cell::Text).collect());
     }
     vec![Block::Table(table)]
+}
+
+/// What differs among many runs: a row per fact, a column per run. Where a run does not differ from
+/// the base it has the base's value.
+pub(super) fn differences_of_many(comparisons: &[Comparison], language: Language) -> Vec<Block> {
+    let Some(first) = comparisons.first() else { return Vec::new() };
+    let mut facts: Vec<(&Difference, BTreeSet<&str>)> = Vec::new();
+    for difference in comparisons.iter().flat_map(|comparison| &comparison.differences) {
+        let is_same = |known: &&mut (&Difference, BTreeSet<&str>)| is_fact(known.0, difference);
+        let touches = difference.touches.iter().map(String::as_str);
+        match facts.iter_mut().find(is_same) {
+            Some((_, known)) => known.extend(touches),
+            None => facts.push((difference, touches.collect())),
+        }
+    }
+    if facts.is_empty() {
+        return differences(&[], language, "differences");
+    }
+    let stated =
+        |value: &str| if value == NOT_STATED { language.phrase(value) } else { value.to_string() };
+    let names = comparisons.iter().map(|comparison| comparison.other.as_str());
+    let columns = ["Section", "Fact"].into_iter().chain([first.base.as_str()]).chain(names);
+    let columns = columns.chain(["Touches"]).map(|name| Column::new(name, "", 0));
+    let mut table = Table::new(language, "differences", columns);
+    for (fact, touches) in facts {
+        let of = |comparison: &Comparison| {
+            let own = comparison.differences.iter().find(|it| is_fact(it, fact));
+            stated(own.map_or(&fact.base, |own| &own.other))
+        };
+        let values = comparisons.iter().map(of);
+        let texts = [language.phrase(&fact.section), fact.fact.clone(), stated(&fact.base)];
+        let touches = touches.into_iter().collect::<Vec<_>>().join(" ");
+        table.rows.push(texts.into_iter().chain(values).chain([touches]).map(Cell::Text).collect());
+    }
+    vec![Block::Table(table)]
+}
+
+/// Whether both are about the same fact.
+fn is_fact(a: &Difference, b: &Difference) -> bool {
+    (&a.section, &a.fact) == (&b.section, &b.fact)
 }
 
 pub(super) fn findings(comparison: &Comparison, language: Language) -> Vec<Block> {

@@ -169,7 +169,9 @@ fn settings(input: &Input, run: &RunRecord) -> String {
         .get(run.engine.as_deref().unwrap_or_default())
         .copied()
         .unwrap_or_default();
-    let key = names.iter().filter_map(|name| Some(format!("{name}={}", all.get(*name)?)));
+    let key = names
+        .iter()
+        .filter_map(|name| Some(format!("{name}={}", in_bytes(language, all.get(*name)?))));
     let shown: Vec<String> = key.collect();
     let more = all.len() - shown.len();
     let more = (more > 0).then(|| {
@@ -177,6 +179,21 @@ fn settings(input: &Input, run: &RunRecord) -> String {
     });
     let parts = [Some(shown.join(", ")).filter(|shown| !shown.is_empty()), more];
     parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
+}
+
+/// A size that a server counts in blocks, `8192 8kB`, as people say it: `64 MB`. Others stand as they
+/// are.
+fn in_bytes(language: Language, value: &str) -> String {
+    let blocks = value.split_once(' ').and_then(|(count, unit)| {
+        let kilobytes = unit.strip_suffix("kB")?.parse::<f64>().ok()?;
+        Some(count.parse::<f64>().ok()? * kilobytes)
+    });
+    let Some(kilobytes) = blocks else { return value.to_string() };
+    let (size, unit) = match kilobytes {
+        size if size >= 1024.0 && size % 1024.0 == 0.0 => (size / 1024.0, "MB"),
+        size => (size, "kB"),
+    };
+    format!("{} {unit}", language.number(size, Digits::Decimals(0)))
 }
 
 fn platform_line(language: Language, run: &RunRecord, keys: &[Fact]) -> String {

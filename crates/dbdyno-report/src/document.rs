@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use super::about::About;
 use super::dress::Brand;
-use super::picture::Page;
+use super::lowered;
+use super::picture::{Head, Page};
 use super::texts::Language;
 use dbdyno_core::analysis::heatmap::Rank;
 use dbdyno_core::model::{Better, Reason, Sentence, Status, Verdict};
@@ -27,6 +28,8 @@ pub struct Document {
     pub checks: Vec<Checks>,
     /// Branding of pages.
     pub brand: Option<Brand>,
+    /// Whose figures these are and the answer, of a report without a design of its own.
+    pub head: Option<Head>,
     /// What a browser shows in place of the sections, where a report has a design for it.
     pub page: Option<Page>,
 }
@@ -322,6 +325,61 @@ impl Section {
     }
 }
 
+impl Table {
+    /// Without the columns that have no value in any row; each kind of reason is told once below. A
+    /// column that is always shown stays.
+    pub fn without_unknown_columns(&self) -> Table {
+        let is_unknown = |at: usize| {
+            let mut cells = self.rows.iter().map(|row| &row[at]).peekable();
+            cells.peek().is_some()
+                && self.columns[at].priority > 0
+                && cells.all(|cell| matches!(cell, Cell::Unknown(_)))
+        };
+        let gone: Vec<usize> = (0..self.columns.len()).filter(|at| is_unknown(*at)).collect();
+        let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
+        for &at in &gone {
+            let mut notes: Vec<usize> = self.rows.iter().filter_map(|row| row[at].note()).collect();
+            notes.sort_unstable();
+            notes.dedup();
+            let why: Vec<&str> = notes.iter().map(|note| self.footnotes[*note].as_str()).collect();
+            let (why, name) = (why.join("; "), self.columns[at].name.as_str());
+            match reasons.iter_mut().find(|(known, _)| *known == why) {
+                Some((_, names)) => names.push(name),
+                None => reasons.push((why, vec![name])),
+            }
+        }
+        let is_kept = |at: &usize| !gone.contains(at);
+        let kept: Vec<usize> = (0..self.columns.len()).filter(is_kept).collect();
+        let pick = |row: &Vec<Cell>| kept.iter().map(|at| row[*at].clone()).collect::<Vec<_>>();
+        let mut table = Table {
+            columns: kept.iter().map(|at| self.columns[*at].clone()).collect(),
+            rows: self.rows.iter().map(pick).collect(),
+            ..self.clone()
+        };
+        table.drop_unused_footnotes();
+        let told = reasons.iter().map(|(why, names)| {
+            let values = [("columns", names.join(", ")), ("why", why.clone())];
+            let values = values.each_ref().map(|(name, value)| (*name, value.as_str()));
+            self.language.say("without_value", &values)
+        });
+        table.remarks.extend(told);
+        table
+    }
+
+    /// Footnotes that no cell names go; the others keep their order.
+    fn drop_unused_footnotes(&mut self) {
+        let mut named: Vec<usize> = self.rows.iter().flatten().filter_map(Cell::note).collect();
+        named.sort_unstable();
+        named.dedup();
+        self.footnotes = named.iter().map(|note| self.footnotes[*note].clone()).collect();
+        for cell in self.rows.iter_mut().flatten() {
+            if let Cell::Unknown(note) = cell {
+                *note = named.partition_point(|known| *known < *note);
+            }
+        }
+    }
+}
+
 impl Column {
     /// A column; `unit` is empty for text and counts.
     pub fn new(name: impl Into<String>, unit: &str, priority: u8) -> Column {
@@ -483,6 +541,11 @@ impl HeatCell {
 }
 
 impl Cell {
+    /// The footnote that says why there is no value.
+    fn note(&self) -> Option<usize> {
+        if let Cell::Unknown(note) = self { Some(*note) } else { None }
+    }
+
     /// The verdict of a figure; empty without one.
     fn verdict(verdict: Option<Status>) -> Cell {
         verdict.map_or(Cell::Empty, Cell::Verdict)
@@ -575,7 +638,7 @@ impl Table {
     }
 
     /// Adds the reasons of many tests: first what lowered a verdict, then the notes, which lowered
-    /// none; each text once, with the tests it is about.
+    /// none; each once, with the tests it is about and the span of its numbers.
     pub fn explain_all<'a>(&mut self, tests: impl Iterator<Item = (About<'a>, &'a Verdict)>) {
         let mut sentences: Vec<(&Reason, Vec<About<'a>>)> = Vec::new();
         let mut places: HashMap<(Status, &str), usize> = HashMap::new();
@@ -587,6 +650,12 @@ impl Table {
                 });
                 sentences[place].1.push(about);
             }
+        }
+        let mut sentences = lowered::together(sentences);
+        for (_, tests) in &mut sentences {
+            let place = |about: &About<'_>| (about.run.id, about.test.seq());
+            tests.sort_by_key(place);
+            tests.dedup_by_key(|about| place(about));
         }
         let (notes, lowering): (Vec<_>, Vec<_>) =
             sentences.into_iter().partition(|(reason, _)| reason.status == Status::Valid);
@@ -631,6 +700,29 @@ mod tests {
         let points = vec![point(1.0, None), point(2.0, None)];
         let law = Series { name: "law".into(), role: Role::Fitted, points, ..Series::default() };
         Chart { series: vec![measured, law], ..Chart::default() }
+    }
+
+    #[test]
+    fn columns_without_a_value_are_told_in_a_line_and_no_footnote_loses_its_cell() {
+        let column = |name: &str, priority| Column::new(name, "", priority);
+        let columns = [column("A", 0), column("B", 1), column("C", 1), column("D", 1)];
+        let mut table = Table::new(Language::English, "t", columns);
+        for number in 0..2 {
+            let (lost, other) = (table.unknown("lost"), table.unknown("other"));
+            let last = if number == 0 { table.unknown("third") } else { Cell::count(7) };
+            table.rows.push(vec![Cell::count(number), lost, other, last]);
+        }
+        let shown = table.without_unknown_columns();
+        let names: Vec<&str> = shown.columns.iter().map(|column| column.name.as_str()).collect();
+        assert_eq!(names, ["A", "D"]);
+        assert_eq!(
+            shown.rows,
+            [[Cell::count(0), Cell::Unknown(0)], [Cell::count(1), Cell::count(7)]]
+        );
+        assert_eq!(shown.footnotes, ["third"]);
+        let said = ["B (lost)", "C (other)"].map(|of| format!("Without a value in any row: {of}"));
+        assert_eq!(shown.remarks, said);
+        assert_eq!(table.columns.len(), 4, "programs read all columns");
     }
 
     #[test]

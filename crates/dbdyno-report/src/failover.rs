@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::document::{Block, Cell, Column, Digits, Document, Section, Table};
 use super::format::json;
-use super::{Input, Language, Report, RunTests};
+use super::{Input, Language, Report, RunTests, page};
 use dbdyno_core::analysis::failover::{FEWEST, Over, over};
 use dbdyno_core::model::{
     Failover, FailoverTimes, How, LedgerCounts, Reason, RunStatus, Sentence, Status, TestResult,
@@ -18,7 +18,8 @@ pub const SCHEMA_VERSION: u32 = 1;
 const HOW_TO_READ: &str = "Clients commit one row after another and note each as acknowledged, refused or unanswered; when a session \
 breaks they try the nodes in turn. Times are those of clients, since the failure: the first error or timeout; the first commit \
 sent afterwards and acknowledged, of any client and of one that was on the failed node; the begin of the first second with 90 % \
-of the throughput before (its median second), after the longest time without a commit. Each is the mean over the repetitions with \
+of the throughput before (its median second), after the longest time without a commit. Promoted is when the command that \
+promotes came back: the node may take commits before that. Each is the mean over the repetitions with \
 its 95 % interval (Student's t). Lost are acknowledged commits that the node which takes writes at the end does not hold.";
 const INDICATIVE: &str = "indicative: fewer than 3 repetitions";
 const NO_TESTS: &str = "In these runs no node failed: 'dbdyno failover' measures that.";
@@ -59,7 +60,13 @@ impl Report for FailoverReport {
         }
         let runs: Vec<_> = found.iter().map(|(data, _, all)| described(data, all)).collect();
         let data = json!({ "schema_version": SCHEMA_VERSION, "studies": runs });
-        Document { data: Some(data), ..Document::new(language, "Failover", sections) }
+        let answers = found.iter().map(|(data, _, all)| answer(language, data, all));
+        let answer = answers.collect::<Vec<_>>().join(" ");
+        Document {
+            data: Some(data),
+            head: Some(page::masthead(input, "failover", &answer)),
+            ..Document::new(language, "Failover", sections)
+        }
     }
 }
 
@@ -109,10 +116,13 @@ fn summed(
     }
 }
 
-/// The worst verdict of the repetitions that are used; invalid without any.
+/// The worst verdict of the repetitions that are used; invalid without any. Fewer than have an
+/// interval are conditional.
 fn status(all: &[Repetition<'_>]) -> Status {
     let used = all.iter().map(Repetition::verdict).filter(|status| *status != Status::Invalid);
-    used.max().unwrap_or(Status::Invalid)
+    let indicative =
+        if used.clone().count() < FEWEST { Status::Conditional } else { Status::Valid };
+    used.max().map_or(Status::Invalid, |worst| worst.max(indicative))
 }
 
 fn section(language: Language, data: &RunTests, name: &str, all: &[Repetition<'_>]) -> Section {
@@ -138,18 +148,10 @@ fn outcome(language: Language, data: &RunTests, all: &[Repetition<'_>]) -> Strin
     let number = |count: u64| language.number(count as f64, Digits::Decimals(0));
     let (lost, acknowledged) =
         (number(total(|ledger| ledger.lost)), number(total(|ledger| ledger.acknowledged)));
-    let values = [
-        ("lost", lost.as_str()),
-        ("acknowledged", &acknowledged),
-        ("repetitions", &all.len().to_string()),
-    ];
+    let values = [("lost", lost.as_str()), ("acknowledged", &acknowledged)];
     let template = match total(|ledger| ledger.lost) {
-        0 => {
-            "No commit was lost: all of {acknowledged} that clients had been told of were there, in {repetitions} failures."
-        }
-        _ => {
-            "COMMITS WERE LOST: {lost} of {acknowledged} that clients had been told of were not there, in {repetitions} failures."
-        }
+        0 => "none_lost",
+        _ => "commits_lost",
     };
     let is_unread =
         all.iter().any(|one| one.failover.survivors.iter().all(|node| node.commits.is_none()));
@@ -157,12 +159,27 @@ fn outcome(language: Language, data: &RunTests, all: &[Repetition<'_>]) -> Strin
         true => {
             language.phrase("Nothing is known of lost commits: not every ledger could be read.")
         }
-        false => language.say(template, &values),
+        false => language.count(template, all.len(), &values),
     };
     match data.run.status {
         RunStatus::Finished => said,
         _ => format!("{said} {}", language.phrase("The run did not come to its end.")),
     }
+}
+
+/// What became of the commits, and when the first one came after the failure.
+fn answer(language: Language, data: &RunTests, all: &[Repetition<'_>]) -> String {
+    let first = summed(all, |times| times.first_commit_s).ok().map(|over| {
+        let seconds = language.number(over.mean, Digits::Significant(3));
+        let said = "The first commit after the failure was acknowledged after {seconds} s";
+        let said = language.say(said, &[("seconds", &seconds)]);
+        match (status(all), over.low) {
+            (Status::Valid, Some(_)) => format!("{said}."),
+            (status, _) => format!("{said} ({}).", language.verdict(status)),
+        }
+    });
+    let said = [Some(outcome(language, data, all)), first];
+    said.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
 fn facts(language: Language, all: &[Repetition<'_>]) -> Vec<(String, String)> {

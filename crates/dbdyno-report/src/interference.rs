@@ -6,9 +6,10 @@ use super::document::{
     Block, Cell, Column, Digits, Document, HeatCell, HeatRow, Heatmap, Section, Table,
 };
 use super::format::json;
-use super::study::conditions;
-use super::{Input, Language, Report};
+use super::study::{conditions, median_cells, undecided};
+use super::{Input, Language, Report, page};
 use dbdyno_core::analysis::interference::{Interference, Slowdown, interference};
+use dbdyno_core::analysis::interval::supports;
 use dbdyno_core::analysis::study::{Known, too_few};
 use dbdyno_core::model::{Better, Status};
 
@@ -59,11 +60,38 @@ impl Report for InterferenceReport {
             found.iter().map(|(run, _, study)| json!({ "run": run, "study": json::value(study) }));
         let data =
             json!({ "schema_version": SCHEMA_VERSION, "studies": studies.collect::<Vec<_>>() });
+        let studies: Vec<&Interference> = found.iter().map(|(.., study)| study).collect();
+        let answer = answer(language, &studies);
         Document {
             data: Some(data),
+            head: Some(page::masthead(input, "interference of workloads", &answer)),
             ..Document::new(language, "Interference of workloads", sections)
         }
     }
+}
+
+/// Which workload feels which other one most, by valid ratios with an interval.
+fn answer(language: Language, studies: &[&Interference]) -> String {
+    let cells =
+        || studies.iter().flat_map(|study| study.slowdowns.iter().map(move |it| (study, it)));
+    let sound = cells().filter(|(_, cell)| supports(cell.verdict));
+    let known = sound.filter_map(|(study, cell)| Some((study, cell, cell.ratio?)));
+    let most = known.min_by(|a, b| a.2.value.total_cmp(&b.2.value));
+    let Some((study, cell, ratio)) = most else { return undecided(language, cells().count()) };
+    let label = |at: usize| study.alone[at].member.label();
+    let percent = |share: f64| language.number(100.0 * share, Digits::Decimals(0));
+    let values = [
+        ("workload", label(cell.of)),
+        ("beside", label(cell.beside)),
+        ("percent", percent(ratio.value)),
+        ("low", percent(ratio.low)),
+        ("high", percent(ratio.high)),
+    ];
+    let values = values.each_ref().map(|(name, value)| (*name, value.as_str()));
+    language.say(
+        "{workload} beside {beside} keeps least: {percent} % of its rate alone ({low} to {high} %).",
+        &values,
+    )
 }
 
 fn sections(language: Language, name: &str, study: &Interference) -> Vec<Section> {
@@ -106,12 +134,15 @@ fn heatmap(language: Language, study: &Interference) -> Heatmap {
 
 fn cell(map: &mut Heatmap, study: &Interference, of: usize, beside: usize) -> HeatCell {
     let found = study.slowdowns.iter().find(|cell| (cell.of, cell.beside) == (of, beside));
-    match found.and_then(|cell| Some((cell, cell.ratio?))) {
-        Some((cell, ratio)) => known_cell(study, cell, ratio),
-        None => {
-            let why = map.language.sentence(&too_few(found.map_or(0, |cell| cell.blocks)));
-            HeatCell::bare(map.unknown(&why))
+    let why = map.language.sentence(&too_few(found.map_or(0, |cell| cell.blocks)));
+    match found.map(|cell| (cell, cell.ratio, cell.median_ratio)) {
+        Some((cell, Some(ratio), _)) => known_cell(study, cell, ratio),
+        // Without an interval it has no colour, and says why.
+        Some((cell, None, Some(value))) => {
+            let number = Cell::Number { value, digits: RATIO, verdict: Some(cell.verdict) };
+            HeatCell { jobs: Some(study.jobs), note: Some(why), ..HeatCell::bare(number) }
         }
+        _ => HeatCell::bare(map.unknown(&why)),
     }
 }
 
@@ -137,7 +168,8 @@ fn slowdowns(language: Language, study: &Interference) -> Table {
     );
     for cell in &study.slowdowns {
         let names = [cell.of, cell.beside].map(|at| study.alone[at].member.label());
-        let row = known_cells(&mut table, &names, cell.ratio.as_ref(), cell.blocks, cell.verdict);
+        let figure = (cell.ratio.as_ref(), cell.median_ratio);
+        let row = known_cells(&mut table, &names, figure, cell.blocks, cell.verdict);
         table.rows.push(row);
     }
     table
@@ -160,14 +192,11 @@ fn pair_columns(other: &str, figure: &str) -> Vec<Column> {
 fn known_cells(
     table: &mut Table,
     names: &[String; 2],
-    known: Option<&Known>,
+    figure: (Option<&Known>, Option<f64>),
     blocks: usize,
     verdict: Status,
 ) -> Vec<Cell> {
-    let end = |of: fn(&Known) -> f64| known.map(of).ok_or_else(|| too_few(blocks));
-    let ends = [end(|known| known.value), end(|known| known.low), end(|known| known.high)];
-    let [value, low, high] = ends.map(|value| table.figure(value, RATIO, verdict));
-    let verdict = if known.is_some() { Cell::Verdict(verdict) } else { Cell::Empty };
+    let [value, low, high, verdict] = median_cells(table, figure, &too_few(blocks), RATIO, verdict);
     let texts = names.each_ref().map(Cell::text);
     texts.into_iter().chain([value, low, high, Cell::count(blocks as u32), verdict]).collect()
 }
@@ -177,8 +206,8 @@ fn pairs(language: Language, study: &Interference) -> Table {
     let mut table = Table::new(language, format!("consolidation {}", study.jobs), columns);
     for pair in &study.pairs {
         let names = [pair.a, pair.b].map(|at| study.alone[at].member.label());
-        let cells =
-            known_cells(&mut table, &names, pair.factor.as_ref(), pair.blocks, pair.verdict);
+        let figure = (pair.factor.as_ref(), pair.median_factor);
+        let cells = known_cells(&mut table, &names, figure, pair.blocks, pair.verdict);
         table.rows.push(cells);
         table.remarks.extend(conditions(language, &names.join(" + "), &pair.conditions));
     }
@@ -193,12 +222,9 @@ fn alone(language: Language, study: &Interference) -> Table {
     let columns = [Column::new("Workload", "", 0)].into_iter().chain(figures).chain(last);
     let mut table = Table::new(language, format!("alone {}", study.jobs), columns);
     for row in &study.alone {
-        let end = |of: fn(&Known) -> f64| {
-            row.ops_per_s.as_ref().map(of).ok_or_else(|| too_few(row.blocks))
-        };
-        let ends = [end(|known| known.value), end(|known| known.low), end(|known| known.high)];
-        let [rate, low, high] = ends.map(|value| table.figure(value, RATIO, row.verdict));
-        let verdict = if row.ops_per_s.is_some() { row.verdict } else { Status::Invalid };
+        let figure = (row.ops_per_s.as_ref(), row.median_ops_per_s);
+        let why = too_few(row.blocks);
+        let [rate, low, high, verdict] = median_cells(&mut table, figure, &why, RATIO, row.verdict);
         let label = row.member.label();
         table.remarks.extend(conditions(language, &label, &row.conditions));
         table.rows.push(vec![
@@ -207,7 +233,7 @@ fn alone(language: Language, study: &Interference) -> Table {
             low,
             high,
             Cell::count(row.blocks as u32),
-            Cell::Verdict(verdict),
+            verdict,
         ]);
     }
     table

@@ -6,7 +6,7 @@ use super::kpm_columns::{
     self, CONNECTIONS, DURABILITY, GENERAL, LASTING, QUERIES, READS, TIMES, TRANSACTIONS,
     durability,
 };
-use super::{Input, Language, Report, RunTests, lasting, spread, stores};
+use super::{Input, Language, Report, RunTests, lasting, page, spread, stores};
 use dbdyno_core::analysis::derive;
 use dbdyno_core::analysis::ramp::{self, Repeated};
 use dbdyno_core::catalog::Form;
@@ -55,7 +55,10 @@ impl Report for KpmReport {
     }
 
     fn build(&self, input: &Input) -> Document {
-        Document::new(input.language, "KPM report", tables(input))
+        Document {
+            head: Some(page::masthead(input, "KPM report", &page::answer(input))),
+            ..Document::new(input.language, "KPM report", tables(input))
+        }
     }
 }
 

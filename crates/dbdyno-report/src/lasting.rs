@@ -46,6 +46,9 @@ pub fn blocks(language: Language, subject: &str, test: &Test) -> Vec<Block> {
         .collect()
 }
 
+/// A shorter pay-back is below what its clock tells.
+const LEAST_PAY_BACK_S: f64 = 0.001;
+
 fn said(language: Language, result: &TestResult, lasting: &Lasting) -> String {
     let number = |value: f64| language.number(value, RATE);
     let [kpm, total_s] = [result.kpm_value.unwrap_or_default(), result.total_s].map(number);
@@ -62,6 +65,9 @@ fn said(language: Language, result: &TestResult, lasting: &Lasting) -> String {
     let template = match (lasting.state, lasting.kpm_value, lasting.pay_back_s) {
         (LastingState::Sustained, _, None) => {
             "Sustained: at its end the test had left the database nothing to do."
+        }
+        (LastingState::Sustained, _, Some(pay)) if pay < LEAST_PAY_BACK_S => {
+            "Sustained: what the test had left the database to do took no time that could be measured."
         }
         (LastingState::Sustained, ..) => {
             "Sustained: the database did what {total} s of work had left in {pay} s, less than a hundredth of that."

@@ -6,8 +6,9 @@ use serde_json::json;
 
 use super::document::{Block, Cell, Column, Digits, Document, Section, Table};
 use super::format::json;
-use super::study::conditions;
-use super::{Input, Language, Report, RunTests};
+use super::study::{conditions, median_cells, undecided};
+use super::{Input, Language, Report, RunTests, page};
+use dbdyno_core::analysis::interval::supports;
 use dbdyno_core::analysis::layers::{LayerRow, Layers, WayRow, layers};
 use dbdyno_core::analysis::study::{Known, too_few};
 use dbdyno_core::model::Status;
@@ -60,8 +61,28 @@ impl Report for LayersReport {
             .flat_map(|(data, studies)| studies.iter().map(|study| described(data, study)));
         let data =
             json!({ "schema_version": SCHEMA_VERSION, "studies": studies.collect::<Vec<_>>() });
-        Document { data: Some(data), ..Document::new(language, "Layers of a lookup", sections) }
+        let studies: Vec<&Layers> = found.iter().flat_map(|(_, studies)| studies).collect();
+        let answer = answer(language, &studies);
+        Document {
+            data: Some(data),
+            head: Some(page::masthead(input, "layers of a lookup", &answer)),
+            ..Document::new(language, "Layers of a lookup", sections)
+        }
     }
+}
+
+/// Which layer costs most, by valid differences with an interval.
+fn answer(language: Language, studies: &[&Layers]) -> String {
+    let rows = || studies.iter().flat_map(|study| &study.layers);
+    let known = rows().filter(|row| supports(row.verdict)).filter_map(|row| Some((row, row.us?)));
+    let Some((row, us)) = known.max_by(|a, b| a.1.total_cmp(&b.1)) else {
+        return undecided(language, rows().count());
+    };
+    let [us, low, high] = [Some(us), row.low_us, row.high_us]
+        .map(|us| us.map_or_else(|| "–".into(), |us| language.number(us, FIGURE)));
+    let name = language.sentence(&row.name);
+    let values = [("layer", name.as_str()), ("us", &us), ("low", &low), ("high", &high)];
+    language.say("Most of a lookup takes: {layer}, {us} us ({low} to {high}).", &values)
 }
 
 /// What the plan of a run left out: workload with way, and reason.
@@ -106,9 +127,10 @@ fn layer_table(language: Language, study: &Layers) -> Table {
 
 fn layer_cells(table: &mut Table, row: &LayerRow, name: String) -> Vec<Cell> {
     let why = || row.why.clone().unwrap_or_else(|| "not measured".into());
-    let [us, low, high] = [row.us, row.low_us, row.high_us]
+    let shown = row.us.or(row.median_us);
+    let [us, low, high] = [shown, row.low_us, row.high_us]
         .map(|value| table.figure(value.ok_or_else(why), FIGURE, row.verdict));
-    let verdict = if row.us.is_some() { Cell::Verdict(row.verdict) } else { Cell::Empty };
+    let verdict = if shown.is_some() { Cell::Verdict(row.verdict) } else { Cell::Empty };
     vec![Cell::text(name), us, low, high, Cell::count(row.blocks as u32), verdict]
 }
 
@@ -125,12 +147,11 @@ fn ways(language: Language, study: &Layers) -> Table {
 }
 
 fn way_cells(table: &mut Table, row: &WayRow) -> Vec<Cell> {
-    let end = |of: fn(&Known) -> f64| row.us.as_ref().map(of).ok_or_else(|| too_few(row.blocks));
-    let ends = [end(|known| known.value), end(|known| known.low), end(|known| known.high)];
-    let [us, low, high] = ends.map(|value| table.figure(value, FIGURE, row.verdict));
-    let verdict = if row.us.is_some() { row.verdict } else { Status::Invalid };
+    let figure = (row.us.as_ref(), row.median_us);
+    let [us, low, high, verdict] =
+        median_cells(table, figure, &too_few(row.blocks), FIGURE, row.verdict);
     let name = table.language.sentence(&row.way.name());
-    vec![Cell::text(name), us, low, high, Cell::count(row.blocks as u32), Cell::Verdict(verdict)]
+    vec![Cell::text(name), us, low, high, Cell::count(row.blocks as u32), verdict]
 }
 
 /// A way as programs read it.
@@ -138,6 +159,7 @@ fn way_cells(table: &mut Table, row: &WayRow) -> Vec<Cell> {
 struct Way {
     way: String,
     us: Option<Known>,
+    median_us: Option<f64>,
     blocks: usize,
     left_out: usize,
     verdict: Status,
@@ -147,6 +169,7 @@ fn described(data: &RunTests, study: &Layers) -> serde_json::Value {
     let way = |row: &WayRow| Way {
         way: row.way.name().to_string(),
         us: row.us,
+        median_us: row.median_us,
         blocks: row.blocks,
         left_out: row.left_out,
         verdict: row.verdict,

@@ -75,14 +75,42 @@ pub fn remarks(language: Language, lowered: &[Lowered]) -> Vec<String> {
     }
     all.sort_by_key(|(first, _)| std::cmp::Reverse(first.status));
     let said = |(first, together): &(&Reason, Together)| {
-        // Results of older versions have texts only, which are quoted.
-        let sentence = first.sentence.is_some().then(|| together.sentence.clone());
-        let text = together.sentence.to_string();
-        let reason = Reason { text, sentence, ..(*first).clone() };
+        let reason = worded(first, &together.sentence);
         let (subject, verdict) = (together.subject(language), language.verdict(first.status));
         format!("{subject}: {verdict}: {}", language.reason(&reason))
     };
     all.iter().map(said).collect()
+}
+
+/// The reason in these words.
+fn worded(reason: &Reason, sentence: &Sentence) -> Reason {
+    let text = sentence.to_string();
+    // Results of older versions have texts only, which are quoted.
+    let sentence = reason.sentence.is_some().then(|| sentence.clone());
+    Reason { text, sentence, ..reason.clone() }
+}
+
+/// A reason, and what it is about.
+pub type Told<T> = (Reason, Vec<T>);
+
+/// Reasons that differ only in their numbers as one, with all that it is about.
+pub fn together<'a, T>(told: impl IntoIterator<Item = (&'a Reason, Vec<T>)>) -> Vec<Told<T>> {
+    let mut all: Vec<(&Reason, Sentence, Vec<T>)> = Vec::new();
+    for (reason, about) in told {
+        let said = reason.said();
+        let place = all.iter().enumerate().find_map(|(at, (first, sentence, _))| {
+            let is_same = (first.status, &first.code) == (reason.status, &reason.code);
+            Some((at, sentence.together(&said).filter(|_| is_same)?))
+        });
+        match place {
+            Some((at, both)) => {
+                all[at].1 = both;
+                all[at].2.extend(about);
+            }
+            None => all.push((reason, said, about)),
+        }
+    }
+    all.into_iter().map(|(first, said, about)| (worded(first, &said), about)).collect()
 }
 
 /// The same for sentences that are about figures and have no verdict of their own.

@@ -3,7 +3,7 @@
 
 use super::columns::RATE;
 use super::document::{Block, Cell, Column, Digits, Document, Section, Table};
-use super::{Input, Language, Report, RunTests};
+use super::{Input, Language, Report, RunTests, page};
 use dbdyno_core::analysis::cpu;
 use dbdyno_core::analysis::nodes::{NodeScaling, node_scaling, paused_share};
 use dbdyno_core::model::{RunRecord, Status, Test};
@@ -31,7 +31,10 @@ impl Report for NodesReport {
         let names = input.platforms();
         let sections =
             input.runs.iter().zip(&names).map(|(data, name)| section(input.language, data, name));
-        Document::new(input.language, "Nodes", sections.collect::<Vec<_>>())
+        Document {
+            head: Some(page::masthead(input, "nodes", "")),
+            ..Document::new(input.language, "Nodes", sections.collect::<Vec<_>>())
+        }
     }
 }
 

@@ -12,6 +12,8 @@ use dbdyno_core::model::Status;
 pub struct Page {
     /// One sheet of A4, upright; else A4 on its side, as many as it takes.
     pub is_sheet: bool,
+    /// A list of folds to look something up in: they can be filtered, and are open on paper.
+    pub is_list: bool,
     pub head: Head,
     pub parts: Vec<Part>,
 }
@@ -249,7 +251,10 @@ pub struct RatioMark {
     /// Ends of the 95 % interval.
     pub span: Option<(f64, f64)>,
     pub mark: Mark,
-    pub is_hollow: bool,
+    /// Nothing can be said of it, as an interval that is needed is not known.
+    pub is_open: bool,
+    /// Of a second series: speed beside throughput.
+    pub is_second: bool,
 }
 
 /// Small multiples: a row per group, the same axes in every row.
@@ -380,7 +385,19 @@ impl Page {
 }
 
 impl Head {
-    fn each(&mut self, text: &mut impl FnMut(&mut String), block: &mut impl FnMut(&mut Block)) {
+    /// The answer without what stands strong.
+    pub fn answer_in_words(&self) -> String {
+        self.answer.iter().map(|said| said.text.as_str()).collect()
+    }
+
+    /// `12 valid, 3 conditional, 0 invalid`.
+    pub fn counts_in_words(&self) -> String {
+        let word = |count: &Count| format!("{} {}", count.count, count.word);
+        self.counts.iter().map(word).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Shows every text and every block of the head to be changed.
+    pub fn each(&mut self, text: &mut impl FnMut(&mut String), block: &mut impl FnMut(&mut Block)) {
         [&mut self.kind, &mut self.stamp, &mut self.title].into_iter().for_each(&mut *text);
         self.answer.iter_mut().for_each(|said| text(&mut said.text));
         for (group, ticks) in &mut self.tests {

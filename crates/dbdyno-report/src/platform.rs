@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::document::{Block, Cell, Column, Document, Section, Table};
-use super::{Input, Report};
+use super::{Input, Report, page};
 use dbdyno_core::analysis::errata;
 use dbdyno_core::model::{Reason, RunRecord, STATED};
 
@@ -24,7 +24,10 @@ impl Report for PlatformReport {
     }
 
     fn build(&self, input: &Input) -> Document {
-        Document::new(input.language, "Platforms", sections(input))
+        Document {
+            head: Some(page::masthead(input, "platforms as disclosed", "")),
+            ..Document::new(input.language, "Platforms", sections(input))
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 //! notes of the source.
 
 use super::document::{Block, Cell, Column, Digits, Document, Section, Table};
-use super::{Input, Language, Report, RunTests};
+use super::{Input, Language, Report, RunTests, page};
 use dbdyno_core::analysis::published;
 use dbdyno_core::model::{PublishedFigure, PublishedTest, RunKind, Status, Test, params};
 
@@ -27,7 +27,10 @@ impl Report for PointsReport {
 
     fn build(&self, input: &Input) -> Document {
         let sections = input.runs.iter().map(|data| section(input, data));
-        Document::new(input.language, "Published figures", sections)
+        Document {
+            head: Some(page::masthead(input, "published figures", "")),
+            ..Document::new(input.language, "Published figures", sections)
+        }
     }
 }
 

@@ -4,11 +4,12 @@ use super::columns::RATE;
 use super::document::{Block, Cell, Column, Digits, Document, Section, Table};
 use super::lowered::{self, Lowered};
 use super::ramps::{RampRow, rows};
-use super::{Input, Language, Report, RunTests, bars};
+use super::{Input, Language, Report, RunTests, bars, page};
 use dbdyno_core::analysis::heatmap::METRICS;
+use dbdyno_core::analysis::interval::supports;
 use dbdyno_core::analysis::price::{Per, PriceList, Value};
 use dbdyno_core::analysis::ramp::{self, Figure};
-use dbdyno_core::model::{Better, PublishedKind, Status, Test};
+use dbdyno_core::model::{Better, PublishedKind, Sentence, Status, Test};
 
 /// `report price`.
 pub struct PriceReport;
@@ -27,7 +28,10 @@ impl Report for PriceReport {
     }
 
     fn build(&self, input: &Input) -> Document {
-        Document::new(input.language, "Licences and prices", sections(input))
+        Document {
+            head: Some(page::masthead(input, "licences and prices", &answer(input))),
+            ..Document::new(input.language, "Licences and prices", sections(input))
+        }
     }
 }
 
@@ -64,9 +68,127 @@ pub fn sections(input: &Input) -> Vec<Section> {
         Section::new(
             language,
             "Price per KPM",
-            vec![Block::Paragraph(language.phrase(HOW_TO_READ)), Block::Table(values(input))],
+            std::iter::once(Block::Paragraph(language.phrase(HOW_TO_READ)))
+                .chain(side_by_side(input).map(Block::Table))
+                .chain([Block::Table(values(input))])
+                .collect(),
         ),
     ]
+}
+
+/// What one unit of a workload's throughput costs on platforms whose costs are in one currency; none
+/// where the throughput is not valid or the cost only a lower bound.
+struct Costs {
+    label: String,
+    unit: String,
+    per_unit: Vec<Option<f64>>,
+}
+
+impl Costs {
+    fn known(&self) -> impl Iterator<Item = f64> + '_ {
+        self.per_unit.iter().copied().flatten()
+    }
+
+    fn least(&self) -> f64 {
+        self.known().fold(f64::INFINITY, f64::min)
+    }
+}
+
+/// The workloads of which at least two platforms have a cost per unit.
+fn compared_costs(input: &Input, platforms: &[Priced<'_>]) -> Vec<Costs> {
+    let mut currencies = platforms.iter().filter_map(|it| it.list).map(|list| &list.currency);
+    let first = currencies.next();
+    if currencies.any(|other| Some(other) != first) {
+        return Vec::new();
+    }
+    let groups = input.used_groups();
+    let all = groups.iter().flat_map(|(group, _)| rows(input, group)).filter_map(|row| {
+        let best: Vec<Option<Figure<'_>>> =
+            row.runs.iter().map(|tests| throughput(tests)).collect();
+        let unit = best.iter().flatten().next()?.unit;
+        let of = |(platform, best): (&Priced<'_>, &Option<Figure<'_>>)| {
+            let list = platform.list.filter(|_| !platform.is_bound)?;
+            let best = best.filter(|best| supports(best.status()) && best.unit == unit)?;
+            Some(list.value_of(best.value)?.cost_per_unit)
+        };
+        let per_unit = platforms.iter().zip(&best).map(of).collect();
+        Some(Costs { label: row.label.clone(), unit: unit.into(), per_unit })
+    });
+    all.filter(|costs| costs.known().count() > 1).collect()
+}
+
+fn priced(input: &Input) -> Vec<Priced<'_>> {
+    let named = input.platforms().into_iter().zip(&input.runs);
+    named.map(|(name, data)| Priced::of(input, name, data)).collect()
+}
+
+/// On which platform a unit of throughput costs least, how often, and how much more on the others.
+fn answer(input: &Input) -> String {
+    let language = input.language;
+    let platforms = priced(input);
+    let costs = compared_costs(input, &platforms);
+    let wins = |at: usize| {
+        let is_least = |costs: &&Costs| costs.per_unit[at] == Some(costs.least());
+        costs.iter().filter(is_least).count()
+    };
+    let count = costs.len().to_string();
+    let told = (0..platforms.len()).filter(|at| wins(*at) > 0).map(|at| {
+        let wins = wins(at).to_string();
+        let values =
+            [("platform", platforms[at].name.as_str()), ("wins", &wins), ("count", &count)];
+        language.say("{platform} in {wins} of {count}", &values)
+    });
+    let told = told.collect::<Vec<_>>().join(", ");
+    let whole: Vec<&Costs> =
+        costs.iter().filter(|costs| costs.known().count() == platforms.len()).collect();
+    let mean = |at: usize| {
+        let logarithms = whole.iter().filter_map(|it| Some((it.per_unit[at]? / it.least()).ln()));
+        (logarithms.sum::<f64>() / whole.len() as f64).exp()
+    };
+    let means = (0..platforms.len()).map(|at| {
+        let factor = language.number(mean(at), Digits::Significant(3));
+        let values = [("platform", platforms[at].name.as_str()), ("factor", &factor)];
+        language.say("{platform} x{factor}", &values)
+    });
+    let means = means.collect::<Vec<_>>().join(", ");
+    let said = [
+        (!costs.is_empty()).then(|| {
+            language.say("A unit of valid throughput costs least on {told}.", &[("told", &told)])
+        }),
+        (!whole.is_empty()).then(|| {
+            let values = [("means", means.as_str()), ("count", &whole.len().to_string())];
+            let said = "Against the cheapest of each workload, {count} that all have, geometric mean: {means}.";
+            language.say(said, &values)
+        }),
+    ];
+    said.into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+/// The cost per unit of each workload, platforms side by side; none if nothing can be compared.
+fn side_by_side(input: &Input) -> Option<Table> {
+    let platforms = priced(input);
+    let costs = compared_costs(input, &platforms);
+    let currency = &platforms.iter().find_map(|platform| platform.list)?.currency;
+    let heads = platforms.iter().map(|platform| Column::new(&platform.name, currency, 0));
+    let columns = [Column::new("Workload", "", 0), Column::new("per unit of", "", 0)];
+    let columns =
+        columns.into_iter().chain(heads).chain([Column::new("Dearest / cheapest", "", 0)]);
+    let mut table = Table::new(input.language, "cost per unit side by side", columns);
+    for row in &costs {
+        let most = row.known().fold(0.0, f64::max);
+        let why = || Sentence::new("no valid throughput, or a cost that is only a lower bound");
+        let figures =
+            row.per_unit.iter().map(|cost| table.figure(cost.ok_or_else(why), RATE, Status::Valid));
+        let figures: Vec<Cell> = figures.collect();
+        let ratio = Cell::Number {
+            value: most / row.least(),
+            digits: Digits::Significant(3),
+            verdict: None,
+        };
+        let texts = [Cell::text(&row.label), Cell::text(&row.unit)];
+        table.rows.push(texts.into_iter().chain(figures).chain([ratio]).collect());
+    }
+    (!costs.is_empty()).then_some(table)
 }
 
 /// The price list of a run: the one that names it or its target, or the only one if it names
@@ -188,9 +310,7 @@ fn values(input: &Input) -> Table {
         Column::new("Verdict", "", 0),
     ];
     let mut table = Table::new(input.language, "price per KPM", columns);
-    let named = input.platforms().into_iter().zip(&input.runs);
-    let platforms: Vec<Priced<'_>> =
-        named.map(|(name, data)| Priced::of(input, name, data)).collect();
+    let platforms = priced(input);
     let mut lowered = Vec::new();
     for (group, _) in input.used_groups() {
         for ramps in rows(input, group) {
@@ -306,6 +426,34 @@ fn value_row(
 mod tests {
     use super::*;
     use dbdyno_core::analysis::compare::fixture::run;
+
+    #[test]
+    fn the_cheaper_platform_per_unit_is_named_from_valid_throughputs_alone() {
+        use dbdyno_core::analysis::errata::fixture::judged;
+        use dbdyno_core::analysis::fixture::at;
+        let data = |name: &str, id: i64, rate: f64, status: Status| {
+            let mut record = run(name);
+            (record.id, record.name) = (id, Some(name.into()));
+            let tests = vec![judged(Test::from(at(1, rate)), status)];
+            RunTests { run: record, tests }
+        };
+        let list = include_str!("../../../examples/prices/exadata-x2-2-dbserver.toml");
+        let price = |platform: &str| {
+            let list = PriceList::parse(list).unwrap();
+            PriceList { platform: Some(platform.into()), ..list }
+        };
+        let said = |status: Status| {
+            let runs = vec![data("a", 1, 100.0, Status::Valid), data("b", 2, 250.0, status)];
+            let prices = vec![price("a"), price("b")];
+            answer(&Input { runs, prices, ..Input::default() })
+        };
+        assert_eq!(
+            said(Status::Valid),
+            "A unit of valid throughput costs least on b in 1 of 1. Against the cheapest of each workload, 1 that all have, \
+             geometric mean: a x2.50, b x1.00."
+        );
+        assert_eq!(said(Status::Conditional), "");
+    }
 
     #[test]
     fn an_option_that_tests_used_stands_there_with_its_price_or_without() {

@@ -3,7 +3,7 @@
 
 use super::document::{Axis, Block, Chart, Digits, Document, Point, Role, Scale, Section, Series};
 use super::ramps::{Identity, RampRow, identities, rows};
-use super::{Input, Language, Report, axis_charts, kpm};
+use super::{Input, Language, Report, axis_charts, kpm, page};
 use dbdyno_core::analysis::derive;
 use dbdyno_core::analysis::noise;
 use dbdyno_core::analysis::ramp::{self, Figure};
@@ -43,7 +43,10 @@ impl Report for RampReport {
             let text = input.language.phrase("No workload has figures at several numbers of jobs.");
             sections.push(Section::new(input.language, "Ramps", vec![Block::Paragraph(text)]));
         }
-        Document::new(input.language, "Ramps", sections)
+        Document {
+            head: Some(page::masthead(input, "ramps", &page::answer(input))),
+            ..Document::new(input.language, "Ramps", sections)
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use super::document::{
     Axis, Block, Cell, Chart, Column, Digits, Document, Point, Scale, Section, Series, Table,
 };
 use super::format::json;
-use super::{Input, Language, Report};
+use super::{Input, Language, Report, page};
 use dbdyno_core::analysis::recall::{self, Search, searches};
 use dbdyno_core::model::Sentence;
 
@@ -55,7 +55,11 @@ impl Report for RecallReport {
             "schema_version": SCHEMA_VERSION,
             "studies": runs.collect::<Vec<_>>(),
         });
-        Document { data: Some(data), ..Document::new(language, "Throughput over recall", sections) }
+        Document {
+            data: Some(data),
+            head: Some(page::masthead(input, "throughput over recall", "")),
+            ..Document::new(language, "Throughput over recall", sections)
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use super::columns::RATE;
 use super::document::{
     Axis, Block, Cell, Chart, Column, Digits, Document, Point, Role, Scale, Section, Series, Table,
 };
-use super::{Input, Language, Report, RunTests};
+use super::{Input, Language, Report, RunTests, page};
 use dbdyno_core::analysis::interval::supports;
 use dbdyno_core::analysis::limiter::{begins_at, limiters};
 use dbdyno_core::analysis::scaling::{Ramp, Scaling, hidden_saturation, ramps};
@@ -38,7 +38,10 @@ impl Report for ScalingReport {
     }
 
     fn build(&self, input: &Input) -> Document {
-        Document::new(input.language, "Scaling", each_run(input, true))
+        Document {
+            head: Some(page::masthead(input, "scaling", &page::answer(input))),
+            ..Document::new(input.language, "Scaling", each_run(input, true))
+        }
     }
 }
 

@@ -1,7 +1,31 @@
 //! Common parts of the reports of studies.
 
 use super::Language;
-use dbdyno_core::model::ReasonCode;
+use super::document::{Cell, Digits, Table};
+use dbdyno_core::analysis::study::Known;
+use dbdyno_core::model::{ReasonCode, Sentence, Status};
+
+/// What a study says of which no figure is valid with an interval; nothing without figures.
+pub(super) fn undecided(language: Language, figures: usize) -> String {
+    let said = "Nothing is decided: no figure is valid and has an interval. What was measured stands below.";
+    if figures > 0 { language.phrase(said) } else { String::new() }
+}
+
+/// A figure over blocks with its ends and its verdict. Of too few blocks for an interval there is
+/// the median, which is conditional; `why` says what is missing.
+pub(super) fn median_cells(
+    table: &mut Table,
+    (known, median): (Option<&Known>, Option<f64>),
+    why: &Sentence,
+    digits: Digits,
+    verdict: Status,
+) -> [Cell; 4] {
+    let value = known.map(|known| known.value).or(median);
+    let ends = [known.map(|known| known.low), known.map(|known| known.high)];
+    let [value, low, high] = [value, ends[0], ends[1]]
+        .map(|value| table.figure(value.ok_or_else(|| why.clone()), digits, verdict));
+    [value, low, high, Cell::Verdict(verdict)]
+}
 
 /// `TCP: lowered verdicts: 3 other programs were at work, 1 ...`; nothing if no verdict was
 /// lowered. They may be of tests that are used and of tests that are not.

@@ -7,8 +7,9 @@ use super::document::{
     Axis, Block, Cell, Chart, Column, Digits, Document, Point, Scale, Section, Series, Table,
 };
 use super::format::json;
-use super::study::conditions;
-use super::{Input, Language, Report};
+use super::study::{conditions, median_cells, undecided};
+use super::{Input, Language, Report, page};
+use dbdyno_core::analysis::interval::supports;
 use dbdyno_core::analysis::study::{Known, too_few};
 use dbdyno_core::analysis::sweep::{Curve, Plateau, PublishedCurve, Step, Tier, published, sweep};
 use dbdyno_core::model::params::assignments;
@@ -66,11 +67,39 @@ impl Report for SweepReport {
             "studies": studies.collect::<Vec<_>>(),
             "published": json::value(&printed),
         });
+        let all: Vec<&Curve> = curves.iter().flatten().collect();
         Document {
             data: Some(data),
+            head: Some(page::masthead(
+                input,
+                "service time over active data",
+                &answer(language, &all),
+            )),
             ..Document::new(language, "Service time over active data", sections)
         }
     }
+}
+
+/// What serves reads up to which size, by curves whose steps are all valid.
+fn answer(language: Language, curves: &[&Curve]) -> String {
+    let is_sound = |curve: &&&Curve| curve.steps.iter().all(|step| supports(step.verdict));
+    let said = curves.iter().filter(is_sound).filter_map(|curve| {
+        let parts = curve.plateaus.iter().filter_map(|plateau| {
+            let us = language.number(plateau.us?.value, FIGURE);
+            let tier = language.phrase(plateau.tier.name());
+            let mb = plateau.up_to_mb.map(|mb| language.number(mb.value, FIGURE));
+            let values =
+                [("tier", tier.as_str()), ("us", &us), ("mb", mb.as_deref().unwrap_or(""))];
+            Some(match mb {
+                Some(_) => language.say("{tier}, {us} us, up to {mb} MB", &values),
+                None => language.say("{tier}, {us} us", &values),
+            })
+        });
+        let parts = parts.collect::<Vec<_>>().join("; ");
+        (!parts.is_empty()).then(|| format!("{}: {parts}.", label(language, curve)))
+    });
+    let said = said.collect::<Vec<_>>().join(" ");
+    if said.is_empty() { undecided(language, curves.len()) } else { said }
 }
 
 fn section(language: Language, at: usize, name: &str, curves: &[Curve]) -> Section {
@@ -129,15 +158,14 @@ fn chart(language: Language, at: usize, curves: &[Curve]) -> Chart {
 }
 
 fn point(step: &Step) -> Option<Point> {
-    let us = step.us?;
-    let point = Point {
+    Some(Point {
         x: step.active_mb,
-        y: us.value,
-        low: Some(us.low),
-        high: Some(us.high),
+        y: step.us.map(|us| us.value).or(step.median_us)?,
+        low: step.us.map(|us| us.low),
+        high: step.us.map(|us| us.high),
+        verdict: Some(step.verdict),
         ..Point::default()
-    };
-    Some(Point { verdict: Some(step.verdict), ..point })
+    })
 }
 
 fn ends(table: &mut Table, known: Option<&Known>, why: &str, verdict: Status) -> [Cell; 3] {
@@ -183,7 +211,9 @@ fn plateau_cells(
         (_, tier) => tier.name(),
     };
     let tier = table.language.phrase(tier);
-    let us = ends(table, plateau.us.as_ref(), "fewer than 6 whole blocks", verdict);
+    let figure = (plateau.us.as_ref(), plateau.median_us);
+    let why = Sentence::new("fewer than 6 whole blocks");
+    let [us @ .., _] = median_cells(table, figure, &why, FIGURE, verdict);
     let mb = ends(table, plateau.up_to_mb.as_ref(), "no end was reached", verdict);
     let counted =
         plateau.counted_mb.map(|known| known.value).ok_or_else(|| "the counters show none".into());
@@ -219,10 +249,9 @@ fn steps(language: Language, at: usize, curve: &Curve) -> Table {
 }
 
 fn step_cells(table: &mut Table, step: &Step) -> Vec<Cell> {
-    let end = |of: fn(&Known) -> f64| step.us.as_ref().map(of).ok_or_else(|| too_few(step.blocks));
-    let [us, low, high] =
-        [end(|known| known.value), end(|known| known.low), end(|known| known.high)]
-            .map(|value| table.figure(value, FIGURE, step.verdict));
+    let figure = (step.us.as_ref(), step.median_us);
+    let [us, low, high, verdict] =
+        median_cells(table, figure, &too_few(step.blocks), FIGURE, step.verdict);
     let unknown = |what: &'static str| move || Sentence::new(what);
     let misses = table.unjudged(step.misses_per_op.ok_or_else(unknown("the counter is not known")));
     let device = step
@@ -231,16 +260,7 @@ fn step_cells(table: &mut Table, step: &Step) -> Vec<Cell> {
         .ok_or_else(unknown("nothing was read, or the counter is not known"));
     let device = table.unjudged(device);
     let mb = Cell::Number { value: step.active_mb, digits: FIGURE, verdict: None };
-    vec![
-        mb,
-        us,
-        low,
-        high,
-        misses,
-        device,
-        Cell::count(step.blocks as u32),
-        Cell::Verdict(step.verdict),
-    ]
+    vec![mb, us, low, high, misses, device, Cell::count(step.blocks as u32), verdict]
 }
 
 /// One chart and one table for each workload that is printed at several sizes.

@@ -5,10 +5,13 @@ use serde_json::Value;
 use super::columns::{Line, RATE, kpm, no_interval, no_mean, no_percentile};
 use super::document::{Block, Cell, Code, Column, Digits, Document, Section, Table};
 use super::kpm::parts_table;
+use super::page;
+use super::picture::{Head, Said};
 use super::test_charts::{Curve, distribution, session_classes, tracks};
 use super::{Input, Language, Report, Subject, about, platform, profiles, test_waits};
 use super::{lasting, machines, nodes, open_loop};
 use dbdyno_core::analysis::claims::{self, Checked, Outcome};
+use dbdyno_core::analysis::limiter::limiters;
 use dbdyno_core::analysis::{derive, interval};
 use dbdyno_core::model::{
     Claim, Drive, Kpm, KpmValue, LatencySummary, Moment, RunRecord, Sentence, Status, Test,
@@ -34,7 +37,7 @@ impl Report for TestPage {
     fn build(&self, input: &Input) -> Document {
         let several = input.tests().nth(1).is_some();
         let language = input.language;
-        let pages = input.tests().flat_map(|(run, test)| page(language, run, test, several));
+        let pages = input.tests().flat_map(|(run, test)| sections_of(language, run, test, several));
         let mut sections: Vec<Section> = side_by_side(input).into_iter().chain(pages).collect();
         sections.extend(platform::sections(input));
         sections.push(about::method(input));
@@ -52,8 +55,37 @@ impl Report for TestPage {
             }
             None => language.phrase("Tests"),
         };
-        Document { title, sections, language, ..Document::default() }
+        let answers = input.tests().map(|(_, test)| answer(language, test));
+        let answer = answers.collect::<Vec<_>>().join(" ");
+        let head = Head { title: title.clone(), ..page::masthead(input, "test", &answer) };
+        Document { title, sections, language, head: Some(head), ..Document::default() }
     }
+}
+
+/// The figure of a test with its verdict, and what limited it.
+fn answer(language: Language, test: &Test) -> String {
+    let Ok(value) = kpm(test) else { return String::new() };
+    let value = Said::strong(&language.number(value, RATE));
+    let (unit, jobs) = (test.kpm().unit.as_str(), language.jobs(test.jobs()));
+    let verdict = language.verdict(test.status());
+    let values = [
+        ("value", value.as_str()),
+        ("unit", unit),
+        ("workload", test.workload()),
+        ("jobs", &jobs),
+        ("verdict", &verdict),
+    ];
+    let figure = language.say("{value} {unit} {workload} at {jobs}: {verdict}.", &values);
+    let limit = test.measured().and_then(|result| {
+        let limiter = limiters(result).into_iter().find(|limiter| limiter.share.is_some())?;
+        Some(format!(" {}.", capital(&page::limit_said(language, result, &limiter))))
+    });
+    figure + &limit.unwrap_or_default()
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
 /// Two measured tests beside one another, before the page of each.
@@ -64,11 +96,11 @@ fn side_by_side(input: &Input) -> Option<Section> {
     Some(Section::new(input.language, "Side by side", test_waits::beside(input.language, pair)))
 }
 
-fn page(language: Language, run: &RunRecord, test: &Test, several: bool) -> Vec<Section> {
+fn sections_of(language: Language, run: &RunRecord, test: &Test, several: bool) -> Vec<Section> {
     let values = [("label", test.workload()), ("jobs", &language.jobs(test.jobs()))];
     let subject = language.say("{label} at {jobs}", &values);
-    let mut charts = tracks(language, &subject, test);
-    charts.extend(distribution(language, &subject, &Curve::by_jobs(language, &[test])));
+    let charts = tracks(language, &subject, test);
+    let distribution = distribution(language, &subject, &Curve::by_jobs(language, &[test]));
     let part = |title: &str, blocks: Vec<Block>| {
         let title = language.phrase(title);
         let named = language
@@ -101,6 +133,7 @@ fn page(language: Language, run: &RunRecord, test: &Test, several: bool) -> Vec<
         part("Input and output", measured(&profiles::io)),
         part("The server's log", measured(&test_waits::log)),
         part("Second by second", charts.into_iter().map(Block::Chart).collect()),
+        part("Distribution of service times", distribution.into_iter().map(Block::Chart).collect()),
         part("Burst and sustained", lasting::blocks(language, &subject, test)),
         part("Metrics", table(metrics(language, test))),
         part("Contract and cross-check", claims(language, run, test)),

@@ -129,6 +129,9 @@ fn not_sampled(language: Language, result: &TestResult) -> String {
     }
 }
 
+/// Parts that are more than their whole by less than this share of it are rounded.
+const LEAST_TOLD: f64 = 0.0005;
+
 fn parts(language: Language, name: &str, whole: &str, parts: &[TimePart]) -> Table {
     let mut table = table(language, name, &[(whole, ""), ("Seconds", "s"), ("Share", "%")]);
     let all: f64 = parts.iter().map(|part| part.seconds).sum();
@@ -136,6 +139,12 @@ fn parts(language: Language, name: &str, whole: &str, parts: &[TimePart]) -> Tab
         let seconds = Cell::Number { value: seconds, digits: Digits::Decimals(2), verdict: None };
         vec![Cell::text(language.phrase(title)), seconds, percent(share)]
     };
+    let shares: f64 = parts.iter().map(|part| part.share).sum();
+    if shares > 1.0 + LEAST_TOLD {
+        let percent = language.number(100.0 * (shares - 1.0), Digits::Decimals(1));
+        let said = "Together {percent} % more than the window has: they are counted by clocks that differ so much.";
+        table.remarks.push(language.say(said, &[("percent", &percent)]));
+    }
     table.rows = parts.iter().map(|part| row(part.title, part.seconds, part.share)).collect();
     table.rows.push(row("All", all, parts.iter().map(|part| part.share).sum()));
     table

@@ -22,6 +22,11 @@ pub const UNITS: &[(&str, &str)] = &[
     ("ns", "thousand-millionths of a second"),
 ];
 
+/// What a unit means; none of one that is not in the legend.
+pub fn meaning(unit: &str) -> Option<&'static str> {
+    UNITS.iter().find(|(known, _)| *known == unit).map(|(_, meaning)| *meaning)
+}
+
 /// Of columns that every table of tests has.
 const OF_COLUMNS: [&str; 5] = ["dbps", "iops", "MB/s", "kBpt", "ms"];
 

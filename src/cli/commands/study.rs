@@ -2,6 +2,7 @@
 //! block.
 
 use super::report;
+use crate::analysis::study::FEWEST_BLOCKS;
 use crate::analysis::sweep::sizes;
 use crate::campaign::{self, Campaign, Ended, Event, Request};
 use crate::catalog::{Catalog, SuiteEntry};
@@ -154,6 +155,12 @@ fn study(
     }
     let catalog = context.catalog()?;
     let request = asked(&catalog)?;
+    if let Some(blocks) = args.blocks.filter(|blocks| (*blocks as usize) < FEWEST_BLOCKS) {
+        out::tell(&format!(
+            "{blocks} blocks give medians without intervals, which decide nothing; from \
+             {FEWEST_BLOCKS} on they have one"
+        ));
+    }
     let ended = measured(context, &catalog, &request)?;
     told(context, report, (format, &args.out), catalog, &ended)?;
     judge(&request, &ended)

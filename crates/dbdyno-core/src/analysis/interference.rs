@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::study::{Blocks, Known, known, paired};
 use crate::model::params::{BESIDE, BESIDE_JOBS, assignments};
 use crate::model::{Drive, ReasonCode, Status, Test, TestResult};
+use crate::stats::summary::median;
 
 /// A workload of a study.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -52,6 +53,8 @@ pub struct Alone {
     pub member: Member,
     /// Ops per second: median of the blocks.
     pub ops_per_s: Option<Known>,
+    /// The same of as few blocks as there are, which have no interval.
+    pub median_ops_per_s: Option<f64>,
     pub blocks: usize,
     pub verdict: Status,
     #[serde(skip)]
@@ -66,6 +69,8 @@ pub struct Slowdown {
     pub beside: usize,
     /// Rate beside / rate alone.
     pub ratio: Option<Known>,
+    /// Its median also of too few blocks for an interval.
+    pub median_ratio: Option<f64>,
     /// Blocks that have both.
     pub blocks: usize,
     pub verdict: Status,
@@ -78,6 +83,8 @@ pub struct Pair {
     pub b: usize,
     /// Sum of both relative rates: 1 = sharing gains nothing, 2 = neither feels the other.
     pub factor: Option<Known>,
+    /// Its median also of too few blocks for an interval.
+    pub median_factor: Option<f64>,
     pub blocks: usize,
     pub left_out: usize,
     pub verdict: Status,
@@ -158,11 +165,13 @@ impl<'a> Study<'a> {
     fn alone(&self, of: usize) -> Alone {
         let blocks = self.alone_blocks(of);
         let values = known(&blocks.values(|test| Some(test.ops_per_s)));
+        let ops_per_s = Known::of(&values);
         Alone {
             member: self.members[of].clone(),
-            ops_per_s: Known::of(&values),
+            ops_per_s,
+            median_ops_per_s: median(&values),
             blocks: values.len(),
-            verdict: blocks.status(),
+            verdict: Known::verdict(ops_per_s.as_ref(), blocks.status()),
             conditions: blocks.conditions(),
         }
     }
@@ -201,12 +210,16 @@ impl<'a> Study<'a> {
     /// One cell for each workload; beside itself both halves have one together.
     fn slowdowns(&self, a: usize, b: usize, pair: &Together<'_>) -> Vec<Slowdown> {
         let [first, second] = self.relative(a, b, pair);
-        let cell = |of: usize, beside: usize, values: Vec<f64>| Slowdown {
-            of,
-            beside,
-            ratio: Known::of(&values),
-            blocks: values.len(),
-            verdict: self.status(of, beside, pair),
+        let cell = |of: usize, beside: usize, values: Vec<f64>| {
+            let ratio = Known::of(&values);
+            Slowdown {
+                of,
+                beside,
+                ratio,
+                median_ratio: median(&values),
+                blocks: values.len(),
+                verdict: Known::verdict(ratio.as_ref(), self.status(of, beside, pair)),
+            }
         };
         match a == b {
             true => vec![cell(a, a, paired(&first, &second, f64::midpoint))],
@@ -217,13 +230,15 @@ impl<'a> Study<'a> {
     fn pair(&self, a: usize, b: usize, pair: &Together<'_>) -> Pair {
         let [first, second] = self.relative(a, b, pair);
         let values = paired(&first, &second, |one, other| one + other);
+        let factor = Known::of(&values);
         Pair {
             a,
             b,
-            factor: Known::of(&values),
+            factor,
+            median_factor: median(&values),
             blocks: values.len(),
             left_out: pair.tests.left_out(),
-            verdict: self.status(a, b, pair),
+            verdict: Known::verdict(factor.as_ref(), self.status(a, b, pair)),
             conditions: pair.tests.conditions(),
         }
     }
@@ -314,6 +329,18 @@ mod tests {
             }
         }
         tests.into_iter().map(Test::from).collect()
+    }
+
+    #[test]
+    fn of_too_few_blocks_there_are_medians_that_are_conditional_and_not_invalid() {
+        let two: Vec<Test> = run(true).into_iter().take(8).collect();
+        let found = interference(&two).remove(0);
+        let told = |alone: &Alone| (alone.ops_per_s, alone.median_ops_per_s, alone.verdict);
+        assert_eq!(told(&found.alone[0]), (None, Some(1050.0), Status::Conditional));
+        let pair = found.pairs.iter().find(|pair| (pair.a, pair.b) == (0, 1)).unwrap();
+        assert_eq!((pair.factor, pair.blocks, pair.verdict), (None, 2, Status::Conditional));
+        assert!((pair.median_factor.unwrap() - 1.5).abs() < 1e-9, "{pair:?}");
+        assert!(found.slowdowns.iter().all(|cell| cell.median_ratio.is_some()));
     }
 
     #[test]

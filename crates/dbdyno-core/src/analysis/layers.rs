@@ -7,6 +7,7 @@ use super::study::{Blocks, Known, known, paired, too_few};
 use crate::model::{
     Drive, Protocol, ReasonCode, Sentence, Status, Test, TestResult, Transport, Wire,
 };
+use crate::stats::summary::median;
 
 /// The way of a lookup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,6 +74,8 @@ pub struct WayRow {
     pub way: Way,
     /// Mean service time in us: median of the blocks.
     pub us: Option<Known>,
+    /// The same of as few blocks as there are, which have no interval.
+    pub median_us: Option<f64>,
     pub blocks: usize,
     pub left_out: usize,
     pub verdict: Status,
@@ -91,6 +94,8 @@ pub struct LayerRow {
     pub name: Sentence,
     /// In us; absent if it is not told apart from 0.
     pub us: Option<f64>,
+    /// The median of too few blocks for an interval; it decides nothing.
+    pub median_us: Option<f64>,
     pub low_us: Option<f64>,
     pub high_us: Option<f64>,
     /// Blocks that both ways have.
@@ -167,12 +172,14 @@ impl<'a> Study<'a> {
     fn way(&self, way: Way) -> WayRow {
         let blocks = self.blocks(way);
         let values = known(&blocks.values(service_us));
+        let us = Known::of(&values);
         WayRow {
             way,
-            us: Known::of(&values),
+            us,
+            median_us: median(&values),
             blocks: values.len(),
             left_out: blocks.left_out(),
-            verdict: blocks.status(),
+            verdict: Known::verdict(us.as_ref(), blocks.status()),
             conditions: blocks.conditions(),
         }
     }
@@ -317,6 +324,7 @@ fn without(layer: &'static str, name: &'static str, why: Sentence) -> LayerRow {
         over: "",
         name: Sentence::new(name),
         us: None,
+        median_us: None,
         low_us: None,
         high_us: None,
         blocks: 0,
@@ -329,7 +337,9 @@ fn without(layer: &'static str, name: &'static str, why: Sentence) -> LayerRow {
 fn told(row: LayerRow, values: &[f64], verdict: Status, is_difference: bool) -> LayerRow {
     let blocks = values.len();
     let Some(known) = Known::of(values) else {
-        return LayerRow { blocks, verdict, why: Some(too_few(blocks)), ..row };
+        let verdict = Known::verdict(None, verdict);
+        let (median_us, why) = (median(values), Some(too_few(blocks)));
+        return LayerRow { median_us, blocks, verdict, why, ..row };
     };
     let decided = !is_difference || known.is_apart(0.0);
     LayerRow {

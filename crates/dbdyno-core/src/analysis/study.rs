@@ -25,6 +25,11 @@ impl Known {
         Some(Known { value: median(values)?, low, high })
     }
 
+    /// The verdict on a figure of tests with this one: without an interval it is conditional.
+    pub fn verdict(known: Option<&Known>, of_tests: Status) -> Status {
+        if known.is_some() { of_tests } else { of_tests.max(Status::Conditional) }
+    }
+
     /// True if its interval lies on one side of `of`.
     pub fn is_apart(&self, of: f64) -> bool {
         self.low > of || self.high < of
@@ -155,6 +160,8 @@ mod tests {
     #[test]
     fn a_median_is_known_from_six_blocks_on() {
         assert_eq!(Known::of(&[1.0; 5]), None);
+        assert_eq!(Known::verdict(None, Status::Valid), Status::Conditional);
+        assert_eq!(Known::verdict(None, Status::Invalid), Status::Invalid);
         let known = Known::of(&[4.0, 1.0, 3.0, 2.0, 6.0, 5.0]).unwrap();
         assert_eq!(known, Known { value: 3.5, low: 1.0, high: 6.0 });
         assert!(known.is_apart(0.5) && known.is_apart(7.0) && !known.is_apart(2.0));

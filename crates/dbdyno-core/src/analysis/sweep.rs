@@ -37,6 +37,8 @@ pub struct Step {
     pub active_mb: f64,
     /// Mean service time in us: median of the blocks.
     pub us: Option<Known>,
+    /// The same of as few blocks as there are, which have no interval.
+    pub median_us: Option<f64>,
     /// Blocks that the database asked for per op, and what the device read of their bytes.
     pub misses_per_op: Option<f64>,
     pub device_share: Option<f64>,
@@ -76,6 +78,8 @@ pub struct Plateau {
     pub tier: Tier,
     /// Time of an op that the tier serves in full, in us.
     pub us: Option<Known>,
+    /// The same of as few blocks as there are, which have no interval.
+    pub median_us: Option<f64>,
     /// Active set up to which it does, in MB; none for the last.
     pub up_to_mb: Option<Known>,
     /// The same by the blocks that the database asked for; of the database's cache.
@@ -195,15 +199,17 @@ fn device_share(test: &TestResult) -> Option<f64> {
 fn step(rows: f64, blocks: &Blocks<'_>) -> Option<Step> {
     let of = |value: fn(&TestResult) -> Option<f64>| median(&known(&blocks.values(value)));
     let values = known(&blocks.values(|test| test.latency.mean_us));
+    let us = Known::of(&values);
     Some(Step {
         rows,
         active_mb: rows * of(mb_per_row)?,
-        us: Known::of(&values),
+        us,
+        median_us: median(&values),
         misses_per_op: of(misses_per_op),
         device_share: of(device_share),
         blocks: values.len(),
         left_out: blocks.left_out(),
-        verdict: blocks.status(),
+        verdict: Known::verdict(us.as_ref(), blocks.status()),
         conditions: blocks.conditions(),
     })
 }
@@ -259,12 +265,12 @@ impl Fitted {
         Some(fitted)
     }
 
-    /// Times on the plateau behind so many cliffs.
-    fn level(&self, behind: usize) -> Option<Known> {
+    /// Times on the plateau behind so many cliffs, block by block.
+    fn levels(&self, behind: usize) -> Vec<f64> {
         let sums = self.base.iter().enumerate().map(|(block, base)| {
             base + self.rises[..behind].iter().map(|rises| rises[block]).sum::<f64>()
         });
-        Known::of(&sums.collect::<Vec<_>>())
+        sums.collect()
     }
 }
 
@@ -284,7 +290,9 @@ fn plateaus(blocks: &[(f64, Blocks<'_>)], steps: &[Step], evicted: bool) -> Vec<
             _ if at == served => contradiction(up_to_mb, counted_mb),
             _ => None,
         };
-        Plateau { tier, us: times.level(at), up_to_mb, counted_mb, contradiction }
+        let levels = times.levels(at);
+        let (us, median_us) = (Known::of(&levels), median(&levels));
+        Plateau { tier, us, median_us, up_to_mb, counted_mb, contradiction }
     };
     tiers.into_iter().enumerate().map(plateau).collect()
 }

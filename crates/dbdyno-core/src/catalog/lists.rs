@@ -12,9 +12,22 @@ pub struct Group {
     /// Position in listings.
     #[serde(skip)]
     pub order: u32,
+    /// Its tile on a summary for those who decide; none = behind those that have one.
+    #[serde(skip)]
+    pub tile: Option<Tile>,
     /// Its columns in the KPM report; none = by the unit of each KPM.
     #[serde(skip)]
     pub form: Option<Form>,
+}
+
+/// A group on a summary for those who decide.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tile {
+    /// Its place, from 1.
+    pub place: u32,
+    /// What it is in plain words: `Cached SQL`.
+    pub name: String,
 }
 
 impl Group {
@@ -25,6 +38,7 @@ impl Group {
             title: title.into(),
             about: String::new(),
             order: u32::MAX,
+            tile: None,
             form: None,
         }
     }

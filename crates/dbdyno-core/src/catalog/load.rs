@@ -132,8 +132,8 @@ fn read_group(catalog: &mut Catalog, folder: &str, files: &[&File]) -> Result<Ve
     let blocks = Arc::new(folder_blocks(files)?.over(&catalog.shared));
     let (file, places) = inherit::group(&catalog.common, toml)?;
     catalog.groups.retain(|known| known.id != file.id);
-    let GroupFile { id, title, about, order, form, workload } = file;
-    let mut group = Group { id: id.clone(), title, about, order, form };
+    let GroupFile { id, title, about, order, form, tile, workload } = file;
+    let mut group = Group { id: id.clone(), title, about, order, form, tile };
     let entry = |wire: super::wire::WorkloadEntry| {
         let place = places.of(wire.id.span().start);
         let workload = wire.into_workload(&id);

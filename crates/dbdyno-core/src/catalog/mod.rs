@@ -31,7 +31,7 @@ mod wire;
 #[cfg(test)]
 mod tests;
 
-pub use lists::{Form, Group};
+pub use lists::{Form, Group, Tile};
 pub use lookup::{Asked, nearest, parse_selection};
 pub use profiles::Profile;
 pub use published::{PublishedCode, PublishedWords};

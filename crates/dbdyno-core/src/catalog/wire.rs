@@ -14,7 +14,7 @@ use crate::model::{
 };
 
 use super::files::File;
-use super::lists::Form;
+use super::lists::{Form, Tile};
 use super::parse_selection;
 
 /// Reads a TOML file.
@@ -53,6 +53,7 @@ pub(super) struct GroupFile {
     #[serde(default = "last")]
     pub order: u32,
     pub form: Option<Form>,
+    pub tile: Option<Tile>,
     #[serde(default)]
     pub workload: Vec<WorkloadEntry>,
 }

@@ -75,6 +75,9 @@ pub(super) fn escaped(document: &Document, escape: fn(&str) -> String) -> Docume
         apply(&mut section.title);
         section.blocks.iter_mut().for_each(|part| block(part, apply));
     }
+    if let Some(head) = &mut document.head {
+        head.each(&mut { apply }, &mut |part| block(part, apply));
+    }
     if let Some(page) = &mut document.page {
         page.each(&mut { apply }, &mut |part| block(part, apply));
     }

@@ -123,9 +123,13 @@ fn body(document: &Document) -> Markup {
         None => html! {
             (svg::symbols())
             div.page { "\n"
-                header { "\n" h1 { (document.title) } "\n" } "\n"
+                @match &document.head {
+                    Some(head) => (page::head(head, &document.title, document.language)),
+                    None => { header { "\n" h1 { (document.title) } "\n" } "\n" }
+                }
                 @if document.sections.len() > FEW_SECTIONS { (contents(document)) }
                 main { "\n" @for (section, number) in document.sections.iter().zip(1..) { (self::section(section, number)) } } "\n"
+                @if document.head.is_some() { (page::foot(document.language)) }
             } "\n"
         },
     }

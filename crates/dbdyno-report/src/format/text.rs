@@ -2,6 +2,7 @@
 //! left out.
 
 use super::super::document::{Block, Cell, Code, Document, Section, Table};
+use super::super::picture::Head;
 use super::escape::escaped;
 use super::layout::{GAP, Layout, beside, blocks, hanging, length, total_width, wrap};
 use super::{
@@ -28,6 +29,11 @@ impl Format for Text {
         let document = escaped(document, visible);
         let mut lines = bold_lines(&document.title, options);
         lines.push(String::new());
+        let answer = document.head.as_ref().map(Head::answer_in_words).unwrap_or_default();
+        if !answer.is_empty() {
+            lines.extend(wrap(&answer, options.width, ""));
+            lines.push(String::new());
+        }
         for section in &document.sections {
             section_lines(section, options, &mut lines);
         }

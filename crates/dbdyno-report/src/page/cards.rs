@@ -11,9 +11,9 @@ use dbdyno_core::analysis::cpu;
 use dbdyno_core::analysis::figure::Figure;
 use dbdyno_core::analysis::heatmap::METRICS;
 use dbdyno_core::analysis::interval::supports;
-use dbdyno_core::analysis::limiter::experiment;
+use dbdyno_core::analysis::limiter::{Limiter, experiment};
 use dbdyno_core::analysis::ramp::{self, Scalability};
-use dbdyno_core::model::{Better, Bound, Status, Test, Verdict};
+use dbdyno_core::model::{Better, Bound, Status, Test, TestResult, Verdict};
 
 /// Digits of a figure in a card or a cell.
 pub(super) const DIGITS: Digits = Digits::Significant(3);
@@ -50,7 +50,8 @@ impl<'a> Entry<'a> {
     /// Best throughput against that of one job, where the verdict accepts both.
     pub fn gain(&self) -> Option<Scalability> {
         let tests = self.tests();
-        if tests.iter().all(|test| test.jobs() == tests[0].jobs()) {
+        // A publication that prints one job and a best at an unknown number has no ramp.
+        if ramp::curve(tests).len() < 2 {
             return None;
         }
         ramp::scalability(tests).filter(|found| supports(found.status) && found.jobs.is_some())
@@ -290,6 +291,23 @@ pub(super) fn duration(language: Language, us: f64) -> String {
     format!("{}\u{a0}{unit}", language.number(us / scale, DIGITS))
 }
 
+/// A limit with its share of the time, and what its removal should bring.
+pub fn limit_said(language: Language, test: &TestResult, limiter: &Limiter) -> String {
+    let name = language.say(&format!("limit_{}", limiter.cause.code()), &[]);
+    let share = 100.0 * limiter.share.unwrap_or(0.0).min(1.0);
+    let percent = language.number(share, Digits::Decimals(0));
+    let values = [("limit", name.as_str()), ("percent", &percent)];
+    let text = language.say("limit: {limit}, {percent} % of the time", &values);
+    let next = experiment(test, limiter);
+    let Some(gain) = next.gain.filter(|gain| *gain > 1.0) else { return text };
+    let bound = match next.bound {
+        Bound::AtLeast => "; without it x{factor} or more",
+        Bound::AtMost => "; without it x{factor} at most",
+        Bound::About => "; without it about x{factor}",
+    };
+    text + &language.say(bound, &[("factor", &language.number(gain, DIGITS))])
+}
+
 /// What the best throughput was limited by, and what others used meanwhile.
 fn chips(language: Language, entry: &Entry<'_>) -> Vec<Chip> {
     let Some(test) = entry.best.or(entry.speed).and_then(|figure| figure.test.measured()) else {
@@ -297,34 +315,13 @@ fn chips(language: Language, entry: &Entry<'_>) -> Vec<Chip> {
     };
     let best = entry.best.or(entry.speed);
     let limit = best.and_then(|figure| figure.limit()).map(|limiter| {
-        let name = language.say(&format!("limit_{}", limiter.cause.code()), &[]);
-        let percent =
-            language.number(100.0 * limiter.share.unwrap_or(0.0).min(1.0), Digits::Decimals(0));
-        let mut text = language.say(
-            "limit: {limit}, {percent} % of the time",
-            &[("limit", &name), ("percent", &percent)],
-        );
-        let next = experiment(test, &limiter);
-        if let Some(gain) = next.gain.filter(|gain| *gain > 1.0) {
-            let factor = language.number(gain, DIGITS);
-            text.push_str(&match next.bound {
-                Bound::AtLeast => {
-                    language.say("; without it x{factor} or more", &[("factor", &factor)])
-                }
-                Bound::AtMost => {
-                    language.say("; without it x{factor} at most", &[("factor", &factor)])
-                }
-                Bound::About => {
-                    language.say("; without it about x{factor}", &[("factor", &factor)])
-                }
-            });
-        }
+        let text = limit_said(language, test, &limiter);
         Chip { text, is_limit: true, is_warning: false }
     });
     let below = || {
         let percent = language.number(split(&test.window_counters)?.own, Digits::Decimals(0));
-        let text =
-            language.say("no limit found; ours {percent} % of the CPU", &[("percent", &percent)]);
+        let text = language
+            .say("no limit found; the test used {percent} % of the CPU", &[("percent", &percent)]);
         Some(Chip { text, is_limit: false, is_warning: false })
     };
     let foreign =

@@ -2,19 +2,19 @@
 //! figures folded below them, then every test, the disclosure folded, and at the end the command
 //! and the method.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::document::{Bars, Block, Section, Table};
-use super::super::picture::{Fold, Head, Mark, Page, Part, Picture, Said, Tone};
+use super::super::picture::{Card, Fold, Head, Page, Part, Picture, Said, Tone};
 use super::super::{
     Input, Language, RunTests, about, axis_charts, bars, beside, compare, datasheet, heatmap, kpm,
-    platform, price, ramp_charts, scaling, summary,
+    platform, price, ramp_charts, scaling, summary, units,
 };
 use super::{Limits, cards, head, panels, ratios, shortened, timeline};
 use dbdyno_core::analysis::beside::Beside;
 use dbdyno_core::analysis::compare::{self as comparison, Change, Comparison};
 use dbdyno_core::analysis::interval::supports;
-use dbdyno_core::model::Test;
+use dbdyno_core::model::{RunKind, Test};
 
 /// Rows of the picture on the one sheet of a summary.
 const SHEET_ROWS: usize = 14;
@@ -30,14 +30,14 @@ const MOST_NAMED: usize = 7;
 
 /// Reading instructions for the cards.
 const CARDS: &str = "Best throughput at any number of jobs, or the time at one job. Dashed: perfect scaling from one job. Service \
-times on one logarithmic axis: thick mark p50, bar to p99; an open circle is a mean, where too few ops were timed. A rule chooses the \
+times on one logarithmic axis: thick mark p50, bar to p99; a diamond is a mean, where too few ops were timed. A ring is round the best. A rule chooses the \
 headline: the first workload of the group with a valid ramp, else with a valid figure.";
 const PANELS: &str = "One row per group; each column has the same axes in every row. A knee is drawn only where a law of scalability \
 explains four numbers of jobs or more.";
 const TIMELINE: &str = "Every second of every test on one line of time; a test that is shorter is one bar, by its mean. Gaps are set-up \
 and loading, which are not measured. Numbered: tests that others on the machine disturbed.";
-const FINGERPRINT: &str = "Each figure against {reference}, logarithmic: hollow is speed (one job), filled throughput (best). Right of \
-the line is better; a triangle is conditional, and nothing is said of it.";
+const FINGERPRINT: &str = "Each figure against {reference}, logarithmic: squares are speed (one job), circles throughput (best). Right \
+of the line is better; a hollow triangle is conditional, and nothing is said of it.";
 
 const ONE_JOB: &str = "Mean time of one op at one job; the longest of each workload fills its rows. An invalid figure has no bar.";
 const TIERS: &str = "Share of the blocks that each tier served at the best throughput, from the fastest tier to the slowest, and the \
@@ -75,7 +75,7 @@ fn of_one(input: &Input, data: &RunTests, limits: &Limits, left_out: &[String]) 
     parts.extend(further(input));
     parts.push(platform_part(input, data));
     parts.push(method(input, left_out));
-    Page { is_sheet: false, head: head::of_run(input, data, "run report"), parts }
+    Page { is_sheet: false, is_list: false, head: head::of_run(input, data, "run report"), parts }
 }
 
 fn part(
@@ -250,10 +250,10 @@ fn of_several(input: &Input, limits: &Limits, left_out: &[String]) -> Page {
     parts.push(part(language, "Datasheets", "", Vec::new(), datasheets));
     parts.push(part(language, "Platforms as disclosed", "", Vec::new(), disclosure(input)));
     parts.push(method(input, left_out));
-    Page { is_sheet: false, head: head_of_several(input, "platforms"), parts }
+    Page { is_sheet: false, is_list: false, head: head_of_several(input, "platforms"), parts }
 }
 
-fn head_of_several(input: &Input, kind: &str) -> Head {
+pub(super) fn head_of_several(input: &Input, kind: &str) -> Head {
     let language = input.language;
     let all: Vec<Test> =
         input.runs.iter().flat_map(|data| data.tests.iter().map(Test::without_seconds)).collect();
@@ -324,30 +324,75 @@ pub(crate) fn compared(
     let language = input.language;
     let first = comparisons.first()?;
     let several = comparisons.len() > 1;
-    let mut parts: Vec<Part> = comparisons
-        .iter()
-        .flat_map(|comparison| pair_parts(comparison, language, several))
-        .collect();
-    parts.splice(0..0, beside::parts(paired, language));
-    parts.extend(overlays(input));
+    if several {
+        return Some(compared_many(input, comparisons, paired));
+    }
+    let mut parts = beside::parts(paired, language);
+    parts.extend(pair_parts(first, language));
+    parts.extend(overlays(input).into_iter().filter(|_| has_curves(input)));
     parts.extend(heat(input));
     parts.push(method(input, &[]));
-    let others: Vec<&str> =
-        comparisons.iter().map(|comparison| comparison.other.as_str()).collect();
     let mut head = head_of_several(input, "comparison");
-    head.title = compare::against(
-        language,
-        &language.list(&others.iter().map(ToString::to_string).collect::<Vec<_>>()),
-        &first.base,
-    );
-    head.answer = match (several, paired) {
-        (true, _) => Vec::new(),
+    head.title = compare::against(language, &first.other, &first.base);
+    head.answer = match paired {
         // What has no interval cannot be compared, but stands beside the publication.
-        (false, [one]) if first.kpms.is_empty() => Said::sentence(&beside::answer(one, language)),
-        (false, _) => compared_answer(first, language),
+        [one] if first.kpms.is_empty() => Said::sentence(&beside::answer(one, language)),
+        _ => compared_answer(first, language),
     };
     head.shares = shares(comparisons, language);
-    Some(Page { is_sheet: false, head, parts })
+    Some(Page { is_sheet: false, is_list: false, head, parts })
+}
+
+/// From so many numbers of jobs on a ramp is more than the ratios of its ends, which are told above
+/// already.
+const FEWEST_OF_A_CURVE: usize = 3;
+
+fn has_curves(input: &Input) -> bool {
+    let jobs: BTreeSet<Option<u32>> = input.tests().map(|(_, test)| test.jobs()).collect();
+    jobs.len() >= FEWEST_OF_A_CURVE
+}
+
+/// Many platforms: which comes how near to the best, every figure of all side by side, what differs
+/// among them, their ramps; each against the base is folded, as the base is the first of the command.
+fn compared_many(input: &Input, comparisons: &[Comparison], paired: &[Beside]) -> Page {
+    let language = input.language;
+    let mut parts = beside::parts(paired, language);
+    parts.extend(standings(input));
+    parts.extend(heat(input));
+    parts.push(in_sentences(input));
+    let what = compare::differences_of_many(comparisons, language);
+    parts.push(part(language, "What differs", "", vec![Picture::Blocks(what)], Vec::new()));
+    parts.extend(overlays(input).into_iter().filter(|_| has_curves(input)));
+    parts.push(part(
+        language,
+        "Each against the first",
+        "",
+        Vec::new(),
+        pairs_folded(comparisons, language),
+    ));
+    parts.push(method(input, &[]));
+    let mut head = head_of_several(input, "comparison");
+    head.answer = Said::sentence(&summary::several::answer(input, &input.platforms()));
+    // Published figures have no interval: counting them as undecided would be no answer.
+    if input.runs.iter().any(|data| data.run.kind != RunKind::Published) {
+        head.shares = shares(comparisons, language);
+    }
+    Page { is_sheet: false, is_list: false, head, parts }
+}
+
+/// What is said of each pair, behind a line.
+fn pairs_folded(comparisons: &[Comparison], language: Language) -> Vec<Fold> {
+    let of = |comparison: &Comparison| {
+        let mut blocks = compare::findings(comparison, language);
+        blocks.push(Block::Paragraph(compare::how_to_read(comparison, language)));
+        blocks.push(Block::Table(compare::rows(comparison, language, true)));
+        if !comparison.not_compared.is_empty() {
+            blocks.push(Block::Table(compare::not_compared(comparison, language, true)));
+        }
+        let title = compare::against(language, &comparison.other, &comparison.base);
+        Fold { title, is_open: false, blocks }
+    };
+    comparisons.iter().map(of).collect()
 }
 
 /// The findings with figures first, then what is left out and doubted, in words.
@@ -390,19 +435,9 @@ fn shares(comparisons: &[Comparison], language: Language) -> Vec<(Tone, usize, S
     all
 }
 
-fn pair_parts(comparison: &Comparison, language: Language, several: bool) -> Vec<Part> {
-    let named = |title: &str| match several {
-        true => {
-            format!(
-                "{}: {}",
-                compare::against(language, &comparison.other, &comparison.base),
-                language.phrase(title)
-            )
-        }
-        false => language.phrase(title),
-    };
+fn pair_parts(comparison: &Comparison, language: Language) -> Vec<Part> {
     let mut ratio = Part {
-        title: named("Ratio per key metric"),
+        title: language.phrase("Ratio per key metric"),
         about: compare::how_to_read(comparison, language),
         ..Part::default()
     };
@@ -410,24 +445,24 @@ fn pair_parts(comparison: &Comparison, language: Language, several: bool) -> Vec
     ratio.folds.push(fold(
         language,
         "Exact figures",
-        vec![Block::Table(compare::rows(comparison, language, several))],
+        vec![Block::Table(compare::rows(comparison, language, false))],
     ));
     if !comparison.equal_jobs.is_empty() {
-        let table = compare::equal_jobs(comparison, language, several);
+        let table = compare::equal_jobs(comparison, language, false);
         ratio.folds.push(fold(language, "Equal numbers of jobs", vec![Block::Table(table)]));
     }
     if !comparison.findings.is_empty() {
         ratio.folds.push(fold(language, "Findings", compare::findings(comparison, language)));
     }
     let name = format!("differences {}", comparison.other);
-    let mut differs = Part { title: named("What differs"), ..Part::default() };
+    let mut differs = Part { title: language.phrase("What differs"), ..Part::default() };
     differs.pictures.push(Picture::Blocks(compare::differences(
         &comparison.differences,
         language,
         &name,
     )));
     if !comparison.not_compared.is_empty() {
-        let table = compare::not_compared(comparison, language, several);
+        let table = compare::not_compared(comparison, language, false);
         differs.folds.push(Fold {
             is_open: true,
             ..fold(language, "Not compared", vec![Block::Table(table)])
@@ -445,6 +480,9 @@ pub(crate) fn sheet(input: &Input, sections: &[Section]) -> Option<Page> {
         [data] => (head::of_run(input, data, "platform summary"), one_sheet(input)),
         _ => (head_of_several(input, "summary of several platforms"), standings(input)),
     };
+    if input.runs.len() > 1 {
+        head.answer = Said::sentence(&summary::several::answer(input, &input.platforms()));
+    }
     head.folds.clear();
     head.tests.clear();
     // What a line has room for: the whole disclosure is the page's.
@@ -461,15 +499,19 @@ pub(crate) fn sheet(input: &Input, sections: &[Section]) -> Option<Page> {
             kept.chain(care(language, data)).collect()
         }
         _ if pictures.is_empty() && more == 0 => lines,
-        // The title and the picture say the rest.
+        // Head and picture say the rest; of the order only how far it can be trusted is left.
         _ => lines
             .into_iter()
             .filter(|(title, _)| *title == language.say("heading_order", &[]))
+            .map(|(title, mut texts)| {
+                texts.truncate(1);
+                (title, texts)
+            })
             .collect(),
     };
     let mut parts: Vec<Part> = pictures;
     parts.push(Part { pictures: vec![Picture::Lines(lines)], ..Part::default() });
-    Some(Page { is_sheet: true, head, parts })
+    Some(Page { is_sheet: true, is_list: false, head, parts })
 }
 
 /// A section of sentences under its title.
@@ -514,13 +556,20 @@ fn standings(input: &Input) -> Vec<Part> {
 /// The tiles and the gains of one run.
 fn one_sheet(input: &Input) -> Vec<Part> {
     let language = input.language;
+    let tile_of = |card: &Card| input.groups.iter().find(|it| it.id == card.group)?.tile.as_ref();
     let mut tiles = cards::cards(input);
-    tiles.sort_by_key(|card| card.mark != Mark::Valid);
+    tiles.sort_by_key(|card| tile_of(card).map_or(u32::MAX, |tile| tile.place));
     tiles.truncate(SHEET_TILES);
     for tile in &mut tiles {
         (tile.spark, tile.times, tile.others, tile.chips) =
             (None, Vec::new(), Vec::new(), Vec::new());
-        tile.about.clear();
+        // Codes stand in the picture below.
+        let plain = tile_of(tile).map(|tile| language.phrase(&tile.name));
+        let name = plain.unwrap_or_else(|| {
+            if tile.title.is_empty() { tile.group.clone() } else { tile.title.clone() }
+        });
+        tile.about = language.phrase(units::meaning(&tile.unit).unwrap_or_default());
+        (tile.group, tile.title, tile.label) = (name, String::new(), String::new());
     }
     let mut parts = vec![Part { pictures: vec![Picture::Cards(tiles)], ..Part::default() }];
     parts.extend(ratios::gains(input, SHEET_ROWS).map(|(picture, left_out)| {

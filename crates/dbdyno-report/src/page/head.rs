@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::super::document::Block;
+use super::super::lowered::{self, Lowered};
 use super::super::picture::{Count, Fold, Head, Mark, Said, Tick};
 use super::super::{Input, Language, RunTests, datasheet, summary};
 use super::cards::{self, Entry, compact, headline, mark};
@@ -11,7 +12,7 @@ use dbdyno_core::analysis::interval::supports;
 use dbdyno_core::analysis::limiter::limiters;
 use dbdyno_core::analysis::ramp::Scalability;
 use dbdyno_core::catalog::Form;
-use dbdyno_core::model::{Drive, Reason, RunKind, Status, Test, params};
+use dbdyno_core::model::{Drive, RunKind, Status, Test, params};
 
 /// Figures of the answer.
 const MOST_FIGURES: usize = 3;
@@ -38,7 +39,7 @@ pub(super) fn of_run(input: &Input, data: &RunTests, kind: &str) -> Head {
     }
 }
 
-fn stamp(language: Language, data: &RunTests) -> String {
+pub(super) fn stamp(language: Language, data: &RunTests) -> String {
     let name = data.run.name.as_deref().map(|name| format!(" ({name})")).unwrap_or_default();
     let run = language.say("run_unnamed", &[("id", &data.run.id.to_string())]);
     let start = data.run.started_at.as_deref().map(|start| {
@@ -59,7 +60,8 @@ fn minutes(iso: &str) -> String {
 /// `Product 3.54.1 on 2 cores of Intel Xeon`, as far as it is disclosed; else the target.
 pub fn title(language: Language, data: &RunTests) -> String {
     let fact = |section, key| data.run.disclosure.get(section, key);
-    let database = fact("database", "version").unwrap_or(&data.run.target);
+    let database = product(fact("database", "version").unwrap_or(&data.run.target));
+    let database = database.as_str();
     let cores = fact("hardware", "cores").and_then(|cores| cores.parse::<f64>().ok());
     let cores = cores.map(|cores| language.count("cores", cores as usize, &[]));
     let system = fact("hardware", "cpu_model").or(fact("hardware", "system")).map(bare);
@@ -75,6 +77,18 @@ pub fn title(language: Language, data: &RunTests) -> String {
     }
 }
 
+/// Name and version of a product without what a distributor adds in brackets; a name in lower case
+/// begins with a capital.
+fn product(version: &str) -> String {
+    let short = version.split(" (").next().unwrap_or(version).trim();
+    let mut letters = short.chars();
+    let is_name = short.contains(' ');
+    match letters.next().filter(|_| is_name) {
+        Some(first) => first.to_uppercase().chain(letters).collect(),
+        None => short.to_string(),
+    }
+}
+
 /// A model without its trade marks.
 fn bare(model: &str) -> String {
     let plain = ["(R)", "(TM)", "(r)", "(tm)"]
@@ -83,7 +97,7 @@ fn bare(model: &str) -> String {
     plain.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn answer(input: &Input, data: &RunTests) -> String {
+pub(super) fn answer(input: &Input, data: &RunTests) -> String {
     let language = input.language;
     let groups = cards::groups(input);
     let entries: Vec<&Entry<'_>> = groups.iter().flat_map(|(_, _, entries)| entries).collect();
@@ -139,15 +153,15 @@ fn gains(language: Language, entries: &[&Entry<'_>]) -> String {
     let told = match (open == all.len(), gained.is_empty()) {
         (true, _) => None,
         (_, true) => {
-            Some("No accepted ramp is known to do more with more jobs than one, beyond the noise.")
+            Some("No valid ramp is known to do more with more jobs than one, beyond the noise.")
         }
         _ => Some(
-            "{gained} of {count} accepted ramps do more with more jobs than one, beyond the noise, \
+            "{gained} of {count} valid ramps do more with more jobs than one, beyond the noise, \
              at most {most}.",
         ),
     };
     let untold = (open > 0).then_some(
-        "For {open} of {count} accepted ramps it is not known whether more jobs do more: a figure \
+        "For {open} of {count} valid ramps it is not known whether more jobs do more: a figure \
          has no interval.",
     );
     let sentences = told.into_iter().chain(untold);
@@ -231,27 +245,19 @@ fn strip(input: &Input, data: &RunTests) -> Vec<(String, Vec<Tick>)> {
     input.used_groups().into_iter().map(of).collect()
 }
 
-/// The reasons that lowered verdicts, each once with the tests that it is about.
+/// The reasons that lowered verdicts, each once with the tests that it is about and the span of its
+/// numbers.
 pub(super) fn reasons(language: Language, tests: &[Test]) -> Option<Fold> {
-    let mut found: Vec<(&Reason, Vec<String>)> = Vec::new();
-    for test in tests {
-        for reason in test.verdict().reasons.iter().filter(|reason| reason.status > Status::Valid) {
+    let lowered: Vec<Lowered> = tests
+        .iter()
+        .flat_map(|test| {
             let subject = format!("{} ({})", test.workload(), language.jobs(test.jobs()));
-            match found
-                .iter_mut()
-                .find(|(known, _)| known.text == reason.text && known.status == reason.status)
-            {
-                Some((_, subjects)) => subjects.push(subject),
-                None => found.push((reason, vec![subject])),
-            }
-        }
-    }
-    let said = |(reason, subjects): &(&Reason, Vec<String>)| {
-        let verdict = language.verdict(reason.status);
-        (subjects.join(", "), format!("{verdict}: {}", language.reason(reason)))
-    };
-    let told: Vec<(String, String)> = found.iter().take(MOST_REASONS).map(said).collect();
-    let more = found.len().saturating_sub(MOST_REASONS);
+            lowered::of_verdict(&subject, test.verdict())
+        })
+        .collect();
+    let mut told = lowered::remarks(language, &lowered);
+    let more = told.len().saturating_sub(MOST_REASONS);
+    told.truncate(MOST_REASONS);
     let more = (more > 0).then(|| Block::Paragraph(language.count("more", more, &[])));
     let title = language.count(
         "lowered",
@@ -261,7 +267,7 @@ pub(super) fn reasons(language: Language, tests: &[Test]) -> Option<Fold> {
     (!told.is_empty()).then(|| Fold {
         title,
         is_open: false,
-        blocks: std::iter::once(Block::Facts(told)).chain(more).collect(),
+        blocks: told.into_iter().map(Block::Paragraph).chain(more).collect(),
     })
 }
 

@@ -4,13 +4,15 @@
 mod cards;
 mod design;
 mod head;
+mod masthead;
 mod panels;
 mod ratios;
 mod timeline;
 
-pub(super) use cards::{compact, mark, times_shown};
+pub(super) use cards::{compact, limit_said, mark, times_shown};
 pub(super) use design::{compared, sheet};
 pub(super) use head::title as what_it_is;
+pub(super) use masthead::{answer, masthead};
 
 use super::document::{Block, Document, Section};
 use super::ramps::rows;
@@ -190,10 +192,10 @@ mod tests {
             format!("{:?}", document(&input, &LIMITS))
         };
         let flat = head([100.0, 100.4, 99.8, 100.6]);
-        let nothing = "No accepted ramp is known to do more with more jobs than one";
-        assert!(flat.contains(nothing) && !flat.contains("accepted ramps do more"), "{flat}");
+        let nothing = "No valid ramp is known to do more with more jobs than one";
+        assert!(flat.contains(nothing) && !flat.contains("valid ramps do more"), "{flat}");
         let steep = head([100.0, 170.0, 180.0, 160.0]);
-        assert!(steep.contains("1 of 1 accepted ramps do more with more jobs"), "{steep}");
+        assert!(steep.contains("1 of 1 valid ramps do more with more jobs"), "{steep}");
     }
 
     #[test]

@@ -42,8 +42,13 @@ fn forest_row(comparison: &Comparison, row: &Row, language: Language) -> RatioRo
     // The interval holds 1 if the ratio lies between these, and only then.
     let value = better(row.ratio.value);
     let noise = span.filter(|_| is_shown).map(|(low, high)| (value / high, value / low));
-    let marks =
-        is_shown.then(|| RatioMark { value, span, mark: row.status.into(), is_hollow: is_open });
+    let marks = is_shown.then(|| RatioMark {
+        value,
+        span,
+        mark: row.status.into(),
+        is_open,
+        is_second: false,
+    });
     let jobs = [row.base_jobs, row.other_jobs]
         .map(|jobs| jobs.map_or_else(|| "–".into(), |jobs| jobs.to_string()));
     let interval = span.map(|(low, high)| {
@@ -139,14 +144,15 @@ pub(super) fn tone(row: &Row) -> Tone {
     }
 }
 
-/// The fingerprint of a platform: throughput (filled) and speed (hollow) of each workload as a
+/// The fingerprint of a platform: throughput (circles) and speed (squares) of each workload as a
 /// share of a reference.
 pub(super) fn fingerprint(comparison: &Comparison, language: Language) -> Option<Picture> {
     let mut rows: Vec<RatioRow> = Vec::new();
     for row in &comparison.kpms {
         let (label, made) = (row.subject.label(), forest_row(comparison, row, language));
         let is_speed = row.kind == Kind::Speed;
-        let marks = made.marks.iter().map(|mark| RatioMark { is_hollow: is_speed, ..*mark });
+        let marks = made.marks.iter();
+        let marks = marks.map(|mark| RatioMark { is_second: is_speed, is_open: false, ..*mark });
         let at = rows.iter().position(|known| known.label == label).unwrap_or_else(|| {
             let cells = vec!["–".to_string(), "–".into()];
             let (group, label, why) = (row.subject.group.clone(), label.clone(), made.why.clone());
@@ -183,7 +189,7 @@ pub(super) fn fingerprint(comparison: &Comparison, language: Language) -> Option
     })
 }
 
-/// How near each platform comes to the best: hollow by speed, filled by throughput, the best
+/// How near each platform comes to the best: squares by speed, circles by throughput, the best
 /// throughput first.
 pub(super) fn standings(input: &Input, most: usize) -> Option<(Picture, String)> {
     let language = input.language;
@@ -199,7 +205,7 @@ pub(super) fn standings(input: &Input, most: usize) -> Option<(Picture, String)>
             .iter()
             .map(|of| RatioMark {
                 value: of.shares[run],
-                is_hollow: of.metric == "speed",
+                is_second: of.metric == "speed",
                 ..RatioMark::default()
             })
             .collect(),
@@ -208,14 +214,15 @@ pub(super) fn standings(input: &Input, most: usize) -> Option<(Picture, String)>
             .map(|of| percent(of.shares[run]))
             .chain([valid_of(&input.runs[run].tests)])
             .collect(),
-        verdict: language.verdict(Status::Valid),
+        // A mean over valid figures has no verdict of its own, and tests that are not valid none.
+        verdict: String::new(),
         ..RatioRow::default()
     };
     let rows = order.iter().take(most).map(row).collect();
     let of = |of: &several::Standing| {
         language.count("standing", of.figures, &[("metric", &language.say(of.metric, &[]))])
     };
-    let how = language.phrase("Hollow: speed; filled: throughput.");
+    let how = language.phrase("Squares: speed; circles: throughput.");
     let left_out = order.len().saturating_sub(most);
     let more = (left_out > 0).then(|| language.count("more", left_out, &[]) + ".");
     let about = found.iter().map(of).chain([how]).chain(more).collect::<Vec<_>>().join(" ");
@@ -254,7 +261,7 @@ pub(crate) fn gains(input: &Input, most: usize) -> Option<(Picture, usize)> {
                 value: found.factor,
                 span: found.ratio.span.ok().map(|span| (span.low, span.high)),
                 mark: found.status.into(),
-                is_hollow: false,
+                ..RatioMark::default()
             };
             let jobs = language.jobs(found.jobs);
             rows.push(RatioRow {

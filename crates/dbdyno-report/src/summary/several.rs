@@ -244,6 +244,26 @@ fn standing(metric: &'static str, lines: &[Line]) -> Option<Standing> {
     Some(Standing { metric, figures: complete.len(), shares })
 }
 
+/// How near each platform comes to the best, and which is ahead how often: throughput first. A
+/// metric of which nothing can be said is left out.
+pub fn answer(input: &Input, platforms: &[String]) -> String {
+    let language = input.language;
+    let is_printed = input.runs.iter().all(|data| data.run.kind == RunKind::Published);
+    let said = METRICS.iter().rev().filter_map(|metric| {
+        let order = order(input, metric, is_printed);
+        (!order.lines.is_empty()).then(|| {
+            let metric = language.say(metric.name(), &[]);
+            let ahead = ahead(language, &metric, &order, platforms);
+            format!("{ahead} {}", shares(language, &order.lines, platforms))
+        })
+    });
+    let said = said.collect::<Vec<_>>().join(" ");
+    match said.is_empty() {
+        true => language.phrase("No figure of these runs can be compared."),
+        false => said.trim_end().to_string(),
+    }
+}
+
 /// Geometric mean of the shares, over the rows that all platforms have.
 fn shares(language: Language, lines: &[Line], platforms: &[String]) -> String {
     let Some(standing) = standing("", lines) else { return String::new() };

@@ -4,7 +4,7 @@
 use maud::{Markup, html};
 
 use super::svg::{
-    self, Span, apart, line, mark, powers, rule, short, steps, stretched, text, tick,
+    self, Shape, Span, apart, line, mark, powers, rule, short, steps, stretched, text, tick,
 };
 use super::table;
 use crate::document::{Axis, Chart, Digits, Point, Role, Scale, Series, Table};
@@ -95,7 +95,7 @@ fn legend(drawn: &[&Series]) -> Markup {
             li {
                 svg.swatch width="28" height="12" aria-hidden="true" {
                     (rule((0.0, 6.0), (100.0, 6.0), &class(series)))
-                    @if series.role == Role::Measured { (mark(50.0, 6.0, Mark::Valid, series.variant % 2 == 1, &color(series), "")) }
+                    @if series.role == Role::Measured { (mark(50.0, 6.0, Shape::Figure(Mark::Valid), &color(series), "")) }
                 }
                 (series.name)
             }
@@ -194,7 +194,7 @@ impl Plot {
                 (stretched(&self.whiskers(series), HEIGHT, &format!("whisker {}", color(series))))
                 @for point in &series.points {
                     @let (x, y) = self.place(point);
-                    (mark(x, y, point.verdict.unwrap_or(Status::Valid).into(), series.variant % 2 == 1, &color(series), &note(chart, series, point)))
+                    (mark(x, y, Shape::Figure(point.verdict.unwrap_or(Status::Valid).into()), &color(series), &note(chart, series, point)))
                     @if let Some(written) = &point.written { (text(x, written_at(y), &format!("{} {}", self.aligned(x), color(series)), written)) }
                 }
             }

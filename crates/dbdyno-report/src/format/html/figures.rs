@@ -3,11 +3,11 @@
 
 use maud::{Markup, html};
 
-use super::svg::{self, Span, apart, line, mark, powers, rule, stretched, text};
+use super::svg::{self, Shape, Span, apart, line, mark, powers, rule, stretched, text};
 use super::wide;
 use crate::Language;
 use crate::document::Digits;
-use crate::picture::{CpuSplit, Mark, PanelRow, Panels, RatioRow, Ratios, Second, Timeline, Tone};
+use crate::picture::{CpuSplit, Mark, PanelRow, Panels, RatioRow, Ratios, Second, Timeline};
 
 /// Height of a row of ratios.
 const ROW: f64 = 26.0;
@@ -108,7 +108,9 @@ fn ratio_row(ratios: &Ratios, row: &RatioRow, is_first: bool, x: &Span, ticks: &
             @for (number, cell) in row.cells.iter().enumerate() {
                 td class=(if number == 0 { format!("number strong {}", svg::tone(row.tone)) } else { "number more".into() }) { (cell) }
             }
-            td.sign title=(row.verdict) { (svg::sign(row.mark, &row.verdict)) }
+            td.sign title=[(!row.verdict.is_empty()).then_some(&row.verdict)] {
+                @if !row.verdict.is_empty() { (svg::sign(row.mark, &row.verdict)) }
+            }
         }
     }
 }
@@ -136,8 +138,12 @@ fn ratio_marks(ratios: &Ratios, row: &RatioRow, x: &Span) -> Markup {
                 (rule((x.place(low), middle), (x.place(high), middle), &format!("whisker {class}")))
                 @for end in [low, high] { (rule((x.place(end), middle - 4.0), (x.place(end), middle + 4.0), &format!("whisker {class}"))) }
             }
-            @let is_hollow = drawn.is_hollow || (drawn.span.is_none() && row.tone == Tone::Plain && !ratios.has_stems && row.marks.len() == 1);
-            (mark(*place, middle, drawn.mark, is_hollow, class, ""))
+            @let shape = match (drawn.mark, drawn.is_open, drawn.is_second) {
+                (Mark::Valid, true, _) => Shape::Open,
+                (Mark::Valid, _, true) => Shape::Second,
+                (mark, ..) => Shape::Figure(mark),
+            };
+            (mark(*place, middle, shape, if drawn.is_second { "p2" } else { class }, ""))
             @if drawn.value > x.high || drawn.value < x.low { (text(*place, middle - 6.0, "m", if drawn.value > x.high { "→" } else { "←" })) }
         }
     }
@@ -261,7 +267,7 @@ impl Axes {
                 @let class = if number == 0 { "main" } else { "rest" };
                 @let points: Vec<(f64, f64)> = curve.points.iter().map(|point| at((point.0, point.1))).collect();
                 (line(&points, PANEL, &format!("curve {class}")))
-                @for ((x, y), point) in points.iter().zip(&curve.points) { (mark(*x, *y, point.2, point.2 != Mark::Valid, class, "")) }
+                @for ((x, y), point) in points.iter().zip(&curve.points) { (mark(*x, *y, Shape::Figure(point.2), class, "")) }
             }
             @for (number, (curve, y)) in shown.iter().zip(places).enumerate() {
                 (text(PANEL_RIGHT + 3.5, y, if number == 0 { "name main" } else { "" }, &curve_name(language, &curve.label, &row.group, curve.points.last().map(|point| point.1))))
@@ -311,10 +317,10 @@ impl Axes {
             }
             @for (index, points) in curves.iter().enumerate() {
                 (line(points, PANEL, if index == 0 { "curve main" } else { "curve thin" }))
-                @for (x, y) in points { (mark(*x, *y, Mark::Valid, false, "main small", "")) }
+                @for (x, y) in points { (mark(*x, *y, Shape::Figure(Mark::Valid), "main small", "")) }
             }
             (line(&means, PANEL, "perfect"))
-            @for (x, y) in &means { (mark(*x, *y, Mark::Valid, true, "main", "")) }
+            @for (x, y) in &means { (mark(*x, *y, Shape::Mean, "main", "")) }
             @if names.is_empty() { @if let Some(times) = row.times.last() { (text(PANEL_RIGHT + 3.5, means.last().map_or(40.0, |mean| mean.1 + 4.0), "name main", &times.mean_shown)) } }
             @for ((_, name, is_main), y) in names.iter().zip(places) { (text(PANEL_RIGHT + 3.5, y, if *is_main { "name main" } else { "" }, name)) }
         }
@@ -491,14 +497,68 @@ fn cpu_track(found: &Timeline, x: &Span) -> Markup {
             @for class in ["own", "iowait", "foreign", "steal"] {
                 (stretched(&bars(&found.seconds, x, |second| at(second, class)), CPU, &format!("area {class}")))
             }
-            @for test in found.tests.iter().filter(|test| test.number.is_some()) {
-                @let middle = x.place((test.from_s + test.to_s) / 2.0);
-                g.number { title { (test.note) }
-                    svg.over x=(svg::pct(middle)) y="10" { circle r="9" {} text.m y="4" { (test.number.unwrap_or_default()) } }
+            @for badge in badges(found, x) {
+                @let half = if badge.first == badge.last { 9 } else { 17 };
+                g.number { title { (badge.note) }
+                    svg.over x=(svg::pct(badge.middle())) y="10" {
+                        rect x=(-half) y="-9" width=(2 * half) height="18" rx="9" {}
+                        text.m y="4" { (badge.label()) }
+                    }
                 }
             }
         }
     }
+}
+
+/// The number of a disturbed test, or those of several that would cover one another.
+#[derive(Debug, Clone, PartialEq)]
+struct Badge {
+    first: usize,
+    last: usize,
+    /// Places of its first and its last test, in per cent.
+    from: f64,
+    to: f64,
+    note: String,
+}
+
+impl Badge {
+    /// So wide is a badge on the narrowest line of time, in per cent.
+    fn width(&self) -> f64 {
+        if self.first == self.last { 2.7 } else { 5.0 }
+    }
+
+    fn middle(&self) -> f64 {
+        f64::midpoint(self.from, self.to)
+    }
+
+    fn label(&self) -> String {
+        match self.last - self.first {
+            0 => self.first.to_string(),
+            _ => format!("{}–{}", self.first, self.last),
+        }
+    }
+}
+
+fn badges(found: &Timeline, x: &Span) -> Vec<Badge> {
+    let mut badges: Vec<Badge> = Vec::new();
+    for test in &found.tests {
+        let Some(number) = test.number else { continue };
+        let at = x.place(f64::midpoint(test.from_s, test.to_s));
+        let note = test.note.clone();
+        badges.push(Badge { first: number, last: number, from: at, to: at, note });
+        // One that grows may reach the one before it.
+        while let [.., before, last] = badges.as_slice() {
+            if last.middle() - before.middle() >= f64::midpoint(before.width(), last.width()) {
+                break;
+            }
+            let note = format!("{}; {}", before.note, last.note);
+            let (first, from) = (before.first, before.from);
+            let joined = Badge { first, from, note, ..last.clone() };
+            badges.truncate(badges.len() - 2);
+            badges.push(joined);
+        }
+    }
+    badges
 }
 
 fn device(found: &Timeline, x: &Span, most: f64) -> Markup {
@@ -523,5 +583,32 @@ fn clock(x: &Span) -> Markup {
             (rule((x.place(time), 0.0), (x.place(time), 4.0), "axis"))
             (text(x.place(time), 17.0, if time == 0.0 { "" } else { "m" }, &format!("{}:{:02}", (time / 60.0).floor(), (time % 60.0).round())))
         } }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::picture::TimelineTest;
+
+    #[test]
+    fn badges_do_not_cover_one_another_and_none_is_lost() {
+        let test = |number: usize, at: f64| TimelineTest {
+            from_s: at,
+            to_s: at,
+            number: Some(number),
+            ..TimelineTest::default()
+        };
+        let places = [1.0, 2.0, 3.5, 30.0, 60.0, 61.0, 66.0];
+        let tests = (1..).zip(places).map(|(number, at)| test(number, at)).collect();
+        let found = Timeline { length_s: 100.0, tests, ..Timeline::default() };
+        let x = Span { low: 0.0, high: 100.0, from: 0.0, to: 100.0, is_log: false };
+        let badges = badges(&found, &x);
+        let labels: Vec<String> = badges.iter().map(Badge::label).collect();
+        assert_eq!(labels, ["1–3", "4", "5–6", "7"]);
+        for pair in badges.windows(2) {
+            let apart = pair[1].middle() - pair[0].middle();
+            assert!(apart >= f64::midpoint(pair[0].width(), pair[1].width()), "{pair:?}");
+        }
     }
 }

@@ -3,7 +3,7 @@
 
 use maud::{Markup, html};
 
-use super::svg::{self, Span, mark, rule, sign, stretched, text};
+use super::svg::{self, Shape, Span, mark, rule, sign, stretched, text};
 use super::{block, chart, figures, table};
 use crate::Language;
 use crate::picture::{
@@ -14,12 +14,19 @@ use crate::picture::{
 pub(super) fn content(page: &Page, language: Language) -> Markup {
     html! {
         (svg::symbols())
-        div.page.sheet[page.is_sheet] { "\n"
-            (head(&page.head, language))
+        div.page.sheet[page.is_sheet].list[page.is_list] { "\n"
+            (head(&page.head, "", language))
             @if !page.is_sheet { (contents(page, language)) }
             main { "\n" @for (part, number) in page.parts.iter().zip(1..) { (self::part(part, number, language)) } } "\n"
-            footer { p { (language.phrase("Made by dbdyno. One file, no network. A dash is unknown, never 0.")) } } "\n"
+            (foot(language))
         } "\n"
+    }
+}
+
+/// Who made the page.
+pub(super) fn foot(language: Language) -> Markup {
+    html! {
+        footer { p { (language.phrase("Made by dbdyno. One file, no network. A dash is unknown, never 0.")) } } "\n"
     }
 }
 
@@ -27,12 +34,14 @@ fn said(parts: &[Said]) -> Markup {
     html! { @for part in parts { @if part.is_strong { strong { (part.text) } } @else { (part.text) } } }
 }
 
-fn head(head: &Head, language: Language) -> Markup {
+/// The head of a page; `title` is that of a page whose head has none.
+pub(super) fn head(head: &Head, title: &str, language: Language) -> Markup {
+    let title = if head.title.is_empty() { title } else { &head.title };
     html! {
         header.head { "\n"
             p.bar { span { strong { "dbdyno" } " " (head.kind) } span { (head.stamp) } } "\n"
             div.lead { "\n"
-                div { h1 { (head.title) } "\n" @if !head.answer.is_empty() { p.answer { (said(&head.answer)) } "\n" } } "\n"
+                div { h1 { (title) } "\n" @if !head.answer.is_empty() { p.answer { (said(&head.answer)) } "\n" } } "\n"
                 (trust(head, language))
             } "\n"
             (shares(head))
@@ -203,8 +212,10 @@ fn spark(spark: &Spark, language: Language) -> Markup {
             }
             (stretched(&svg::path(&accepted), SPARK, "curve main"))
             @for point in &spark.points {
-                @let hollow = !point.is_best;
-                (mark(x.place(point.jobs), y.place(point.value), point.mark, hollow, if point.mark == Mark::Invalid { "bad" } else { "main" }, ""))
+                @let class = if point.mark == Mark::Invalid { "bad" } else { "main" };
+                @let (at, height) = (x.place(point.jobs), y.place(point.value));
+                (mark(at, height, Shape::Figure(point.mark), class, ""))
+                @if point.is_best { (mark(at, height, Shape::Ring, class, "")) }
             }
             @for jobs in shown_jobs(spark) { (text(x.place(jobs), SPARK - 4.0, "m", &svg::tick(language, jobs))) }
         } "\n"
@@ -253,7 +264,7 @@ fn times_drawn(times: &Times, x: &Span) -> Markup {
                 @for place in &known { (rule((*place, 2.0), (*place, 10.0), "tick main")) }
                 (rule((*first, 0.0), (*first, 12.0), "thick main"))
             }
-            @if let Some(mean) = times.mean_us { (mark(x.place(mean), 6.0, Mark::Valid, true, "main", "")) }
+            @if let Some(mean) = times.mean_us { (mark(x.place(mean), 6.0, Shape::Mean, "main", "")) }
         }
     }
 }

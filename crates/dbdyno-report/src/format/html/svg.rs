@@ -50,26 +50,41 @@ pub(super) fn tone(tone: Tone) -> &'static str {
     }
 }
 
-/// The mark of a figure: a circle, a triangle if it is conditional, half a disc if disturbed, a
-/// cross if invalid.
-pub(super) fn mark(
-    x_pct: f64,
-    y: f64,
-    mark: Mark,
-    is_hollow: bool,
-    class: &str,
-    note: &str,
-) -> Markup {
-    let id = match (mark, is_hollow) {
-        (Mark::Valid, false) => "c",
-        (Mark::Valid, true) => "o",
-        (Mark::Conditional, false) => "t",
-        (Mark::Conditional, true) => "u",
-        (Mark::Disturbed, _) => "h",
-        (Mark::Invalid, _) => "x",
-    };
+/// A mark in a drawing. Hollow has one meaning: no statement rests on the figure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// A figure by its verdict: a circle; a hollow triangle if it is conditional, half a disc if
+    /// disturbed, a cross if invalid.
+    Figure(Mark),
+    /// A valid figure that cannot be compared, as it has no interval: a hollow circle.
+    Open,
+    /// A valid figure of a second series in one row: a square.
+    Second,
+    /// A mean where percentiles are drawn elsewhere: a diamond.
+    Mean,
+    /// Around the best of a ramp: a ring.
+    Ring,
+}
+
+impl Shape {
+    fn id(self) -> &'static str {
+        match self {
+            Shape::Figure(Mark::Valid) => "c",
+            Shape::Figure(Mark::Conditional) => "u",
+            Shape::Figure(Mark::Disturbed) => "h",
+            Shape::Figure(Mark::Invalid) => "x",
+            Shape::Open => "o",
+            Shape::Second => "q",
+            Shape::Mean => "d",
+            Shape::Ring => "r",
+        }
+    }
+}
+
+/// A mark at a place.
+pub(super) fn mark(x_pct: f64, y: f64, shape: Shape, class: &str, note: &str) -> Markup {
     html! {
-        use href={ "#" (id) } x=(pct(x_pct)) y=(px(y)) class=(class) { @if !note.is_empty() { title { (note) } } }
+        use href={ "#" (shape.id()) } x=(pct(x_pct)) y=(px(y)) class=(class) { @if !note.is_empty() { title { (note) } } }
     }
 }
 
@@ -205,6 +220,10 @@ pub(super) fn tick(language: Language, value: f64) -> String {
         let power = 10_f64.powi(i32::from(*digits));
         ((scaled * power).round() / power - scaled).abs() <= scaled.abs() * 1e-6
     });
+    // 16,384 stands beside 8,192, and not 16.384 k.
+    if !suffix.is_empty() && digits.is_none_or(|digits| digits > 2) {
+        return language.number(value, Digits::Decimals(0));
+    }
     format!("{}{suffix}", language.number(scaled, Digits::Decimals(digits.unwrap_or(3))))
 }
 
@@ -241,5 +260,6 @@ mod tests {
             ("1.5 M".into(), "25 k".into(), "0.5".into(), "0".into())
         );
         assert_eq!(tick(8_000.0), "8,000");
+        assert_eq!((tick(8_192.0), tick(16_384.0)), ("8,192".into(), "16,384".into()));
     }
 }

@@ -21,6 +21,7 @@ const PAPER_COLUMNS: usize = 27;
 
 /// The table with its footnotes and remarks.
 pub(super) fn table(table: &Table) -> Markup {
+    let table = &fronted(table.without_unknown_columns());
     let screen = screen_only(table);
     let many = if table.columns.len() >= MANY_COLUMNS { " many" } else { "" };
     let tall = if table.rows.len() >= TALL { " tall" } else { "" };
@@ -42,6 +43,27 @@ pub(super) fn table(table: &Table) -> Markup {
         }
     };
     html! { (wide(&table.name, &content)) (paper_note(&screen, table.language)) (notes(table)) }
+}
+
+/// A table of many columns with the workload and its verdict in front: the first column stays where
+/// it is when the others scroll.
+fn fronted(table: Table) -> Table {
+    if table.columns.len() < MANY_COLUMNS {
+        return table;
+    }
+    let place = |english: &str| {
+        let name = table.language.phrase(english);
+        table.columns.iter().position(|column| column.name == name)
+    };
+    let first: Vec<usize> = [place("Workload"), place("Verdict")].into_iter().flatten().collect();
+    let others = (0..table.columns.len()).filter(|at| !first.contains(at));
+    let order: Vec<usize> = first.iter().copied().chain(others).collect();
+    let row = |row: &Vec<Cell>| order.iter().map(|at| row[*at].clone()).collect();
+    Table {
+        columns: order.iter().map(|at| table.columns[*at].clone()).collect(),
+        rows: table.rows.iter().map(row).collect(),
+        ..table.clone()
+    }
 }
 
 /// Which columns are left out on paper: those with the highest priority numbers, of equal ones the

@@ -102,6 +102,15 @@ fn contents(
     worksheet.set_name(name)?;
     let mut sheet = Sheet::new(worksheet, name, styles);
     sheet.title(&document.title)?;
+    let head = document.head.as_ref().or(document.page.as_ref().map(|page| &page.head));
+    if let Some(head) = head {
+        for said in [head.answer_in_words(), head.counts_in_words()] {
+            if !said.is_empty() {
+                sheet.paragraph(&said)?;
+            }
+        }
+        sheet.gap();
+    }
     for (name, section) in sections {
         sheet.link(name, &section.title)?;
     }
@@ -126,7 +135,7 @@ impl Names {
     /// A permitted name for a sheet with this title, unlike all before.
     fn add(&mut self, title: &str) -> String {
         let clean = clean(title);
-        let mut name = shortened(&clean, LONGEST);
+        let mut name = brief(&clean);
         let mut number = 1;
         while self.0.iter().any(|known| known.to_lowercase() == name.to_lowercase()) {
             number += 1;
@@ -148,6 +157,22 @@ fn clean(title: &str) -> String {
         format!("Sheet {name}").trim().into()
     } else {
         name.into()
+    }
+}
+
+/// A name as it is, or cut behind a whole word; what stands in brackets at its end, which tells
+/// sheets apart, is kept.
+fn brief(name: &str) -> String {
+    let all = name.encode_utf16().count();
+    let Some((body, ending)) = name.rsplit_once(" (").filter(|_| all > LONGEST) else {
+        return shortened(name, LONGEST);
+    };
+    let ending = format!(" ({ending}");
+    let room = LONGEST.saturating_sub(ending.encode_utf16().count());
+    let cut = shortened(body, room);
+    match cut.rsplit_once(' ') {
+        Some((whole, _)) if room > 0 => format!("{}{ending}", whole.trim_end_matches(',')),
+        _ => shortened(name, LONGEST),
     }
 }
 
@@ -173,10 +198,10 @@ mod tests {
         assert_eq!(names.add(""), "Sheet");
         assert_eq!(names.add("History"), "Sheet History");
         let long = names.add("server: SQL on cached data, a very long title (SRV)");
-        assert_eq!(long, "server SQL on cached data, a ve");
+        assert_eq!(long, "server SQL on cached (SRV)");
         assert_eq!(
             names.add("server: SQL on cached data, a very long title (TP)"),
-            "server SQL on cached data,  (2)".replace("  ", " ")
+            "server SQL on cached (TP)"
         );
         assert!(names.add(&"\u{1f600}".repeat(20)).encode_utf16().count() <= LONGEST);
     }
