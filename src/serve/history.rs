@@ -20,7 +20,7 @@ use crate::report::format::html::content;
 use crate::store::{Measured, Store};
 
 /// The newest runs that a history is made of.
-const MOST_RUNS: u32 = 500;
+const MOST_RUNS: u32 = 200;
 /// Histories to choose from.
 const MOST_LISTED: usize = 2_000;
 
@@ -138,13 +138,15 @@ pub(super) fn page(site: &Pages<'_>, query: &Query) -> Answer {
 /// The tests of a workload at a number of jobs: of each run one for its repetitions; oldest run
 /// first.
 fn entries(store: &Store, workload: &str, jobs: u32) -> Answer<Vec<Entry>> {
-    let asked: BTreeSet<i64> =
-        store.tests_of(workload, jobs, MOST_RUNS)?.into_iter().map(|(run, _)| run).collect();
+    // A figure is told by all tests of its run together, as on the run's own page.
+    let mut tests: BTreeMap<i64, Vec<Test>> = BTreeMap::new();
+    for (run, test) in store.tests_beside(workload, jobs, MOST_RUNS)? {
+        tests.entry(run).or_default().push(test);
+    }
     let mut entries = Vec::new();
-    for run in store.outlines(&asked.into_iter().collect::<Vec<_>>())? {
-        // A figure is told by all tests of its run together, as on the run's own page.
-        let tests = store.figures(run.id)?;
-        let data = RunTests::of(run, tests);
+    for run in store.outlines(&tests.keys().copied().collect::<Vec<_>>())? {
+        let of_run = tests.remove(&run.id).unwrap_or_default();
+        let data = RunTests::of(run, of_run);
         let run = &data.run;
         let is_asked = |test: &&Test| test.workload() == workload && test.jobs() == Some(jobs);
         let of_run: Vec<&Test> = data.tests.iter().filter(is_asked).collect();

@@ -60,8 +60,8 @@ fn a_database_gives_what_a_file_gives_and_nothing_else_in_it_is_touched() {
     );
     assert_eq!(shared.measured_with("host", "lab-1").unwrap(), [1, 2]);
     assert_eq!(
-        shared.tests_of("SRV-QUERY1", 2, 9).unwrap(),
-        file.tests_of("SRV-QUERY1", 2, 9).unwrap()
+        shared.tests_beside("SRV-QUERY1", 2, 9).unwrap(),
+        file.tests_beside("SRV-QUERY1", 2, 9).unwrap()
     );
     let explained = fixture::tests().into_iter().find_map(|test| test.explained);
     if let Some(explained) = explained {

@@ -196,6 +196,9 @@ const END: &[Definition] = &[ELAPSED, CI, VERDICT];
 /// The columns of a form: groups of them in their order.
 pub type Columns = &'static [&'static [Definition]];
 
+/// The columns of every form, for the reference.
+pub const FORMS: [Columns; 5] = [TRANSACTIONS, QUERIES, READS, GENERAL, CONNECTIONS];
+
 /// Transaction processing.
 pub const TRANSACTIONS: Columns = &[
     SUBJECT,

@@ -284,8 +284,8 @@ fn columns() -> Result<String> {
 
 /// The columns of all forms of the KPM report, each once.
 fn all_columns() -> Vec<Definition> {
-    use kpm_columns::{DURABILITY, GENERAL, LASTING, QUERIES, READS, TIMES, TRANSACTIONS};
-    let forms = [TRANSACTIONS, QUERIES, READS, GENERAL].into_iter().flatten().copied().flatten();
+    use kpm_columns::{DURABILITY, FORMS, LASTING, TIMES};
+    let forms = FORMS.into_iter().flatten().copied().flatten();
     let mut all: Vec<Definition> = Vec::new();
     for column in forms.copied().chain(LASTING).chain([DURABILITY, TIMES]) {
         let is_known = |known: &Definition| (known.name, known.unit) == (column.name, column.unit);

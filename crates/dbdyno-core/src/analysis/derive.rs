@@ -439,6 +439,17 @@ mod tests {
         result.facts.insert("near".into(), 10.0);
         (result.window.hits, result.total.hits) = (9 * result.window.ops, 9 * result.total.ops);
         result.facts.insert(THREADS_USED.into(), 2.0);
+        result.window.connects = Connects {
+            opened: 100,
+            reach_s: 0.1,
+            encrypt_s: 0.2,
+            login_s: 0.3,
+            start_s: 0.4,
+            statements_s: 0.5,
+            close_s: 0.6,
+        };
+        result.facts.insert(IDLE_SESSIONS.into(), 10.0);
+        result.facts.insert(IDLE_SESSION_BYTES.into(), 1_100_000.0);
         result.window_counters = fixture::counters(&[
             ("os_cpu_user_s", 20.0),
             ("os_cpu_sys_s", 6.0),
@@ -515,6 +526,13 @@ mod tests {
             ("write_amplification", 2.5),
             ("table_bytes_per_op", 200.0),
             ("recall_pct", 90.0),
+            ("connect_reach_ms", 1.0),
+            ("connect_encrypt_ms", 2.0),
+            ("connect_login_ms", 3.0),
+            ("connect_start_ms", 4.0),
+            ("connect_statement_ms", 5.0),
+            ("connect_close_ms", 6.0),
+            ("idle_session_kb", 1_100.0),
             ("threads_used", 2.0),
             ("elapsed_s", 10.0),
         ];

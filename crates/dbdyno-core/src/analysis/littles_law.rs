@@ -228,7 +228,7 @@ mod tests {
             TestResult { window, latency: fixture::latency(80_000, 100_000), ..fixture::result() }
         };
         assert_eq!(texts(&thinking(12.0)), []);
-        let text = "busy and think time per op are 220 us, jobs / throughput 200 us (+10.0 %)";
+        let text = "busy and think time per op are 220 us, jobs / throughput 200 us (10.00 %)";
         assert_eq!(texts(&thinking(14.0)), [(Status::Invalid, text.to_string())]);
         let missing = judge(&thinking(10.0));
         assert_eq!(missing[0].code, ReasonCode::Little, "{missing:?}");

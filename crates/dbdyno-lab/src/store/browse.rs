@@ -57,8 +57,8 @@ const VERDICTS: &str = "SELECT run_id, verdict, count(*) FROM test GROUP BY run_
 fn of_workload() -> String {
     TEST.select_with_sql(
         "run_id",
-        "WHERE workload = ?1 AND jobs = ?2 \
-         AND run_id IN (SELECT id FROM run WHERE kind = 'measured' ORDER BY id DESC LIMIT ?3) ORDER BY run_id, seq",
+        "WHERE run_id IN (SELECT run_id FROM test WHERE workload = ?1 AND jobs = ?2 \
+         AND run_id IN (SELECT id FROM run WHERE kind = 'measured' ORDER BY id DESC LIMIT ?3)) ORDER BY run_id, seq",
     )
 }
 
@@ -171,12 +171,18 @@ impl Store {
         Ok(courses)
     }
 
-    /// The tests of a workload at a number of jobs in the newest measured runs, at most so many,
-    /// with the ids of their runs, oldest run first; without series and snapshots.
+    /// All tests of those of the newest measured runs, at most so many, that have the workload at
+    /// this number of jobs, with the ids of their runs, oldest run first; without series and
+    /// snapshots. In one query.
     ///
     /// # Errors
     /// If the file cannot be read.
-    pub fn tests_of(&self, workload: &str, jobs: u32, most_runs: u32) -> Result<Vec<(i64, Test)>> {
+    pub fn tests_beside(
+        &self,
+        workload: &str,
+        jobs: u32,
+        most_runs: u32,
+    ) -> Result<Vec<(i64, Test)>> {
         let rows =
             self.rows(&of_workload(), vec![workload.into(), jobs.into(), most_runs.into()])?;
         let read = |mut row: Row| {

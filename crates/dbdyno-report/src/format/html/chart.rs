@@ -333,7 +333,7 @@ mod tests {
             "Curves: a &amp; b.",
             "<details>",
             "<th scope=\"col\">",
-            "href=\"#t\"",
+            "href=\"#u\"",
             "class=\"e written p1\">0.4 &lt;ms</text>",
             "<title>a &amp; b: Jobs 2, 3.500  (3.000 to 4.000), &lt;/svg&gt;, conditional</title>",
         ] {
