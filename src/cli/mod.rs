@@ -287,7 +287,7 @@ mod tests {
     fn an_unknown_command_names_the_nearest_that_help_shows() {
         let typed = |line: &str| typed_command(line.split(' ').map(String::from));
         assert_eq!(typed("--quiet results lst"), "dbdyno results");
-        assert_eq!(typed("--results x.db run sqlite --jobs 1"), "dbdyno run");
+        assert_eq!(typed("--results x.db run TARGET --jobs 1"), "dbdyno run");
         assert_eq!(typed("campaign a b"), "dbdyno ab-test");
         let line = unknown_command("dbdyno", "rnu").to_string();
         assert_eq!(line, "arguments: unrecognized subcommand 'rnu'; did you mean 'dbdyno run'?");

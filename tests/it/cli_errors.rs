@@ -27,7 +27,7 @@ fn unknown_names_are_answered_with_known_ones() {
     refused("run --workload TP-LIGHT:update_pct=400", 2, &["update_pct=400", "0 to 100"]);
     refused("run --workload SRV-QUERY1:org=foo", 2, &["org=foo", "default"]);
     refused("run --suite qick", 2, &["--suite", "qick", "quick"]);
-    refused("run --profile XXS", 2, &["--profile", "XXS", "list profiles"]);
+    refused("run --profile XXS", 2, &["--profile", "XXS", "did you mean XS"]);
     refused("run postgrs", 2, &["postgrs", "postgres"]);
     refused("run ftp://a/b", 2, &["ftp", "postgres"]);
     refused("show workload NOPE", 2, &["NOPE", "list workloads"]);

@@ -180,7 +180,7 @@ fn check_depth(path: &Path, relative: &str) -> Result<()> {
     if relative.split('/').count() <= MOST_DIRS {
         return Ok(());
     }
-    Err(Error::usage(path.display().to_string(), "a catalogue has no such directory")
+    Err(Error::usage(path.display().to_string(), "a catalog has no such directory")
         .advise("move its files up, or remove it"))
 }
 
