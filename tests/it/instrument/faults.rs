@@ -238,7 +238,7 @@ fn a_snapshot_that_is_not_held_to_the_end_fails_its_test() {
     let run = last(&desk);
     let tests = run["tests"].as_array().unwrap();
     let reasons = tests[0]["verdict"]["reasons"].to_string();
-    assert!(reasons.contains("holds something while the jobs run was lost"), "{:#}", tests[0]);
+    assert!(reasons.contains("is to stay open while the jobs run was lost"), "{:#}", tests[0]);
     assert_eq!(mistakes(&tests[1]), Vec::<&Value>::new(), "{run:#}");
 }
 

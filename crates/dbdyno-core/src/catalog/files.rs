@@ -132,7 +132,7 @@ pub(super) fn from_dir(root: &Path) -> Result<Vec<File>> {
     if files.is_empty() {
         return Err(Error::usage(
             root.display().to_string(),
-            "no catalogue file in this directory",
+            "no catalog file in this directory",
         )
         .advise("it needs workloads/<group>/group.toml or another folder of a catalog"));
     }
@@ -195,7 +195,7 @@ fn text_of(path: &Path) -> Result<String> {
     }
     if data.len() > MOST_BYTES {
         return Err(refused(format!(
-            "has {} MB, a file of a catalogue has at most {}",
+            "has {} MB, a file of a catalog has at most {}",
             data.len() / MB,
             MOST_BYTES / MB
         )));
@@ -213,7 +213,7 @@ fn check_total(root: &Path, files: &[File]) -> Result<()> {
     }
     let what = format!("holds more than {MOST_FILES} files or {} MB", MOST_TOTAL_BYTES / MB);
     Err(Error::usage(root.display().to_string(), what)
-        .advise("name the directory of a catalogue with --catalog"))
+        .advise("name the directory of a catalog with --catalog"))
 }
 
 fn relative_path(root: &Path, path: &Path) -> Option<String> {

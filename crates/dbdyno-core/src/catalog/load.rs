@@ -94,7 +94,7 @@ pub(super) fn only_of_engines(files: &[File], engines: &[&str]) -> Result<()> {
 }
 
 fn misplaced(file: &File) -> Error {
-    Error::usage(&file.label, "a catalogue has no such file").advise(
+    Error::usage(&file.label, "a catalog has no such file").advise(
         "workloads and data sets belong in workloads/<group>/ and datasets/<name>/, the rest directly in its folder",
     )
 }

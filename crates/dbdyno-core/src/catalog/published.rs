@@ -92,7 +92,7 @@ pub(super) fn add(words: &mut PublishedWords, file: &File) -> Result<()> {
             words.suites.extend(suites);
         }
         _ => {
-            let error = Error::usage(&file.label, "a catalogue has no such file");
+            let error = Error::usage(&file.label, "a catalog has no such file");
             let advice = "published/ holds codes.toml, disclosure.toml and platforms.toml";
             return Err(error.advise(advice));
         }

@@ -472,7 +472,7 @@ fn a_directory_without_a_catalogue_is_an_error() {
         Catalog::with_dir(dir.path())
             .unwrap_err()
             .to_string()
-            .contains("no catalogue file in this directory")
+            .contains("no catalog file in this directory")
     );
     assert!(
         Catalog::with_dir(&dir.path().join("none"))
@@ -485,6 +485,6 @@ fn a_directory_without_a_catalogue_is_an_error() {
         Catalog::with_dir(dir.path())
             .unwrap_err()
             .to_string()
-            .contains("a catalogue has no such file")
+            .contains("a catalog has no such file")
     );
 }
