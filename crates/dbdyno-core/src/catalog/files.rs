@@ -130,11 +130,8 @@ pub(super) fn from_dir(root: &Path) -> Result<Vec<File>> {
     let mut files = Vec::new();
     collect_dir(root, root, &mut files)?;
     if files.is_empty() {
-        return Err(Error::usage(
-            root.display().to_string(),
-            "no catalog file in this directory",
-        )
-        .advise("it needs workloads/<group>/group.toml or another folder of a catalog"));
+        return Err(Error::usage(root.display().to_string(), "no catalog file in this directory")
+            .advise("it needs workloads/<group>/group.toml or another folder of a catalog"));
     }
     Ok(sorted(files))
 }
