@@ -46,7 +46,9 @@ fn timed_reads(store: &Store) -> Result<()> {
     timed("list of the runs", || store.runs().map(|runs| runs.len()))?;
     timed("list of the runs with verdicts", || store.listing().map(|runs| runs.len()))?;
     timed("points that were measured", || store.measured(200).map(|points| points.len()))?;
-    timed("history of a point", || store.tests_of("SRV-QUERY1", 2, 500).map(|tests| tests.len()))?;
+    timed("history of a point", || {
+        store.tests_beside("SRV-QUERY1", 2, 200).map(|tests| tests.len())
+    })?;
     timed("runs with a label", || store.measured_with("host", "lab-1").map(|runs| runs.len()))?;
     timed("figures of a run", || store.figures(last).map(|tests| tests.len()))?;
     timed("a run with its seconds", || store.tests(last).map(|tests| tests.len()))

@@ -183,9 +183,9 @@ select to_char(max(snap_id)) as snap_id from dba_hist_snapshot where instance_nu
 
 -- name: repository.awr.report
 -- the text that awrrpt.sql prints, between two snapshots of this instance
-select r.output
-from v$database d
-  cross join table(dbms_workload_repository.awr_report_text(d.dbid, to_number(sys_context('userenv', 'instance')), {{begin}}, {{end}})) r
+select output
+from table(dbms_workload_repository.awr_report_text((select dbid from v$database), to_number(sys_context('userenv', 'instance')),
+  {{begin}}, {{end}}))
 
 -- name: repository.awr.licence
 select 'Diagnostics Pack' as pack from dual
