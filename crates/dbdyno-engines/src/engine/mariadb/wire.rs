@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::error;
 use crate::engine::EngineError;
-use crate::engine::remote::{Channel, Stream, Tls, Watch};
+use crate::engine::remote::{Channel, FIRST_TO_CLOSE, Stream, Tls, Watch};
 
 /// Three bytes of length, one of sequence number.
 const HEADER_BYTES: usize = 4;
@@ -138,10 +138,13 @@ impl Wire {
     pub(super) fn quit(&mut self, timeout: Duration) {
         self.command(COM_QUIT);
         if self.flush().is_ok() {
-            // Whoever closes first keeps the port for a minute: let it be the server.
-            self.read_timeout(Some(timeout));
+            // Whoever closes first keeps the port for a minute: let it be the server, unless it
+            // waits for us.
+            self.read_timeout(Some(timeout.min(FIRST_TO_CLOSE)));
             while self.packet().is_ok() {}
             self.channel.end_of_writing();
+            self.read_timeout(Some(timeout));
+            while self.packet().is_ok() {}
         }
     }
 }

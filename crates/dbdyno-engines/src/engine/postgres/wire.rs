@@ -8,7 +8,7 @@ use postgres_protocol::message::backend::Message;
 use postgres_protocol::message::frontend;
 
 use super::error;
-use crate::engine::remote::{Channel, Stream, Watch};
+use crate::engine::remote::{Channel, FIRST_TO_CLOSE, Stream, Watch};
 use crate::engine::{EngineError, ErrorClass};
 
 /// A longer message is taken as a sign that the peer does not speak our protocol.
@@ -160,10 +160,13 @@ impl Wire {
         self.output.clear();
         frontend::terminate(&mut self.output);
         if self.flush().is_ok() {
-            // Whoever closes first keeps the port for a minute: let it be the server.
-            self.read_timeout(Some(timeout));
+            // Whoever closes first keeps the port for a minute: let it be the server, unless it
+            // waits for us.
+            self.read_timeout(Some(timeout.min(FIRST_TO_CLOSE)));
             while self.frame().is_ok() {}
             self.channel.end_of_writing();
+            self.read_timeout(Some(timeout));
+            while self.frame().is_ok() {}
         }
     }
 }
@@ -175,6 +178,14 @@ pub(super) mod tests {
 
     use super::*;
     use crate::engine::remote::READ_BUFFER_BYTES;
+
+    #[test]
+    fn a_server_that_waits_for_our_end_of_the_connection_gets_it() {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        let server = std::thread::spawn(move || theirs.read_to_end(&mut Vec::new()));
+        Wire::new(ours.into()).terminate(Duration::from_secs(3600));
+        server.join().unwrap().unwrap();
+    }
 
     #[test]
     fn messages_arrive_whole_however_they_are_cut() {

@@ -4,10 +4,13 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::{Patience, Stream, Watch};
 use crate::engine::{EngineError, ErrorClass};
+
+/// Time that a server has to close a connection before we do.
+pub(in crate::engine) const FIRST_TO_CLOSE: Duration = Duration::from_millis(100);
 
 /// A clock that tells the seconds since it was asked last.
 pub(in crate::engine) struct Laps(Instant);

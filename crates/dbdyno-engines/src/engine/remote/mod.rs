@@ -23,7 +23,7 @@ mod url;
 pub(in crate::engine) use channel::Channel;
 #[cfg(test)]
 pub(in crate::engine) use channel::READ_BUFFER_BYTES;
-pub(in crate::engine) use connect::{Host, Laps, broken, first_that_answers, lost};
+pub(in crate::engine) use connect::{FIRST_TO_CLOSE, Host, Laps, broken, first_that_answers, lost};
 pub(in crate::engine) use files::{check_private_key, in_home, private_text};
 pub(in crate::engine) use looking::Looking;
 pub(in crate::engine) use password::Passwords;
