@@ -3,15 +3,21 @@
 use procfs::process::Process;
 
 /// Bytes of memory that processes have together, each page counted once, however many of them share
-/// it (the sum of their proportional set sizes). None without processes, or if one may not be
+/// it (the sum of their proportional set sizes). Pages of files are left out where the kernel tells
+/// them apart: whoever else runs the same program shares them, and their parts shrink and grow with
+/// processes that are not ours. None without processes, or if one may not be
 /// looked at; one that has ended has none.
 pub fn bytes_of(pids: &[u32]) -> Option<u64> {
     let of = |pid: &u32| {
         let Ok(process) = Process::new(i32::try_from(*pid).ok()?) else { return Some(0) };
         match process.smaps_rollup() {
             Ok(rollup) => {
-                let pss = rollup.memory_map_rollup.0.first()?.extension.map.get("Pss").copied();
-                Some(pss.unwrap_or(0))
+                let sizes = &rollup.memory_map_rollup.0.first()?.extension.map;
+                let of_memory = ["Pss_Anon", "Pss_Shmem"].map(|kind| sizes.get(kind).copied());
+                match of_memory {
+                    [Some(own), Some(shared)] => Some(own + shared),
+                    _ => Some(sizes.get("Pss").copied().unwrap_or(0)),
+                }
             }
             // A process that ends has no memory any more.
             Err(_) if process.stat().map_or(true, |stat| "ZX".contains(stat.state)) => Some(0),
