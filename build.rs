@@ -1,4 +1,4 @@
-//! What `--version` says beside the version: the commit and the kind of build. And the test of a
+//! Details of `--version` beside the version: the commit and the kind of build. And the test of a
 //! live Oracle server is ignored, with the reason, unless the environment names one.
 
 use std::path::Path;

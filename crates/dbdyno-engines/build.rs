@@ -1,4 +1,5 @@
-//! What engines behind a client of a server share is compiled with any of them (`cfg(has_client)`).
+//! Code that engines behind a client of a server share: compiled with any of them
+//! (`cfg(has_client)`).
 
 /// Features of engines behind a client of a server.
 const CLIENTS: [&str; 3] = ["MARIADB", "POSTGRES", "ORACLE_BETA"];

@@ -1,4 +1,4 @@
-//! What the program is built from, as one word: load machines and whoever conducts them must be of
+//! Sources that the program is built from, as one word: load machines and their coordinator must be of
 //! one build, or what they measure is not the same.
 
 use std::fs;

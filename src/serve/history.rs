@@ -87,7 +87,7 @@ impl<'a> History<'a> {
 
 const NOT_VALID: &str = "not valid";
 
-/// Why a figure does not stand beside the newest one.
+/// Reason why a figure does not stand beside the newest one.
 fn left_out(entry: &Entry, newest: &Entry) -> Option<&'static str> {
     let checks = [
         (!entry.value.is_some_and(f64::is_finite), "no figure"),

@@ -214,7 +214,7 @@ fn a_profiles_cache_is_that_of_its_engines() {
     }
 }
 
-/// Where a profile's own size breaks a rule, the table of sizes or the engine's file says which
+/// A profile whose own size breaks a rule: the table of sizes or the engine's file says which
 /// sizes keep it.
 #[test]
 fn every_profile_keeps_both_rules_on_every_engine_at_its_size_or_says_at_which() {

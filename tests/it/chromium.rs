@@ -28,7 +28,7 @@ pub struct View {
 pub const DESKTOP: View = View { width: 1280, height: 900, is_mobile: false, scheme: "light" };
 pub const PHONE: View = View { width: 360, height: 740, is_mobile: true, scheme: "light" };
 
-/// What the browser says; an error if it says nothing for too long, as after its page's process has
+/// Answer of the browser; an error if it says nothing for too long, as after its page's process has
 /// crashed.
 struct Patient(ChildStdout);
 

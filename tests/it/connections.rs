@@ -1,4 +1,4 @@
-//! What a connection costs: ops that open one each, and sessions that do nothing beside the jobs.
+//! Cost of a connection: ops that open one each, and sessions that do nothing beside the jobs.
 
 use dbdyno::engine::Session;
 use serde_json::Value;

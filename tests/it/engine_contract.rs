@@ -406,7 +406,8 @@ fn a_query_that_is_asked_again_is_answered_as_if_it_were_the_first_time() {
     });
 }
 
-/// Where there are connections each op has its own, and what it took is told; elsewhere it is refused.
+/// Each op has a connection of its own, whose time is told, where an engine has connections; elsewhere it is
+/// refused.
 #[test]
 fn ops_that_open_connections_are_counted_or_refused() {
     on_every_engine(|subject, database| {

@@ -1,4 +1,4 @@
-//! What PostgreSQL's tests try is tried on MariaDB too: a server that dies while loading, passwords
+//! The faults of PostgreSQL's tests on MariaDB: a server that dies while loading, passwords
 //! that must not be seen.
 
 use crate::cli_existing::assert_password_appears_nowhere;

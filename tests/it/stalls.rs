@@ -136,7 +136,7 @@ fn a_server_that_stands_still_shows_in_max_and_in_the_series_of_both_drives() {
     }
 }
 
-/// What was due meanwhile answers late: evenly from the whole stall down to nothing.
+/// Ops that were due meanwhile answer late: evenly from the whole stall down to nothing.
 fn assert_open_loop(stand: &Stand) {
     let offer = Offer { per_s: RATE, arrivals: Arrivals::Uniform, promise: None };
     let (result, stalled_us) = in_a_calm_moment(|| stand.stalled(Drive::Client, Some(offer)));

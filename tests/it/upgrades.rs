@@ -1,4 +1,4 @@
-//! What an earlier dbdyno wrote is read: a results file, an export and a bundle, stored by the
+//! Files of an earlier dbdyno are read: a results file, an export and a bundle, stored by the
 //! program of commit f53aebeb6a as they are.
 
 use std::fs;
@@ -13,7 +13,7 @@ use crate::support::Desk;
 
 const RESULTS: &str = "tests/fixtures/older/results.sql";
 const BUNDLE: &str = "tests/fixtures/older/run.dbdyno";
-/// What that program printed when it sealed the run.
+/// Output of that program when it sealed the run.
 const DIGEST: &str = "sha256:ad41e5537423aaf4efb3d572b98b2e671b6d4c9fa1d6f8036347b408629b97fe";
 const SMALL: &str = "sqlite --quiet --size 0.01 --workload SRV-QUERY1 --workload LGWR-LAT --jobs 1 --warmup 0 --duration 150ms";
 

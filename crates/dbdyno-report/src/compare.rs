@@ -259,7 +259,7 @@ pub(super) fn differences(found: &[Difference], language: Language, name: &str) 
     vec![Block::Table(table)]
 }
 
-/// What differs among many runs: a row per fact, a column per run. Where a run does not differ from
+/// Differences among many runs: a row per fact, a column per run. Where a run does not differ from
 /// the base it has the base's value.
 pub(super) fn differences_of_many(comparisons: &[Comparison], language: Language) -> Vec<Block> {
     let Some(first) = comparisons.first() else { return Vec::new() };
@@ -294,7 +294,7 @@ pub(super) fn differences_of_many(comparisons: &[Comparison], language: Language
     vec![Block::Table(table)]
 }
 
-/// Whether both are about the same fact.
+/// True if both are about the same fact.
 fn is_fact(a: &Difference, b: &Difference) -> bool {
     (&a.section, &a.fact) == (&b.section, &b.fact)
 }

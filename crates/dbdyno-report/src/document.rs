@@ -30,7 +30,7 @@ pub struct Document {
     pub brand: Option<Brand>,
     /// Whose figures these are and the answer, of a report without a design of its own.
     pub head: Option<Head>,
-    /// What a browser shows in place of the sections, where a report has a design for it.
+    /// Page that a browser shows in place of the sections, where a report has a design for it.
     pub page: Option<Page>,
 }
 

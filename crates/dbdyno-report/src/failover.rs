@@ -167,7 +167,7 @@ fn outcome(language: Language, data: &RunTests, all: &[Repetition<'_>]) -> Strin
     }
 }
 
-/// What became of the commits, and when the first one came after the failure.
+/// Fate of the commits, and time of the first one after the failure.
 fn answer(language: Language, data: &RunTests, all: &[Repetition<'_>]) -> String {
     let first = summed(all, |times| times.first_commit_s).ok().map(|over| {
         let seconds = language.number(over.mean, Digits::Significant(3));

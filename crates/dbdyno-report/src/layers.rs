@@ -85,7 +85,7 @@ fn answer(language: Language, studies: &[&Layers]) -> String {
     language.say("Most of a lookup takes: {layer}, {us} us ({low} to {high}).", &values)
 }
 
-/// What the plan of a run left out: workload with way, and reason.
+/// Tests that the plan of a run left out: workload with way, and reason.
 fn left_out(data: &RunTests) -> Vec<(String, String)> {
     let entries = data.run.plan["left_out"].as_array().cloned().unwrap_or_default();
     let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_string();

@@ -89,7 +89,7 @@ pub(super) fn phases(language: Language, tests: &[&Test]) -> Vec<Block> {
     vec![Block::Paragraph(language.phrase(PHASES)), Block::Table(table)]
 }
 
-/// What the response times of a phase leave out.
+/// Note on ops that the response times of a phase leave out.
 fn undone(
     language: Language,
     test: &Test,

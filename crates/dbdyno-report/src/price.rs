@@ -76,7 +76,7 @@ pub fn sections(input: &Input) -> Vec<Section> {
     ]
 }
 
-/// What one unit of a workload's throughput costs on platforms whose costs are in one currency; none
+/// Cost of one unit of a workload's throughput on platforms whose costs are in one currency; none
 /// where the throughput is not valid or the cost only a lower bound.
 struct Costs {
     label: String,

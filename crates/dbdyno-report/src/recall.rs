@@ -66,14 +66,14 @@ impl Report for RecallReport {
 fn section(language: Language, at: usize, name: &str, found: &[Search]) -> Section {
     let mut blocks = vec![Block::Paragraph(language.phrase(HOW_TO_READ))];
     for (number, search) in found.iter().enumerate() {
-        blocks.push(Block::Drawing(chart(language, (at, number), search)));
+        blocks.push(Block::Drawing(chart(language, at, number, search)));
     }
     blocks.push(Block::Table(bests(language, at, found)));
     blocks.extend(
         found
             .iter()
             .enumerate()
-            .map(|(number, search)| Block::Table(points(language, (at, number), search))),
+            .map(|(number, search)| Block::Table(points(language, at, number, search))),
     );
     Section { title: name.to_string(), blocks }
 }
@@ -86,7 +86,7 @@ fn label(search: &Search) -> String {
 }
 
 /// A curve for each number of jobs.
-fn chart(language: Language, (at, number): (usize, usize), search: &Search) -> Chart {
+fn chart(language: Language, at: usize, number: usize, search: &Search) -> Chart {
     let mut jobs: Vec<Option<u32>> = search.points.iter().map(|point| point.jobs).collect();
     jobs.sort_unstable();
     jobs.dedup();
@@ -160,7 +160,7 @@ fn bests(language: Language, at: usize, found: &[Search]) -> Table {
     table
 }
 
-fn points(language: Language, (at, number): (usize, usize), search: &Search) -> Table {
+fn points(language: Language, at: usize, number: usize, search: &Search) -> Table {
     let columns = [
         Column::new("With", "", 0),
         Column::new("Jobs", "", 0),

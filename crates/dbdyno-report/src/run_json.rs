@@ -172,7 +172,7 @@ struct Test<'a> {
     uncounted_s: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     thought_s: Option<f64>,
-    /// How ops logged in and what encrypted them, where they opened connections.
+    /// Login method and encryption of ops that opened connections.
     #[serde(skip_serializing_if = "Option::is_none")]
     login: Option<&'a str>,
     first_error: Option<&'a str>,

@@ -80,7 +80,7 @@ impl Report for SweepReport {
     }
 }
 
-/// What serves reads up to which size, by curves whose steps are all valid.
+/// Tier that serves reads up to each size, by curves whose steps are all valid.
 fn answer(language: Language, curves: &[&Curve]) -> String {
     let is_sound = |curve: &&&Curve| curve.steps.iter().all(|step| supports(step.verdict));
     let said = curves.iter().filter(is_sound).filter_map(|curve| {

@@ -22,7 +22,7 @@ pub const UNITS: &[(&str, &str)] = &[
     ("ns", "thousand-millionths of a second"),
 ];
 
-/// What a unit means; none of one that is not in the legend.
+/// Meaning of a unit; none of one that is not in the legend.
 pub fn meaning(unit: &str) -> Option<&'static str> {
     UNITS.iter().find(|(known, _)| *known == unit).map(|(_, meaning)| *meaning)
 }

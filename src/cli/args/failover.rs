@@ -1,11 +1,11 @@
-//! What `failover` is told.
+//! Arguments of `failover`.
 
 use clap::{Args, ValueEnum};
 
 use super::{NameArgs, OutputArgs, PlaceArgs};
 use crate::cli::values::Seconds;
 
-/// How a node of a private cluster is made to fail.
+/// Fault of a node of a private cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum HowArg {
     /// Its processes are killed (SIGKILL)

@@ -1,4 +1,4 @@
-//! What studies are told, of blocks (`layers`, `interference`, `sweep`) and of a moment
+//! Arguments of studies, of blocks (`layers`, `interference`, `sweep`) and of a moment
 //! (`selftest`).
 
 use std::path::PathBuf;

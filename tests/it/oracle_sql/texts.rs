@@ -51,10 +51,12 @@ pub fn all(catalog: &Catalog) -> BTreeSet<Text> {
     texts.extend(of_export(catalog));
     texts.extend(of_engine());
     texts.extend(of_harness(catalog));
+    // Numbers of snapshots, as the report of a repository has them.
+    let snapshots = Values::from([("begin".into(), "41".into()), ("end".into(), "42".into())]);
     texts.extend(catalog.probes(ENGINE, &[19]).into_iter().map(|block| Text {
         file: "probes".into(),
         name: block.name.clone(),
-        sql: dbdyno::sql::statement(&block.text).into(),
+        sql: fill(dbdyno::sql::statement(&block.text), &snapshots),
     }));
     texts.retain(|text| !text.sql.is_empty());
     texts

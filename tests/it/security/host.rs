@@ -109,7 +109,7 @@ fn results_go_into_no_file_that_others_have_put_there() {
     desk.run(&format!("results list --results {}", mine.display())).ok();
 }
 
-/// What a monitor records goes where results go, so neither into a file of others nor by a link.
+/// A monitor's recording goes where results go, so neither into a file of others nor by a link.
 #[test]
 fn a_recording_goes_into_no_file_that_others_have_put_there() {
     if !is_root("a file of another user") {

@@ -244,7 +244,7 @@ fn a_procedure_of_somebody_else_is_neither_replaced_nor_dropped_on_mariadb() {
     server.admin.execute("drop database dbdyno").unwrap();
 }
 
-/// What makes a table or a routine on these engines marks it, or `clean` would not know it.
+/// Every statement that makes a table or a routine on these engines marks it, or `clean` would not know it.
 #[test]
 fn the_catalogue_marks_all_that_it_makes() {
     let makes = |text: &str| {

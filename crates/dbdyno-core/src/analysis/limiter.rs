@@ -356,7 +356,7 @@ fn neighbours(result: &TestResult) -> Option<Limiter> {
     (share >= CAUSE).then_some(Limiter { cause: Cause::Neighbours, share: Some(share), evidence })
 }
 
-/// What keeps sessions idle in a closed loop: our process, as long as its threads work or wait for
+/// Cause of idle sessions in a closed loop: our process, as long as its threads work or wait for
 /// a processor, else the way between them and the server.
 fn beyond_sessions(result: &TestResult) -> Vec<Limiter> {
     let Some(waits) = sampled(result).filter(|_| !result.is_paced()) else { return Vec::new() };

@@ -26,7 +26,7 @@ pub struct Group {
 pub struct Tile {
     /// Its place, from 1.
     pub place: u32,
-    /// What it is in plain words: `Cached SQL`.
+    /// Plain name: `Cached SQL`.
     pub name: String,
 }
 
@@ -54,7 +54,7 @@ pub enum Form {
     Queries,
     /// The tiers that served the reads, and the device.
     Reads,
-    /// Where the time of a connection goes, and what one takes.
+    /// Parts of the time of a connection, and its memory.
     Connections,
     /// Rows, ops and the device.
     General,

@@ -84,7 +84,7 @@ pub struct SuiteEntry {
     pub rate: Option<AskedRate>,
     pub arrivals: Option<Arrivals>,
     pub slo: Option<Promise>,
-    /// What runs beside it, `ID[:param=value,...]`, with so many jobs (1 if none are given).
+    /// Background workload, `ID[:param=value,...]`, with so many jobs (1 if none are given).
     pub background: Option<String>,
     pub background_jobs: Option<u32>,
     pub warmup_s: Option<f64>,

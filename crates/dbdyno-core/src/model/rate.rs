@@ -71,12 +71,12 @@ pub fn without_schedule(params: &BTreeMap<String, String>) -> BTreeMap<String, S
     own
 }
 
-/// What `params` say of a load over time, or of users who think: the option of `run` and its value.
+/// Load over time, or think time, as `params` state it: the option of `run` and its value.
 pub fn pace_of(params: &BTreeMap<String, String>) -> Option<(&'static str, &str)> {
     [PROFILE, THINK].into_iter().find_map(|name| Some((name, params.get(name)?.as_str())))
 }
 
-/// How the ops of a selection start.
+/// Rule by which the ops of a selection start.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub enum Loop {
     /// Closed loop: each job starts the next op when its last is done.

@@ -39,7 +39,7 @@ pub struct RatePhase {
     pub length_s: f64,
 }
 
-/// What the rate does in a phase.
+/// Shape of the rate in a phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PhaseKind {

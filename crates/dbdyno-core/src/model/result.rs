@@ -74,7 +74,7 @@ impl Connects {
         self.close_s += other.close_s;
     }
 
-    /// What all parts together took.
+    /// Time of all parts together.
     pub fn total_s(&self) -> f64 {
         self.reach_s
             + self.encrypt_s
@@ -179,7 +179,7 @@ impl OpenLoop {
 /// Of a Poisson process so many standard deviations are not chance.
 const UNDONE_SIGMAS: f64 = 4.0;
 
-/// What became of the ops of a phase of a load over time.
+/// Result of the ops of a phase of a load over time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PhaseFigures {
     pub phase: RatePhase,
@@ -494,7 +494,7 @@ pub struct TestResult {
     /// saw it; 0 if they did not.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub server_clock_step_s: f64,
-    /// How ops logged in and what encrypted them, where they opened connections.
+    /// Login method and encryption of ops that opened connections.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub login: Option<String>,
     /// First error message seen, if any (never with a password).

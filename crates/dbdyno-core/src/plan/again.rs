@@ -115,7 +115,7 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// What ran beside a test, as it is asked for.
+    /// Background workload of a test, as it is asked for.
     fn background(&self, stored: &StoredBeside) -> Result<String> {
         let params = self.params(&stored.selection)?;
         let text = format!("{}:{}", stored.selection.workload, assignments(&params, ","));

@@ -118,7 +118,7 @@ pub fn describe(plan: &Plan) -> Value {
     })
 }
 
-/// How the ops start, in the words of the options `--rate`, `--arrivals`, `--slo`, `--rate-profile`
+/// Start of the ops, in the words of the options `--rate`, `--arrivals`, `--slo`, `--rate-profile`
 /// and `--think`; nothing of a closed loop without think time.
 fn offered(looping: &Loop) -> Vec<(&'static str, Value)> {
     match looping {

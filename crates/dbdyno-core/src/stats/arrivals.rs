@@ -112,7 +112,7 @@ impl LoadOverTime {
 /// Ops that were due and not started, by time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Backlog<'a> {
-    /// How far the moments at which it is known are apart.
+    /// Distance between the moments at which it is known.
     pub step_s: f64,
     /// At `step_s`, 2 `step_s`, ... since the gate opened.
     pub waiting: &'a [f64],

@@ -96,11 +96,11 @@ pub trait ClientSession {
     fn take_connects(&mut self) -> Connects {
         Connects::default()
     }
-    /// What it took to open this session, as far as the parts are known.
+    /// Time to open this session, as far as its parts are known.
     fn opened(&self) -> Connects {
         Connects::default()
     }
-    /// How the session logged in, and what encrypts it; none if there is nothing to log in to.
+    /// Login method and encryption of the session; none if there is nothing to log in to.
     fn login(&self) -> Option<String> {
         None
     }

@@ -1,6 +1,7 @@
 //! Memory of a database's processes.
 
-use procfs::process::Process;
+use procfs::ProcError;
+use procfs::process::{MemoryMap, Process};
 
 /// Bytes of memory that processes have together, each page counted once, however many of them share
 /// it (the sum of their proportional set sizes). Pages of files are left out where the kernel tells
@@ -11,21 +12,23 @@ pub fn bytes_of(pids: &[u32]) -> Option<u64> {
     let of = |pid: &u32| {
         let Ok(process) = Process::new(i32::try_from(*pid).ok()?) else { return Some(0) };
         match process.smaps_rollup() {
-            Ok(rollup) => {
-                let sizes = &rollup.memory_map_rollup.0.first()?.extension.map;
-                let of_memory = ["Pss_Anon", "Pss_Shmem"].map(|kind| sizes.get(kind).copied());
-                match of_memory {
-                    [Some(own), Some(shared)] => Some(own + shared),
-                    _ => Some(sizes.get("Pss").copied().unwrap_or(0)),
-                }
-            }
-            // A process that ends has no memory any more.
-            Err(_) if process.stat().map_or(true, |stat| "ZX".contains(stat.state)) => Some(0),
-            Err(_) => None,
+            Ok(rollup) => Some(rollup.memory_map_rollup.0.first().map_or(0, own_bytes)),
+            Err(ProcError::PermissionDenied(_)) => None,
+            // A process that ends has no memory any more, some time before it is gone.
+            Err(_) => Some(0),
         }
     };
     let sum = pids.iter().map(of).sum::<Option<u64>>();
     sum.filter(|bytes| *bytes > 0)
+}
+
+/// Bytes of what a process has mapped, but for pages of files where the kernel tells them apart.
+fn own_bytes(mapped: &MemoryMap) -> u64 {
+    let sizes = &mapped.extension.map;
+    match ["Pss_Anon", "Pss_Shmem"].map(|kind| sizes.get(kind)) {
+        [Some(own), Some(shared)] => own + shared,
+        _ => sizes.get("Pss").copied().unwrap_or(0),
+    }
 }
 
 #[cfg(test)]

@@ -358,7 +358,7 @@ mod tests {
     }
 
     proptest! {
-        /// What another program says under an exporter's address, and a page that is damaged on
+        /// Answers of another program under an exporter's address, and a page that is damaged on
         /// the way.
         #[test]
         fn no_page_makes_the_reader_panic(

@@ -519,7 +519,7 @@ impl Shared {
         self.end(OPEN_SECONDS);
     }
 
-    /// What waits before a job at the end of a slice.
+    /// Takes down the ops that wait before a job at the end of a slice.
     fn add_behind(&mut self, who: Who, now: Waiting) {
         let at = who.job as usize - 1;
         let (Some(end_s), Some(ops)) = (self.ends_s.get(at), self.behind.get_mut(at)) else {

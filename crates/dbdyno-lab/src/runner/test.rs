@@ -174,7 +174,7 @@ fn provision(
 struct Held {
     /// Those that keep what they began, and those that do nothing.
     sessions: Vec<Box<dyn Session>>,
-    /// What is known of them.
+    /// Facts about them.
     facts: Facts,
 }
 
@@ -216,9 +216,11 @@ fn open_idle(
         held.sessions.push(database.session()?);
     }
     held.facts.insert(IDLE_SESSIONS.into(), count.into());
-    if let Some((before, after)) = before.zip(database.memory_bytes()) {
-        let bytes = (after as f64 - before as f64).max(0.0) / f64::from(count);
-        held.facts.insert(IDLE_SESSION_BYTES.into(), bytes);
+    // Where the server gave back more meanwhile than the sessions took, nothing is known of them.
+    let taken =
+        before.zip(database.memory_bytes()).map(|(before, after)| after.checked_sub(before));
+    if let Some(bytes) = taken.flatten().filter(|bytes| *bytes > 0) {
+        held.facts.insert(IDLE_SESSION_BYTES.into(), bytes as f64 / f64::from(count));
     }
     Ok(())
 }
@@ -434,7 +436,7 @@ pub(super) struct Due {
     seed: u64,
 }
 
-/// What makes the ops of a job due; rates are the job's own.
+/// Process that makes the ops of a job due; rates are the job's own.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 enum Process {
     /// An open loop at one rate.

@@ -85,7 +85,7 @@ impl Home {
     pub(super) fn data(&self) -> PathBuf {
         self.directory.join("data")
     }
-    /// What the marker says; none before the first `mark`.
+    /// Text of the marker; none before the first `mark`.
     pub(super) fn state(&self) -> Option<State> {
         self.marker.borrow().as_ref().map(|marker| marker.state)
     }

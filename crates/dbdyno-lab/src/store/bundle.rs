@@ -60,7 +60,7 @@ struct Entry {
 
 const KIND: &str = "dbdyno-bundle";
 
-/// How a ZIP archive begins, and how its last record does, which has so many bytes if there is no
+/// First bytes of a ZIP archive and of its last record, which has so many bytes if there is no
 /// comment; in it stands how many entries the archive has.
 const FIRST_RECORD: &[u8] = b"PK\x03\x04";
 const LAST_RECORD: &[u8] = b"PK\x05\x06";

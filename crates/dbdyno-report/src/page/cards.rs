@@ -308,7 +308,7 @@ pub fn limit_said(language: Language, test: &TestResult, limiter: &Limiter) -> S
     text + &language.say(bound, &[("factor", &language.number(gain, DIGITS))])
 }
 
-/// What the best throughput was limited by, and what others used meanwhile.
+/// Limit of the best throughput, and use of the machine by others meanwhile.
 fn chips(language: Language, entry: &Entry<'_>) -> Vec<Chip> {
     let Some(test) = entry.best.or(entry.speed).and_then(|figure| figure.test.measured()) else {
         return Vec::new();

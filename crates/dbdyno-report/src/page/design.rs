@@ -380,7 +380,7 @@ fn compared_many(input: &Input, comparisons: &[Comparison], paired: &[Beside]) -
     Page { is_sheet: false, is_list: false, head, parts }
 }
 
-/// What is said of each pair, behind a line.
+/// Sentence on each pair, behind a line.
 fn pairs_folded(comparisons: &[Comparison], language: Language) -> Vec<Fold> {
     let of = |comparison: &Comparison| {
         let mut blocks = compare::findings(comparison, language);

@@ -25,7 +25,7 @@ pub(crate) fn masthead(input: &Input, kind: &str, answer: &str) -> Head {
     }
 }
 
-/// What the figures of the runs say as a whole: of one the headlines, of several how near each
+/// Answer of the figures of the runs as a whole: of one the headlines, of several how near each
 /// comes to the best.
 pub(crate) fn answer(input: &Input) -> String {
     match input.runs.as_slice() {

@@ -189,7 +189,7 @@ pub(super) fn fingerprint(comparison: &Comparison, language: Language) -> Option
     })
 }
 
-/// How near each platform comes to the best: squares by speed, circles by throughput, the best
+/// Share of the best that each platform reaches: squares by speed, circles by throughput, the best
 /// throughput first.
 pub(super) fn standings(input: &Input, most: usize) -> Option<(Picture, String)> {
     let language = input.language;

@@ -244,7 +244,7 @@ fn standing(metric: &'static str, lines: &[Line]) -> Option<Standing> {
     Some(Standing { metric, figures: complete.len(), shares })
 }
 
-/// How near each platform comes to the best, and which is ahead how often: throughput first. A
+/// Share of the best that each platform reaches, and how often it is ahead: throughput first. A
 /// metric of which nothing can be said is left out.
 pub fn answer(input: &Input, platforms: &[String]) -> String {
     let language = input.language;

@@ -276,7 +276,7 @@ fn binds_that_cannot_be_evaluated_are_named() {
     assert!(run(&zero, &mut recorder, &mut script).unwrap_err().message.contains("bind :r"));
 }
 
-/// What connections of ops do, noted in common.
+/// Common log of the connections of ops.
 type Notes = std::rc::Rc<std::cell::RefCell<Vec<String>>>;
 
 /// A connection that notes when it is opened and dropped.

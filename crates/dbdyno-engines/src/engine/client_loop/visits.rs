@@ -11,7 +11,7 @@ pub(super) struct Visits<S, F> {
     open: F,
     /// The connection of the op under way, and when it was ready for a statement.
     visit: Option<(S, Instant)>,
-    /// What opening it took.
+    /// Time to open it.
     opened: Connects,
     /// Of those that were closed.
     closed: Connects,

@@ -47,7 +47,7 @@ pub(super) struct Connection {
     pub id: u32,
     /// True if the server runs on this host: reached over a Unix socket or a loopback address.
     pub local: bool,
-    /// What it took to open it, and how the server let us in.
+    /// Time to open it, and login method.
     pub opened: Connects,
     pub login: String,
 }

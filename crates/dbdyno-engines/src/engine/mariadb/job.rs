@@ -117,14 +117,7 @@ impl ClientSession for JobSession {
         self.session.opened
     }
     fn login(&self) -> Option<String> {
-        let tls = self.session.wire.stream().encryption();
-        Some(
-            [Some(self.session.login.clone()), tls]
-                .into_iter()
-                .flatten()
-                .collect::<Vec<_>>()
-                .join(", "),
-        )
+        Some(self.session.wire.stream().login(&self.session.login))
     }
 }
 

@@ -28,7 +28,7 @@ pub(super) struct MariaSession {
     pub wire: Wire,
     pub product: &'static Product,
     id: u32,
-    /// What it took to open it, and how the server let us in.
+    /// Time to open it, and login method.
     pub opened: Connects,
     pub login: String,
     /// Reads the session's own counters, if they are asked for.

@@ -60,9 +60,9 @@ pub(super) struct Connection {
     pub cancel_key: CancelKey,
     /// True if the server runs on this host: reached over a Unix socket or a loopback address.
     pub local: bool,
-    /// What it took to open it.
+    /// Time to open it.
     pub opened: Connects,
-    /// How the server let us in.
+    /// Login method.
     pub login: String,
 }
 

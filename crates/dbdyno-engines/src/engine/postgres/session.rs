@@ -26,7 +26,7 @@ pub(super) struct PgSession {
     /// Process id of its backend; 0 if the server gave none.
     id: u32,
     repeated: Repeated,
-    /// What it took to open it, and how the server let us in.
+    /// Time to open it, and login method.
     pub opened: Connects,
     pub login: String,
     _running: Entered<CancelKey>,

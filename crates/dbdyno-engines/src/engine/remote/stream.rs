@@ -128,11 +128,19 @@ impl Stream {
         self.tls.is_some()
     }
 
-    /// What encrypts it: version of the protocol and ciphers; none if nothing does.
-    pub(in crate::engine) fn encryption(&self) -> Option<String> {
+    /// Encryption: version of the protocol and ciphers; none without encryption.
+    fn encryption(&self) -> Option<String> {
         let tls = self.tls.as_ref()?;
         let version = tls.protocol_version()?.as_str()?;
         Some(format!("{version} {}", tls.negotiated_cipher_suite()?.suite().as_str()?))
+    }
+
+    /// The method of a login on it, with the encryption under which it went.
+    pub(in crate::engine) fn login(&self, method: &str) -> String {
+        match self.encryption() {
+            Some(encryption) => format!("{method}, {encryption}"),
+            None => method.to_string(),
+        }
     }
 
     /// Process that listens at a Unix socket; none over a network, and of a process that is in a

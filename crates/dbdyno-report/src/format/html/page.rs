@@ -23,7 +23,7 @@ pub(super) fn content(page: &Page, language: Language) -> Markup {
     }
 }
 
-/// Who made the page.
+/// Program that made the page.
 pub(super) fn foot(language: Language) -> Markup {
     html! {
         footer { p { (language.phrase("Made by dbdyno. One file, no network. A dash is unknown, never 0.")) } } "\n"
