@@ -131,7 +131,12 @@ mod tests {
         let mut shell = Command::new("sh");
         shell.args(["-c", "sh -c 'read word'; true"]).stdin(Stdio::piped());
         let mut child = shell.spawn().unwrap();
-        while family(child.id()).len() < 2 {
+        // Both wait: one that is stopped between fork and exec keeps its parent from stopping.
+        let waits = || {
+            let all = family(child.id());
+            all.len() == 2 && all.into_iter().all(|pid| state(pid) == Some('S'))
+        };
+        while !waits() {
             std::thread::yield_now();
         }
         stop_family(child.id());
