@@ -50,7 +50,7 @@ fn document() -> Value {
 }
 
 /// Figures by kind, code and unit, per platform; misprints are not figures.
-type Printed = BTreeMap<(String, String, String), BTreeMap<String, f64>>;
+type Printed = BTreeMap<[String; 3], BTreeMap<String, f64>>;
 
 fn printed() -> Printed {
     let mut printed = Printed::new();
@@ -58,7 +58,7 @@ fn printed() -> Printed {
         let row = row.unwrap();
         let in_table = row["note"].starts_with("table ") && !row["note"].contains("misprint");
         if row["study"] == "orabench-2016" && row["kind"] != "point" && in_table {
-            let key = (row["kind"].clone(), row["test_code"].clone(), row["unit"].clone());
+            let key = [row["kind"].clone(), row["test_code"].clone(), row["unit"].clone()];
             printed
                 .entry(key)
                 .or_default()
@@ -69,7 +69,7 @@ fn printed() -> Printed {
 }
 
 /// The row of a heatmap.
-fn row<'a>(document: &'a Value, (kind, code, unit): &(String, String, String)) -> &'a Value {
+fn row<'a>(document: &'a Value, [kind, code, unit]: &[String; 3]) -> &'a Value {
     let maps =
         document["sections"].as_array().unwrap().iter().map(|section| &section["heatmaps"][0]);
     let map = maps.into_iter().find(|map| map["name"] == kind.as_str()).unwrap();

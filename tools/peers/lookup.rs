@@ -56,7 +56,7 @@ pub fn client(
     seconds: f64,
     outcomes: &mut Vec<Outcome>,
 ) -> Result<()> {
-    against_pgbench(lab, rules, &ONE_ROW, (Drive::Client, CLIENT_TARGET), jobs, seconds, outcomes)
+    against_pgbench(lab, rules, &ONE_ROW, Drive::Client, CLIENT_TARGET, jobs, seconds, outcomes)
 }
 
 /// Client drive against pgbench, both over TCP and TLS (sslmode=require).
@@ -68,7 +68,7 @@ pub fn tls(
     outcomes: &mut Vec<Outcome>,
 ) -> Result<()> {
     let before = outcomes.len();
-    against_pgbench(lab, rules, &ONE_ROW, (Drive::Client, CLIENT_TARGET), jobs, seconds, outcomes)?;
+    against_pgbench(lab, rules, &ONE_ROW, Drive::Client, CLIENT_TARGET, jobs, seconds, outcomes)?;
     outcomes[before..].iter_mut().for_each(|outcome| outcome.name.push_str(", TLS"));
     Ok(())
 }
@@ -82,14 +82,15 @@ pub fn rows25(
     seconds: f64,
     outcomes: &mut Vec<Outcome>,
 ) -> Result<()> {
-    against_pgbench(lab, rules, &ROWS_25, (Drive::Database, ROWS25_TARGET), jobs, seconds, outcomes)
+    against_pgbench(lab, rules, &ROWS_25, Drive::Database, ROWS25_TARGET, jobs, seconds, outcomes)
 }
 
 fn against_pgbench(
     lab: &Lab,
     rules: &Rules,
     lookup: &Lookup,
-    (drive, target): (Drive, f64),
+    drive: Drive,
+    target: f64,
     jobs: &[u32],
     seconds: f64,
     outcomes: &mut Vec<Outcome>,
