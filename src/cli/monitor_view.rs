@@ -379,9 +379,9 @@ mod tests {
         let shown = screen(80, 20);
         for text in [
             " any://db after 1:05, against run 7 ",
-            "KPM               now      peak  measured    used          last 60 s",
-            "Commits tps     1,020     2,040     3,900    26 % ###",
-            "\u{2585}         \u{2588}",
+            "KPM                 now      peak  measured    used              last 60 s",
+            "Commits tps       1,020     2,040     3,900    26 % ###.........",
+            "\u{2585}     \u{2588}",
             "50 % ?",
             "unknown",
             "limit: log writer at 3.8 x this load (26 % used)",
@@ -407,7 +407,7 @@ mod tests {
     fn without_a_terminal_a_look_is_text_and_an_interval_a_line() {
         let text = whole(&title(), &look());
         assert!(
-            text.starts_with("any://db, over 1.0 s, against run 7\nKPM ")
+            text.starts_with("any://db, over 1.0 s, against run 7\nlimit: log writer at ")
                 && text.contains("Commits tps")
                 && text.contains("26 %")
                 && text.contains("peak"),
