@@ -5,10 +5,10 @@
 select version() as version
 
 -- name: counters.events
--- In units of 65,536 bytes, whatever the size of a block: of columns that statements went through, and of files that were read
--- because its cache did not have their blocks.
-select sumIf(value, event = 'SelectedBytes') / 65536 as logical_reads,
-       sumIf(value, event = 'ReadCompressedBytes') / 65536 as physical_reads,
+-- In units of the least size of a block (65,536 bytes), whatever the size of a block: of columns that statements went through,
+-- and of files that were read because its cache did not have their blocks.
+select sumIf(value, event = 'SelectedBytes') / getSetting('min_compress_block_size') as logical_reads,
+       sumIf(value, event = 'ReadCompressedBytes') / getSetting('min_compress_block_size') as physical_reads,
        sumIf(value, event = 'SelectedRows') as rows_returned,
        sumIf(value, event = 'SelectQuery') - {control_queries:UInt64} as statements_run,
        sumIf(value, event = 'ExternalProcessingCompressedBytesTotal') as temp_bytes,
@@ -21,9 +21,7 @@ select name, value from system.settings
  where name in ('max_bytes_before_external_sort', 'max_bytes_before_external_group_by', 'use_uncompressed_cache',
    'merge_tree_max_rows_to_use_cache', 'merge_tree_max_bytes_to_use_cache', 'use_query_condition_cache', 'use_query_cache',
    'join_algorithm', 'local_filesystem_read_method', 'max_compress_block_size', 'min_table_rows_to_use_projection_index',
-   'fsync_metadata')
-union all
-select name, '65536' from system.settings where name = 'min_compress_block_size'
+   'fsync_metadata', 'min_compress_block_size')
 
 -- name: settings.server
 select name, value from system.server_settings
