@@ -140,13 +140,6 @@ pub(super) fn answer(one: &Beside, language: Language) -> String {
     ];
     let counts = counts.map(|(name, count)| (name, count.to_string()));
     let counts = counts.each_ref().map(|(name, count)| (*name, count.as_str()));
-    let kinds = [(Kind::Speed, "ahead_speed"), (Kind::Throughput, "ahead_best")];
-    let ahead = kinds.iter().filter_map(|(kind, key)| {
-        let (ahead, level, of) = tally(&pairs, *kind);
-        let said = [ahead, level, of].map(|count| count.to_string());
-        let named = [("ahead", said[0].as_str()), ("level", &said[1]), ("of", &said[2])];
-        (of > 0).then(|| language.say(key, &named))
-    });
     let paired = language.say(
         "Figures paired: {pairs}, of which {plain} in the unit as printed and {converted} converted; \
          {bounds} of theirs are bounds.",
@@ -156,7 +149,38 @@ pub(super) fn answer(one: &Beside, language: Language) -> String {
         "Published figures have no interval and differ from yours in engine, hardware and data: \
          every ratio here is conditional and gives orders of magnitude only.",
     );
-    ahead.chain([paired, caution]).collect::<Vec<_>>().join(" ")
+    let ahead = ahead(&pairs, language);
+    ahead.into_iter().chain([paired, caution]).collect::<Vec<_>>().join(" ")
+}
+
+/// The counts of figures in which yours is ahead or level: with one job, and at best.
+fn ahead(pairs: &[&Pair], language: Language) -> Vec<String> {
+    let kinds = [(Kind::Speed, "ahead_speed"), (Kind::Throughput, "ahead_best")];
+    let counted = kinds.iter().filter_map(|(kind, key)| {
+        let (ahead, level, of) = tally(pairs, *kind);
+        let said = [ahead, level, of].map(|count| count.to_string());
+        let named = [("ahead", said[0].as_str()), ("level", &said[1]), ("of", &said[2])];
+        (of > 0).then(|| language.say(key, &named))
+    });
+    counted.collect()
+}
+
+/// Where a run stands beside the publication that it is shown against, in sentences; empty without
+/// a publication.
+pub(super) fn position(input: &Input) -> String {
+    let language = input.language;
+    let found = of_reference(input);
+    let Some(one) = found.first() else { return String::new() };
+    let pairs: Vec<&Pair> = one.pairs.iter().collect();
+    let beside = language.say("Beside the publication {theirs}:", &[("theirs", &one.theirs)]);
+    let counts = match pairs.is_empty() {
+        true => vec![language.phrase("no figure has a counterpart.")],
+        false => {
+            let doubt = language.phrase("Every such ratio is conditional.");
+            ahead(&pairs, language).into_iter().chain([doubt]).collect()
+        }
+    };
+    std::iter::once(beside).chain(counts).collect::<Vec<_>>().join(" ")
 }
 
 /// Notes by letter, in the order of appearance, each text once.
