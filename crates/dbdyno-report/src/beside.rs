@@ -169,7 +169,7 @@ fn ahead(pairs: &[&Pair], language: Language) -> Vec<String> {
 /// a publication.
 pub(super) fn position(input: &Input) -> String {
     let language = input.language;
-    let found = of_reference(input);
+    let found = shown(input);
     let Some(one) = found.first() else { return String::new() };
     let pairs: Vec<&Pair> = one.pairs.iter().collect();
     let beside = language.say("Beside the publication {theirs}:", &[("theirs", &one.theirs)]);
