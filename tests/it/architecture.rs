@@ -201,9 +201,17 @@ fn no_module_outside_engine_and_server_spells_an_engines_name() {
         if ["engine", "server"].contains(&module_of(&file).as_str()) {
             continue;
         }
-        for name in
-            ["sqlite", "postgres", "postgresql", "null", "mariadb", "mysql", "oracle", "duckdb"]
-        {
+        for name in [
+            "sqlite",
+            "postgres",
+            "postgresql",
+            "null",
+            "mariadb",
+            "mysql",
+            "oracle",
+            "duckdb",
+            "chdb",
+        ] {
             let is_harmless = HARMLESS_NAMES.contains(&(file.to_str().unwrap(), name));
             if code.contains(&format!("\"{name}\"")) && !is_harmless {
                 broken.push(format!("{}: spells \"{name}\"", file.display()));
@@ -239,6 +247,7 @@ const NAMES: &[(Words, Words, Words, usize)] = &[
     (&["sqlite", "rusqlite"], &["crates/dbdyno-engines/src/engine/sqlite"], &["sqlite"], 12),
     (&["oracle", "oracledb"], &["crates/dbdyno-engines/src/engine/oracle/"], &["oracle"], 8),
     (&["duckdb"], &["crates/dbdyno-engines/src/engine/duckdb/"], &["duckdb"], 6),
+    (&["chdb", "clickhouse"], &["crates/dbdyno-engines/src/engine/chdb/"], &["chdb"], 6),
     (
         &["rocksdb", "myrocks", "lsm"],
         &["crates/dbdyno-engines/src/engine/mariadb/", "crates/dbdyno-lab/src/server/mariadb.rs"],
