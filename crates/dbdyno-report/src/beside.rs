@@ -3,13 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use super::columns::RATE;
+use super::columns::{RATE, at_service_time};
 use super::document::{Block, Cell, Column, Section, Table};
 use super::page::{compact, times_shown};
 use super::picture::{Fold, Mark, Part, Picture, RatioMark, RatioRow, Ratios, Tone};
 use super::{Input, Language, RunTests};
 use dbdyno_core::analysis::beside::{
-    Beside, Code, CodeWords, Pair, Unpaired, Why, Words, beside, tally,
+    Beside, Code, CodeWords, Figure, Pair, Unpaired, Why, Words, beside, tally,
 };
 use dbdyno_core::analysis::compare::{Kind, Side};
 use dbdyno_core::catalog::Catalog;
@@ -34,12 +34,17 @@ pub fn all(input: &Input) -> Vec<Beside> {
     found
 }
 
-/// The run beside the published one that it is shown against; none without one.
-pub(super) fn of_reference(input: &Input) -> Vec<Beside> {
-    match &input.reference {
-        Some(data) if data.run.kind == RunKind::Published && input.runs.len() == 1 => all(input),
-        _ => Vec::new(),
-    }
+/// More runs beside publications than these are left to `compare`.
+const MOST_BESIDE: usize = 12;
+
+/// What a report of these runs shows beside publications: each run of ours beside each published
+/// one, also the one that a single run is shown against. Nothing where all are measured, or none.
+pub(super) fn shown(input: &Input) -> Vec<Beside> {
+    let reference = input.reference.iter().filter(|_| input.runs.len() == 1);
+    let is_published = |data: &&RunTests| data.run.kind == RunKind::Published;
+    let count = input.runs.iter().chain(reference).filter(is_published).count();
+    let ours = input.runs.iter().filter(|data| !is_published(data)).count();
+    if count * ours > MOST_BESIDE { Vec::new() } else { all(input) }
 }
 
 /// A run with the name that reports give it.
@@ -164,7 +169,7 @@ fn ahead(pairs: &[&Pair], language: Language) -> Vec<String> {
 /// a publication.
 pub(super) fn position(input: &Input) -> String {
     let language = input.language;
-    let found = of_reference(input);
+    let found = shown(input);
     let Some(one) = found.first() else { return String::new() };
     let pairs: Vec<&Pair> = one.pairs.iter().collect();
     let beside = language.say("Beside the publication {theirs}:", &[("theirs", &one.theirs)]);
@@ -224,6 +229,8 @@ fn pairs(one: &Beside, language: Language, letters: &mut Letters) -> Table {
         Column::new("Yours", "", 0),
         Column::new("Jobs", "", 5),
         Column::new("Unit", "", 0),
+        Column::new("Published@mean", "", 7),
+        Column::new("Yours@mean", "", 7),
         Column::new("Yours / theirs", "", 0),
         Column::new("Notes", "", 0),
         Column::new("Verdict", "", 3),
@@ -233,11 +240,14 @@ fn pairs(one: &Beside, language: Language, letters: &mut Letters) -> Table {
         let notes = letters.of(pair, language);
         table.rows.push(pair_cells(pair, notes, language));
     }
+    table.drop_empty_columns();
     table
 }
 
 fn pair_cells(pair: &Pair, notes: String, language: Language) -> Vec<Cell> {
     let figure = |value: f64, status| Cell::Number { value, digits: RATE, verdict: Some(status) };
+    let at_mean =
+        |side: &Figure| at_service_time(language, side.value, side.service_time_ms, side.status);
     vec![
         Cell::text(&pair.code),
         Cell::text(&pair.workload),
@@ -250,6 +260,8 @@ fn pair_cells(pair: &Pair, notes: String, language: Language) -> Vec<Cell> {
         figure(pair.yours.value, pair.yours.status),
         Cell::count_if_known(pair.yours.jobs),
         Cell::text(pair.unit),
+        at_mean(&pair.theirs),
+        at_mean(&pair.yours),
         Cell::text(ratio(pair, language)),
         Cell::text(notes),
         Cell::Verdict(pair.status),
@@ -331,6 +343,7 @@ fn part(one: &Beside, language: Language) -> Part {
             heads: heads.map(|head| language.phrase(head)).into(),
             rows: rows.collect(),
             has_stems: true,
+            has_sentences: true,
         };
         part.pictures.push(Picture::Ratios(picture));
         let notes = Block::Table(letters.table(one, language));

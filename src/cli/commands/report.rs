@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use crate::analysis::price::PriceList;
-use crate::catalog::{Catalog, nearest};
+use crate::catalog::nearest;
 use crate::cli::args::{DressArgs, ReportArgs};
 use crate::cli::commands::{campaign, catalogue};
 use crate::cli::context::Context;
@@ -56,7 +56,7 @@ fn input(context: &Context, args: &ReportArgs, subject: Subject) -> Result<Input
     let is_published = |data: &RunTests| data.run.kind == RunKind::Published;
     let catalog = match reference.as_ref().is_some_and(is_published) {
         true => context.catalog()?,
-        false => Catalog::default(),
+        false => chosen.catalog.clone(),
     };
     let (language, point_labels) = (args.out.language, args.point_labels);
     let input = Input { language, reference, catalog, point_labels, ..chosen };

@@ -417,6 +417,7 @@ impl Measuring<'_> {
         (result.server_start, result.load) = (self.leg.server_start, self.leg.load);
         analysis::fill(&mut result);
         analysis::keep_threads(&mut result, selection.workload.threads.as_ref());
+        analysis::keep_volume(&mut result, &selection.workload);
         result.instrument_us_per_op = self.sample_cost.per_op_us(selection, &result);
         let context = JudgeContext {
             engine: &self.plan.engine,

@@ -11,6 +11,7 @@ use serde::{Serialize, Serializer};
 
 use super::compare::{Kind, Side};
 use super::interval::most_trusted;
+use super::kpm::mean_service_s;
 use super::published::doubts;
 use crate::model::params::{ORG, OWN_ORG, THREADS};
 use crate::model::{
@@ -19,7 +20,7 @@ use crate::model::{
 };
 
 pub use notes::Note;
-pub use units::{Code, Conversion, Fixed, Rate};
+pub use units::{Code, Conversion, Fixed, Rate, amount};
 
 /// Figures within this fraction of one another are level.
 pub const LEVEL: f64 = 0.05;
@@ -124,6 +125,8 @@ pub struct Figure {
     pub printed_unit: String,
     /// Absent if a publication does not print them.
     pub jobs: Option<u32>,
+    /// Mean time of an op at this figure, in ms; absent if a publication does not print it.
+    pub service_time_ms: Option<f64>,
     #[serde(rename = "verdict")]
     pub status: Status,
     pub conversion: Conversion,
@@ -456,6 +459,7 @@ impl<'a> Compared<'a> {
             printed: foreign.printed,
             printed_unit: foreign.unit.into(),
             jobs: wide(published.jobs(), published.published.threads),
+            service_time_ms: published.latency.mean_us.map(|us| us / 1e3),
             status: published.verdict.status,
             conversion: foreign.conversion,
         };
@@ -464,6 +468,7 @@ impl<'a> Compared<'a> {
             printed: own.printed,
             printed_unit: own.unit.into(),
             jobs: Some(width(measured)),
+            service_time_ms: mean_service_s(&measured.window).map(|s| s * 1e3),
             status: measured.verdict.status,
             conversion: own.conversion,
         };
