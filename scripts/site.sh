@@ -12,7 +12,7 @@ rm -rf "$home" && mkdir -p "$home"
 export DBDYNO_HOME="$PWD/$home"
 "$DBDYNO" --quiet results import --csv data/reference/published-results.csv --platforms data/reference/platforms.csv
 names=()
-for engine in sqlite duckdb postgres mariadb; do
+for engine in sqlite duckdb chdb postgres mariadb; do
   if ! "$DBDYNO" --quiet check "$engine" >"$home/check.txt" 2>&1; then
     echo "$engine is left out: $(tail -1 "$home/check.txt")"
     continue
