@@ -389,6 +389,7 @@ fn run(
         margin: None,
         host_metrics: Default::default(),
         duet: false,
+        via: None,
         password: None,
         name: None,
         labels: BTreeMap::new(),

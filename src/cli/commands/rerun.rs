@@ -7,7 +7,8 @@ use crate::cli::args::{RerunArgs, RunArgs};
 use crate::cli::context::Context;
 use crate::cli::{out, request};
 use crate::error::{Error, Result};
-use crate::model::{Plan, Test, pace_of};
+use crate::model::params::TRANSPORT;
+use crate::model::{Plan, Test, TestResult, Transport, pace_of};
 use crate::plan;
 use crate::report::compare::CompareReport;
 use crate::report::{Input, RunTests};
@@ -56,6 +57,13 @@ fn request_of(
         .advise("use 'dbdyno run --rate' with the rates that 'dbdyno report kpm' shows"));
     }
     let request = request::of_run(catalog, run_args)?;
+    let is_pooled = |test: &TestResult| {
+        test.params.get(TRANSPORT).is_some_and(|value| value == Transport::Pooler.name())
+    };
+    if request.via.is_some() && !bundle.tests.iter().filter_map(Test::measured).any(is_pooled) {
+        return Err(Error::usage("--via", format!("no test of {place} went through a pooler"))
+            .advise("leave it out"));
+    }
     let plan = plan::Request {
         suites: Vec::new(),
         workloads: Vec::new(),

@@ -66,6 +66,7 @@ pub fn as_file(catalog: &Catalog, run: &RunRecord, tests: &[Test]) -> Result<Str
     for repository in run.plan["repositories"].as_array().into_iter().flatten() {
         put(repository.as_str().unwrap_or_default(), json!(true));
     }
+    put("via", run.plan["via"].clone());
     put("test_bottleneck", run.plan["test_bottleneck"].clone());
     put("labels", json!(run.labels));
     put("settings", run.plan["settings"].clone());

@@ -16,7 +16,7 @@ use secrecy::{ExposeSecret, SecretString};
 use super::error;
 use super::password::from_file;
 use super::provision::pooled;
-use super::url::{Binding, CLEAR_TEXT, Config, NO_METHOD};
+use super::url::{Binding, CLEAR_TEXT, Config, NO_METHOD, Pooling};
 use super::wire::Wire;
 use crate::engine::remote::{
     Host, Laps, Passwords, Patience, Stream, Tls, TlsMode, check_peer, first_that_answers,
@@ -38,6 +38,16 @@ const SESSION_SETTINGS: &[(&str, &str)] = &[
     ("statement_timeout", "0"),
     ("idle_in_transaction_session_timeout", "0"),
 ];
+
+/// Those that poolers pass on.
+const PASSED_ON: [&str; 2] = ["client_encoding", "DateStyle"];
+
+/// The settings of every session, with these on top, that poolers do not pass on.
+pub(super) fn not_passed_on<'a>(
+    settings: &'a [(&'a str, &'a str)],
+) -> impl Iterator<Item = &'a (&'a str, &'a str)> {
+    SESSION_SETTINGS.iter().chain(settings).filter(|(name, _)| !PASSED_ON.contains(name))
+}
 
 /// Settings of job sessions, the same that the harness states: one job keeps one backend busy,
 /// compiling would blur short tests, and the plan is the same from the first op on.
@@ -110,7 +120,10 @@ fn connect_host(
     // With our process id: a session tells those of this process from those of another.
     let application = format!("dbdyno-{}", std::process::id());
     let name = [("application_name", application.as_str())];
-    let parameters = identity.iter().chain(&name).chain(SESSION_SETTINGS).chain(settings).copied();
+    let is_sent =
+        |(name, _): &&(&str, &str)| config.pooling == Pooling::None || PASSED_ON.contains(name);
+    let settings = SESSION_SETTINGS.iter().chain(settings).filter(is_sent);
+    let parameters = identity.iter().chain(&name).chain(settings).copied();
     frontend::startup_message(parameters, &mut wire.output).map_err(|_| {
         EngineError::new(ErrorClass::Other, "user and database must not hold a zero byte")
     })?;

@@ -126,6 +126,31 @@ fn prepare(
     messages(name, sql, binds, results)
 }
 
+/// Whether a pooler keeps what sessions prepare: both prepare a statement of the same name, and the
+/// first runs its own.
+///
+/// # Errors
+/// A session is lost.
+pub(super) fn is_kept(one: &mut PgSession, other: &mut PgSession) -> Result<bool, EngineError> {
+    const NAME: &str = "dbdyno_via";
+    let lost = |error: EngineError| match error.class {
+        ErrorClass::Lost => Err(error),
+        _ => Ok(false),
+    };
+    let first = prepare(one, NAME, "select 1", 0, BINARY);
+    let second = prepare(other, NAME, "select 2", 0, BINARY).map(|_| true).or_else(lost)?;
+    let run = match first {
+        Ok(mut statement) => execute(one, &mut statement, &[]).map(|_| true).or_else(lost)?,
+        Err(error) => lost(error)?,
+    };
+    for session in [one, other] {
+        // Where sessions are lent it may be gone, or not be known.
+        let forgotten = crate::engine::Session::execute(session, &format!("deallocate {NAME}"));
+        forgotten.map(|_| true).or_else(lost)?;
+    }
+    Ok(second && run)
+}
+
 /// Encodes the messages of an execution with zeros as values.
 fn messages(name: &str, sql: &str, binds: usize, results: i16) -> Result<Statement, EngineError> {
     let mut out = BytesMut::new();

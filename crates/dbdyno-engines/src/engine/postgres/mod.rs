@@ -7,12 +7,14 @@
 //!
 //! `url` where to connect, `password` the password file, `connect` opens and cancels, `wire` frames
 //! messages, `reply` reads their bodies, `session` runs control statements and finds the server's
-//! processes, `again` keeps those ready that are asked again and again, `owner` proves whose a schema is, `job` the client drive, `routine` the database
+//! processes, `pooler` finds out what a pooler does, `again` keeps those ready that are asked again and again, `owner` proves whose a schema is, `job` the client drive, `routine` the database
 //! drive, `copy` loads, `keeper` keeps results.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+
+use secrecy::SecretString;
 
 use crate::engine::cancel::{Running, cancel_all};
 use crate::engine::cluster::{self, OpenNode, Own};
@@ -22,7 +24,7 @@ use crate::engine::remote::{
     on_loopback, own_account, own_password, sessions_left,
 };
 use crate::engine::{
-    Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder, Pacer, RowLoad,
+    Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder, Pacer, Pooler, RowLoad,
     Session, SessionsLeft, Version, client_loop,
 };
 use dbdyno_core::model::{Capabilities, JobCode, Placeholder, Protocol, Target, Transport};
@@ -35,6 +37,7 @@ mod job;
 mod keeper;
 mod owner;
 mod password;
+mod pooler;
 mod provision;
 mod reply;
 mod routine;
@@ -42,11 +45,11 @@ mod session;
 mod url;
 mod wire;
 
-use connect::{CancelKey, JOB_SETTINGS, connect};
+use connect::{CancelKey, JOB_SETTINGS, connect, not_passed_on};
 use job::JobSession;
 use keeper::PgKeeper;
 use session::PgSession;
-use url::Config;
+use url::{Config, Pooling};
 
 /// Oldest supported major version.
 const OLDEST_MAJOR: u32 = 13;
@@ -102,6 +105,7 @@ impl Engine for Postgres {
             url_schemes: url::SCHEMES,
             passwords: Some(url::SOURCES),
             protocols: &Protocol::CHOICES,
+            transports: &Transport::WITH_POOLER,
             block_setting: Some("block_size"),
             key_settings: KEY_SETTINGS,
             ..Capabilities::SERVER
@@ -244,6 +248,9 @@ impl PgDatabase {
     }
 
     fn road(&self, transport: Transport) -> Result<Arc<Road<Config>>, EngineError> {
+        if transport == Transport::Pooler && !self.roads.has(transport) {
+            return Err(no_road("no pooler is named").advised("name it with --via URL"));
+        }
         let try_out = |road: &Road<Config>| self.session_on(road, &[]).map(drop);
         self.roads.by(transport, self.is_ours, &|transport| self.other_road(transport), &try_out)
     }
@@ -326,7 +333,10 @@ impl Database for PgDatabase {
         // returns.
         let session = |settings: &[(&str, &str)]| {
             let mut session = self.session_on(self.road(job.wire.transport)?.as_ref(), settings)?;
-            session.be_of_job(&self.jobs);
+            // A pooler's numbers of sessions are its own.
+            if job.wire.transport != Transport::Pooler {
+                session.be_of_job(&self.jobs);
+            }
             cluster::check_node(&mut session, job.node, &provision::node_sql("node", &[])?)?;
             job.session.iter().try_for_each(|sql| session.execute(sql).map(drop))?;
             Ok::<_, EngineError>(session)
@@ -342,9 +352,14 @@ impl Database for PgDatabase {
                 })
             }
             JobCode::Client { .. } | JobCode::Bulk { .. } => {
-                let protocol = job.wire.protocol;
+                let wire = job.wire;
                 client_loop::drive(job, pacer, |statements| {
-                    JobSession::prepare(session(JOB_SETTINGS)?, statements, protocol)
+                    let mut session = session(JOB_SETTINGS)?;
+                    if self.road(wire.transport)?.config.pooling == Pooling::Sessions {
+                        let settings = [JOB_SETTINGS, self.settings()].concat();
+                        session.execute(&provision::set_sql(not_passed_on(&settings))?)?;
+                    }
+                    JobSession::prepare(session, statements, wire.protocol)
                 })
             }
         }
@@ -374,6 +389,31 @@ impl Database for PgDatabase {
     }
     fn reach(&self, transport: Transport) -> Result<(), EngineError> {
         self.road(transport).map(drop)
+    }
+    fn go_through(&self, url: &str, password: Option<SecretString>) -> Result<Pooler, EngineError> {
+        let config = Config::parse(url)?;
+        if config.is_cluster {
+            let what = "nodes=all names a cluster, and a pooler is one place";
+            return Err(EngineError::new(ErrorClass::Usage, what).advised("leave nodes out"));
+        }
+        let patience = self.roads.given.config.patience.clone();
+        let config = Config { pooling: Pooling::Transactions, patience, ..config };
+        let passwords = Arc::new(Passwords::new(url::SOURCES, password));
+        let road = Road { config, passwords };
+        let [mut one, mut other] = [self.session_on(&road, &[])?, self.session_on(&road, &[])?];
+        for session in [&mut one, &mut other] {
+            // Where one session is all that it has, the second would wait for minutes.
+            session.wire.read_timeout(Some(road.config.patience.connect_timeout()));
+        }
+        let mut found = pooler::explore(&mut self.open_session(&[])?, [&mut one, &mut other])?;
+        drop((one, other));
+        let console = Config { database: pooler::CONSOLE.into(), ..road.config.clone() };
+        let console = Road { config: console, ..road.clone() };
+        found.name = self.session_on(&console, &[]).ok().and_then(pooler::named);
+        let pooling = if found.lends { Pooling::Transactions } else { Pooling::Sessions };
+        let config = Config { pooling, ..road.config };
+        self.roads.add(Transport::Pooler, Arc::new(Road { config, ..road }));
+        Ok(found)
     }
     fn load_method(&self) -> &'static str {
         "copy-binary"

@@ -33,6 +33,15 @@ pub(super) fn role_sql(role: &str, database: &str) -> Result<String, EngineError
     own_sql(include_str!("role.sql"), "role", &[("role", &role), ("database", &database)])
 }
 
+/// Statements that set these in a session.
+pub(super) fn set_sql<'a>(
+    settings: impl Iterator<Item = &'a (&'a str, &'a str)>,
+) -> Result<String, EngineError> {
+    let set =
+        |(name, value): &(&str, &str)| own_sql(SQL, "set", &[("name", name), ("value", value)]);
+    Ok(settings.map(set).collect::<Result<Vec<_>, _>>()?.join(";\n"))
+}
+
 /// A statement of ours.
 pub(super) fn sql(block: &str) -> Result<String, EngineError> {
     own_sql(SQL, block, &[("schema", SCHEMA)])
