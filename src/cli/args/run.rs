@@ -121,7 +121,7 @@ pub struct RunArgs {
     /// phases, the warm-up has the rate of the begin. Each phase is reported by itself, with the
     /// time to recover from it.
     #[arg(long, value_name = "PHASES", group = "offered", help_heading = LOAD,
-          conflicts_with_all = ["rate", "ops", "precision", "slo", "workers"])]
+          conflicts_with_all = ["rate", "ops", "precision", "slo"])]
     pub rate_profile: Option<RateProfile>,
     /// Closed loop of users who think for this time on average before each op: 50ms (client drive)
     ///

@@ -94,7 +94,7 @@ fn has_a_rate(test: &TestResult) -> bool {
 ///
 /// # Errors
 /// Tests whose ops started in several ways.
-fn pace<'a>(place: &str, tests: &'a [Test]) -> Result<Option<(&'static str, &'a str)>> {
+pub fn pace<'a>(place: &str, tests: &'a [Test]) -> Result<Option<(&'static str, &'a str)>> {
     let mut measured = tests.iter().filter_map(Test::measured);
     let first = measured.next().and_then(|test| pace_of(&test.params));
     if measured.any(|test| pace_of(&test.params) != first) {
