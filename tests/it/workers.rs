@@ -244,7 +244,8 @@ fn offered_rates_windows_that_end_when_the_figure_is_known_and_work_beside_are_s
     // Each worker has two of the four jobs and half of the rate: together they do what is due, but
     // for what waits at the end.
     let done: u64 = open.phases.iter().map(|phase| phase.done).sum();
-    assert_eq!(done, over_time.window.ops, "every op is of a phase");
+    // An op of each job that was due before the window may be done in it.
+    assert!(over_time.window.ops.abs_diff(done) <= 4, "{done} of {}", over_time.window.ops);
     let drawn = done as f64 + open.phases.last().unwrap().behind;
     assert!((drawn - 700.0).abs() < 6.0 * 700_f64.sqrt(), "{drawn} are not 700: {open:?}");
     assert!(open.phases.iter().all(|phase| phase.response.p50_us > Some(0.0)), "{open:?}");
@@ -253,8 +254,8 @@ fn offered_rates_windows_that_end_when_the_figure_is_known_and_work_beside_are_s
     desk.run(&line("--jobs 4 --think 20ms --warmup 0.5s --duration 1s")).ok();
     let thinking = shared_test(url, 2);
     assert!(thinking.window.thought_s > 0.0, "{thinking:?}");
-    let codes: Vec<_> = thinking.verdict.reasons.iter().map(|reason| &reason.code).collect();
-    assert!(!codes.contains(&&ReasonCode::Little), "{:?}", thinking.verdict);
+    let most = 1.3 * 4.0 * thinking.window_s / 0.02;
+    assert!((thinking.window.ops as f64) < most, "no more than thinking allows: {thinking:?}");
 
     // Sessions that wait are steady, however busy the machine is.
     desk.run(&format!(

@@ -39,8 +39,9 @@ const SESSION_SETTINGS: &[(&str, &str)] = &[
     ("idle_in_transaction_session_timeout", "0"),
 ];
 
-/// Those that poolers pass on.
-const PASSED_ON: [&str; 2] = ["client_encoding", "DateStyle"];
+/// What poolers pass on, in the server's own spelling. Of another one, as `ISO` of `ISO, MDY`, a
+/// pooler makes a statement before each transaction.
+const PASSED_ON: [&str; 1] = ["client_encoding"];
 
 /// The settings of every session, with these on top, that poolers do not pass on.
 pub(super) fn not_passed_on<'a>(
@@ -94,6 +95,11 @@ pub(super) fn connect(
     })
 }
 
+/// Name of our sessions, as the server shows it.
+pub(super) fn application() -> String {
+    format!("dbdyno-{}", std::process::id())
+}
+
 /// True if the server answers a question that needs no login, on a connection of its own.
 fn answers(host: &Host, patience: &Patience) -> bool {
     host.connect(patience).is_ok_and(|(mut stream, _)| {
@@ -118,7 +124,7 @@ fn connect_host(
     wire.read_timeout(Some(config.patience.connect_timeout()));
     let identity = [("user", config.user.as_str()), ("database", config.database.as_str())];
     // With our process id: a session tells those of this process from those of another.
-    let application = format!("dbdyno-{}", std::process::id());
+    let application = application();
     let name = [("application_name", application.as_str())];
     let is_sent =
         |(name, _): &&(&str, &str)| config.pooling == Pooling::None || PASSED_ON.contains(name);

@@ -126,6 +126,10 @@ fn prepare(
     messages(name, sql, binds, results)
 }
 
+/// Transactions in which a session runs what it prepared: a pooler may lend another session of the
+/// server to each.
+const RUNS: usize = 20;
+
 /// Whether a pooler keeps what sessions prepare: both prepare a statement of the same name, and the
 /// first runs its own.
 ///
@@ -140,7 +144,10 @@ pub(super) fn is_kept(one: &mut PgSession, other: &mut PgSession) -> Result<bool
     let first = prepare(one, NAME, "select 1", 0, BINARY);
     let second = prepare(other, NAME, "select 2", 0, BINARY).map(|_| true).or_else(lost)?;
     let run = match first {
-        Ok(mut statement) => execute(one, &mut statement, &[]).map(|_| true).or_else(lost)?,
+        Ok(mut statement) => {
+            let mut run = || execute(one, &mut statement, &[]).map(drop);
+            (0..RUNS).try_for_each(|_| run()).map(|()| true).or_else(lost)?
+        }
         Err(error) => lost(error)?,
     };
     for session in [one, other] {

@@ -45,7 +45,7 @@ mod session;
 mod url;
 mod wire;
 
-use connect::{CancelKey, JOB_SETTINGS, connect, not_passed_on};
+use connect::{CancelKey, JOB_SETTINGS, application, connect, not_passed_on};
 use job::JobSession;
 use keeper::PgKeeper;
 use session::PgSession;
@@ -62,6 +62,8 @@ const NEWER_SETTINGS: [(&str, &str); 2] =
     [("client_connection_check_interval", "1s"), ("idle_session_timeout", "0")];
 /// The same of servers that can limit a whole transaction, e.g. one that loads.
 const NEWEST_FROM: u32 = 17;
+/// Version from which a session can be told to tell its counts.
+const FORCES_FROM: u32 = 15;
 const NEWEST_SETTINGS: [(&str, &str); 3] =
     [NEWER_SETTINGS[0], NEWER_SETTINGS[1], ("transaction_timeout", "0")];
 
@@ -182,6 +184,7 @@ fn open(
         storage_path,
         running,
         jobs,
+        pooled: Running::new(),
     }))
 }
 
@@ -222,9 +225,77 @@ struct PgDatabase {
     running: Arc<Running<CancelKey>>,
     /// Backends of jobs.
     jobs: Arc<Running<u32>>,
+    /// Jobs that go through a pooler.
+    pooled: Arc<Running<()>>,
 }
 
 impl PgDatabase {
+    /// Lets the sessions of the server that a pooler keeps tell what they counted: those that end do
+    /// so by themselves, these only now and then. Ours hold one after the other until all are held.
+    fn settle(&self) -> Result<(), EngineError> {
+        let road = self.road(Transport::Pooler)?;
+        let mut direct = self.open_session(&[])?;
+        let named = direct.query(&provision::named_sql(&application())?, &[])?;
+        let ours: Vec<String> =
+            self.running.all().iter().map(|session| session.pid.to_string()).collect();
+        let since = named.get(0, "now").unwrap_or_default();
+        let pid = |row: usize| named.get(row, "pid").map(String::from);
+        let mut kept: Vec<String> = (0..named.rows.len()).filter_map(pid).collect();
+        kept.retain(|session| !ours.contains(session));
+        let can_force = self.version >= Version(vec![FORCES_FROM]);
+        let tell = if can_force { "tell-counts" } else { "tell-counts-later" };
+        let tell = provision::told_sql(tell, since)?;
+        let mut held = Vec::new();
+        while !kept.is_empty() {
+            let mut session = self.session_on(&road, &[])?;
+            session.execute("begin")?;
+            let told = session.query(&tell, &[])?;
+            held.push(session);
+            if told.get(0, "is_new") == Some("t") {
+                break; // the pooler has no other that is free
+            }
+            kept.retain(|session| told.get(0, "pid") != Some(session.as_str()));
+        }
+        held.iter_mut().try_for_each(|session| session.execute("rollback").map(drop))
+    }
+
+    fn run(&self, job: &JobOrder<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
+        // Dropping a session waits for the backend's end: its statistics are complete when this
+        // returns.
+        let session = |settings: &[(&str, &str)]| {
+            let mut session = self.session_on(self.road(job.wire.transport)?.as_ref(), settings)?;
+            // A pooler's numbers of sessions are its own.
+            if job.wire.transport != Transport::Pooler {
+                session.be_of_job(&self.jobs);
+            }
+            cluster::check_node(&mut session, job.node, &provision::node_sql("node", &[])?)?;
+            job.session.iter().try_for_each(|sql| session.execute(sql).map(drop))?;
+            Ok::<_, EngineError>(session)
+        };
+        match job.code {
+            JobCode::Routine(routine) => {
+                routine::run(&mut session(JOB_SETTINGS)?.wire, routine, job, pacer)
+            }
+            // Nobody prepares for one execution.
+            JobCode::Client { connects: true, .. } => {
+                client_loop::drive_connecting(job, pacer, |statements| {
+                    JobSession::prepare(session(&[])?, statements, Protocol::Simple)
+                })
+            }
+            JobCode::Client { .. } | JobCode::Bulk { .. } => {
+                let wire = job.wire;
+                client_loop::drive(job, pacer, |statements| {
+                    let mut session = session(JOB_SETTINGS)?;
+                    if self.road(wire.transport)?.config.pooling == Pooling::Sessions {
+                        let settings = [JOB_SETTINGS, self.settings()].concat();
+                        session.execute(&provision::set_sql(not_passed_on(&settings))?)?;
+                    }
+                    JobSession::prepare(session, statements, wire.protocol)
+                })
+            }
+        }
+    }
+
     fn open_session(&self, settings: &[(&str, &str)]) -> Result<PgSession, EngineError> {
         self.session_on(&self.roads.given, settings)
     }
@@ -329,40 +400,17 @@ impl Database for PgDatabase {
         Ok(Box::new(Looking::new(open)?))
     }
     fn run_job(&self, job: &JobOrder<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
-        // Dropping a session waits for the backend's end: its statistics are complete when this
-        // returns.
-        let session = |settings: &[(&str, &str)]| {
-            let mut session = self.session_on(self.road(job.wire.transport)?.as_ref(), settings)?;
-            // A pooler's numbers of sessions are its own.
-            if job.wire.transport != Transport::Pooler {
-                session.be_of_job(&self.jobs);
-            }
-            cluster::check_node(&mut session, job.node, &provision::node_sql("node", &[])?)?;
-            job.session.iter().try_for_each(|sql| session.execute(sql).map(drop))?;
-            Ok::<_, EngineError>(session)
-        };
-        match job.code {
-            JobCode::Routine(routine) => {
-                routine::run(&mut session(JOB_SETTINGS)?.wire, routine, job, pacer)
-            }
-            // Nobody prepares for one execution.
-            JobCode::Client { connects: true, .. } => {
-                client_loop::drive_connecting(job, pacer, |statements| {
-                    JobSession::prepare(session(&[])?, statements, Protocol::Simple)
-                })
-            }
-            JobCode::Client { .. } | JobCode::Bulk { .. } => {
-                let wire = job.wire;
-                client_loop::drive(job, pacer, |statements| {
-                    let mut session = session(JOB_SETTINGS)?;
-                    if self.road(wire.transport)?.config.pooling == Pooling::Sessions {
-                        let settings = [JOB_SETTINGS, self.settings()].concat();
-                        session.execute(&provision::set_sql(not_passed_on(&settings))?)?;
-                    }
-                    JobSession::prepare(session, statements, wire.protocol)
-                })
-            }
+        if job.wire.transport != Transport::Pooler {
+            return self.run(job, pacer);
         }
+        let pooled = self.pooled.enter(());
+        let done = self.run(job, pacer);
+        drop(pooled);
+        if self.pooled.all().is_empty() {
+            // What cannot be told is missing in the server's counts, which are compared with ours.
+            let _ = self.settle();
+        }
+        done
     }
     fn load_rows(
         &self,
@@ -413,6 +461,7 @@ impl Database for PgDatabase {
         let pooling = if found.lends { Pooling::Transactions } else { Pooling::Sessions };
         let config = Config { pooling, ..road.config };
         self.roads.add(Transport::Pooler, Arc::new(Road { config, ..road }));
+        self.settle()?;
         Ok(found)
     }
     fn load_method(&self) -> &'static str {

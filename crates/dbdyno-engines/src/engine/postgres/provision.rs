@@ -33,6 +33,16 @@ pub(super) fn role_sql(role: &str, database: &str) -> Result<String, EngineError
     own_sql(include_str!("role.sql"), "role", &[("role", &role), ("database", &database)])
 }
 
+/// Asks for the sessions of this name, to which a pooler may add its client's address.
+pub(super) fn named_sql(application: &str) -> Result<String, EngineError> {
+    own_sql(SQL, "named-so", &[("application", application)])
+}
+
+/// Makes a session tell its counts; true of one that began after this moment of the server's clock.
+pub(super) fn told_sql(block: &str, since: &str) -> Result<String, EngineError> {
+    own_sql(SQL, block, &[("since", since)])
+}
+
 /// Statements that set these in a session.
 pub(super) fn set_sql<'a>(
     settings: impl Iterator<Item = &'a (&'a str, &'a str)>,
