@@ -130,8 +130,8 @@ fn prepare(
 /// server to each.
 const RUNS: usize = 20;
 
-/// Whether a pooler keeps what sessions prepare: both prepare a statement of the same name, and the
-/// first runs its own.
+/// Whether a pooler keeps what sessions prepare: both prepare a statement of the same name, of which
+/// that of the first alone gives a row, and the first runs its own.
 ///
 /// # Errors
 /// A session is lost.
@@ -142,11 +142,12 @@ pub(super) fn is_kept(one: &mut PgSession, other: &mut PgSession) -> Result<bool
         _ => Ok(false),
     };
     let first = prepare(one, NAME, "select 1", 0, BINARY);
-    let second = prepare(other, NAME, "select 2", 0, BINARY).map(|_| true).or_else(lost)?;
+    let second =
+        prepare(other, NAME, "select 1 where false", 0, BINARY).map(|_| true).or_else(lost)?;
     let run = match first {
         Ok(mut statement) => {
-            let mut run = || execute(one, &mut statement, &[]).map(drop);
-            (0..RUNS).try_for_each(|_| run()).map(|()| true).or_else(lost)?
+            let mut run = |is_own, _| Ok(is_own && execute(one, &mut statement, &[])? == 1);
+            (0..RUNS).try_fold(true, &mut run).or_else(lost)?
         }
         Err(error) => lost(error)?,
     };

@@ -50,13 +50,13 @@ select pid, clock_timestamp() as now from pg_stat_activity
 where datname = current_database() and (application_name = '{{application}}' or application_name like '{{application}} %')
 
 -- name: tell-counts
--- At the end of its transaction a session tells what it counted. One that began since is new.
-select pid, backend_start > '{{since}}' as is_new, pg_stat_force_next_flush()
+-- At the end of its transaction a session tells what it counted, unless it has read no table. One that began since is new.
+select pid, backend_start > '{{since}}' as is_new, pg_stat_force_next_flush(), (select count(*) from pg_database)
 from pg_stat_activity where pid = pg_backend_pid()
 
 -- name: tell-counts-later
 -- Before version 15 it does so by itself, unless it has within half a second.
-select pid, backend_start > '{{since}}' as is_new, pg_sleep(0.6)
+select pid, backend_start > '{{since}}' as is_new, pg_sleep(0.6), (select count(*) from pg_database)
 from pg_stat_activity where pid = pg_backend_pid()
 
 -- name: pooler-version
