@@ -131,9 +131,9 @@ dbdyno() {
 fetch_servers() {
     dbdyno binaries fetch postgres && dbdyno binaries fetch postgres --version 14.18.0 && dbdyno binaries fetch mariadb
 }
-# DuckDB's library, likewise, with the user's own npm.
+# DuckDB's library, likewise, with the user's own npm; and ClickHouse's, of half a gigabyte, which there is for one platform.
 fetch_library() {
-    dbdyno binaries fetch duckdb
+    dbdyno binaries fetch duckdb && { [ "$(uname -sm)" != "Linux x86_64" ] || dbdyno binaries fetch chdb; }
 }
 if ! fetch_library >/dev/null 2>&1; then
     command -v npm >/dev/null 2>&1 || install "npm" npm

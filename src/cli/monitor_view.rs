@@ -1,5 +1,7 @@
 //! View of the monitor: on a terminal a screen, else lines.
 
+use std::collections::VecDeque;
+
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout};
 use ratatui::style::{Modifier, Style};
@@ -7,16 +9,29 @@ use ratatui::text::Line;
 use ratatui::widgets::{Block, Cell, Paragraph, Row, Table};
 
 use super::live_table::{number, shortened, time};
+use crate::analysis::cpu;
 use crate::error::visible;
 use crate::model::Status;
 use crate::monitor::against::Covered;
 use crate::monitor::observer::{Look, Statement};
-use crate::monitor::rates::Rate;
+use crate::monitor::rates::{CPU, Rate};
 
-/// Width of a full bar.
+/// Width of a full bar where there is room for it.
 const BAR: usize = 20;
 /// Columns of the rates.
 const HEADS: [&str; 6] = ["KPM", "now", "peak", "measured", "used", ""];
+/// Widths of the columns of figures.
+const WIDTHS: [u16; 4] = [9, 9, 9, 7];
+/// Seconds of the course beside a rate.
+const COURSE_S: f64 = 60.0;
+/// Head of the column of courses.
+const COURSE: &str = "last 60 s";
+/// Eighths of a full step of a course.
+const STEPS: [char; 8] = [
+    '\u{2581}', '\u{2582}', '\u{2583}', '\u{2584}', '\u{2585}', '\u{2586}', '\u{2587}', '\u{2588}',
+];
+/// Processors that are busy for this share of their time are what the load waits for, in percent.
+const BUSY_PCT: f64 = 90.0;
 
 /// Column of the peak.
 const PEAK: usize = 2;
@@ -38,22 +53,85 @@ pub struct Title {
 pub fn cells(rate: &Rate, is_compared: bool) -> [String; 6] {
     let name = format!("{} {}", rate.title, rate.unit);
     let (measured, used, bar) = match &rate.against {
-        Some(covered) => (number(covered.measured), share(covered), bar(covered.used)),
+        Some(covered) => (number(covered.measured), share(covered), bar(covered.used, BAR)),
         None if is_compared => ("-".into(), "unknown".into(), String::new()),
         None => Default::default(),
     };
     [name, number(rate.now), number(rate.peak), measured, used, bar]
 }
 
-/// A share of what was measured, with `?` if that is conditional.
+/// A share of what was measured, with `?` if that is conditional. A load beyond all that was
+/// measured has no share.
 fn share(covered: &Covered) -> String {
     let mark = if covered.status == Status::Valid { "" } else { " ?" };
+    if covered.used > 1.0 {
+        return format!("above{mark}");
+    }
     format!("{:.0} %{mark}", covered.used * 100.0)
 }
 
-fn bar(used: f64) -> String {
-    let full = (used.clamp(0.0, 1.0) * BAR as f64).round() as usize;
-    "#".repeat(full) + &".".repeat(BAR - full)
+fn bar(used: f64, width: usize) -> String {
+    let full = (used.clamp(0.0, 1.0) * width as f64).round() as usize;
+    "#".repeat(full) + &".".repeat(width - full)
+}
+
+/// The rates of the last seconds.
+#[derive(Debug, Clone, Default)]
+pub struct Course {
+    looks: VecDeque<(f64, Vec<Rate>)>,
+}
+
+impl Course {
+    /// Adds a look and forgets those that are too old.
+    pub fn add(&mut self, look: &Look) {
+        self.looks.push_back((look.t_s, look.rates.clone()));
+        let begin_s = look.t_s - COURSE_S;
+        self.looks.retain(|(t_s, _)| *t_s > begin_s);
+    }
+
+    /// A rate over the last seconds as `width` steps, each relative to the highest of them; a blank
+    /// where there was no look.
+    fn line(&self, id: &str, width: usize) -> String {
+        let Some((now_s, _)) = self.looks.back() else { return String::new() };
+        let step_s = COURSE_S / width.max(1) as f64;
+        let mut sums = vec![(0.0, 0_u32); width];
+        for (t_s, rates) in &self.looks {
+            let Some(rate) = rates.iter().find(|rate| rate.id == id) else { continue };
+            let back = ((now_s - t_s) / step_s) as usize;
+            if let Some((sum, looks)) = width.checked_sub(back + 1).and_then(|at| sums.get_mut(at))
+            {
+                *sum += rate.now;
+                *looks += 1;
+            }
+        }
+        let means = sums.iter().map(|(sum, looks)| (*looks > 0).then(|| sum / f64::from(*looks)));
+        let means: Vec<Option<f64>> = means.collect();
+        let highest = means.iter().flatten().fold(0.0, |a: f64, b| a.max(*b));
+        let step = |mean: Option<f64>| match mean {
+            None => ' ',
+            Some(mean) if highest > 0.0 => {
+                STEPS[((mean / highest * 7.0).round() as usize).min(STEPS.len() - 1)]
+            }
+            Some(_) => STEPS[0],
+        };
+        means.into_iter().map(step).collect()
+    }
+}
+
+/// What the load waits for or what would limit it first, in a sentence.
+pub fn answer(look: &Look) -> Option<String> {
+    let busy_pct = look.rates.iter().find(|rate| rate.id == CPU).map(|rate| rate.now);
+    let foreign_pct = cpu::foreign_pct(&look.grown).ok();
+    if let (Some(busy_pct), Some(foreign_pct)) = (busy_pct, foreign_pct)
+        && busy_pct >= BUSY_PCT
+        && foreign_pct > busy_pct / 2.0
+    {
+        return Some(format!("other programs hold the CPU: they use {foreign_pct:.0} % of it"));
+    }
+    if let Some(busy_pct) = busy_pct.filter(|busy_pct| *busy_pct >= BUSY_PCT) {
+        return Some(format!("the processors are used up: {busy_pct:.0} % busy"));
+    }
+    limit(look)
 }
 
 /// Component that saturates first as the load grows; none if the load is compared with nothing.
@@ -64,6 +142,9 @@ pub fn limit(look: &Look) -> Option<String> {
             covered.clone().next().is_some() && covered.all(|rate| rate.status != Status::Valid);
         return is_doubtful.then(|| "limit: unknown, no valid figure covers a rate".into());
     };
+    if limit.used > 1.0 {
+        return Some(format!("limit: {}, above all that was measured", limit.component));
+    }
     let used = limit.used * 100.0;
     Some(format!(
         "limit: {} at {:.1} x this load ({used:.0} % used)",
@@ -102,7 +183,9 @@ pub fn cost(look: &Look) -> String {
 
 /// Everything below the rates.
 fn notes(look: &Look) -> Vec<String> {
-    let mut lines: Vec<String> = limit(look).into_iter().chain(waits(look)).collect();
+    let first = answer(look);
+    let limit = limit(look).filter(|limit| first.as_ref() != Some(limit));
+    let mut lines: Vec<String> = limit.into_iter().chain(waits(look)).collect();
     lines.extend(look.statements.iter().map(statement));
     lines.push(cost(look));
     lines.extend(look.missing.iter().map(|what| format!("not seen: {}", visible(what))));
@@ -123,7 +206,8 @@ pub fn whole(title: &Title, look: &Look) -> String {
         let cells = cells(rate, compared);
         table.row(shown.iter().map(|at| cells[*at].clone()));
     }
-    head_line(title, look) + &table.render(None) + &notes(look).join("\n") + "\n"
+    let answer = answer(look).map_or(String::new(), |answer| answer + "\n");
+    head_line(title, look) + &answer + &table.render(None) + &notes(look).join("\n") + "\n"
 }
 
 /// The target, the time and the length of a look, and the run that it is compared with.
@@ -146,26 +230,50 @@ pub fn line(look: &Look) -> String {
     format!("{}  {}", time(look.t_s), rates.join(" | "))
 }
 
-/// Draws a look on the whole screen.
-pub fn draw(frame: &mut Frame<'_>, title: &Title, look: &Look) {
-    let against =
-        title.against.as_ref().map_or(String::new(), |run| format!(", against {}", visible(run)));
-    let head = format!(" {} after {}{against} ", visible(&title.target), time(look.t_s));
-    let outer = Block::bordered().title(head).title_bottom(format!(" {} ", title.keys));
+/// Draws a look on the whole screen, with the course that led to it.
+pub fn draw(frame: &mut Frame<'_>, title: &Title, look: &Look, course: &Course) {
+    let outer = Block::bordered()
+        .title(head(title, look, usize::from(frame.area().width.saturating_sub(2))))
+        .title_bottom(format!(" {} ", title.keys));
     let inside = outer.inner(frame.area());
     frame.render_widget(outer, frame.area());
+    let answer = answer(look).map(|answer| shortened(&answer, usize::from(inside.width)));
     let rows = look.rates.len() as u16 + 2;
-    let [above, below] =
-        Layout::vertical([Constraint::Length(rows), Constraint::Fill(1)]).areas(inside);
-    frame.render_widget(rates(look, title.against.is_some()), above);
+    let [first, above, below] = Layout::vertical([
+        Constraint::Length(u16::from(answer.is_some())),
+        Constraint::Length(rows),
+        Constraint::Fill(1),
+    ])
+    .areas(inside);
+    let bold = Style::new().add_modifier(Modifier::BOLD);
+    frame.render_widget(Paragraph::new(Line::styled(answer.unwrap_or_default(), bold)), first);
+    frame.render_widget(rates(look, title.against.is_some(), course, above.width), above);
     let width = usize::from(below.width);
     let lines: Vec<Line<'_>> =
         notes(look).iter().map(|line| Line::from(shortened(line, width))).collect();
     frame.render_widget(Paragraph::new(lines), below);
 }
 
-/// The table of the rates; that of the limit stands out.
-fn rates(look: &Look, is_compared: bool) -> Table<'static> {
+/// Title of the screen. Where it is too long the target is shortened: the run that the rates are
+/// shares of is not.
+fn head(title: &Title, look: &Look, width: usize) -> String {
+    let against =
+        title.against.as_ref().map_or(String::new(), |run| format!(", against {}", visible(run)));
+    let after = format!(" after {}{against} ", time(look.t_s));
+    let room = width.saturating_sub(after.chars().count() + 1);
+    format!(" {}{after}", shortened(&visible(&title.target).to_string(), room))
+}
+
+/// The table of the rates; that of the limit stands out. Names and figures are whole; bars and
+/// courses share what is left of the width.
+fn rates(look: &Look, is_compared: bool, course: &Course, width: u16) -> Table<'static> {
+    let figures = if is_compared { &WIDTHS[..] } else { &WIDTHS[..2] };
+    let names = look.rates.iter().map(|rate| cells(rate, is_compared)[0].chars().count());
+    let name_width = names.max().unwrap_or(0) as u16;
+    let taken: u16 = name_width + figures.iter().map(|width| width + 1).sum::<u16>();
+    let left = usize::from(width.saturating_sub(taken));
+    let bar_width = if is_compared { (left / 2).saturating_sub(1).min(BAR) } else { 0 };
+    let course_width = (left - bar_width).saturating_sub(2).min(COURSE_S as usize);
     let most = look.limit.as_ref().map(|limit| limit.used);
     let row = |rate: &Rate| {
         let is_limit = most.is_some() && rate.against.as_ref().map(|covered| covered.used) == most;
@@ -174,12 +282,25 @@ fn rates(look: &Look, is_compared: bool) -> Table<'static> {
             let line = Line::from(text);
             Cell::from(if (1..5).contains(&at) { line.right_aligned() } else { line })
         };
-        Row::new(cells(rate, is_compared).into_iter().enumerate().map(right)).style(style)
+        let [name, now, peak, measured, used, _] = cells(rate, is_compared);
+        let bar = rate.against.as_ref().map(|covered| bar(covered.used, bar_width));
+        let mut texts = vec![name, now, peak];
+        if is_compared {
+            texts.extend([measured, used, bar.unwrap_or_default()]);
+        }
+        let course = Cell::from(course.line(rate.id, course_width));
+        Row::new(texts.into_iter().enumerate().map(right).chain([course])).style(style)
     };
-    let widths = [22, 10, 10, 10, 9, BAR as u16].map(Constraint::Length);
-    let heads = HEADS.iter().take(if is_compared { 6 } else { 3 }).enumerate().map(|(at, head)| {
+    let bar = is_compared.then_some(bar_width as u16);
+    let widths = std::iter::once(name_width)
+        .chain(figures.iter().copied())
+        .chain(bar)
+        .chain([course_width as u16])
+        .map(Constraint::Length);
+    let shown = if is_compared { HEADS.len() } else { 3 };
+    let heads = HEADS.iter().take(shown).chain([&COURSE]).enumerate().map(|(at, head)| {
         let line = Line::from(*head);
-        if (1..5).contains(&at) { line.right_aligned() } else { line }
+        if (1..5).contains(&at) && at < shown { line.right_aligned() } else { line }
     });
     let head = Row::new(heads).style(Style::new().add_modifier(Modifier::UNDERLINED));
     Table::new(look.rates.iter().map(row).collect::<Vec<_>>(), widths).header(head)
@@ -243,7 +364,12 @@ mod tests {
 
     fn screen(width: u16, height: u16) -> String {
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-        terminal.draw(|frame| draw(frame, &title(), &look())).unwrap();
+        let mut course = Course::default();
+        let half = |rate: Rate| Rate { now: rate.now / 2.0, ..rate };
+        let before = look().rates.into_iter().map(half).collect();
+        course.add(&Look { t_s: 35.0, rates: before, ..look() });
+        course.add(&look());
+        terminal.draw(|frame| draw(frame, &title(), &look(), &course)).unwrap();
         let cells = terminal.backend().buffer().content.chunks(usize::from(width));
         cells.map(|row| row.iter().map(|cell| cell.symbol()).collect::<String>() + "\n").collect()
     }
@@ -253,7 +379,9 @@ mod tests {
         let shown = screen(80, 20);
         for text in [
             " any://db after 1:05, against run 7 ",
-            "Commits tps         1,020      2,040      3,900      26 % #####",
+            "KPM                 now      peak  measured    used              last 60 s",
+            "Commits tps       1,020     2,040     3,900    26 % ###.........",
+            "\u{2585}     \u{2588}",
             "50 % ?",
             "unknown",
             "limit: log writer at 3.8 x this load (26 % used)",
@@ -279,7 +407,7 @@ mod tests {
     fn without_a_terminal_a_look_is_text_and_an_interval_a_line() {
         let text = whole(&title(), &look());
         assert!(
-            text.starts_with("any://db, over 1.0 s, against run 7\nKPM ")
+            text.starts_with("any://db, over 1.0 s, against run 7\nlimit: log writer at ")
                 && text.contains("Commits tps")
                 && text.contains("26 %")
                 && text.contains("peak"),

@@ -7,7 +7,7 @@ use crate::analysis::noise::{self, Noise};
 use crate::catalog::Catalog;
 use crate::engine;
 use crate::error::Result;
-use crate::model::RunRecord;
+use crate::model::{RunKind, RunRecord};
 use crate::report::trials::{CAMPAIGN, SIDE};
 use crate::report::{Input, RunTests};
 use crate::store::Store;
@@ -42,8 +42,11 @@ pub fn input(
     };
     let runs = chosen.iter().map(read).collect::<Result<Vec<_>>>()?;
     let calibrations = calibrations(store, &runs)?;
+    // Figures of publications stand beside measured ones by what the catalog says of their codes.
+    let has_published = runs.iter().any(|data| data.run.kind == RunKind::Published);
     Ok(Input {
         runs,
+        catalog: if has_published { catalog.clone() } else { Catalog::default() },
         groups: catalog.groups().to_vec(),
         licences: catalog.publishing(),
         key_settings: engine::key_settings(),

@@ -201,9 +201,17 @@ fn no_module_outside_engine_and_server_spells_an_engines_name() {
         if ["engine", "server"].contains(&module_of(&file).as_str()) {
             continue;
         }
-        for name in
-            ["sqlite", "postgres", "postgresql", "null", "mariadb", "mysql", "oracle", "duckdb"]
-        {
+        for name in [
+            "sqlite",
+            "postgres",
+            "postgresql",
+            "null",
+            "mariadb",
+            "mysql",
+            "oracle",
+            "duckdb",
+            "chdb",
+        ] {
             let is_harmless = HARMLESS_NAMES.contains(&(file.to_str().unwrap(), name));
             if code.contains(&format!("\"{name}\"")) && !is_harmless {
                 broken.push(format!("{}: spells \"{name}\"", file.display()));
@@ -239,6 +247,7 @@ const NAMES: &[(Words, Words, Words, usize)] = &[
     (&["sqlite", "rusqlite"], &["crates/dbdyno-engines/src/engine/sqlite"], &["sqlite"], 12),
     (&["oracle", "oracledb"], &["crates/dbdyno-engines/src/engine/oracle/"], &["oracle"], 8),
     (&["duckdb"], &["crates/dbdyno-engines/src/engine/duckdb/"], &["duckdb"], 6),
+    (&["chdb", "clickhouse"], &["crates/dbdyno-engines/src/engine/chdb/"], &["chdb"], 6),
     (
         &["rocksdb", "myrocks", "lsm"],
         &["crates/dbdyno-engines/src/engine/mariadb/", "crates/dbdyno-lab/src/server/mariadb.rs"],
@@ -282,6 +291,49 @@ fn an_engine_is_named_in_few_files_beside_its_own() {
         assert!(own.len() > 4, "{words:?}: {own:?}");
         assert!(outside.len() <= *most, "{words:?} in {} files: {outside:#?}", outside.len());
     }
+}
+
+/// Parameters that are taken apart where they are declared, of one file.
+struct TupleParameters {
+    found: Vec<String>,
+}
+
+impl<'ast> syn::visit::Visit<'ast> for TupleParameters {
+    fn visit_signature(&mut self, signature: &'ast syn::Signature) {
+        let is_tuple = |pattern: &syn::Pat| match pattern {
+            syn::Pat::Tuple(_) => true,
+            syn::Pat::Reference(reference) => matches!(*reference.pat, syn::Pat::Tuple(_)),
+            _ => false,
+        };
+        let has_tuple = signature
+            .inputs
+            .iter()
+            .any(|input| matches!(input, syn::FnArg::Typed(typed) if is_tuple(&typed.pat)));
+        if has_tuple {
+            self.found.push(signature.ident.to_string());
+        }
+    }
+}
+
+fn functions_with_tuple_parameters(source: &str) -> Vec<String> {
+    let mut visitor = TupleParameters { found: Vec::new() };
+    syn::visit::Visit::visit_file(&mut visitor, &syn::parse_file(source).unwrap());
+    visitor.found
+}
+
+/// What belongs together is a type with names; what does not is parameters of its own.
+#[test]
+fn no_function_takes_a_tuple_apart_in_its_parameters() {
+    let example = "fn a((x, y): (u8, u8)) {} impl B { fn c(&self, &(x, y): &(u8, u8)) {} } fn d([x, y]: [u8; 2]) {}";
+    assert_eq!(functions_with_tuple_parameters(example), ["a", "c"]);
+    let mut files = all_rust_files();
+    files.extend(["tests", "tools"].iter().flat_map(|folder| rust_files(Path::new(folder))));
+    let mut broken = Vec::new();
+    for file in files {
+        let found = functions_with_tuple_parameters(&std::fs::read_to_string(&file).unwrap());
+        broken.extend(found.into_iter().map(|name| format!("{}: {name}", file.display())));
+    }
+    assert!(broken.is_empty(), "functions with tuples as parameters:\n{}", broken.join("\n"));
 }
 
 #[test]

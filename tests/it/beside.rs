@@ -13,6 +13,7 @@ use dbdyno::report::{self, FORMATS, Input, Language, Options, REPORTS, RunTests}
 use serde_json::Value;
 
 use crate::reports::rendered;
+use crate::support::Desk;
 use crate::{every_suite, fixture, heatmaps};
 
 /// Platforms of the five publications, as they are imported.
@@ -30,9 +31,46 @@ const PLATFORMS: [&str; 9] = [
 
 /// Codes under which a review of the five publications found other work than the published one.
 /// Codes only: the review itself is not part of the repository.
-const OTHERWISE: [&str; 13] = [
-    "SRV-11", "SRV-21", "SRV-31", "STO-41", "T426", "T512", "T711", "T712", "T713", "T714", "T715",
-    "T716", "T721",
+const OTHERWISE: [&str; 39] = [
+    "DBL-11",
+    "SRV-11",
+    "SRV-21",
+    "SRV-31",
+    "SRV-QUERY25",
+    "SRV-REPORT",
+    "STO-41",
+    "T111",
+    "T121",
+    "T122",
+    "T131",
+    "T132",
+    "T133",
+    "T134",
+    "T141",
+    "T151",
+    "T211",
+    "T311",
+    "T312",
+    "T313",
+    "T321",
+    "T322",
+    "T331",
+    "T332",
+    "T426",
+    "T512",
+    "T616",
+    "T626",
+    "T711",
+    "T712",
+    "T713",
+    "T714",
+    "T715",
+    "T716",
+    "T721",
+    "T816",
+    "TP-HEAVY",
+    "TP-MEDIUM",
+    "TP-REPORT",
 ];
 
 /// The publications, imported once for all tests.
@@ -208,5 +246,24 @@ fn a_run_that_has_nothing_in_common_with_a_publication_says_so_in_one_line() {
             _ => "No figure of mine has a counterpart in dl380-bm.",
         };
         assert!(page.contains(said), "{page}");
+    }
+}
+
+#[test]
+fn reports_of_runs_of_both_kinds_pair_their_figures() {
+    let desk = Desk::new();
+    desk.run(
+        "results import --csv data/reference/published-results.csv \
+         --platforms data/reference/platforms.csv",
+    )
+    .ok();
+    desk.run("run sqlite --workload T612 --jobs 1 --ops 50 --size 0.01 --name mine --quiet").ok();
+    for kind in ["heatmap", "summary", "html", "compare"] {
+        let line = match kind {
+            "compare" => "compare mine dl380-bm".to_string(),
+            kind => format!("report {kind} mine dl380-bm --format markdown"),
+        };
+        let page = desk.run(&line).ok().stdout;
+        assert!(page.contains("Figures paired: 2") && page.contains("T612"), "{line}: {page}");
     }
 }

@@ -46,7 +46,7 @@ fn the_listing_of_workloads_has_the_form_that_scripts_rely_on() {
         let names: Vec<_> = engines.keys().map(String::as_str).collect();
         assert_eq!(
             names,
-            ["duckdb", "mariadb", "mysql", "oracle", "postgres", "sqlite"],
+            ["chdb", "duckdb", "mariadb", "mysql", "oracle", "postgres", "sqlite"],
             "the null engine is nothing to measure"
         );
         assert!(engines.values().all(|value| value.as_str().is_some_and(|text| !text.is_empty())));
@@ -80,7 +80,7 @@ fn a_workload_is_shown_with_all_that_it_inherits() {
     };
     let (postgres, sqlite) = (on("postgres"), on("sqlite"));
     let syncs = "-- contract: commits per wal_syncs at most jobs (mariadb, ";
-    let flushes = "-- contract: commits per os_disk_flushes at most 2 * jobs (duckdb, sqlite, unless os_disk_flushes";
+    let flushes = "-- contract: commits per os_disk_flushes at most 2 * jobs (chdb, duckdb, sqlite, unless os_disk_flushes";
     assert!(postgres.contains(syncs) && !postgres.contains(flushes), "{postgres}");
     assert!(sqlite.contains(flushes) && !sqlite.contains(syncs), "{sqlite}");
     let json = desk.run("show workload SRV-UPDATE1 --format json").ok().json();

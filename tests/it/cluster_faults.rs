@@ -121,12 +121,8 @@ fn a_node_that_stops_without_a_word_spoils_its_test_and_the_run_goes_on() {
 #[test]
 fn a_commit_that_waits_for_a_standby_that_is_gone_ends_its_test() {
     let (desk, dir) = (Desk::new(), directory());
-    let cluster = cluster(
-        dir.path(),
-        "postgres",
-        ("postgres-sync-replicas", 2),
-        &[("shared_buffers", "16MB")],
-    );
+    let cluster =
+        cluster(dir.path(), "postgres", "postgres-sync-replicas", 2, &[("shared_buffers", "16MB")]);
     let (url, nodes) = (cluster.url(), each(&cluster.url()));
     let line = format!(
         "run {url} --size 0.01 --warmup 0 --duration 600s --workload LGWR-LAT --jobs 1 --quiet"
@@ -268,7 +264,8 @@ fn writers_that_collide_on_galera_and_those_that_are_held_up_are_told() {
     let cluster = cluster(
         dir.path(),
         "mariadb",
-        ("mariadb-galera", 2),
+        "mariadb-galera",
+        2,
         &[("innodb_flush_log_at_trx_commit", "0")],
     );
     let (url, nodes) = (cluster.url(), each(&cluster.url()));

@@ -14,14 +14,15 @@ pub const BASE: &str = "--size 0.01 --warmup 0 --duration 500ms --format json --
 
 pub fn replicas(dir: &std::path::Path, nodes: u32) -> PrivateServer {
     let settings = [("shared_buffers", "16MB"), ("fsync", "off"), ("max_connections", "40")];
-    cluster(dir, "postgres", ("postgres-replicas", nodes), &settings)
+    cluster(dir, "postgres", "postgres-replicas", nodes, &settings)
 }
 
 /// A private cluster of so many nodes.
 pub fn cluster(
     dir: &std::path::Path,
     engine: &str,
-    (name, nodes): (&str, u32),
+    name: &str,
+    nodes: u32,
     settings: &[(&str, &str)],
 ) -> PrivateServer {
     try_cluster(dir, engine, ClusterSpec { name: name.into(), nodes, link_delay: None }, settings)

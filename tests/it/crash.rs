@@ -5,9 +5,10 @@ use rustix::process::Signal;
 use rustix::pty::OpenptFlags;
 
 use crate::servers::{Lease, Server};
+use crate::skipped::skipped;
 use crate::support::{
-    Desk, Done, PRIVATE, Private, TINY, bytes_in, column, cpu_s, directory, ended, mistakes,
-    processes, session, signal, start_options, until,
+    Desk, Done, PRIVATE, Private, TINY, bytes_in, column, cpu_s, directory, ended, lacks_library,
+    mistakes, processes, session, signal, start_options, until,
 };
 
 /// Signals that ask a run to end: Ctrl-C, `kill`, the end of the terminal.
@@ -116,6 +117,17 @@ fn an_interrupt_in_the_window_stores_what_was_measured() {
     for (how, target) in SIGNALS.into_iter().zip(["sqlite", "duckdb", "sqlite"]) {
         interrupt_in_the_window(target, how, |_, id| cpu_s(id).is_some_and(|used_s| used_s > 2.0));
     }
+}
+
+/// The library of ClickHouse brings signal handlers of its own.
+#[test]
+fn an_interrupt_stores_what_clickhouse_has_measured() {
+    if let Some(why) = lacks_library("chdb") {
+        return skipped("CHDB", why);
+    }
+    interrupt_in_the_window("chdb", Signal::INT, |_, id| {
+        cpu_s(id).is_some_and(|used_s| used_s > 4.0)
+    });
 }
 
 #[test]

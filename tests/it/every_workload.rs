@@ -13,7 +13,7 @@ use dbdyno::runner::Interrupt;
 use dbdyno::store::Store;
 
 use crate::skipped::skipped;
-use crate::support::{DISTURBED, directory, servers};
+use crate::support::{DISTURBED, directory, lacks_library, servers, turn};
 
 /// The big table (100,000 rows, 33 MB) does not fit the caches below, the small one does.
 const SIZE_GB: f64 = 0.1;
@@ -61,6 +61,16 @@ fn duckdb_runs_every_workload_and_its_counters_agree() {
         dir.path(),
         |_| true,
     );
+}
+
+#[test]
+fn chdb_runs_every_workload_and_its_counters_agree() {
+    if let Some(why) = lacks_library("chdb") {
+        return skipped("CHDB", why);
+    }
+    let (_turn, dir) = (turn("chdb"), directory());
+    let target = Target::Embedded { engine: "chdb".into(), data_dir: dir.path().join("data") };
+    every_workload(&target, &[("cache_mb", "24"), ("sort_mb", "64")], dir.path(), |_| true);
 }
 
 #[test]
@@ -289,9 +299,10 @@ fn drives(engine: &str) -> &'static [Drive] {
 }
 
 /// The drives of each engine that are tested.
-const DRIVES: [(&str, &[Drive]); 4] = [
+const DRIVES: [(&str, &[Drive]); 5] = [
     ("sqlite", &[Drive::Client]),
     ("duckdb", &[Drive::Client]),
+    ("chdb", &[Drive::Client]),
     ("postgres", &[Drive::Database, Drive::Client]),
     ("mariadb", &[Drive::Database, Drive::Client]),
 ];

@@ -50,7 +50,15 @@ fn document() -> Value {
 }
 
 /// Figures by kind, code and unit, per platform; misprints are not figures.
-type Printed = BTreeMap<(String, String, String), BTreeMap<String, f64>>;
+type Printed = BTreeMap<Printing, BTreeMap<String, f64>>;
+
+/// A row of a published heatmap. The order of the fields is that of the rows.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Printing {
+    kind: String,
+    code: String,
+    unit: String,
+}
 
 fn printed() -> Printed {
     let mut printed = Printed::new();
@@ -58,7 +66,11 @@ fn printed() -> Printed {
         let row = row.unwrap();
         let in_table = row["note"].starts_with("table ") && !row["note"].contains("misprint");
         if row["study"] == "orabench-2016" && row["kind"] != "point" && in_table {
-            let key = (row["kind"].clone(), row["test_code"].clone(), row["unit"].clone());
+            let key = Printing {
+                kind: row["kind"].clone(),
+                code: row["test_code"].clone(),
+                unit: row["unit"].clone(),
+            };
             printed
                 .entry(key)
                 .or_default()
@@ -69,7 +81,8 @@ fn printed() -> Printed {
 }
 
 /// The row of a heatmap.
-fn row<'a>(document: &'a Value, (kind, code, unit): &(String, String, String)) -> &'a Value {
+fn row<'a>(document: &'a Value, printing: &Printing) -> &'a Value {
+    let Printing { kind, code, unit } = printing;
     let maps =
         document["sections"].as_array().unwrap().iter().map(|section| &section["heatmaps"][0]);
     let map = maps.into_iter().find(|map| map["name"] == kind.as_str()).unwrap();
@@ -98,7 +111,7 @@ fn the_published_heatmaps_come_out_with_their_cells_and_their_best_and_worst() {
             cells_seen += 1;
         }
         let lower = row["better"] == "lower";
-        assert_eq!(lower, key.2 == "s", "{key:?}");
+        assert_eq!(lower, key.unit == "s", "{key:?}");
         let valid: Vec<&String> =
             expected.keys().filter(|name| cells[name.as_str()]["verdict"] == "valid").collect();
         for platform in expected.keys().filter(|name| valid.len() < 2 || !valid.contains(name)) {
@@ -131,7 +144,7 @@ fn the_published_heatmaps_come_out_with_their_cells_and_their_best_and_worst() {
             assert!(expected.keys().any(|name| is_beyond(&name)), "{key:?}");
             assert!(valid.iter().all(|name| cells[name.as_str()]["rank"] == "undecided"));
             assert!(valid.iter().all(|name| cells[name.as_str()]["share"].as_f64() < Some(1.0)));
-            bounded.push(&key.1);
+            bounded.push(&key.code);
             continue;
         }
         for platform in &valid {
@@ -157,7 +170,8 @@ fn the_published_heatmaps_come_out_with_their_cells_and_their_best_and_worst() {
 #[test]
 fn a_misprint_has_no_colour_and_no_rank() {
     let document = document();
-    let key = |unit: &str| ("throughput".to_string(), "T133".to_string(), unit.to_string());
+    let key =
+        |unit: &str| Printing { kind: "throughput".into(), code: "T133".into(), unit: unit.into() };
     for cell in row(&document, &key("s"))["cells"].as_array().unwrap().iter().take(6) {
         assert_eq!(
             (&cell["verdict"], &cell["share"], &cell["rank"]),

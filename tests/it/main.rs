@@ -14,6 +14,7 @@ mod bundles;
 mod campaigns;
 mod capacity;
 mod catalogue;
+mod chdb;
 mod chromium;
 mod cli_catalog;
 mod cli_compare;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use dbdyno::engine::{self, Access, ConnectTo, Database, Session};
@@ -16,6 +17,7 @@ use rustix::process::{Pid, Signal};
 use serde_json::Value;
 
 use crate::leftovers::Directory;
+use crate::skipped::skipped;
 
 /// The smallest measurement.
 pub const TINY: &str = "--size 0.01 --workload SRV-QUERY1 --jobs 1 --warmup 0 --duration 300ms";
@@ -425,6 +427,10 @@ pub fn assert_run_schema(document: &Value) {
 /// The servers of an engine that the tests run on: the installed one (none named), and another
 /// generation, fetched.
 pub fn servers(engine: &str) -> Vec<Option<PathBuf>> {
+    if let Some(why) = lacks_library(engine) {
+        skipped("CHDB", why);
+        return Vec::new();
+    }
     let other = match engine {
         "postgres" => Some(newest_postgres()),
         // There are public binaries for this platform only.
@@ -432,6 +438,19 @@ pub fn servers(engine: &str) -> Vec<Option<PathBuf>> {
         _ => None,
     };
     std::iter::once(None).chain(other.map(Some)).collect()
+}
+
+/// Reason why the library of an engine cannot be loaded here, of one that has none for each platform.
+pub fn lacks_library(engine: &str) -> Option<String> {
+    let library = dbdyno::engine::find(engine).filter(|_| engine == "chdb")?.library()?;
+    library.version(None).err().map(|error| error.to_string())
+}
+
+/// The turn of an engine whose library has one database in a process: as long as it is held, no
+/// other test of this process has one open.
+pub fn turn(engine: &str) -> Option<MutexGuard<'static, ()>> {
+    static OPEN: Mutex<()> = Mutex::new(());
+    (engine == "chdb").then(|| OPEN.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// The programs of the newest PostgreSQL, which `scripts/test-dependencies.sh` fetches; fetched

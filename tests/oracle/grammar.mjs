@@ -49,10 +49,12 @@ function parse(text, mode) {
 
 /**
  * What the grammar is known to lack, in words that it has: numbers as values of a session's settings (the second parser takes them), and
- * ALTER SYSTEM CANCEL SQL (Oracle Database SQL Language Reference 19c, "ALTER SYSTEM", end_session_clauses).
+ * ALTER SYSTEM, of which CANCEL SQL and CHECKPOINT are used (Oracle Database SQL Language Reference 19c, "ALTER SYSTEM", end_session_clauses
+ * and the statement's own diagram).
  */
 const LACKING = [
   [/^(alter session set [\s\S]*)$/, (statement) => statement.replace(/= \d+/g, "= word")],
+  [/^(?:--.*\n)*alter system checkpoint (local|global)$/, () => "alter session set word = word"],
   [/^alter system cancel sql ('[^']*')$/, (statement) => statement.replace("alter system cancel sql", "alter session set word =")],
 ];
 const inItsWords = (text) => LACKING.reduce((text, [lacking, other]) => (lacking.test(text) ? other(text) : text), text);

@@ -29,6 +29,18 @@ struct Lookup {
 const ONE_ROW: Lookup = Lookup { id: "SRV-QUERY1", keys: "small_rows", what: "" };
 const ROWS_25: Lookup = Lookup { id: "SRV-QUERY25", keys: "small_key25", what: " of 25 rows" };
 
+/// A lookup in one of our drives that pgbench does too, and the ratio that we want.
+struct Duel {
+    lookup: &'static Lookup,
+    drive: Drive,
+    target: f64,
+}
+
+const IN_DATABASE: Duel =
+    Duel { lookup: &ONE_ROW, drive: Drive::Database, target: DATABASE_TARGET };
+const BY_CLIENT: Duel = Duel { lookup: &ONE_ROW, drive: Drive::Client, target: CLIENT_TARGET };
+const OF_25_ROWS: Duel = Duel { lookup: &ROWS_25, drive: Drive::Database, target: ROWS25_TARGET };
+
 /// Database drive against pgbench.
 pub fn database(
     lab: &Lab,
@@ -37,15 +49,7 @@ pub fn database(
     seconds: f64,
     outcomes: &mut Vec<Outcome>,
 ) -> Result<()> {
-    against_pgbench(
-        lab,
-        rules,
-        &ONE_ROW,
-        (Drive::Database, DATABASE_TARGET),
-        jobs,
-        seconds,
-        outcomes,
-    )
+    against_pgbench(lab, rules, &IN_DATABASE, jobs, seconds, outcomes)
 }
 
 /// Client drive against pgbench.
@@ -56,7 +60,7 @@ pub fn client(
     seconds: f64,
     outcomes: &mut Vec<Outcome>,
 ) -> Result<()> {
-    against_pgbench(lab, rules, &ONE_ROW, (Drive::Client, CLIENT_TARGET), jobs, seconds, outcomes)
+    against_pgbench(lab, rules, &BY_CLIENT, jobs, seconds, outcomes)
 }
 
 /// Client drive against pgbench, both over TCP and TLS (sslmode=require).
@@ -68,7 +72,7 @@ pub fn tls(
     outcomes: &mut Vec<Outcome>,
 ) -> Result<()> {
     let before = outcomes.len();
-    against_pgbench(lab, rules, &ONE_ROW, (Drive::Client, CLIENT_TARGET), jobs, seconds, outcomes)?;
+    against_pgbench(lab, rules, &BY_CLIENT, jobs, seconds, outcomes)?;
     outcomes[before..].iter_mut().for_each(|outcome| outcome.name.push_str(", TLS"));
     Ok(())
 }
@@ -82,18 +86,18 @@ pub fn rows25(
     seconds: f64,
     outcomes: &mut Vec<Outcome>,
 ) -> Result<()> {
-    against_pgbench(lab, rules, &ROWS_25, (Drive::Database, ROWS25_TARGET), jobs, seconds, outcomes)
+    against_pgbench(lab, rules, &OF_25_ROWS, jobs, seconds, outcomes)
 }
 
 fn against_pgbench(
     lab: &Lab,
     rules: &Rules,
-    lookup: &Lookup,
-    (drive, target): (Drive, f64),
+    duel: &Duel,
     jobs: &[u32],
     seconds: f64,
     outcomes: &mut Vec<Outcome>,
 ) -> Result<()> {
+    let Duel { lookup, drive, target } = *duel;
     let pgbench = Pgbench::find(lab)?;
     let script = script(lab, lookup, seconds)?;
     let selection = drive::workload(lab, lookup.id, drive, seconds)?;

@@ -130,7 +130,7 @@ fn on_engine(
             eprintln!("{} on {engine} in the {} drive", case.id, drive.name());
             all.extend(counts::agreements(&lab, case, drive, extent)?);
             if args.turns > 0 && engine != "sqlite" {
-                all.extend(times::agreements(&lab, case, drive, (args.turns, args.seconds))?);
+                all.extend(times::agreements(&lab, case, drive, args.turns, args.seconds)?);
             }
             Ok(())
         })

@@ -64,7 +64,8 @@ pub fn agreements(
     lab: &Lab,
     case: &Case,
     drive: Drive,
-    (turns, seconds): (usize, f64),
+    turns: usize,
+    seconds: f64,
 ) -> Result<Vec<Agreement>> {
     let selection = drive::workload(lab, case.id, drive, seconds)?;
     let client = drive::workload(lab, case.id, Drive::Client, seconds)?;
@@ -86,15 +87,15 @@ pub fn agreements(
     let mut agreements = Vec::new();
     let report = &mut Report { subject, agreements: &mut agreements };
     let is_postgres = lab.engine.name() == "postgres";
-    let other = if is_postgres { (PGBENCH, OTHER_CLIENT) } else { (SYSBENCH, LUA_CLIENT) };
-    add(report, &seen.ours, &seen.other, other);
+    let (who, reason) = if is_postgres { (PGBENCH, OTHER_CLIENT) } else { (SYSBENCH, LUA_CLIENT) };
+    add(report, &seen.ours, &seen.other, who, reason);
     let (who, reason) = match (is_postgres, drive) {
         (true, Drive::Client) if case.change.is_some() => (postgres::STATEMENTS, SERVER_COMMIT),
         (true, Drive::Client) => (postgres::STATEMENTS, SERVER_CLIENT),
         (true, Drive::Database) => (postgres::ACTIVE, SERVER_LOOP),
         (false, _) => (mariadb::EVENTS, SERVER_CLIENT),
     };
-    add(report, &seen.whole, &seen.server, (who, reason));
+    add(report, &seen.whole, &seen.server, who, reason);
     Ok(agreements)
 }
 
@@ -102,7 +103,8 @@ fn add(
     report: &mut Report<'_>,
     ours: &[Times],
     theirs: &[Times],
-    (who, reason): (&'static str, &'static str),
+    who: &'static str,
+    reason: &'static str,
 ) {
     let means = |times: &[Times]| median(&times.iter().map(|one| one.mean).collect::<Vec<_>>());
     let p99s =

@@ -204,7 +204,7 @@ fn pair(input: &Input, over: &Over, lines: &[Vec<Placed<'_>>]) -> Vec<Chart> {
         series: ramps.iter().map(|ramp| measured_throughput(input, ramp)).collect(),
         caption: language.phrase(over.about),
     };
-    let times = (!is_time).then(|| service_time(input, over, &said, (workload, x()), &ramps));
+    let times = (!is_time).then(|| service_time(input, over, &said, workload, x(), &ramps));
     std::iter::once(chart).chain(times.flatten()).collect()
 }
 
@@ -212,7 +212,8 @@ fn service_time(
     input: &Input,
     over: &Over,
     said: &str,
-    (workload, x): (&str, Axis),
+    workload: &str,
+    x: Axis,
     ramps: &[Ramp<'_>],
 ) -> Option<Chart> {
     let language = input.language;

@@ -5,9 +5,10 @@ use super::document::{BarPart, BarRow, Bars, Digits};
 use super::ramps::{RampRow, compared, rows};
 use super::{Input, Language, RunTests, price};
 use dbdyno_core::analysis::derive;
+use dbdyno_core::analysis::heatmap::METRICS;
 use dbdyno_core::analysis::price::PriceList;
 use dbdyno_core::analysis::ramp::{self, Figure};
-use dbdyno_core::model::{Status, Test};
+use dbdyno_core::model::{Better, Status, Test};
 use dbdyno_core::stats::LatencyHistogram;
 
 /// Limits of a wait for a commit, in ms, as publications print them.
@@ -21,11 +22,12 @@ pub(super) fn one_job(input: &Input) -> Option<Bars> {
     let mut bars = Bars { name: "one job".into(), language, ..Bars::default() };
     for row in input.used_groups().iter().flat_map(|(group, _)| compared(input, group)) {
         let figures: Vec<Option<Figure<'_>>> =
-            row.runs.iter().map(|tests| ramp::one_job_s(tests)).collect();
+            row.runs.iter().map(|tests| one_job_time(tests)).collect();
         let drawn = |figure: &&Figure<'_>| figure.status() < Status::Invalid;
         let longest = figures.iter().flatten().filter(drawn).map(|figure| figure.value);
         let full = longest.fold(0.0, f64::max);
-        if figures.iter().flatten().count() < 2 {
+        let known: Vec<&Figure<'_>> = figures.iter().flatten().collect();
+        if known.len() < 2 || !are_of_one_op(input, &known) {
             continue;
         }
         for (number, (figure, platform)) in figures.iter().zip(&platforms).enumerate() {
@@ -46,8 +48,31 @@ pub(super) fn one_job(input: &Input) -> Option<Bars> {
     (!bars.rows.is_empty()).then_some(bars)
 }
 
+/// The mean time of an op, or the time that a publication prints for all work of a job.
+fn one_job_time<'a>(tests: &[&'a Test]) -> Option<Figure<'a>> {
+    let is_time = |speed: &Figure<'_>| speed.unit == "s" && speed.better == Better::Lower;
+    ramp::one_job_s(tests).or_else(|| METRICS[0].of(tests).filter(is_time))
+}
+
+/// False where measured times stand beside published ones of another op: a publication's table has
+/// another size, and its service time may be that of a request to the storage. The op is the same
+/// where it needs no table and both give its time as their figure.
+fn are_of_one_op(input: &Input, figures: &[&Figure<'_>]) -> bool {
+    let measured = figures.iter().filter(|figure| figure.test.measured().is_some()).count();
+    if measured == 0 || measured == figures.len() {
+        return true;
+    }
+    let id = figures[0].test.workload();
+    let needs_no_table = |id: &str| {
+        let found = input.catalog.workloads().find(|workload| workload.id == id);
+        found.is_some_and(|workload| workload.tables.is_empty())
+    };
+    let is_time = |figure: &&Figure<'_>| figure.test.kpm().better == Better::Lower;
+    figures.iter().all(is_time) && needs_no_table(id)
+}
+
 /// `12.3 s`, `0.42 ms`, `7.1 us`.
-fn seconds(language: Language, seconds: f64) -> String {
+pub(super) fn seconds(language: Language, seconds: f64) -> String {
     let (value, unit) = match seconds {
         s if s >= 1.0 => (s, "s"),
         s if s >= 1e-3 => (s * 1e3, "ms"),
@@ -109,7 +134,7 @@ pub(super) fn tiers(input: &Input) -> Option<Bars> {
         let mut parts = Vec::new();
         for (color, (name, share, time)) in TIERS.iter().enumerate() {
             let percent = derived.get(share)?;
-            let ms = derived.get(time).filter(|_| percent > 0.0);
+            let ms = derived.get(time).filter(|ms| percent > 0.0 && *ms > 0.0);
             let name = language.phrase(name);
             let shown = ms.map(|ms| seconds(language, ms / 1e3));
             times.extend(shown.map(|time| format!("{name} {time}")));
@@ -144,7 +169,7 @@ pub(super) fn commits(input: &Input) -> Option<Bars> {
         let all = LatencyHistogram::from_buckets(buckets).len() as f64;
         let within = |ms: f64| {
             let inside = buckets.iter().filter(|(highest_ns, _)| *highest_ns as f64 <= ms * 1e6);
-            100.0 * inside.map(|(_, count)| *count as f64).sum::<f64>() / all
+            100.0 * inside.map(|(_, count)| *count).sum::<u64>() as f64 / all
         };
         if all == 0.0 {
             return None;
@@ -206,8 +231,12 @@ fn shares(
 mod tests {
     use super::*;
     use dbdyno_core::analysis::compare::fixture::run;
-    use dbdyno_core::analysis::fixture::at;
-    use dbdyno_core::model::{Reason, ReasonCode, TestResult, Verdict};
+    use dbdyno_core::analysis::fixture::{at, kpm};
+    use dbdyno_core::catalog::Catalog;
+    use dbdyno_core::model::{
+        KpmValue, Published, PublishedFigure, PublishedKind, PublishedTest, Reason, ReasonCode,
+        TestResult, Verdict,
+    };
 
     fn input(tests: Vec<Vec<Test>>) -> Input {
         let runs = tests.into_iter().zip(["a", "b"]);
@@ -226,6 +255,53 @@ mod tests {
         let bars = one_job(&input(vec![vec![at(1, 100.0).into()], vec![invalid.into()]])).unwrap();
         assert!(bars.rows[1].parts.is_empty() && bars.rows[1].verdict == Some(Status::Invalid));
         assert_eq!(one_job(&input(vec![vec![at(1, 100.0).into()]])), None, "nothing to compare");
+    }
+
+    /// One job of a workload whose figure is its time, as published.
+    fn printed(id: &str) -> Test {
+        let figure = PublishedFigure {
+            metric: "elapsed_s".into(),
+            value: 20.0,
+            unit: "s".into(),
+            note: String::new(),
+        };
+        let published = Published {
+            kind: PublishedKind::Speed,
+            code: String::new(),
+            description: String::new(),
+            place: String::new(),
+            nodes: Some(1),
+            jobs: Some(1),
+            threads: None,
+            update_pct: None,
+            kpm: Some("elapsed_s".into()),
+            figures: vec![figure],
+        };
+        let mut test = PublishedTest::unread("S", published);
+        (test.workload, test.group) = (id.into(), "SRV".into());
+        dbdyno_core::analysis::published::fill(&mut test);
+        Test::Published(test.into())
+    }
+
+    #[test]
+    fn a_measured_time_stands_beside_a_published_one_only_if_the_op_is_the_same() {
+        let catalog = Catalog::embedded().unwrap();
+        let input = Input { catalog, ..Input::default() };
+        let is_same = |id: &str| {
+            let own = TestResult {
+                workload: id.into(),
+                kpm: kpm(KpmValue::ServiceTime, "s", Better::Lower),
+                kpm_value: Some(10.0),
+                ..at(1, 0.1)
+            };
+            let (own, theirs) = (Test::from(own), printed(id));
+            let [own, theirs] = [&own, &theirs].map(|test| one_job_time(&[test]).unwrap());
+            assert_eq!((own.unit, theirs.unit, theirs.value), ("s", "s", 20.0));
+            assert!(are_of_one_op(&input, &[&theirs, &theirs]), "the publication's own op");
+            are_of_one_op(&input, &[&own, &theirs])
+        };
+        assert!(is_same("CPU-FIBONACCI"));
+        assert!(!is_same("DA-INDEX"), "the index of another table");
     }
 
     #[test]

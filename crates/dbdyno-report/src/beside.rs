@@ -3,13 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use super::columns::RATE;
+use super::columns::{RATE, at_service_time};
 use super::document::{Block, Cell, Column, Section, Table};
 use super::page::{compact, times_shown};
 use super::picture::{Fold, Mark, Part, Picture, RatioMark, RatioRow, Ratios, Tone};
 use super::{Input, Language, RunTests};
 use dbdyno_core::analysis::beside::{
-    Beside, Code, CodeWords, Pair, Unpaired, Why, Words, beside, tally,
+    Beside, Code, CodeWords, Figure, Pair, Unpaired, Why, Words, beside, tally,
 };
 use dbdyno_core::analysis::compare::{Kind, Side};
 use dbdyno_core::catalog::Catalog;
@@ -34,12 +34,17 @@ pub fn all(input: &Input) -> Vec<Beside> {
     found
 }
 
-/// The run beside the published one that it is shown against; none without one.
-pub(super) fn of_reference(input: &Input) -> Vec<Beside> {
-    match &input.reference {
-        Some(data) if data.run.kind == RunKind::Published && input.runs.len() == 1 => all(input),
-        _ => Vec::new(),
-    }
+/// More runs beside publications than these are left to `compare`.
+const MOST_BESIDE: usize = 12;
+
+/// What a report of these runs shows beside publications: each run of ours beside each published
+/// one, also the one that a single run is shown against. Nothing where all are measured, or none.
+pub(super) fn shown(input: &Input) -> Vec<Beside> {
+    let reference = input.reference.iter().filter(|_| input.runs.len() == 1);
+    let is_published = |data: &&RunTests| data.run.kind == RunKind::Published;
+    let count = input.runs.iter().chain(reference).filter(is_published).count();
+    let ours = input.runs.iter().filter(|data| !is_published(data)).count();
+    if count * ours > MOST_BESIDE { Vec::new() } else { all(input) }
 }
 
 /// A run with the name that reports give it.
@@ -135,13 +140,6 @@ pub(super) fn answer(one: &Beside, language: Language) -> String {
     ];
     let counts = counts.map(|(name, count)| (name, count.to_string()));
     let counts = counts.each_ref().map(|(name, count)| (*name, count.as_str()));
-    let kinds = [(Kind::Speed, "ahead_speed"), (Kind::Throughput, "ahead_best")];
-    let ahead = kinds.iter().filter_map(|(kind, key)| {
-        let (ahead, level, of) = tally(&pairs, *kind);
-        let said = [ahead, level, of].map(|count| count.to_string());
-        let named = [("ahead", said[0].as_str()), ("level", &said[1]), ("of", &said[2])];
-        (of > 0).then(|| language.say(key, &named))
-    });
     let paired = language.say(
         "Figures paired: {pairs}, of which {plain} in the unit as printed and {converted} converted; \
          {bounds} of theirs are bounds.",
@@ -151,7 +149,38 @@ pub(super) fn answer(one: &Beside, language: Language) -> String {
         "Published figures have no interval and differ from yours in engine, hardware and data: \
          every ratio here is conditional and gives orders of magnitude only.",
     );
-    ahead.chain([paired, caution]).collect::<Vec<_>>().join(" ")
+    let ahead = ahead(&pairs, language);
+    ahead.into_iter().chain([paired, caution]).collect::<Vec<_>>().join(" ")
+}
+
+/// The counts of figures in which yours is ahead or level: with one job, and at best.
+fn ahead(pairs: &[&Pair], language: Language) -> Vec<String> {
+    let kinds = [(Kind::Speed, "ahead_speed"), (Kind::Throughput, "ahead_best")];
+    let counted = kinds.iter().filter_map(|(kind, key)| {
+        let (ahead, level, of) = tally(pairs, *kind);
+        let said = [ahead, level, of].map(|count| count.to_string());
+        let named = [("ahead", said[0].as_str()), ("level", &said[1]), ("of", &said[2])];
+        (of > 0).then(|| language.say(key, &named))
+    });
+    counted.collect()
+}
+
+/// Where a run stands beside the publication that it is shown against, in sentences; empty without
+/// a publication.
+pub(super) fn position(input: &Input) -> String {
+    let language = input.language;
+    let found = shown(input);
+    let Some(one) = found.first() else { return String::new() };
+    let pairs: Vec<&Pair> = one.pairs.iter().collect();
+    let beside = language.say("Beside the publication {theirs}:", &[("theirs", &one.theirs)]);
+    let counts = match pairs.is_empty() {
+        true => vec![language.phrase("no figure has a counterpart.")],
+        false => {
+            let doubt = language.phrase("Every such ratio is conditional.");
+            ahead(&pairs, language).into_iter().chain([doubt]).collect()
+        }
+    };
+    std::iter::once(beside).chain(counts).collect::<Vec<_>>().join(" ")
 }
 
 /// Notes by letter, in the order of appearance, each text once.
@@ -200,6 +229,8 @@ fn pairs(one: &Beside, language: Language, letters: &mut Letters) -> Table {
         Column::new("Yours", "", 0),
         Column::new("Jobs", "", 5),
         Column::new("Unit", "", 0),
+        Column::new("Published@mean", "", 7),
+        Column::new("Yours@mean", "", 7),
         Column::new("Yours / theirs", "", 0),
         Column::new("Notes", "", 0),
         Column::new("Verdict", "", 3),
@@ -209,11 +240,14 @@ fn pairs(one: &Beside, language: Language, letters: &mut Letters) -> Table {
         let notes = letters.of(pair, language);
         table.rows.push(pair_cells(pair, notes, language));
     }
+    table.drop_empty_columns();
     table
 }
 
 fn pair_cells(pair: &Pair, notes: String, language: Language) -> Vec<Cell> {
     let figure = |value: f64, status| Cell::Number { value, digits: RATE, verdict: Some(status) };
+    let at_mean =
+        |side: &Figure| at_service_time(language, side.value, side.service_time_ms, side.status);
     vec![
         Cell::text(&pair.code),
         Cell::text(&pair.workload),
@@ -226,6 +260,8 @@ fn pair_cells(pair: &Pair, notes: String, language: Language) -> Vec<Cell> {
         figure(pair.yours.value, pair.yours.status),
         Cell::count_if_known(pair.yours.jobs),
         Cell::text(pair.unit),
+        at_mean(&pair.theirs),
+        at_mean(&pair.yours),
         Cell::text(ratio(pair, language)),
         Cell::text(notes),
         Cell::Verdict(pair.status),
@@ -307,6 +343,7 @@ fn part(one: &Beside, language: Language) -> Part {
             heads: heads.map(|head| language.phrase(head)).into(),
             rows: rows.collect(),
             has_stems: true,
+            has_sentences: true,
         };
         part.pictures.push(Picture::Ratios(picture));
         let notes = Block::Table(letters.table(one, language));

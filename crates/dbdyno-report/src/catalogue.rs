@@ -108,6 +108,24 @@ fn parts(workload: &Workload) -> String {
     workload.parts.iter().map(part).collect::<Vec<_>>().join(", ")
 }
 
+/// `T426: the publication raises the number of ...`; codes with the same words together.
+fn differences(workload: &Workload) -> String {
+    let own = workload.differs.as_deref().map(|text| (workload.id.as_str(), text));
+    let of_aliases = workload
+        .aliases
+        .iter()
+        .filter_map(|alias| Some((alias.code.as_str(), alias.differs.as_deref()?)));
+    let mut told: Vec<(Vec<&str>, &str)> = Vec::new();
+    for (code, text) in own.into_iter().chain(of_aliases) {
+        match told.iter_mut().find(|(_, known)| *known == text) {
+            Some((codes, _)) => codes.push(code),
+            None => told.push((vec![code], text)),
+        }
+    }
+    let said = told.iter().map(|(codes, text)| format!("{}: {text}", codes.join(", ")));
+    said.collect::<Vec<_>>().join("; ")
+}
+
 fn metric(kpm: &Kpm) -> String {
     format!("{}, {} is better", kpm.unit, kpm.better.name())
 }
@@ -195,6 +213,7 @@ fn facts(workload: &Workload) -> Vec<(String, String)> {
         ("Cached before", workload.warm.join(", ")),
         ("Parts", parts(workload)),
         ("Codes", codes(workload)),
+        ("Differs from what is published", differences(workload)),
         ("Revision", workload.revision.to_string()),
     ];
     facts.retain(|(_, value)| !value.is_empty());

@@ -3,11 +3,12 @@
 
 use super::Language;
 use super::about::About;
+use super::bars;
 use super::document::{Cell, Column, Digits, Table};
 use dbdyno_core::analysis::Derived;
 use dbdyno_core::analysis::figure::Figure;
 use dbdyno_core::analysis::interval::Known;
-use dbdyno_core::model::{OpenLoop, RunRecord, Sentence, Test, Verdict};
+use dbdyno_core::model::{OpenLoop, RunRecord, Sentence, Status, Test, Verdict};
 
 /// Source of a row of a table of tests.
 pub struct Line<'a> {
@@ -82,6 +83,20 @@ pub fn table(
         lines.iter().map(|line| (About { run: line.run, test: line.test }, &line.verdict)),
     );
     table
+}
+
+/// `18,100@56.0 us`: a rate with the mean service time at it, as publications print it; `?` for a
+/// figure that is not valid. Empty where the time is not known.
+pub fn at_service_time(
+    language: Language,
+    rate: f64,
+    service_ms: Option<f64>,
+    status: Status,
+) -> Cell {
+    let Some(ms) = service_ms.filter(|_| status < Status::Invalid) else { return Cell::Empty };
+    let (rate, time) = (language.number(rate, RATE), bars::seconds(language, ms / 1e3));
+    let mark = if status == Status::Conditional { "?" } else { "" };
+    Cell::text(format!("{rate}@{time}{mark}"))
 }
 
 /// Reason for an unknown number of jobs of a published test.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::about::shareable;
-use super::columns::{NOT_PRINTED, RATE, UNKNOWN_JOBS, no_mean, no_percentile};
+use super::columns::{NOT_PRINTED, RATE, UNKNOWN_JOBS, at_service_time, no_mean, no_percentile};
 use super::document::{Block, Cell, Column, Digits, Document, Section, Table};
 use super::lowered::{self, Lowered};
 use super::{Input, Language, Report, RunTests, limits, nodes, open_loop, page, spread};
@@ -353,6 +353,8 @@ pub(super) fn kpms(input: &Input, data: &RunTests) -> Table {
         Column::new("p99", "us", 3),
         Column::new("p99 at jobs", "us", 5),
         Column::new("Scaling", "x", 2),
+        Column::new("Speed@mean", "", 7),
+        Column::new("Throughput@mean", "", 7),
         Column::new("Verdict", "", 0),
     ];
     let mut table = Table::new(input.language, "kpm", columns);
@@ -367,15 +369,24 @@ pub(super) fn kpms(input: &Input, data: &RunTests) -> Table {
         }
     }
     table.remarks = lowered::remarks(input.language, &lowered);
-    if table.rows.iter().all(|row| row[INTERVAL] == Cell::Empty) {
-        table.columns.remove(INTERVAL);
-        table.rows.iter_mut().for_each(|row| drop(row.remove(INTERVAL)));
+    if !data.tests.is_empty() {
+        // The interval of the throughput (without repetitions the KPM report has it), times at
+        // rates where all figures are times.
+        table.drop_empty_columns();
     }
     table
 }
 
-/// Column of the interval of the throughput; without repetitions the KPM report has it.
-const INTERVAL: usize = 7;
+/// A rate with its mean service time; nothing for a figure that is a time itself.
+fn at_mean(language: Language, figure: Option<Figure<'_>>) -> Cell {
+    match figure.filter(|figure| figure.better == Better::Higher) {
+        Some(figure) => {
+            let ms = figure.test.latency().mean_us.map(|us| us / 1e3);
+            at_service_time(language, figure.value, ms, figure.status())
+        }
+        None => Cell::Empty,
+    }
+}
 
 fn interval(table: &mut Table, figure: &Figure<'_>) -> Cell {
     let percent =
@@ -423,6 +434,8 @@ fn kpm_row(
         percentile(table, tests, single, |test| test.latency().p99_us),
         percentile(table, tests, best.map(|figure| figure.test), |test| test.latency().p99_us),
         scaling(table, tests),
+        at_mean(table.language, speed),
+        at_mean(table.language, best),
         status.map_or(Cell::Empty, Cell::Verdict),
     ];
     for (jobs, verdict) in &judged {

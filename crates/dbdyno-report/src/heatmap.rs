@@ -5,7 +5,7 @@ use super::columns::RATE;
 use super::document::{Block, Cell, Digits, Document, HeatCell, HeatRow, Heatmap, Section};
 use super::lowered::{self, Lowered};
 use super::ramps::{RampRow, compared};
-use super::{Input, Language, Report, page};
+use super::{Input, Language, Report, beside, page};
 use dbdyno_core::analysis::compare::Kind;
 use dbdyno_core::analysis::figure::Figure;
 use dbdyno_core::analysis::heatmap::{
@@ -30,9 +30,11 @@ impl Report for HeatmapReport {
     }
 
     fn build(&self, input: &Input) -> Document {
+        let mut sections = sections(input);
+        sections.extend(beside::sections(&beside::shown(input), input.language));
         Document {
             head: Some(page::masthead(input, "heatmaps", &page::answer(input))),
-            ..Document::new(input.language, "Heatmaps", sections(input))
+            ..Document::new(input.language, "Heatmaps", sections)
         }
     }
 }

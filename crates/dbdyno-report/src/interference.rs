@@ -6,7 +6,7 @@ use super::document::{
     Block, Cell, Column, Digits, Document, HeatCell, HeatRow, Heatmap, Section, Table,
 };
 use super::format::json;
-use super::study::{conditions, median_cells, undecided};
+use super::study::{OfBlocks, conditions, median_cells, undecided};
 use super::{Input, Language, Report, page};
 use dbdyno_core::analysis::interference::{Interference, Slowdown, interference};
 use dbdyno_core::analysis::interval::supports;
@@ -168,7 +168,7 @@ fn slowdowns(language: Language, study: &Interference) -> Table {
     );
     for cell in &study.slowdowns {
         let names = [cell.of, cell.beside].map(|at| study.alone[at].member.label());
-        let figure = (cell.ratio.as_ref(), cell.median_ratio);
+        let figure = OfBlocks { known: cell.ratio.as_ref(), median: cell.median_ratio };
         let row = known_cells(&mut table, &names, figure, cell.blocks, cell.verdict);
         table.rows.push(row);
     }
@@ -192,7 +192,7 @@ fn pair_columns(other: &str, figure: &str) -> Vec<Column> {
 fn known_cells(
     table: &mut Table,
     names: &[String; 2],
-    figure: (Option<&Known>, Option<f64>),
+    figure: OfBlocks<'_>,
     blocks: usize,
     verdict: Status,
 ) -> Vec<Cell> {
@@ -206,7 +206,7 @@ fn pairs(language: Language, study: &Interference) -> Table {
     let mut table = Table::new(language, format!("consolidation {}", study.jobs), columns);
     for pair in &study.pairs {
         let names = [pair.a, pair.b].map(|at| study.alone[at].member.label());
-        let figure = (pair.factor.as_ref(), pair.median_factor);
+        let figure = OfBlocks { known: pair.factor.as_ref(), median: pair.median_factor };
         let cells = known_cells(&mut table, &names, figure, pair.blocks, pair.verdict);
         table.rows.push(cells);
         table.remarks.extend(conditions(language, &names.join(" + "), &pair.conditions));
@@ -222,7 +222,7 @@ fn alone(language: Language, study: &Interference) -> Table {
     let columns = [Column::new("Workload", "", 0)].into_iter().chain(figures).chain(last);
     let mut table = Table::new(language, format!("alone {}", study.jobs), columns);
     for row in &study.alone {
-        let figure = (row.ops_per_s.as_ref(), row.median_ops_per_s);
+        let figure = OfBlocks { known: row.ops_per_s.as_ref(), median: row.median_ops_per_s };
         let why = too_few(row.blocks);
         let [rate, low, high, verdict] = median_cells(&mut table, figure, &why, RATIO, row.verdict);
         let label = row.member.label();

@@ -78,6 +78,7 @@ const WRITE_TIME: Definition = derived("IO time write", "ms", 13, "write_service
 const PHYSICAL: Definition =
     derived("Phys reads (database)", "dbps", 13, "physical_reads_per_s", RATE);
 const ROW_TIME: Definition = derived("Time per row", "ns", 13, "row_time_ns", RATE);
+const USER_DATA: Definition = derived("User data", "GB/s", 12, "user_data_gb_per_s", RATE);
 const REDO_PER_TX: Definition = derived("REDO data", "kBpt", 7, "redo_kb_per_transaction", RATE);
 const FLASH_HIT: Definition = derived("FlCache read", "%", 9, "flash_cache_hit_pct", PCT);
 const OFFLOAD: Definition = derived("Offload", "%", 9, "offload_pct", PCT);
@@ -153,6 +154,16 @@ fn parameters(line: &Line<'_>) -> String {
     params::assignments(shown, ",")
 }
 
+/// Mean size of a request of the device for reads.
+fn read_request_kb(line: &Line<'_>) -> Result<f64, Sentence> {
+    let rate = |id| match line.derived.figure(id) {
+        Some(rate) => rate.value.clone(),
+        None => Err(Sentence::quoted(format!("unknown figure {id}"))),
+    };
+    let (mb, requests) = (rate("disk_read_mb_per_s")?, rate("disk_reads_per_s")?);
+    if requests > 0.0 { Ok(mb * 1e3 / requests) } else { Err("the device read nothing".into()) }
+}
+
 /// Columns for the parts of the time of a connection.
 const PARTS_OF_A_CONNECTION: &[Definition] = &[
     derived("Socket connected", "ms", 2, "connect_reach_ms", RATE),
@@ -189,6 +200,7 @@ const DEVICE: &[Definition] = &[
     derived("Phys write", "iops", 7, "disk_writes_per_s", RATE),
     derived("Phys total", "iops", 10, "disk_io_per_s", RATE),
     derived("Phys read", "MB/s", 6, "disk_read_mb_per_s", RATE),
+    figure("Read request", "kB", 12, read_request_kb),
     derived("Phys write", "MB/s", 6, "disk_write_mb_per_s", RATE),
 ];
 const END: &[Definition] = &[ELAPSED, CI, VERDICT];
@@ -219,7 +231,7 @@ pub const QUERIES: Columns = &[
     CPU,
     &[KPM, KPM_PER_JOB],
     LATENCY,
-    &[ROW_TIME, LOGICAL, LOGICAL_PER_JOB, LOGICAL_PER_OP, PHYSICAL, BUFFER_HIT],
+    &[ROW_TIME, USER_DATA, LOGICAL, LOGICAL_PER_JOB, LOGICAL_PER_OP, PHYSICAL, BUFFER_HIT],
     END,
 ];
 

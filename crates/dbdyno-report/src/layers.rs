@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::document::{Block, Cell, Column, Digits, Document, Section, Table};
 use super::format::json;
-use super::study::{conditions, median_cells, undecided};
+use super::study::{OfBlocks, conditions, median_cells, undecided};
 use super::{Input, Language, Report, RunTests, page};
 use dbdyno_core::analysis::interval::supports;
 use dbdyno_core::analysis::layers::{LayerRow, Layers, WayRow, layers};
@@ -147,7 +147,7 @@ fn ways(language: Language, study: &Layers) -> Table {
 }
 
 fn way_cells(table: &mut Table, row: &WayRow) -> Vec<Cell> {
-    let figure = (row.us.as_ref(), row.median_us);
+    let figure = OfBlocks { known: row.us.as_ref(), median: row.median_us };
     let [us, low, high, verdict] =
         median_cells(table, figure, &too_few(row.blocks), FIGURE, row.verdict);
     let name = table.language.sentence(&row.way.name());

@@ -226,6 +226,8 @@ pub struct Ratios {
     pub rows: Vec<RatioRow>,
     /// A row has its line drawn from equal to its mark.
     pub has_stems: bool,
+    /// Labels are sentences, which take two lines.
+    pub has_sentences: bool,
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -11,15 +11,23 @@ pub(super) fn undecided(language: Language, figures: usize) -> String {
     if figures > 0 { language.phrase(said) } else { String::new() }
 }
 
+/// A figure over blocks: with its ends where there are enough blocks for an interval, else its
+/// median.
+pub(super) struct OfBlocks<'a> {
+    pub known: Option<&'a Known>,
+    pub median: Option<f64>,
+}
+
 /// A figure over blocks with its ends and its verdict. Of too few blocks for an interval there is
 /// the median, which is conditional; `why` says what is missing.
 pub(super) fn median_cells(
     table: &mut Table,
-    (known, median): (Option<&Known>, Option<f64>),
+    figure: OfBlocks<'_>,
     why: &Sentence,
     digits: Digits,
     verdict: Status,
 ) -> [Cell; 4] {
+    let OfBlocks { known, median } = figure;
     let value = known.map(|known| known.value).or(median);
     let ends = [known.map(|known| known.low), known.map(|known| known.high)];
     let [value, low, high] = [value, ends[0], ends[1]]

@@ -7,7 +7,7 @@ use super::document::{
     Axis, Block, Cell, Chart, Column, Digits, Document, Point, Scale, Section, Series, Table,
 };
 use super::format::json;
-use super::study::{conditions, median_cells, undecided};
+use super::study::{OfBlocks, conditions, median_cells, undecided};
 use super::{Input, Language, Report, page};
 use dbdyno_core::analysis::interval::supports;
 use dbdyno_core::analysis::study::{Known, too_few};
@@ -193,7 +193,7 @@ fn plateaus(language: Language, at: usize, curve: &Curve) -> Table {
     );
     let verdict = curve.steps.iter().map(|step| step.verdict).max().unwrap_or(Status::Invalid);
     for (at, plateau) in curve.plateaus.iter().enumerate() {
-        let row = plateau_cells(&mut table, (at, plateau), verdict);
+        let row = plateau_cells(&mut table, at, plateau, verdict);
         table.rows.push(row);
         table.remarks.extend(plateau.contradiction.as_ref().map(|text| language.sentence(text)));
     }
@@ -201,17 +201,13 @@ fn plateaus(language: Language, at: usize, curve: &Curve) -> Table {
     table
 }
 
-fn plateau_cells(
-    table: &mut Table,
-    (at, plateau): (usize, &Plateau),
-    verdict: Status,
-) -> Vec<Cell> {
+fn plateau_cells(table: &mut Table, at: usize, plateau: &Plateau, verdict: Status) -> Vec<Cell> {
     let tier = match (at, plateau.tier) {
         (1.., Tier::BufferCache) => "the database's cache, beyond the processor's",
         (_, tier) => tier.name(),
     };
     let tier = table.language.phrase(tier);
-    let figure = (plateau.us.as_ref(), plateau.median_us);
+    let figure = OfBlocks { known: plateau.us.as_ref(), median: plateau.median_us };
     let why = Sentence::new("fewer than 6 whole blocks");
     let [us @ .., _] = median_cells(table, figure, &why, FIGURE, verdict);
     let mb = ends(table, plateau.up_to_mb.as_ref(), "no end was reached", verdict);
@@ -249,7 +245,7 @@ fn steps(language: Language, at: usize, curve: &Curve) -> Table {
 }
 
 fn step_cells(table: &mut Table, step: &Step) -> Vec<Cell> {
-    let figure = (step.us.as_ref(), step.median_us);
+    let figure = OfBlocks { known: step.us.as_ref(), median: step.median_us };
     let [us, low, high, verdict] =
         median_cells(table, figure, &too_few(step.blocks), FIGURE, step.verdict);
     let unknown = |what: &'static str| move || Sentence::new(what);

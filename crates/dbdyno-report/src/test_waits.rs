@@ -157,7 +157,7 @@ pub fn events(language: Language, result: &TestResult) -> Vec<Block> {
     };
     let of_jobs: Vec<&EventCount> = waits.of_jobs().collect();
     let of_server: Vec<&EventCount> = waits.of_server().collect();
-    let mut jobs = event_table(language, "events of jobs", &of_jobs, (waits, result.window_s));
+    let mut jobs = event_table(language, "events of jobs", &of_jobs, waits, result.window_s);
     let exact = match waits.processors {
         Some(_) => {
             "Time on processors and waiting for one is the kernel's account of each session; the waits that samples saw share the rest."
@@ -168,8 +168,7 @@ pub fn events(language: Language, result: &TestResult) -> Vec<Block> {
     };
     jobs.remarks = vec![how_sampled(language, waits), language.phrase(exact)];
     jobs.remarks.extend(waits.missing.iter().map(|line| language.phrase(line)));
-    let server =
-        event_table(language, "events of the server", &of_server, (waits, result.window_s));
+    let server = event_table(language, "events of the server", &of_server, waits, result.window_s);
     let is_full = |table: &Table| !table.rows.is_empty();
     let heading = (is_full(&server))
         .then(|| Block::Paragraph(language.phrase("The server's own processes:")));
@@ -202,7 +201,8 @@ fn event_table(
     language: Language,
     name: &str,
     counts: &[&EventCount],
-    (waits, window_s): (&Waits, f64),
+    waits: &Waits,
+    window_s: f64,
 ) -> Table {
     let heads = [
         ("Event", ""),

@@ -15,6 +15,7 @@ pub const UNITS: &[(&str, &str)] = &[
     ("dbps", "database blocks per second"),
     ("iops", "input and output operations per second"),
     ("MB/s", "million bytes per second"),
+    ("GB/s", "thousand million bytes per second"),
     ("kBpt", "thousand bytes of log per transaction"),
     ("s", "seconds"),
     ("ms", "thousandths of a second"),
@@ -28,7 +29,7 @@ pub fn meaning(unit: &str) -> Option<&'static str> {
 }
 
 /// Of columns that every table of tests has.
-const OF_COLUMNS: [&str; 5] = ["dbps", "iops", "MB/s", "kBpt", "ms"];
+const OF_COLUMNS: [&str; 7] = ["dbps", "iops", "MB/s", "GB/s", "kBpt", "ms", "ns"];
 
 /// The units of the metrics and columns of these runs with their meaning.
 pub fn legend(input: &Input) -> Vec<(String, String)> {

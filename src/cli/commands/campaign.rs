@@ -43,7 +43,7 @@ pub fn campaign(context: &Context, args: &CampaignArgs) -> Result<()> {
     let mut store = context.store()?;
     let console = Console::new(context, true);
     let directories = Directories::of(&requests);
-    let ended = measure(context, &catalog, args, &requests, (&console, &mut store));
+    let ended = measure(context, &catalog, args, &requests, &console, &mut store);
     directories.remove();
     console.finish()?;
     let ended = ended?;
@@ -64,7 +64,8 @@ fn measure(
     catalog: &Catalog,
     args: &CampaignArgs,
     requests: &[Request; 2],
-    (console, store): (&Console, &mut Store),
+    console: &Console,
+    store: &mut Store,
 ) -> Result<TrialsEnded> {
     let plans = [requests[0].plan(catalog)?, requests[1].plan(catalog)?];
     if let Some(data_dir) = &args.data.data_dir {

@@ -31,8 +31,8 @@ pub fn failover(context: &Context, args: &FailoverArgs) -> Result<()> {
     let catalog = context.catalog()?;
     let request = request_of(&catalog, args)?;
     let asked = asked(&request.target, args)?;
-    let ended = measured(context, (&catalog, &request), &asked)?;
-    study::told(context, &FailoverReport, (format, &args.out), catalog, &ended)?;
+    let ended = measured(context, &catalog, &request, &asked)?;
+    study::told(context, &FailoverReport, format, &args.out, catalog, &ended)?;
     study::judge(&request, &ended)
 }
 
@@ -173,7 +173,8 @@ fn refuse_commands(args: &FailoverArgs) -> Result<()> {
 
 fn measured(
     context: &Context,
-    (catalog, request): (&Catalog, &Request),
+    catalog: &Catalog,
+    request: &Request,
     asked: &Asked,
 ) -> Result<Ended> {
     let plan = failover::plan(request);

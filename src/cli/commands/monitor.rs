@@ -12,7 +12,7 @@ use crate::campaign::Request;
 use crate::catalog::Catalog;
 use crate::cli::args::{HostArgs, MonitorArgs, PlaceArgs, TargetArgs};
 use crate::cli::context::{Context, interrupt};
-use crate::cli::monitor_view::{self, Title};
+use crate::cli::monitor_view::{self, Course, Title};
 use crate::cli::values::Listen;
 use crate::cli::{metrics_server, out, paths, request};
 use crate::error::{Error, Result};
@@ -27,6 +27,8 @@ use crate::store::{self, Store};
 const LEAST_INTERVAL: Duration = Duration::from_millis(250);
 /// Time for which an interval of a recording is shown.
 const REPLAY_PACE: Duration = Duration::from_millis(100);
+/// Help at the foot of the screen.
+const KEYS: &str = "q ends; --record FILE keeps what is shown, --baseline RUN compares";
 /// Between two questions whether somebody interrupts.
 const ATTENTION: Duration = Duration::from_millis(100);
 
@@ -42,7 +44,7 @@ pub fn monitor(context: &Context, args: &MonitorArgs) -> Result<()> {
     let interrupt = interrupt()?;
     match (&args.replay, &args.target) {
         (Some(run), _) => replay(context, args, run, &interrupt),
-        (None, Some(target)) => watch(context, args, (target, is_json), &interrupt),
+        (None, Some(target)) => watch(context, args, target, is_json, &interrupt),
         (None, None) => Err(Error::usage("TARGET", "is missing")
             .advise("give the URL of a server, or --replay RUN")),
     }
@@ -82,13 +84,15 @@ fn stored(context: &Context, run: &str, with_seconds: bool) -> Result<(RunRecord
 fn watch(
     context: &Context,
     args: &MonitorArgs,
-    (target, is_json): (&str, bool),
+    target: &str,
+    is_json: bool,
     interrupt: &Interrupt,
 ) -> Result<()> {
     let catalog = context.catalog()?;
     let mut observer = opened(context, &catalog, target, &args.host)?;
     let at = args.once.then(store::now);
-    let mut title = Title { target: observer.label(), at, against: None, keys: "q ends" };
+    let keys = if args.record.is_some() { "q ends; recording" } else { KEYS };
+    let mut title = Title { target: observer.label(), at, against: None, keys };
     if let Some(run) = &args.baseline {
         let (run, tests) = stored(context, run, false)?;
         observer.compare_with(&catalog, &run, &tests)?;
@@ -181,9 +185,16 @@ fn served(args: &MonitorArgs, observer: &Observer) -> Result<Option<MetricsPage>
     Ok(Some(page))
 }
 
+/// A terminal that is drawn on as a whole.
+struct Screen {
+    terminal: DefaultTerminal,
+    title: Title,
+    course: Course,
+}
+
 /// View of the samples.
 enum View {
-    Screen(Box<DefaultTerminal>, Title),
+    Screen(Box<Screen>),
     Lines,
     Whole(Title),
     Json,
@@ -197,7 +208,9 @@ impl View {
         let is_terminal = std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
         let terminal = (is_terminal && !context.global.quiet).then(ratatui::try_init);
         match terminal {
-            Some(Ok(terminal)) => View::Screen(Box::new(terminal), title),
+            Some(Ok(terminal)) => {
+                View::Screen(Box::new(Screen { terminal, title, course: Course::default() }))
+            }
             Some(Err(_)) | None => View::Lines,
         }
     }
@@ -208,10 +221,14 @@ impl View {
 
     fn show(&mut self, look: &Look) -> Result<()> {
         match self {
-            View::Screen(terminal, title) => terminal
-                .draw(|frame| monitor_view::draw(frame, title, look))
-                .map(drop)
-                .map_err(|error| Error::target("the terminal", error.to_string())),
+            View::Screen(screen) => {
+                let Screen { terminal, title, course } = screen.as_mut();
+                course.add(look);
+                terminal
+                    .draw(|frame| monitor_view::draw(frame, title, look, course))
+                    .map(drop)
+                    .map_err(|error| Error::target("the terminal", error.to_string()))
+            }
             View::Lines => out::rendered(&monitor_view::line(look)),
             View::Whole(title) => out::rendered(&monitor_view::whole(title, look)),
             View::Json => out::json(look),

@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use crate::analysis::price::PriceList;
-use crate::catalog::{Catalog, nearest};
+use crate::catalog::nearest;
 use crate::cli::args::{DressArgs, ReportArgs};
 use crate::cli::commands::{campaign, catalogue};
 use crate::cli::context::Context;
@@ -30,7 +30,7 @@ const FILE_WIDTH: usize = 120;
 pub fn report(context: &Context, args: &ReportArgs) -> Result<()> {
     let (report, subject) = (find(&args.kind)?, find(&args.kind)?.subject());
     let output = args.out.output.as_deref();
-    rendered(context, report, (output, &args.dress), || match subject {
+    rendered(context, report, output, &args.dress, || match subject {
         Subject::Catalog if args.runs.is_empty() && args.test.is_none() => {
             catalogue::input(context, command_line())
         }
@@ -56,7 +56,7 @@ fn input(context: &Context, args: &ReportArgs, subject: Subject) -> Result<Input
     let is_published = |data: &RunTests| data.run.kind == RunKind::Published;
     let catalog = match reference.as_ref().is_some_and(is_published) {
         true => context.catalog()?,
-        false => Catalog::default(),
+        false => chosen.catalog.clone(),
     };
     let (language, point_labels) = (args.out.language, args.point_labels);
     let input = Input { language, reference, catalog, point_labels, ..chosen };
@@ -130,7 +130,7 @@ fn chosen(args: &ReportArgs, subject: Subject) -> Result<Vec<Chosen>> {
 /// # Errors
 /// As [`report`].
 pub fn of_run(context: &Context, report: &dyn Report, run: &str) -> Result<()> {
-    rendered(context, report, (None, &DressArgs::default()), || {
+    rendered(context, report, None, &DressArgs::default(), || {
         load(context, &[run.to_string()], report.needs_seconds())
     })
 }
@@ -138,7 +138,8 @@ pub fn of_run(context: &Context, report: &dyn Report, run: &str) -> Result<()> {
 fn rendered(
     context: &Context,
     report: &dyn Report,
-    (output, dress): (Option<&Path>, &DressArgs),
+    output: Option<&Path>,
+    dress: &DressArgs,
     input: impl FnOnce() -> Result<Input>,
 ) -> Result<()> {
     let format = form(context, report, output)?;

@@ -158,7 +158,7 @@ fn crew(context: &Context, args: &RunArgs, request: &Request) -> Result<Option<M
         wait: given(args.worker_join_timeout, WORKER_WAIT_S),
         silence: given(args.worker_timeout, WORKER_SILENCE_S),
     };
-    let crew = Crew::call(&context.place(), count, patience, (request.target.engine(), url))?;
+    let crew = Crew::call(&context.place(), count, patience, request.target.engine(), url)?;
     Ok(Some(Mutex::new(crew)))
 }
 

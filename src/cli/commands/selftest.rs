@@ -66,7 +66,11 @@ pub fn selftest(context: &Context, args: &SelftestArgs) -> Result<()> {
     let took_s = began.elapsed().as_secs_f64();
     let document = Document::new(&found, &request, args.with_names, took_s);
     file::write(context, &path, json::text(&json::value(&document)).as_bytes())?;
-    conclude(context, &found, (&format, &document), (&path, took_s))
+    show_findings(context, &found, &format, &document)?;
+    if !context.global.quiet {
+        out::tell(&format!("{took_s:.0} s; {} says it all and can be sent on", path.display()));
+    }
+    conclude(&found, &path)
 }
 
 /// Figures of a moment prove nothing: only what is being done is shown.
@@ -89,25 +93,26 @@ fn asked(catalog: &Catalog, args: &SelftestArgs) -> Result<Request> {
     Ok(request)
 }
 
-fn conclude(
+fn show_findings(
     context: &Context,
     found: &SelfTest,
-    (format, document): (&str, &Document),
-    (path, took_s): (&Path, f64),
+    format: &str,
+    document: &Document,
 ) -> Result<()> {
     if format == "json" {
-        out::json(document)?;
+        out::json(document)
     } else {
         let mut table = out::Table::new(&["check", "result", "evidence"]);
         let cells = |finding: &Finding| {
             [finding.check.clone(), finding.outcome.name().into(), finding.evidence.clone()]
         };
         found.findings.iter().for_each(|finding| table.row(cells(finding)));
-        out::print(&table.render(context.fit()))?;
+        out::print(&table.render(context.fit()))
     }
-    if !context.global.quiet {
-        out::tell(&format!("{took_s:.0} s; {} says it all and can be sent on", path.display()));
-    }
+}
+
+/// An error if a check failed.
+fn conclude(found: &SelfTest, path: &Path) -> Result<()> {
     let (failed, all) = (found.failed(), found.findings.len());
     if failed == 0 {
         return Ok(());

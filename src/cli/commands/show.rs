@@ -219,6 +219,7 @@ fn description(workload: &Workload, engine: Option<&dyn Engine>) -> String {
     if !aliases.is_empty() {
         lines.push(format!("corresponds to: {}", aliases.join(", ")));
     }
+    lines.extend(workload.differs.iter().map(|text| format!("{} differs: {text}", workload.id)));
     for alias in &workload.aliases {
         lines.extend(alias.differs.iter().map(|text| format!("{} differs: {text}", alias.code)));
     }

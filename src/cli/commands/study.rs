@@ -162,7 +162,7 @@ fn study(
         ));
     }
     let ended = measured(context, &catalog, &request)?;
-    told(context, report, (format, &args.out), catalog, &ended)?;
+    told(context, report, format, &args.out, catalog, &ended)?;
     judge(&request, &ended)
 }
 
@@ -173,7 +173,8 @@ fn study(
 pub(super) fn told(
     context: &Context,
     report: &dyn Report,
-    (format, asked): (&dyn Format, &OutputArgs),
+    format: &dyn Format,
+    asked: &OutputArgs,
     catalog: Catalog,
     ended: &Ended,
 ) -> Result<()> {

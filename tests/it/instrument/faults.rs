@@ -130,9 +130,9 @@ impl Way {
             for client in listener.incoming().flatten() {
                 let Ok(server) = UnixStream::connect(&to) else { return };
                 for (from, to) in [(&client, &server), (&server, &client)] {
-                    let ends = (from.try_clone().unwrap(), to.try_clone().unwrap());
+                    let (from, to) = (from.try_clone().unwrap(), to.try_clone().unwrap());
                     let is_cut = Arc::clone(&is_cut);
-                    std::thread::spawn(move || hand_on(ends, &is_cut));
+                    std::thread::spawn(move || hand_on(from, to, &is_cut));
                 }
                 all.push((client, server)); // what is cut stays open
             }
@@ -141,7 +141,7 @@ impl Way {
     }
 }
 
-fn hand_on((mut from, mut to): (UnixStream, UnixStream), is_cut: &AtomicBool) {
+fn hand_on(mut from: UnixStream, mut to: UnixStream, is_cut: &AtomicBool) {
     let mut buffer = vec![0; 1 << 16];
     while let Ok(count @ 1..) = from.read(&mut buffer) {
         if is_cut.load(Relaxed) || to.write_all(&buffer[..count]).is_err() {

@@ -10,6 +10,7 @@ use dbdyno::runner::SecondsLog;
 use dbdyno::runner::assemble::{Raw, assemble};
 use dbdyno::runner::log::{JobLog, SliceLog, Who};
 use dbdyno::runner::samples::Samples;
+use dbdyno::runner::schedule::Edges;
 use dbdyno::stats::LatencyHistogram;
 
 use super::time::selection;
@@ -116,7 +117,7 @@ fn day() -> TestResult {
     let total_s = f64::from(DAY_S);
     let raw = Raw {
         jobs,
-        edges_s: (0.0, total_s),
+        edges: Edges { open_s: 0.0, close_s: total_s },
         seconds,
         timeline,
         samples,

@@ -20,7 +20,7 @@ use dbdyno::runner::gate::Gate;
 use dbdyno::runner::log::Who;
 use dbdyno::runner::pacer::JobPacer;
 use dbdyno::runner::samples::Samples;
-use dbdyno::runner::schedule::Schedule;
+use dbdyno::runner::schedule::{Edges, Schedule};
 use dbdyno::stats::LatencyHistogram;
 use dbdyno::store::Store;
 
@@ -114,7 +114,7 @@ fn simulated(window: Window, drive: Drive, mut doers: Vec<Doer>) -> (TestResult,
         .iter()
         .zip(1..)
         .map(|(clock, job)| {
-            JobPacer::new(Who { job, part: 0 }, &gate, &seconds, &schedule, (drive, None))
+            JobPacer::new(Who { job, part: 0 }, &gate, &seconds, &schedule, drive)
                 .by_clock(|| clock.get() as f64 * S)
         })
         .collect();
@@ -155,7 +155,7 @@ fn simulated(window: Window, drive: Drive, mut doers: Vec<Doer>) -> (TestResult,
     let (seconds, timeline) = seconds.into_seconds();
     let raw = Raw {
         jobs: logs,
-        edges_s: (schedule.open_s(), close_s),
+        edges: Edges { open_s: schedule.open_s(), close_s },
         seconds,
         timeline,
         snapshots: vec![

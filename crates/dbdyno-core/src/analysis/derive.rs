@@ -2,9 +2,9 @@
 //! cannot be had carries the reason, for a footnote; it is never 0.
 
 use super::cpu;
-use super::kpm::THREADS_USED;
 use super::kpm::counter_per_s;
 use super::kpm::mean_service_s;
+use super::kpm::{OP_MB, THREADS_USED};
 use super::published;
 use super::recall;
 use super::tiers::{self, DEVICE_READ_BYTES, Tiers, device_read_bytes};
@@ -91,6 +91,7 @@ const FIGURES: &[Definition] = &[
     ("units_per_s_job", "Units per job", "1/s", |r| per_job(r, r.units_per_s)),
     ("rows_per_s", "Rows total", "rows/s", |r| Ok(r.rows_per_s)),
     ("row_time_ns", "Time per row", "ns", row_time_ns),
+    ("user_data_gb_per_s", "User data", "GB/s", user_data_gb_per_s),
     ("commits_per_s", "Commits", "1/s", commits_per_s),
     ("service_time_ms", "Service time", "ms", service_time_ms),
     ("logical_reads_per_s", "Log reads total", "dbps", |r| rate(r, "logical_reads")),
@@ -238,6 +239,13 @@ fn row_time_ns(result: &TestResult) -> Value {
         rows_per_s if rows_per_s > 0.0 => Ok(f64::from(result.jobs) / rows_per_s * 1e9),
         _ => Err("no row was counted".into()),
     }
+}
+
+/// Data that the ops went through, as it is stored.
+fn user_data_gb_per_s(result: &TestResult) -> Value {
+    let op_mb = result.facts.get(OP_MB);
+    let op_mb = op_mb.ok_or("the catalog does not say how much data an op goes through")?;
+    Ok(result.ops_per_s * op_mb / 1e3)
 }
 
 fn commits_per_s(result: &TestResult) -> Value {
@@ -448,6 +456,7 @@ mod tests {
             statements_s: 0.5,
             close_s: 0.6,
         };
+        result.facts.insert(OP_MB.into(), 0.5);
         result.facts.insert(IDLE_SESSIONS.into(), 10.0);
         result.facts.insert(IDLE_SESSION_BYTES.into(), 1_100_000.0);
         result.window_counters = fixture::counters(&[
@@ -487,6 +496,7 @@ mod tests {
             ("units_per_s_job", 5_000.0),
             ("rows_per_s", 10_000.0),
             ("row_time_ns", 200_000.0),
+            ("user_data_gb_per_s", 5.0),
             ("commits_per_s", 20_000.0),
             ("service_time_ms", 0.2),
             ("logical_reads_per_s", 40_000.0),

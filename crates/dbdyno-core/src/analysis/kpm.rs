@@ -1,9 +1,13 @@
 //! Key performance metrics of a test, computed from their definition in the catalogue; counters as
-//! rates per second of the window, and how many processes really worked on an op.
+//! rates per second of the window; how many processes really worked on an op, and how much data it
+//! went through.
 
+use super::beside::amount;
 use super::promise::is_overloaded;
 use super::scope::Scope;
-use crate::model::{Expr, Kpm, KpmValue, Named, SeriesPoint, Tally, TestResult, WindowInterval};
+use crate::model::{
+    Expr, Kpm, KpmValue, Named, Quantity, SeriesPoint, Tally, TestResult, WindowInterval, Workload,
+};
 use crate::stats::mean_interval::{batch_means, mean_interval};
 
 /// The value of `kpm` for a result, in the KPM's own unit; absent if its counter is unknown or
@@ -119,6 +123,15 @@ pub fn keep_threads(result: &mut TestResult, definition: Option<&Expr>) {
     }
 }
 
+/// Fact with the million bytes of tables that one op goes through.
+pub const OP_MB: &str = "op_mb";
+
+/// Keeps as a fact how many MB an op goes through, where the workload says so (`per_op.mb`).
+pub fn keep_volume(result: &mut TestResult, workload: &Workload) {
+    let amount = workload.per_op.get(&Quantity::Mb).and_then(|per_op| amount(result, per_op));
+    result.facts.extend(amount.map(|mb| (OP_MB.to_string(), mb)));
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -224,6 +237,19 @@ mod tests {
         result.counters = fixture::counters(&[("seq_scans", 240_000.0)]);
         keep_threads(&mut result, Some(&definition));
         assert_eq!(result.facts.get(THREADS_USED), Some(&2.0));
+    }
+
+    #[test]
+    fn the_data_of_an_op_is_what_the_catalog_says() {
+        let mut result = fixture::result();
+        result.facts.insert("small_mb".into(), 12.0);
+        let kpm = fixture::kpm(KpmValue::Ops, "ops", Better::Higher);
+        let silent = Workload::bare("W", "w", kpm);
+        keep_volume(&mut result, &silent);
+        assert_eq!(result.facts.get(OP_MB), None);
+        let per_op = [(Quantity::Mb, Expr("small_mb / 2".into()))].into();
+        keep_volume(&mut result, &Workload { per_op, ..silent });
+        assert_eq!(result.facts.get(OP_MB), Some(&6.0));
     }
 
     #[test]

@@ -231,7 +231,7 @@ fn log_sync(result: &TestResult) -> Option<Limiter> {
     timed(
         result,
         Cause::LogSync,
-        ("wal_sync_time_ms", "wal_syncs"),
+        &Timed { time_ms: "wal_sync_time_ms", events: "wal_syncs" },
         result.total_s,
         "{share%} of the time in {events=} log syncs",
     )
@@ -272,6 +272,12 @@ fn memory(result: &TestResult) -> Option<Limiter> {
     processor(result).map(|_| Limiter { cause: Cause::Memory, share: None, evidence })
 }
 
+/// Counters of an activity.
+struct Timed {
+    time_ms: &'static str,
+    events: &'static str,
+}
+
 /// Share of the jobs' time in which they waited for reads.
 fn read(result: &TestResult) -> Option<Limiter> {
     let sampled = wait(result, Cause::Read, Activity::DataRead);
@@ -280,7 +286,7 @@ fn read(result: &TestResult) -> Option<Limiter> {
         timed(
             result,
             Cause::Read,
-            ("physical_read_time_ms", "physical_reads"),
+            &Timed { time_ms: "physical_read_time_ms", events: "physical_reads" },
             result.total.busy_s,
             template,
         )
@@ -291,15 +297,15 @@ fn read(result: &TestResult) -> Option<Limiter> {
 fn timed(
     result: &TestResult,
     cause: Cause,
-    (time, events): (&str, &str),
+    counters: &Timed,
     whole_s: f64,
     template: &str,
 ) -> Option<Limiter> {
-    let waited_s = result.counters.get(time)? / 1000.0;
+    let waited_s = result.counters.get(counters.time_ms)? / 1000.0;
     let share = (whole_s > 0.0)
         .then(|| (waited_s / whole_s).min(1.0))
         .filter(|share| *share >= WAIT_LIMIT)?;
-    let events = result.counters.get(events).unwrap_or(0.0);
+    let events = result.counters.get(counters.events).unwrap_or(0.0);
     Some(Limiter {
         cause,
         share: Some(share),

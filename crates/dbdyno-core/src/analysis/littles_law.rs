@@ -43,7 +43,7 @@ pub fn judge(result: &TestResult) -> Vec<Reason> {
     let Some(expected_s) = jobs_over_throughput_s(result) else { return vec![] };
     let thinks = result.window.thought_s > 0.0;
     let law = match result.parts.len() {
-        0 | 1 => busy(&result.window, (result.jobs, slice_s(result)), expected_s, crowd(result))
+        0 | 1 => busy(&result.window, result.jobs, slice_s(result), expected_s, crowd(result))
             .into_iter()
             .collect(),
         _ => parts(result),
@@ -76,7 +76,7 @@ fn parts(result: &TestResult) -> Vec<Reason> {
         let expected_s =
             elapsed_per_op_s(result.job_figures.iter().filter(|job| job.part == index))?;
         Some(
-            busy(&part.tally, (part.jobs, slice_s(result)), expected_s, crowd(result))?
+            busy(&part.tally, part.jobs, slice_s(result), expected_s, crowd(result))?
                 .of_part(&part.workload),
         )
     };
@@ -99,7 +99,8 @@ fn crowd(result: &TestResult) -> (f64, f64) {
 /// turn.
 fn busy(
     tally: &Tally,
-    (jobs, slice_s): (u32, f64),
+    jobs: u32,
+    slice_s: f64,
     expected_s: f64,
     crowd: (f64, f64),
 ) -> Option<Reason> {

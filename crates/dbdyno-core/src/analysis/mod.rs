@@ -49,7 +49,7 @@ pub mod unsteady;
 pub mod verdict;
 
 pub use derive::{Derived, Detail, derive};
-pub use kpm::{evaluate, fill, keep_threads};
+pub use kpm::{evaluate, fill, keep_threads, keep_volume};
 pub use ramp::{is_saturated, next_jobs};
 pub use tiers::keep_eviction;
 pub use verdict::{JudgeContext, judge};

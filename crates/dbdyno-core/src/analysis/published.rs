@@ -36,6 +36,10 @@ const fn time(name: &'static str, id: &'static str, factor: f64) -> Metric {
     Metric { name, figure: Some((id, factor)), kpm: Some((Meaning::Time, Better::Lower)) }
 }
 
+/// Ends of the names of metrics of which a source gives only a bound.
+const LOW: &str = "_low";
+const HIGH: &str = "_high";
+
 /// Every metric that has a place in our reports, the best KPM first.
 const METRICS: &[Metric] = &[
     rate("throughput_qps", Some(("ops_per_s", 1.0)), Meaning::Ops),
@@ -69,6 +73,8 @@ const METRICS: &[Metric] = &[
     metric("log_file_sync_ms", "commit_wait_ms", 1.0),
     metric("io_read_time_ms", "read_service_ms", 1.0),
     metric("dbwr_service_time_ms", "write_service_ms", 1.0),
+    metric("row_time_ns", "row_time_ns", 1.0),
+    metric("user_data_mbps", "user_data_gb_per_s", 1e-3),
 ];
 
 /// Doubts about a figure of a publication: part of its note, status, code, what it means.
@@ -130,7 +136,27 @@ pub fn derived(published: &Published, id: &str) -> Result<f64, Sentence> {
         let figure = published.figure(known.name)?;
         Some(figure.value * factor).filter(|value| *value > 0.0 || known.kpm.is_none())
     });
-    printed.ok_or_else(|| "the source does not print it".into())
+    let bound = || METRICS.iter().filter(place).find_map(|known| bound(published, known.name));
+    printed.ok_or_else(|| bound().unwrap_or_else(|| "the source does not print it".into()))
+}
+
+/// A sentence about the ends between which a source puts a metric, where it prints no figure.
+fn bound(published: &Published, metric: &str) -> Option<Sentence> {
+    let end = |side: &str| published.figure(&format!("{metric}{side}"));
+    let (low, high) = (end(LOW), end(HIGH));
+    let text = match (low, high) {
+        (Some(_), Some(_)) => "the source prints a bound only: {low} to {high} {unit}",
+        (Some(_), None) => "the source prints a bound only: at least {low} {unit}",
+        (None, Some(_)) => "the source prints a bound only: at most {high} {unit}",
+        (None, None) => return None,
+    };
+    let mut sentence = Sentence::new(text).with("unit", low.or(high)?.unit.as_str());
+    for (name, end) in [("low", low), ("high", high)] {
+        if let Some(figure) = end {
+            sentence = sentence.with(name, figure.value);
+        }
+    }
+    Some(sentence)
 }
 
 fn known(metric: &str) -> Option<&'static Metric> {
@@ -167,7 +193,7 @@ fn second(published: &Published) -> Option<&PublishedFigure> {
 
 /// Reasons against a figure from its notes; `status` never worse than what the note itself means.
 pub fn doubts(figure: &PublishedFigure) -> Vec<Reason> {
-    let bound = figure.metric.ends_with("_low") || figure.metric.ends_with("_high");
+    let bound = [LOW, HIGH].iter().any(|side| figure.metric.ends_with(side));
     let bound = bound.then(|| {
         let sentence = Sentence::new("{metric}: the source gives only a bound")
             .with("metric", figure.metric.as_str());

@@ -360,7 +360,7 @@ fn every_name_that_groups_and_engines_offer_to_claims_is_used() {
     let common: BTreeMap<String, toml::Table> =
         wire::read_toml(file("workloads/common.toml")).unwrap();
     let has = |engine| format!("engines/{engine}.toml");
-    let has = ["postgres", "mariadb", "sqlite", "duckdb", "oracle"]
+    let has = ["postgres", "mariadb", "sqlite", "duckdb", "chdb", "oracle"]
         .map(|engine| wire::read_toml::<wire::EngineFile>(file(&has(engine))).unwrap());
     let of_engines = has.iter().flat_map(|file| file.has.keys());
     for name in common.values().flat_map(toml::Table::keys).chain(of_engines) {
@@ -409,13 +409,13 @@ fn a_file_for_an_engine_that_there_is_not_is_named_itself() {
     for (file, message) in [
         (
             "workloads/t/tidb.sql",
-            "'tidb' is not an engine; name the file after one of these: common, duckdb, mariadb, mysql, oracle, postgres, sqlite",
+            "'tidb' is not an engine; name the file after one of these: common, chdb, duckdb, mariadb, mysql, oracle, postgres, sqlite",
         ),
         ("workloads/t/postgers.sql", "'postgers' is not an engine; did you mean postgres.sql?"),
         ("datasets/dbdyno/sqllite.sql", "'sqllite' is not an engine; did you mean sqlite.sql?"),
         (
             "harness/common.sql",
-            "'common' is not an engine; name the file after one of these: duckdb, mariadb, mysql, oracle, postgres, sqlite",
+            "'common' is not an engine; name the file after one of these: chdb, duckdb, mariadb, mysql, oracle, postgres, sqlite",
         ),
         ("probes/maria.sql", "'maria' is not an engine; did you mean mariadb.sql?"),
     ] {

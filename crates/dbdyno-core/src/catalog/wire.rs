@@ -73,6 +73,7 @@ pub(super) struct WorkloadEntry {
     revision: u32,
     #[serde(default, deserialize_with = "aliases")]
     aliases: Vec<Alias>,
+    differs: Option<String>,
     #[serde(default)]
     params: Vec<Param>,
     kpm: Kpm,
@@ -343,6 +344,7 @@ impl WorkloadEntry {
             about: self.about,
             revision: self.revision,
             aliases: self.aliases,
+            differs: self.differs,
             params: self.params,
             kpm: self.kpm,
             second: self.second,

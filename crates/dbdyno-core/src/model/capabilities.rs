@@ -14,6 +14,8 @@ pub enum Placeholder {
     Question,
     /// `:1`, `:2`; a repeated bind is repeated under the next number.
     Colon,
+    /// `{p1:Int64}`, `{p2:Int64}`; a repeated bind uses the same number.
+    Braces,
 }
 
 /// Places where the client of an existing server looks for a password before it asks.

@@ -62,6 +62,11 @@ pub struct BoundStatement {
 impl BoundStatement {
     /// The text with a value (or whatever stands for it) in the place of each bind.
     pub fn with_values<'a>(&self, value: impl Fn(&str) -> &'a str) -> String {
+        if self.sql.contains("{p1:Int64}") {
+            return self.binds.iter().enumerate().fold(self.sql.clone(), |sql, (index, name)| {
+                sql.replace(&format!("{{p{}:Int64}}", index + 1), value(name))
+            });
+        }
         if !self.sql.contains(['$']) && !self.sql.contains("?1") && !self.sql.contains(":1") {
             // Marks without numbers: one after the other; a question mark beyond them is none.
             let mut pieces = self.sql.splitn(self.binds.len() + 1, '?');

@@ -28,21 +28,29 @@ pub struct ProcessorTime {
     pub queued_s: f64,
 }
 
+/// A reading of a thread and when it was read.
+#[derive(Debug, Clone, Copy)]
+struct Moment {
+    at_s: f64,
+    time: ThreadTime,
+}
+
 impl ProcessorTime {
     /// From readings in their order, each at a moment in seconds; none if the kernel counts nothing
     /// or no thread was read twice.
     pub fn between<'a>(
         readings: impl IntoIterator<Item = (f64, &'a [ThreadTime])>,
     ) -> Option<ProcessorTime> {
-        let mut spans: BTreeMap<u32, [(f64, ThreadTime); 2]> = BTreeMap::new();
+        let mut spans: BTreeMap<u32, [Moment; 2]> = BTreeMap::new();
         for (at_s, times) in readings {
-            for time in times {
-                let span = spans.entry(time.thread).or_insert([(at_s, *time); 2]);
+            for &time in times {
+                let now = Moment { at_s, time };
+                let [first, last] = spans.entry(time.thread).or_insert([now; 2]);
                 // A number that is used again counts from its new beginning.
-                if time.on_ns < span[1].1.on_ns {
-                    span[0] = (at_s, *time);
+                if time.on_ns < last.time.on_ns {
+                    *first = now;
                 }
-                span[1] = (at_s, *time);
+                *last = now;
             }
         }
         let mut sum = ProcessorTime::default();
@@ -53,12 +61,12 @@ impl ProcessorTime {
         (sum.of_s > 0.0 && sum.user_s + sum.kernel_s > 0.0).then_some(sum)
     }
 
-    fn add(&mut self, (from_s, from): &(f64, ThreadTime), (to_s, to): &(f64, ThreadTime)) {
-        let grown = |of: fn(&ThreadTime) -> u64| of(to).saturating_sub(of(from)) as f64;
+    fn add(&mut self, from: &Moment, to: &Moment) {
+        let grown = |of: fn(&ThreadTime) -> u64| of(&to.time).saturating_sub(of(&from.time)) as f64;
         let on_s = grown(|time| time.on_ns) / 1e9;
         let (user, kernel) = (grown(|time| time.user_ticks), grown(|time| time.kernel_ticks));
         let kernel_s = if user + kernel > 0.0 { on_s * kernel / (user + kernel) } else { 0.0 };
-        self.of_s += to_s - from_s;
+        self.of_s += to.at_s - from.at_s;
         self.user_s += on_s - kernel_s;
         self.kernel_s += kernel_s;
         self.queued_s += grown(|time| time.queued_ns) / 1e9;

@@ -24,6 +24,9 @@ pub struct Workload {
     pub revision: u32,
     /// Codes of other suites that correspond (`T611`, `SRV-21`), each with the parameters it fixes.
     pub aliases: Vec<Alias>,
+    /// The difference between the work and that of a publication that calls it by the same name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub differs: Option<String>,
     /// Declared parameters, in order of display.
     pub params: Vec<Param>,
     /// Primary key performance metric.
@@ -187,6 +190,7 @@ impl Workload {
             about: String::new(),
             revision: 1,
             aliases: Vec::new(),
+            differs: None,
             params: Vec::new(),
             kpm,
             second: None,
@@ -226,6 +230,9 @@ impl Workload {
     pub fn differs<'n>(&self, codes: impl IntoIterator<Item = &'n str>) -> Option<&str> {
         let mut codes = codes.into_iter();
         codes.find_map(|code| {
+            if self.id.eq_ignore_ascii_case(code) {
+                return self.differs.as_deref();
+            }
             let alias = self.aliases.iter().find(|alias| alias.code.eq_ignore_ascii_case(code))?;
             alias.differs.as_deref()
         })

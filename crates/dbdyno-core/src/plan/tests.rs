@@ -592,7 +592,13 @@ fn shows_the_sql_in_the_order_in_which_it_runs() {
 
 #[test]
 fn marks_of_every_style_are_shown_with_their_values() {
-    for placeholder in [Placeholder::Dollar, Placeholder::QuestionNumber, Placeholder::Question] {
+    let styles = [
+        Placeholder::Dollar,
+        Placeholder::QuestionNumber,
+        Placeholder::Question,
+        Placeholder::Braces,
+    ];
+    for placeholder in styles {
         let engine = lite();
         let request =
             Request { capabilities: Capabilities { placeholder, ..engine.capabilities }, ..engine };

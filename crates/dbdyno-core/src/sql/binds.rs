@@ -45,6 +45,7 @@ fn position(binds: &mut Vec<String>, name: &str, style: Placeholder) -> String {
         Placeholder::QuestionNumber => format!("?{number}"),
         Placeholder::Question => "?".to_string(),
         Placeholder::Colon => format!(":{number}"),
+        Placeholder::Braces => format!("{{p{number}:Int64}}"),
     }
 }
 
@@ -92,6 +93,8 @@ mod tests {
     #[test]
     fn question_styles_number_or_repeat() {
         assert_eq!(bind("(:a, :b, :a)", Placeholder::QuestionNumber).sql, "(?1, ?2, ?1)");
+        let in_braces = bind("(:a, :b, :a)", Placeholder::Braces).sql;
+        assert_eq!(in_braces, "({p1:Int64}, {p2:Int64}, {p1:Int64})");
         assert_eq!(bind("(:a, :b, :a)", Placeholder::Colon).sql, "(:1, :2, :3)");
         let repeated = bind("(:a, :b, :a)", Placeholder::Question);
         assert_eq!((repeated.sql.as_str(), repeated.binds.len()), ("(?, ?, ?)", 3));

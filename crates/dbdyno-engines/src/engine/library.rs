@@ -28,6 +28,8 @@ pub struct Package {
     pub version: &'static str,
     /// Version of the package that holds it: `1.5.6-r.1`.
     pub revision: &'static str,
+    /// End of the package's name on Linux, behind the platform: `-gnu`.
+    pub on_linux: &'static str,
     /// SHA-256 of the archive of this revision for each platform, in lower-case hex.
     pub sha256: &'static [(&'static str, &'static str)],
     /// Name of the library's file without `lib` and ending.
@@ -38,6 +40,12 @@ impl Package {
     /// SHA-256 of the archive for a platform.
     pub fn sha256_of(&self, platform: &str) -> Option<&'static str> {
         self.sha256.iter().find(|(name, _)| *name == platform).map(|(_, sha256)| *sha256)
+    }
+
+    /// Name of the package for a platform.
+    pub fn name_on(&self, platform: &str) -> String {
+        let ending = if platform.starts_with("linux-") { self.on_linux } else { "" };
+        format!("{}{platform}{ending}", self.name)
     }
 
     /// Name of the library's file on this system.

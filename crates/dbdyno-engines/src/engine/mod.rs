@@ -22,6 +22,8 @@ use dbdyno_core::stats::LatencyHistogram;
 use dbdyno_core::stats::arrivals::DueTimes;
 
 mod cancel;
+#[cfg(feature = "chdb")]
+pub mod chdb;
 pub mod client_loop;
 #[cfg(any(feature = "mariadb", feature = "postgres"))]
 mod cluster;
@@ -30,6 +32,8 @@ pub mod duckdb;
 mod error;
 pub mod keeper;
 pub mod library;
+#[cfg(any(feature = "chdb", feature = "duckdb"))]
+mod loading;
 #[cfg(feature = "mariadb")]
 pub mod mariadb;
 mod memory;
@@ -54,6 +58,8 @@ pub const ENGINES: &[&dyn Engine] = &[
     &sqlite::Sqlite,
     #[cfg(feature = "duckdb")]
     &duckdb::DuckDb,
+    #[cfg(feature = "chdb")]
+    &chdb::Chdb,
     #[cfg(feature = "postgres")]
     &postgres::Postgres,
     #[cfg(feature = "mariadb")]

@@ -151,7 +151,8 @@ fn slices(
                     slice.stride.saturating_sub(1).into(),
                     (result.longest_burst_us * 1000.0) as u64,
                 );
-                report((&result, counts_hits), 0.0, &mut latency, &mut stalls, pacer);
+                let tally = tally(&result, counts_hits, 0.0);
+                report(&result, tally, &mut latency, &mut stalls, pacer);
             }
             Err(error) => {
                 // What was told before is done; of what followed nobody knows how much was.
@@ -162,7 +163,8 @@ fn slices(
                 }
                 let after = pacer.op_failed(&error);
                 let told = SliceResult { elapsed_us: call_s * 1e6, ..told };
-                report((&told, counts_hits), uncounted_s, &mut latency, &mut stalls, pacer);
+                let tally = tally(&told, counts_hits, uncounted_s);
+                report(&told, tally, &mut latency, &mut stalls, pacer);
                 if error.class == ErrorClass::Lost || after == AfterError::Stop {
                     return Err(error);
                 }
@@ -230,9 +232,22 @@ fn believed(result: SliceResult, call_s: f64) -> (SliceResult, f64) {
     (times, step_s)
 }
 
+/// The work of a slice, of whose call `uncounted_s` tell of no op.
+fn tally(result: &SliceResult, counts_hits: bool, uncounted_s: f64) -> Tally {
+    Tally {
+        ops: result.ops,
+        rows: result.rows,
+        commits: result.commits,
+        hits: if counts_hits { result.sink.round() as u64 } else { 0 },
+        busy_s: result.elapsed_us / 1e6,
+        uncounted_s,
+        ..Tally::default()
+    }
+}
+
 fn report(
-    (result, counts_hits): (&SliceResult, bool),
-    uncounted_s: f64,
+    result: &SliceResult,
+    tally: Tally,
     latency: &mut LatencyHistogram,
     stalls: &mut Stalls,
     pacer: &mut dyn Pacer,
@@ -242,11 +257,7 @@ fn report(
         latency.record_ns((sample_us * 1000.0).round().max(0.0) as u64);
     }
     let elapsed_s = result.elapsed_us / 1e6;
-    let (ops, rows, commits) = (result.ops, result.rows, result.commits);
-    let hits = if counts_hits { result.sink.round() as u64 } else { 0 };
-    let tally =
-        Tally { ops, rows, commits, hits, busy_s: elapsed_s, uncounted_s, ..Tally::default() };
-    let longest_ns = stalls.take(ops, elapsed_s);
+    let longest_ns = stalls.take(result.ops, elapsed_s);
     pacer.slice_done(&SliceReport { longest_ns, ..SliceReport::new(tally, elapsed_s, latency) });
 }
 

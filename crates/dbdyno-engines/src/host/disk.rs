@@ -10,7 +10,18 @@ use procfs::process::{MountInfo, MountInfos, Process};
 use super::{Fact, chosen, file};
 
 /// Major and minor number of a device.
-pub type DeviceNumbers = (u32, u32);
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DeviceNumbers {
+    pub major: u32,
+    pub minor: u32,
+}
+
+/// As the kernel writes them: `254:1`.
+impl std::fmt::Display for DeviceNumbers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}", self.major, self.minor)
+    }
+}
 
 /// Bytes that an ordinary user may still write on the file system of `path` (or of the nearest
 /// directory above it that exists); none if that cannot be found out.
@@ -39,7 +50,7 @@ pub fn device_of(path: &Path) -> Option<DeviceNumbers> {
 /// The same on another machine, by its table of mounts; of a file system over several devices not
 /// known.
 pub fn device_in(mounts: MountInfos, path: &Path) -> Option<DeviceNumbers> {
-    numbers(&longest(mounts.0, path)?.majmin).filter(|(major, _)| *major != 0)
+    numbers(&longest(mounts.0, path)?.majmin).filter(|device| device.major != 0)
 }
 
 /// Numbers of the disk whose line in `/proc/diskstats` counts the requests to empty its write
@@ -163,18 +174,18 @@ fn options(mount: &MountInfo) -> String {
 /// their own: there the mounted device counts.
 fn device(mount: &MountInfo) -> Option<DeviceNumbers> {
     let own = numbers(&mount.majmin)?;
-    if own.0 != 0 {
+    if own.major != 0 {
         return Some(own);
     }
     let source = mount.mount_source.as_deref().filter(|source| source.starts_with("/dev/"))?;
     let device = std::fs::metadata(source).ok()?.rdev();
-    Some((rustix::fs::major(device), rustix::fs::minor(device)))
+    Some(DeviceNumbers { major: rustix::fs::major(device), minor: rustix::fs::minor(device) })
 }
 
 /// `254:1`.
 fn numbers(text: &str) -> Option<DeviceNumbers> {
     let (major, minor) = text.trim().split_once(':')?;
-    Some((major.parse().ok()?, minor.parse().ok()?))
+    Some(DeviceNumbers { major: major.parse().ok()?, minor: minor.parse().ok()? })
 }
 
 /// The `/sys` folder of the whole disk: of a partition its parent, which has the queue.
@@ -182,8 +193,8 @@ fn disk_folder(device: DeviceNumbers) -> Option<PathBuf> {
     disk_folder_in(Path::new("/sys/dev/block"), device)
 }
 
-fn disk_folder_in(by_number: &Path, (major, minor): DeviceNumbers) -> Option<PathBuf> {
-    let folder = by_number.join(format!("{major}:{minor}")).canonicalize().ok()?;
+fn disk_folder_in(by_number: &Path, device: DeviceNumbers) -> Option<PathBuf> {
+    let folder = by_number.join(device.to_string()).canonicalize().ok()?;
     if folder.join("partition").exists() {
         folder.parent().map(Path::to_path_buf)
     } else {
@@ -224,7 +235,7 @@ mod tests {
     #[test]
     fn device_and_options_of_a_mount_are_known() {
         let mount = mount("/srv/fast");
-        assert_eq!((device(&mount), mount.fs_type.as_str()), (Some((259, 2)), "xfs"));
+        assert_eq!((device(&mount), mount.fs_type.as_str()), (numbers("259:2"), "xfs"));
         assert_eq!(options(&mount), "rw,noatime,nodiratime");
     }
 
@@ -282,10 +293,10 @@ mod tests {
     #[test]
     fn a_partitions_disk_is_the_one_that_it_lies_on() {
         let sys = sys();
-        let of = |device| disk_folder_in(sys.path(), device).and_then(|disk| counts_flushes(&disk));
-        assert_eq!(of((254, 1)), Some((254, 0)));
-        assert_eq!(of((254, 0)), Some((254, 0)));
-        assert_eq!(of((253, 0)), None, "a device mapper's device counts no flushes");
-        assert_eq!(of((8, 0)), None);
+        let of = |device| counts_flushes(&disk_folder_in(sys.path(), numbers(device)?)?);
+        assert_eq!(of("254:1"), numbers("254:0"));
+        assert_eq!(of("254:0"), numbers("254:0"));
+        assert_eq!(of("253:0"), None, "a device mapper's device counts no flushes");
+        assert_eq!(of("8:0"), None);
     }
 }

@@ -80,9 +80,7 @@ pub(super) fn set(
     flushed: Option<DeviceNumbers>,
     counters: &mut Counters,
 ) -> Result<(), String> {
-    let (major, minor) = device;
-    let disk =
-        find(stats, device).ok_or_else(|| format!("/proc/diskstats: no device {major}:{minor}"))?;
+    let disk = find(stats, device).ok_or_else(|| format!("/proc/diskstats: no device {device}"))?;
     counters.set("os_disk_reads", disk.reads as f64);
     counters.set("os_disk_writes", disk.writes as f64);
     counters.set("os_disk_read_bytes", disk.sectors_read as f64 * SECTOR_BYTES);
@@ -96,8 +94,8 @@ pub(super) fn set(
     Ok(())
 }
 
-fn find(stats: &[DiskStat], (major, minor): DeviceNumbers) -> Option<&DiskStat> {
-    stats.iter().find(|disk| (disk.major, disk.minor) == (major as i32, minor as i32))
+fn find(stats: &[DiskStat], device: DeviceNumbers) -> Option<&DiskStat> {
+    stats.iter().find(|disk| disk.major == device.major as i32 && disk.minor == device.minor as i32)
 }
 
 #[cfg(test)]
@@ -111,10 +109,14 @@ mod tests {
         DiskStats::from_buf_read(file).unwrap().0
     }
 
+    const DISK: DeviceNumbers = DeviceNumbers { major: 254, minor: 0 };
+    const PARTITION: DeviceNumbers = DeviceNumbers { major: 254, minor: 1 };
+    const UNKNOWN: DeviceNumbers = DeviceNumbers { major: 8, minor: 0 };
+
     #[test]
     fn reads_the_line_of_the_device() {
         let mut counters = Counters::default();
-        set(&captured(), (254, 1), Some((254, 0)), &mut counters).unwrap();
+        set(&captured(), PARTITION, Some(DISK), &mut counters).unwrap();
         assert_eq!(counters.get("os_disk_reads"), Some(12_900.0));
         assert_eq!(counters.get("os_disk_write_bytes"), Some(8_820_000.0 * 512.0));
         assert_eq!(counters.get("os_disk_busy_s"), Some(40.0));
@@ -124,18 +126,18 @@ mod tests {
     fn flushes_are_those_of_the_disk_under_a_partition_or_unknown() {
         let flushes = |flushed| {
             let mut counters = Counters::default();
-            set(&captured(), (254, 1), flushed, &mut counters).unwrap();
+            set(&captured(), PARTITION, flushed, &mut counters).unwrap();
             counters.get("os_disk_flushes")
         };
-        assert_eq!(flushes(Some((254, 0))), Some(4410.0));
+        assert_eq!(flushes(Some(DISK)), Some(4410.0));
         assert_eq!(flushes(None), None, "the 0 in a partition's line is not a count");
-        assert_eq!(flushes(Some((8, 0))), None);
+        assert_eq!(flushes(Some(UNKNOWN)), None);
     }
 
     #[test]
     fn an_unknown_device_is_an_error_and_sets_nothing() {
         let mut counters = Counters::default();
-        assert!(set(&captured(), (8, 0), None, &mut counters).unwrap_err().contains("8:0"));
+        assert!(set(&captured(), UNKNOWN, None, &mut counters).unwrap_err().contains("8:0"));
         assert_eq!(counters, Counters::default());
     }
 }

@@ -98,10 +98,10 @@ fn nothing_yet() -> Counters {
         "watch_walked",
         "watch_walk_speed",
     ];
-    Counters(names.map(|name| named((name, 0.0))).into())
+    Counters(names.map(|name| named(name, 0.0)).into())
 }
 
-fn named((name, value): (&str, f64)) -> (String, f64) {
+fn named(name: &str, value: f64) -> (String, f64) {
     (name.to_string(), value)
 }
 
@@ -114,13 +114,15 @@ fn add(round: &Round, sums: &mut Counters) {
     if let Some(Pace { work_s, speed }) = round.pace {
         more.extend(Counters(
             [("watch_paced", 1.0), ("watch_speed", speed), ("watch_work_s", work_s)]
-                .map(named)
+                .map(|(name, value)| named(name, value))
                 .into(),
         ));
     }
     if let Some(speed) = round.walk_speed {
         more.extend(Counters(
-            [("watch_walked", 1.0), ("watch_walk_speed", speed)].map(named).into(),
+            [("watch_walked", 1.0), ("watch_walk_speed", speed)]
+                .map(|(name, value)| named(name, value))
+                .into(),
         ));
     }
     let others = [
@@ -128,7 +130,7 @@ fn add(round: &Round, sums: &mut Counters) {
         ("watch_runnable", round.runnable),
         ("watch_mhz", round.mhz),
     ];
-    more.0.extend(others.into_iter().filter_map(|(name, value)| Some(named((name, value?)))));
+    more.0.extend(others.into_iter().filter_map(|(name, value)| Some(named(name, value?))));
     sums.add(&more);
     sums.set("watch_cpu_s", round.cpu_s);
 }

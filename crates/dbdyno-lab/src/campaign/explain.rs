@@ -9,13 +9,12 @@ use std::collections::BTreeMap;
 
 use super::numbers::is_cached;
 use super::platform::Platform;
-use super::prepare::prepared;
+use super::prepare::{OpenRun, prepared};
 use super::probing::Probing;
 use super::schedule::{Answers, Leg};
 use super::{Campaign, Event};
 use crate::runner::Outcome;
 use crate::server::Setup;
-use crate::store::Store;
 use dbdyno_core::analysis::limiter::{self, Action, Experiment, Limiter, TimeShares};
 use dbdyno_core::analysis::trials::{Blocks, MARGIN, Rule, Trial};
 use dbdyno_core::error::{Error, Kind, Result};
@@ -28,7 +27,7 @@ use dbdyno_core::stats::median;
 
 mod sides;
 
-use sides::{Side, changes};
+use sides::{Case, Side, changes};
 
 /// Streams of keys from here on deal the order of trials.
 const STREAM: u32 = 0x4000_0000;
@@ -53,17 +52,16 @@ struct Trying {
 pub(super) fn explain(
     campaign: &Campaign<'_>,
     platform: &mut Platform,
-    record: &mut RunRecord,
-    store: &mut Store,
+    mut run: OpenRun<'_>,
     most_blocks: u32,
 ) -> Result<RunStatus> {
-    let tests = store.figures(record.id)?;
+    let tests = run.store.figures(run.record.id)?;
     let mut broken = None;
     for selection in &campaign.plan.selections {
         let Some(result) = best(&tests, selection) else { continue };
         let label = format!("{}, {}", selection.label(), Sentence::jobs(result.jobs));
         let mut said = Vec::new();
-        for planned in planned(campaign, platform, record, (selection, result)) {
+        for planned in planned(campaign, platform, run.record, selection, result) {
             let (explained, error) = match planned {
                 Err(not_tried) => (*not_tried, None),
                 Ok(trying) => {
@@ -71,12 +69,7 @@ pub(super) fn explain(
                         "{label}: trying {}",
                         trying.experiment.change
                     )));
-                    trying.carry_out(
-                        campaign,
-                        platform,
-                        (record, store),
-                        (result.seq, most_blocks),
-                    )?
+                    trying.carry_out(campaign, platform, &mut run, most_blocks)?
                 }
             };
             broken = broken.or(error);
@@ -87,7 +80,9 @@ pub(super) fn explain(
             said.push(explained);
         }
         match together(said) {
-            Some(explained) => store.explain_test(record.id, result.seq, &explained)?,
+            Some(explained) => {
+                run.store.explain_test(run.record.id, result.seq, &explained)?;
+            }
             None => (campaign.events)(Event::Note(&format!(
                 "{label}: no cause is known, nothing to try"
             ))),
@@ -123,22 +118,20 @@ fn planned(
     campaign: &Campaign<'_>,
     platform: &Platform,
     record: &RunRecord,
-    (selection, result): (&Selection, &TestResult),
+    selection: &Selection,
+    result: &TestResult,
 ) -> Vec<std::result::Result<Trying, Box<Explained>>> {
     let mut refused = Vec::new();
     for limiter in limiter::limiters(result) {
-        let plan = |experiment: Experiment| match changes(
-            campaign,
-            platform,
-            record,
-            (selection, result),
-            (&limiter, &experiment),
-        ) {
-            Ok((changed, sides)) => {
-                let (result, limiter) = (result.clone(), limiter.clone());
-                Ok(Trying { result, limiter, experiment, sides, changed })
+        let plan = |experiment: Experiment| {
+            let case = Case { selection, result, limiter: &limiter, experiment: &experiment };
+            match changes(campaign, platform, record, &case) {
+                Ok((changed, sides)) => {
+                    let (result, limiter) = (result.clone(), limiter.clone());
+                    Ok(Trying { result, limiter, experiment, sides, changed })
+                }
+                Err(why) => Err(Box::new(not_tried(&limiter, experiment, why))),
             }
-            Err(why) => Err(Box::new(not_tried(&limiter, experiment, why))),
         };
         let all: Vec<_> = limiter::experiments(result, &limiter).into_iter().map(plan).collect();
         if all.iter().any(std::result::Result::is_ok) {
@@ -179,9 +172,10 @@ impl Trying {
         self,
         campaign: &Campaign<'_>,
         platform: &mut Platform,
-        (record, store): (&mut RunRecord, &mut Store),
-        (seq, most_blocks): (u32, u32),
+        run: &mut OpenRun<'_>,
+        most_blocks: u32,
     ) -> Result<(Explained, Option<Error>)> {
+        let seq = self.result.seq;
         let mut seen = Seen::default();
         let rule = Rule { margin: MARGIN, figures: 1 };
         let mut keys = KeyStream::numbered(campaign.plan.seed, STREAM | seq);
@@ -189,7 +183,7 @@ impl Trying {
         for block in 1..=most_blocks {
             let order = if keys.key(2) == 1 { [0, 1] } else { [1, 0] };
             let drawn = format!("explain {seq}: {} {block}", self.experiment.change);
-            match self.block(campaign, platform, (record, store), (order, &drawn)) {
+            match self.block(campaign, platform, run, order, &drawn) {
                 Ok(trials) => seen.add(&trials, self.limiter.cause, self.experiment.action),
                 Err(error) => {
                     broken = Some(error);
@@ -246,8 +240,9 @@ impl Trying {
         &self,
         campaign: &Campaign<'_>,
         platform: &mut Platform,
-        (record, store): (&mut RunRecord, &mut Store),
-        (order, drawn): ([usize; 2], &str),
+        run: &mut OpenRun<'_>,
+        order: [usize; 2],
+        drawn: &str,
     ) -> Result<[TestResult; 2]> {
         let mut trials = [None, None];
         for at in order {
@@ -255,7 +250,7 @@ impl Trying {
             // Of what is not cached the second side would find what the first has read.
             let own = if is_cached(&side.plan.selections[0]) { 0 } else { at };
             let draw = keys::draw_of(&format!("{drawn} {own}"));
-            trials[at] = Some(side.trial(campaign, platform, (record, store), draw)?);
+            trials[at] = Some(side.trial(campaign, platform, run, draw)?);
         }
         match trials {
             [Some(before), Some(after)] => Ok([before, after]),
@@ -270,7 +265,7 @@ impl Side {
         &self,
         campaign: &Campaign<'_>,
         platform: &mut Platform,
-        (record, store): (&mut RunRecord, &mut Store),
+        run: &mut OpenRun<'_>,
         draw: u64,
     ) -> Result<TestResult> {
         self.server.as_ref().map_or(Ok(()), |setup| platform.restart_with(setup))?;
@@ -278,7 +273,7 @@ impl Side {
         let mut probing = Probing::new(platform, campaign.catalog, campaign.events)?;
         let leg = Leg { load: 1, server_start: 1, turns: Vec::new() };
         let selection = &self.plan.selections[0];
-        prepared(&campaign, platform, &leg, &mut probing, (record, store), |ready, probing, _| {
+        prepared(&campaign, platform, &leg, &mut probing, run, |ready, probing, _| {
             let evictor = (ready.measuring.prepare)(selection, Answers::Known)?;
             let spec = TestSpec { draw, ..TestSpec::closed(selection, self.jobs, 1) };
             match ready.measuring.trial(&spec, &evictor, probing) {

@@ -4,6 +4,7 @@
 
 use std::time::{Duration, Instant};
 
+use super::prepare::OpenRun;
 use super::run::{Ended, recorded};
 use super::{Campaign, Event, Platform, Request};
 use crate::store::{self, Store};
@@ -126,9 +127,9 @@ pub fn run(campaign: &Campaign<'_>, asked: &Asked, store: &mut Store) -> Result<
         Platform::open(campaign.request, Some(campaign.plan), Access::Provision, campaign.events)?;
     platform.heed(campaign.interrupt);
     let result = check(&platform).and_then(|()| {
-        recorded(campaign, &mut platform, store, |platform, probing, record, store| {
+        recorded(campaign, &mut platform, store, |platform, probing, run| {
             drop(probing);
-            match repetitions(campaign, (asked, &statements), platform, record.id, store) {
+            match repetitions(campaign, asked, &statements, platform, run) {
                 Err(error) if error.kind == Kind::Interrupted => Ok(RunStatus::Interrupted),
                 done => done.map(|()| RunStatus::Finished),
             }
@@ -168,10 +169,10 @@ fn leave(campaign: &Campaign<'_>, platform: &mut Platform, drop_ledger: &str) {
 
 fn repetitions(
     campaign: &Campaign<'_>,
-    (asked, statements): (&Asked, &Statements<'_>),
+    asked: &Asked,
+    statements: &Statements<'_>,
     platform: &mut Platform,
-    run_id: i64,
-    store: &mut Store,
+    run: OpenRun<'_>,
 ) -> Result<()> {
     let is_private = matches!(campaign.request.target, Target::Private { .. });
     let trial = Trial {
@@ -188,8 +189,8 @@ fn repetitions(
         (campaign.events)(Event::Step(&format!("repetition {seq} of {}", asked.repetitions)));
         let started_at = store::now();
         let measured = trial.measure(platform)?;
-        store.save_test(
-            run_id,
+        run.store.save_test(
+            run.record.id,
             &record::result(seq, asked.jobs, started_at, &measured, is_private),
         )?;
     }

@@ -73,6 +73,14 @@ pub struct Measuring<'a> {
     pub workers: Option<&'a Mutex<dyn Workers>>,
 }
 
+/// Everything that the tests of a leg share: their numbers, the probes that they read, and the
+/// results file.
+struct Bench<'b, 'p> {
+    numbers: &'b mut Numbers,
+    probing: &'b mut Probing<'p>,
+    store: &'b mut Store,
+}
+
 /// Next step of one selection's ramp.
 pub(super) enum Step {
     GoOn,
@@ -171,14 +179,8 @@ impl Measuring<'_> {
             course.numbers.begin(turn.block, turn.round);
             let after_s =
                 schedule::turns_s(&self.plan.selections, &course.ramps, course.ahead.iter());
-            match self.ramp(
-                selection,
-                &ramp,
-                turn.answers(),
-                (&mut course.numbers, after_s),
-                probing,
-                store,
-            )? {
+            let mut bench = Bench { numbers: &mut course.numbers, probing, store };
+            match self.ramp(selection, &ramp, turn.answers(), after_s, &mut bench)? {
                 RampEnd::Stop(status) => return Ok(status),
                 RampEnd::Hopeless => course.ramps[turn.selection] = None,
                 RampEnd::Done(steps) if turn.finds_ramp() && !steps.is_empty() => {
@@ -200,9 +202,8 @@ impl Measuring<'_> {
         selection: &Selection,
         ramp: &Ramp,
         answers: Answers,
-        (numbers, after_s): (&mut Numbers, f64),
-        probing: &mut Probing<'_>,
-        store: &mut Store,
+        after_s: f64,
+        bench: &mut Bench<'_, '_>,
     ) -> Result<RampEnd> {
         let mut done: Vec<(u32, f64)> = Vec::new();
         let prepared = (self.prepare)(selection, answers);
@@ -215,21 +216,15 @@ impl Measuring<'_> {
             let evictor = match &prepared {
                 Ok(evictor) => evictor,
                 Err(error) => {
-                    let spec = self.announced((selection, jobs, None), numbers, after_s);
-                    return Ok(
-                        match self.failed(
-                            &spec,
-                            jiff::Timestamp::now().to_string(),
-                            error,
-                            store,
-                        )? {
-                            Step::GoOn => RampEnd::Hopeless,
-                            Step::Stop(status) => RampEnd::Stop(status),
-                        },
-                    );
+                    let spec = self.announced(selection, jobs, None, bench.numbers, after_s);
+                    let now = jiff::Timestamp::now().to_string();
+                    return Ok(match self.failed(&spec, now, error, bench.store)? {
+                        Step::GoOn => RampEnd::Hopeless,
+                        Step::Stop(status) => RampEnd::Stop(status),
+                    });
                 }
             };
-            match self.at_jobs(selection, jobs, (numbers, after_s), (evictor, probing), store)? {
+            match self.at_jobs(selection, jobs, after_s, evictor, bench)? {
                 (Some(throughput), Step::GoOn) => done.push((jobs, throughput)),
                 (None, Step::GoOn) => break,
                 (_, Step::Stop(status)) => return Ok(RampEnd::Stop(status)),
@@ -244,22 +239,20 @@ impl Measuring<'_> {
         &self,
         selection: &Selection,
         jobs: u32,
-        (numbers, after_s): (&mut Numbers, f64),
-        (evictor, probing): (&Evictor, &mut Probing<'_>),
-        store: &mut Store,
+        after_s: f64,
+        evictor: &Evictor,
+        bench: &mut Bench<'_, '_>,
     ) -> Result<(Option<f64>, Step)> {
         let tell = |left| {
             (self.events)(Event::Note(&format!("disturbed: measured again, at most {left} times")))
         };
         let mut trials: Vec<Trial> = Vec::new();
-        let mix = match self.mix((selection, jobs), numbers, evictor, probing) {
+        let mix = match self.mix(selection, jobs, evictor, bench) {
             Ok(mix) => mix,
             Err(error) => {
-                let spec = self.announced((selection, jobs, None), numbers, after_s);
-                return Ok((
-                    None,
-                    self.failed(&spec, jiff::Timestamp::now().to_string(), &error, store)?,
-                ));
+                let spec = self.announced(selection, jobs, None, bench.numbers, after_s);
+                let now = jiff::Timestamp::now().to_string();
+                return Ok((None, self.failed(&spec, now, &error, bench.store)?));
             }
         };
         while let Some(offer) = next_offer(&selection.looping, &trials) {
@@ -274,9 +267,9 @@ impl Measuring<'_> {
             let mut test = || {
                 let spec = TestSpec {
                     mix: mix.clone(),
-                    ..self.announced((selection, jobs, offer), numbers, after_s)
+                    ..self.announced(selection, jobs, offer, bench.numbers, after_s)
                 };
-                self.one(&spec, evictor, after_s, probing, store)
+                self.one(&spec, evictor, after_s, bench.probing, bench.store)
             };
             match until_undisturbed(self.plan.redo_disturbed, &mut test, &tell)? {
                 (Some(trial), Step::GoOn) => trials.push(trial),
@@ -291,10 +284,10 @@ impl Measuring<'_> {
     /// test that is not stored. Nothing for a workload of one part, and if it is interrupted.
     fn mix(
         &self,
-        (selection, jobs): (&Selection, u32),
-        numbers: &mut Numbers,
+        selection: &Selection,
+        jobs: u32,
         evictor: &Evictor,
-        probing: &mut Probing<'_>,
+        bench: &mut Bench<'_, '_>,
     ) -> Result<Vec<f64>> {
         if selection.parts.len() < 2
             || matches!(selection.looping, Loop::Closed | Loop::Thinking(_))
@@ -306,9 +299,9 @@ impl Measuring<'_> {
             selection.window.duration_s().map_or(MIX_S, |s| s.min(MIX_S)),
         );
         let short = Selection { window, looping: Loop::Closed, ..selection.clone() };
-        let Number { seq, draw } = numbers.unstored(selection, jobs);
+        let Number { seq, draw } = bench.numbers.unstored(selection, jobs);
         let spec = TestSpec { draw, ..TestSpec::closed(&short, jobs, seq) };
-        match self.trial(&spec, evictor, probing) {
+        match self.trial(&spec, evictor, bench.probing) {
             // Of a part that did none in so short a time there are few.
             Outcome::Done(result) => Ok(result
                 .parts
@@ -323,7 +316,9 @@ impl Measuring<'_> {
     /// The next test, of which the watchers know.
     pub(super) fn announced<'s>(
         &self,
-        (selection, jobs, offer): (&'s Selection, u32, Option<Offer>),
+        selection: &'s Selection,
+        jobs: u32,
+        offer: Option<Offer>,
         numbers: &mut Numbers,
         after_s: f64,
     ) -> TestSpec<'s> {
@@ -391,7 +386,7 @@ impl Measuring<'_> {
                     _ => ReasonCode::Failed,
                 };
                 let error = error.at(spec.selection.workload.id.clone());
-                Ok((None, self.ended(spec, started_at, (&error, code), store)?))
+                Ok((None, self.ended(spec, started_at, &error, code, store)?))
             }
         }
     }
@@ -422,6 +417,7 @@ impl Measuring<'_> {
         (result.server_start, result.load) = (self.leg.server_start, self.leg.load);
         analysis::fill(&mut result);
         analysis::keep_threads(&mut result, selection.workload.threads.as_ref());
+        analysis::keep_volume(&mut result, &selection.workload);
         result.instrument_us_per_op = self.sample_cost.per_op_us(selection, &result);
         let context = JudgeContext {
             engine: &self.plan.engine,
@@ -499,7 +495,7 @@ impl Measuring<'_> {
         error: &Error,
         store: &mut Store,
     ) -> Result<Step> {
-        self.ended(spec, started_at, (error, ReasonCode::Failed), store)
+        self.ended(spec, started_at, error, ReasonCode::Failed, store)
     }
 
     /// The same, for this reason.
@@ -507,12 +503,13 @@ impl Measuring<'_> {
         &self,
         spec: &TestSpec<'_>,
         started_at: String,
-        (error, code): (&Error, ReasonCode),
+        error: &Error,
+        code: ReasonCode,
         store: &mut Store,
     ) -> Result<Step> {
         let (server_start, load) = (self.leg.server_start, self.leg.load);
         let result =
-            TestResult { server_start, load, ..failed_test(spec, started_at, (error, code)) };
+            TestResult { server_start, load, ..failed_test(spec, started_at, error, code) };
         store.save_test(self.run_id, &result)?;
         (self.events)(Event::TestFailed { selection: spec.selection, jobs: spec.jobs, error });
         Ok(if self.answers_again() { Step::GoOn } else { Step::Stop(RunStatus::Failed) })
@@ -585,7 +582,8 @@ fn until_undisturbed(
 fn failed_test(
     spec: &TestSpec<'_>,
     started_at: String,
-    (error, code): (&Error, ReasonCode),
+    error: &Error,
+    code: ReasonCode,
 ) -> TestResult {
     let reason = Reason::new(Status::Invalid, code, Sentence::quoted(error.to_string()));
     TestResult {

@@ -143,19 +143,20 @@ pub(super) fn measure(
 
 /// A lookup as the null engine knows it: one random bind, one statement that spins.
 pub(super) fn selection(op_ns: u64, duration_s: f64) -> Selection {
-    looping(("OVERHEAD", "our own loop on the null engine"), format!("spin {op_ns}"), duration_s)
+    looping("OVERHEAD", "our own loop on the null engine", format!("spin {op_ns}"), duration_s)
 }
 
 /// A session whose server takes a while: what many of them cost a load machine.
 fn waiting(duration_s: f64) -> Selection {
     looping(
-        (SESSION, "a session that waits half a second for each answer"),
+        SESSION,
+        "a session that waits half a second for each answer",
         "wait 500000000".into(),
         duration_s,
     )
 }
 
-fn looping((id, title): (&str, &str), sql: String, duration_s: f64) -> Selection {
+fn looping(id: &str, title: &str, sql: String, duration_s: f64) -> Selection {
     let statement = BoundStatement { name: "op".into(), sql, binds: vec!["key".into()] };
     let branch =
         Branch { upto: 100.0, commit: Commit::None, statements: vec![statement], times: 1 };

@@ -81,7 +81,7 @@ impl Platform {
             }
             Target::Private { .. } => {
                 let needs_port = plan.is_some_and(|plan| plan.travels_by(Transport::Tcp));
-                let started = start_server(request, (&to.settings, needs_port), events)?;
+                let started = start_server(request, &to.settings, needs_port, events)?;
                 to.url = Some(started.url());
                 server = Some(started);
             }
@@ -165,7 +165,7 @@ impl Platform {
     pub fn renew(&mut self, request: &Request, events: &Sink<'_>) -> Result<()> {
         let old = self.server.take();
         old.map_or(Ok(()), PrivateServer::stop_and_remove)?;
-        let new = start_server(request, (&self.to.settings, false), events)?;
+        let new = start_server(request, &self.to.settings, false, events)?;
         self.to.url = Some(new.url());
         self.server = Some(new);
         self.reopen()
@@ -311,7 +311,8 @@ impl Platform {
 
 fn start_server(
     request: &Request,
-    (settings, needs_port): (&BTreeMap<String, String>, bool),
+    settings: &BTreeMap<String, String>,
+    needs_port: bool,
     events: &Sink<'_>,
 ) -> Result<PrivateServer> {
     let Target::Private { engine, data_dir, server_bin, port, cluster } = &request.target else {

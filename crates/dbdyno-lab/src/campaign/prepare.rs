@@ -37,6 +37,12 @@ impl Ready<'_> {
     }
 }
 
+/// A run under way: its record, and the results file that holds it.
+pub(super) struct OpenRun<'r> {
+    pub record: &'r mut RunRecord,
+    pub store: &'r mut Store,
+}
+
 /// Makes the platform ready and gives it to `work`.
 ///
 /// # Errors
@@ -46,9 +52,10 @@ pub(super) fn prepared<'p, T>(
     platform: &Platform,
     leg: &Leg,
     probing: &mut Probing<'p>,
-    (record, store): (&mut RunRecord, &mut Store),
+    run: &mut OpenRun<'_>,
     work: impl FnOnce(&Ready<'_>, &mut Probing<'p>, &mut Store) -> Result<T>,
 ) -> Result<T> {
+    let OpenRun { record, store } = run;
     let sync = SyncProbe::open(campaign.request, campaign.plan, platform, record.device_sync);
     if record.device_sync.is_none() && sync.is_some() {
         record.device_sync = sync.as_ref().map(|(_, found)| *found);

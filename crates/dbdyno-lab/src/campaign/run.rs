@@ -8,9 +8,9 @@ use serde_json::json;
 use super::explain::explain;
 use super::measure::{Course, judge_repetitions};
 use super::platform::Platform;
-use super::prepare::prepared;
+use super::prepare::{OpenRun, prepared};
 use super::probing::{Probing, SUPERUSER, rights};
-use super::schedule::{self, Leg};
+use super::schedule;
 use super::{Event, Request, Sink, nodes, overhead, pooler, repositories};
 use crate::dataset::{self, Definition, LoadEvent, LoadedDataset, Lock, Recipe, Site, Watch};
 use crate::fit;
@@ -64,10 +64,10 @@ pub fn run(campaign: &Campaign<'_>, store: &mut Store) -> Result<Ended> {
         .and_then(|plan| fitting(plan, &platform, campaign.events))
         .and_then(|plan| {
             let campaign = Campaign { plan: plan.as_ref(), ..*campaign };
-            recorded(&campaign, &mut platform, store, |platform, probing, record, store| {
-                let status = measured(&campaign, platform, probing, record, store)?;
+            recorded(&campaign, &mut platform, store, |platform, probing, mut run| {
+                let status = measured(&campaign, platform, probing, &mut run)?;
                 match campaign.request.explain.filter(|_| status == RunStatus::Finished) {
-                    Some(most_blocks) => explain(&campaign, platform, record, store, most_blocks),
+                    Some(most_blocks) => explain(&campaign, platform, run, most_blocks),
                     None => Ok(status),
                 }
             })
@@ -282,14 +282,14 @@ pub(super) fn recorded<'a>(
     campaign: &Campaign<'a>,
     platform: &mut Platform,
     store: &mut Store,
-    work: impl FnOnce(&mut Platform, Probing<'a>, &mut RunRecord, &mut Store) -> Result<RunStatus>,
+    work: impl FnOnce(&mut Platform, Probing<'a>, OpenRun<'_>) -> Result<RunStatus>,
 ) -> Result<Ended> {
     let probing = Probing::new(platform, campaign.catalog, campaign.events)?;
     let disclosure = with_what_is_stated(campaign, platform, probing.disclosure().clone())?;
     let mut record = record(campaign, disclosure);
     record.id = store.begin_run(&record)?;
     (campaign.events)(Event::RunStarted { run_id: record.id });
-    let outcome = work(platform, probing, &mut record, store)
+    let outcome = work(platform, probing, OpenRun { record: &mut record, store })
         .map_err(|error| ended_by(campaign.interrupt, error));
     judge_repetitions(record.id, store)?;
     let status = match &outcome {
@@ -335,8 +335,7 @@ fn measured<'a>(
     campaign: &Campaign<'a>,
     platform: &mut Platform,
     probing: Probing<'a>,
-    record: &mut RunRecord,
-    store: &mut Store,
+    run: &mut OpenRun<'_>,
 ) -> Result<RunStatus> {
     let request = campaign.request;
     if let Some(order) = schedule::described(campaign.plan, request.fresh, &request.target) {
@@ -350,38 +349,20 @@ fn measured<'a>(
         }
         let new = || Probing::new(platform, campaign.catalog, campaign.events);
         let mut probing = first.take().map_or_else(new, Ok)?;
-        let after = legs.get(at + 1);
-        let status = measured_leg(
-            campaign,
-            platform,
-            (leg, after),
-            (&mut course, &mut probing),
-            record,
-            store,
-        )?;
+        let wants_data_anew = legs.get(at + 1).is_some_and(|next| next.load != leg.load);
+        let status =
+            prepared(campaign, platform, leg, &mut probing, run, |ready, probing, store| {
+                let status = ready.measuring.all(&mut course, probing, store)?;
+                if status == RunStatus::Finished && wants_data_anew {
+                    ready.drop_data()?;
+                }
+                Ok(status)
+            })?;
         if status != RunStatus::Finished {
             return Ok(status);
         }
     }
     Ok(RunStatus::Finished)
-}
-
-/// One leg, on its data; if the next one wants them anew they go at its end.
-fn measured_leg(
-    campaign: &Campaign<'_>,
-    platform: &Platform,
-    (leg, after): (&Leg, Option<&Leg>),
-    (course, probing): (&mut Course, &mut Probing<'_>),
-    record: &mut RunRecord,
-    store: &mut Store,
-) -> Result<RunStatus> {
-    prepared(campaign, platform, leg, probing, (record, store), |ready, probing, store| {
-        let status = ready.measuring.all(course, probing, store)?;
-        if status == RunStatus::Finished && after.is_some_and(|next| next.load != leg.load) {
-            ready.drop_data()?;
-        }
-        Ok(status)
-    })
 }
 
 /// The standard data set's definition.

@@ -282,24 +282,13 @@ fn one_run(
 ) -> Result<(i64, Vec<TestResult>)> {
     let plan = campaign.plan;
     let leg = leg(campaign);
-    let ended = recorded(campaign, platform, store, |platform, mut probing, record, store| {
-        prepared(
-            campaign,
-            platform,
-            &leg,
-            &mut probing,
-            (record, store),
-            |ready, probing, store| {
-                if let Some(answers) = answers {
-                    *answers = checked(campaign, ready)?;
-                }
-                ready.measuring.all(
-                    &mut Course::new(plan, std::slice::from_ref(&leg)),
-                    probing,
-                    store,
-                )
-            },
-        )
+    let ended = recorded(campaign, platform, store, |platform, mut probing, mut run| {
+        prepared(campaign, platform, &leg, &mut probing, &mut run, |ready, probing, store| {
+            if let Some(answers) = answers {
+                *answers = checked(campaign, ready)?;
+            }
+            ready.measuring.all(&mut Course::new(plan, std::slice::from_ref(&leg)), probing, store)
+        })
     })?;
     let tests: Vec<TestResult> =
         store.tests(ended.run_id)?.iter().filter_map(Test::measured).cloned().collect();

@@ -112,7 +112,7 @@ impl Taking<'_> {
         let (mut outcome, evicted) = evictor.around(run);
         if let Outcome::Done(result) | Outcome::Interrupted(Some(result)) = &mut outcome {
             let after = after.unwrap_or_else(|| self.aside.mark(sampler.as_deref()));
-            self.tell(result, &before, after, (spec, evicted));
+            self.tell(result, &before, after, spec, evicted);
         }
         outcome
     }
@@ -123,7 +123,8 @@ impl Taking<'_> {
         result: &mut TestResult,
         before: &Mark,
         after: Mark,
-        (spec, evicted): (&TestSpec<'_>, bool),
+        spec: &TestSpec<'_>,
+        evicted: bool,
     ) {
         self.aside.tell(before, after, result);
         if !spec.selection.workload.evict.is_empty() {

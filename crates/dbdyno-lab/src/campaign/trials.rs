@@ -14,7 +14,7 @@ use super::evict::Evictor;
 use super::measure::{Kept, Measuring, Step};
 use super::numbers::Numbers;
 use super::platform::Platform;
-use super::prepare::prepared;
+use super::prepare::{OpenRun, prepared};
 use super::probing::Probing;
 use super::run::{Ended, adapted, fitting, recorded};
 use super::schedule::{Answers, Leg, shuffle};
@@ -57,6 +57,13 @@ struct Figure {
     label: String,
     better: Better,
     blocks: Blocks,
+}
+
+/// Trials of a figure in a block: A (0) and B (1) in their order, and the seconds that the whole A/B
+/// test has left.
+struct Turn {
+    order: [usize; 2],
+    left_s: f64,
 }
 
 /// A side, whose trials are taken one after the other.
@@ -155,8 +162,8 @@ fn measured(
     let is_fresh =
         [&a, &b].iter().any(|side| matches!(side.request.target, Target::Private { .. }));
     let mut other = None;
-    let base = recorded(&a, first, store, |first, probing_a, record_a, store| {
-        let ended: Ended = recorded(&b, second, store, |second, probing_b, record_b, store| {
+    let base = recorded(&a, first, store, |first, probing_a, run_a| {
+        let ended: Ended = recorded(&b, second, run_a.store, |second, probing_b, run_b| {
             let mut probings = [probing_a, probing_b];
             loop {
                 // Not of the blocks before: only what the tests do is told again and again.
@@ -165,35 +172,18 @@ fn measured(
                 let (a, b) = (Campaign { events: &events, ..a }, Campaign { events: &events, ..b });
                 let leg = Leg { load: 1, server_start: course.starts(is_fresh), turns: Vec::new() };
                 let [probing_a, probing_b] = &mut probings;
-                let status = prepared(
-                    &a,
-                    first,
-                    &leg,
-                    probing_a,
-                    (&mut *record_a, store),
-                    |ready_a, probing_a, store| {
-                        prepared(
-                            &b,
-                            second,
-                            &leg,
-                            probing_b,
-                            (&mut *record_b, store),
-                            |ready_b, probing_b, store| {
-                                let side_a = Side {
-                                    measuring: &ready_a.measuring,
-                                    probing: probing_a,
-                                    at: 0,
-                                };
-                                let side_b = Side {
-                                    measuring: &ready_b.measuring,
-                                    probing: probing_b,
-                                    at: 1,
-                                };
-                                trials.blocks(&mut course, is_fresh, &mut [side_a, side_b], store)
-                            },
-                        )
-                    },
-                );
+                let run_a = &mut OpenRun { record: run_a.record, store: run_b.store };
+                let status =
+                    prepared(&a, first, &leg, probing_a, run_a, |ready_a, probing_a, store| {
+                        let run_b = &mut OpenRun { record: run_b.record, store };
+                        prepared(&b, second, &leg, probing_b, run_b, |ready_b, probing_b, store| {
+                            let side_a =
+                                Side { measuring: &ready_a.measuring, probing: probing_a, at: 0 };
+                            let side_b =
+                                Side { measuring: &ready_b.measuring, probing: probing_b, at: 1 };
+                            trials.blocks(&mut course, is_fresh, &mut [side_a, side_b], store)
+                        })
+                    });
                 match status {
                     Ok(Some(status)) => return Ok(status),
                     // Between two blocks: what was measured before is the result.
@@ -327,15 +317,14 @@ impl Trials<'_> {
                 return Ok(Some(RunStatus::Finished));
             }
             let order = if keys.key(2) == 1 { [0, 1] } else { [1, 0] };
+            let turn = Turn { order, left_s };
             let (figure, numbers) = (&mut course.figures[at], &mut course.numbers);
             let status = match &course.halves {
                 None => {
                     let [a, b] = &mut *sides;
-                    Trials::pair(figure, order, (&mut [a, b], numbers), left_s, store)?
+                    Trials::pair(figure, &turn, &mut [a, b], numbers, store)?
                 }
-                Some(halves) => {
-                    Trials::duet(figure, (order, halves), (sides, numbers), left_s, store)?
-                }
+                Some(halves) => Trials::duet(figure, &turn, halves, sides, numbers, store)?,
             };
             if status.is_some() {
                 return Ok(status);
@@ -349,14 +338,14 @@ impl Trials<'_> {
     /// A trial of each side in this order; gives how the campaign ended, if it did.
     fn pair(
         figure: &mut Figure,
-        order: [usize; 2],
-        (sides, numbers): (&mut [&mut dyn Tried; 2], &mut [Numbers; 2]),
-        left_s: f64,
+        turn: &Turn,
+        sides: &mut [&mut dyn Tried; 2],
+        numbers: &mut [Numbers; 2],
         store: &mut Store,
     ) -> Result<Option<RunStatus>> {
         let mut kept: [Option<Kept>; 2] = [None, None];
-        for at in order {
-            match sides[at].trial(figure, &mut numbers[at], left_s, store)? {
+        for at in turn.order {
+            match sides[at].trial(figure, &mut numbers[at], turn.left_s, store)? {
                 (result, Step::GoOn) => kept[at] = result,
                 (_, Step::Stop(status)) => return Ok(Some(status)),
             }
@@ -369,18 +358,20 @@ impl Trials<'_> {
     /// this order first.
     fn duet(
         figure: &mut Figure,
-        (order, halves): ([usize; 2], &Halves),
-        (sides, numbers): (&mut [Side<'_, '_, '_>; 2], &mut [Numbers; 2]),
-        left_s: f64,
+        turn: &Turn,
+        halves: &Halves,
+        sides: &mut [Side<'_, '_, '_>; 2],
+        numbers: &mut [Numbers; 2],
         store: &mut Store,
     ) -> Result<Option<RunStatus>> {
         let mut rounds = Vec::new();
-        for [a_on, b_on] in [order, [order[1], order[0]]] {
+        let [first, second] = turn.order;
+        for [a_on, b_on] in [[first, second], [second, first]] {
             let [a, b] = &mut *sides;
             let [numbers_a, numbers_b] = &mut *numbers;
             let players = [
-                a.player(figure, (numbers_a, left_s), &halves.halves[a_on]),
-                b.player(figure, (numbers_b, left_s), &halves.halves[b_on]),
+                a.player(figure, numbers_a, turn.left_s, &halves.halves[a_on]),
+                b.player(figure, numbers_b, turn.left_s, &halves.halves[b_on]),
             ];
             if players[0].measuring.interrupt.is_set() {
                 return Ok(Some(RunStatus::Interrupted));
@@ -476,11 +467,12 @@ impl<'m, 'p> Side<'_, 'm, 'p> {
     fn player<'s>(
         &'s mut self,
         figure: &Figure,
-        (numbers, left_s): (&mut Numbers, f64),
+        numbers: &mut Numbers,
+        left_s: f64,
         processors: &'s [usize],
     ) -> Player<'s, 'm, 'p> {
         let (selection, prepared) = self.prepared(figure);
-        let spec = self.measuring.announced((selection, figure.jobs, None), numbers, left_s);
+        let spec = self.measuring.announced(selection, figure.jobs, None, numbers, left_s);
         Player {
             measuring: self.measuring,
             probing: &mut *self.probing,
@@ -503,7 +495,7 @@ impl Tried for Side<'_, '_, '_> {
         if self.measuring.interrupt.is_set() {
             return Ok((None, Step::Stop(RunStatus::Interrupted)));
         }
-        let spec = self.measuring.announced((selection, figure.jobs, None), numbers, left_s);
+        let spec = self.measuring.announced(selection, figure.jobs, None, numbers, left_s);
         match prepared {
             Ok(evictor) => self.measuring.one(&spec, &evictor, left_s, self.probing, store),
             Err(error) => {

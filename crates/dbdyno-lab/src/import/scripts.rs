@@ -102,6 +102,7 @@ fn result(
     result.hash.clone_from(&test.hash);
     analysis::fill(&mut result);
     analysis::keep_threads(&mut result, selection.workload.threads.as_ref());
+    analysis::keep_volume(&mut result, &selection.workload);
     let context = JudgeContext {
         engine: engine.name(),
         in_process: false,

@@ -24,29 +24,80 @@ pub struct Definition {
     pub component: Option<&'static str>,
 }
 
-const fn rate(
-    (id, title, unit): (&'static str, &'static str, &'static str),
-    (counter, scale): (&'static str, f64),
-    component: Option<&'static str>,
-) -> Definition {
-    Definition { id, title, unit, counter, scale, component }
-}
-
 /// Every rate, in the order shown.
 pub const RATES: [Definition; 9] = [
-    rate(("commits", "Commits", "tps"), ("commits", 1.0), Some("transactions")),
-    rate(("logical_reads", "Logical reads", "dbps"), ("logical_reads", 1.0), Some("buffer cache")),
-    rate(
-        ("physical_reads", "Physical reads", "iops"),
-        ("physical_reads", 1.0),
-        Some("reads from files"),
-    ),
-    rate(("device_reads", "Device reads", "iops"), ("os_disk_reads", 1.0), Some("device")),
-    rate(("redo", "REDO", "MB/s"), ("wal_bytes", 1e-6), Some("log writer")),
-    rate(("log_syncs", "Log syncs", "1/s"), ("wal_syncs", 1.0), None),
-    rate(("blocks_written", "Blocks written", "dbps"), ("blocks_written", 1.0), None),
-    rate(("device_writes", "Device writes", "iops"), ("os_disk_writes", 1.0), None),
-    rate(("temporary", "Temporary files", "MB/s"), ("temp_bytes", 1e-6), None),
+    Definition {
+        id: "commits",
+        title: "Commits",
+        unit: "tps",
+        counter: "commits",
+        scale: 1.0,
+        component: Some("transactions"),
+    },
+    Definition {
+        id: "logical_reads",
+        title: "Logical reads",
+        unit: "dbps",
+        counter: "logical_reads",
+        scale: 1.0,
+        component: Some("buffer cache"),
+    },
+    Definition {
+        id: "physical_reads",
+        title: "Physical reads",
+        unit: "iops",
+        counter: "physical_reads",
+        scale: 1.0,
+        component: Some("reads from files"),
+    },
+    Definition {
+        id: "device_reads",
+        title: "Device reads",
+        unit: "iops",
+        counter: "os_disk_reads",
+        scale: 1.0,
+        component: Some("device"),
+    },
+    Definition {
+        id: "redo",
+        title: "REDO",
+        unit: "MB/s",
+        counter: "wal_bytes",
+        scale: 1e-6,
+        component: Some("log writer"),
+    },
+    Definition {
+        id: "log_syncs",
+        title: "Log syncs",
+        unit: "1/s",
+        counter: "wal_syncs",
+        scale: 1.0,
+        component: None,
+    },
+    Definition {
+        id: "blocks_written",
+        title: "Blocks written",
+        unit: "dbps",
+        counter: "blocks_written",
+        scale: 1.0,
+        component: None,
+    },
+    Definition {
+        id: "device_writes",
+        title: "Device writes",
+        unit: "iops",
+        counter: "os_disk_writes",
+        scale: 1.0,
+        component: None,
+    },
+    Definition {
+        id: "temporary",
+        title: "Temporary files",
+        unit: "MB/s",
+        counter: "temp_bytes",
+        scale: 1e-6,
+        component: None,
+    },
 ];
 
 /// Id of the row of the processors.
@@ -95,22 +146,27 @@ impl Peaks {
         let per_s = |definition: &Definition| {
             Some(grown.get(definition.counter)? / interval_s * definition.scale)
         };
-        let shown = |(id, title, unit), now: Option<f64>| {
-            Some((id, title, unit, now.filter(|now| is_rate(*now))?))
-        };
-        let rates = RATES.iter().map(|rate| shown((rate.id, rate.title, rate.unit), per_s(rate)));
-        let busy = shown((CPU, "CPU busy", "%"), cpu::busy_pct(grown).ok());
-        rates.chain([busy]).flatten().map(|row| self.row(row)).collect()
+        let rates = RATES.iter().map(|rate| row(rate.id, rate.title, rate.unit, per_s(rate)));
+        let busy = row(CPU, "CPU busy", "%", cpu::busy_pct(grown).ok());
+        let mut rows: Vec<Rate> = rates.chain([busy]).flatten().collect();
+        for row in &mut rows {
+            let peak = self.highest.entry(row.id).or_insert(row.now);
+            *peak = peak.max(row.now);
+            row.peak = *peak;
+        }
+        rows
     }
+}
 
-    fn row(
-        &mut self,
-        (id, title, unit, now): (&'static str, &'static str, &'static str, f64),
-    ) -> Rate {
-        let peak = self.highest.entry(id).or_insert(now);
-        *peak = peak.max(now);
-        Rate { id, title, unit, now, peak: *peak, against: None }
-    }
+/// A row whose peak is its value now; none if that is not known.
+fn row(
+    id: &'static str,
+    title: &'static str,
+    unit: &'static str,
+    now: Option<f64>,
+) -> Option<Rate> {
+    let now = now.filter(|now| is_rate(*now))?;
+    Some(Rate { id, title, unit, now, peak: now, against: None })
 }
 
 fn is_rate(now: f64) -> bool {

@@ -91,7 +91,8 @@ impl Recording {
         let began = std::mem::replace(&mut self.began, Begin { at: store::now(), t_s });
         let mut test = observed(self.tests, began.at);
         (test.window_s, test.total_s) = (t_s - began.t_s, t_s - began.t_s);
-        test.waits = Some(waits(std::mem::take(&mut self.seen), test.window_s));
+        let (seen, glances) = std::mem::take(&mut self.seen);
+        test.waits = Some(waits(seen, glances, test.window_s));
         test.counters = std::mem::take(&mut self.grown);
         test.window_counters = test.counters.clone();
         test.series = std::mem::take(&mut self.series);
@@ -170,7 +171,7 @@ fn point(look: &Look, began_s: f64) -> SeriesPoint {
     }
 }
 
-fn waits((seen, glances): (Sightings, u64), window_s: f64) -> Waits {
+fn waits(seen: Sightings, glances: u64, window_s: f64) -> Waits {
     let all: u64 = seen.values().sum();
     let count = |(event, samples): (dbdyno_core::model::Event, u64)| EventCount {
         event,
@@ -300,7 +301,7 @@ mod tests {
             (test.verdict.status, test.verdict.reasons[0].code.as_str()),
             (Status::Conditional, "recorded")
         );
-        let waits = waits((seen(1.0, 1.0).seen, 4), 8.0);
+        let waits = waits(seen(1.0, 1.0).seen, 4, 8.0);
         assert_eq!((waits.sessions, waits.samples, waits.events[0].share), (6, 4, 1.0));
         assert_eq!(waits.period_s, 2.0);
     }

@@ -288,14 +288,14 @@ fn known<const N: usize>(times_us: [(f64, Option<f64>); N]) -> Vec<(f64, f64)> {
 }
 
 fn labels_of_selection(selection: &Selection, jobs: u32) -> Labels {
-    labels((&selection.workload.id, assignments(&selection.chosen, ",")), selection.drive, jobs)
+    labels(&selection.workload.id, assignments(&selection.chosen, ","), selection.drive, jobs)
 }
 
 fn labels_of_test(result: &TestResult) -> Labels {
-    labels((&result.workload, assignments(&result.chosen, ",")), result.drive, result.jobs)
+    labels(&result.workload, assignments(&result.chosen, ","), result.drive, result.jobs)
 }
 
-fn labels((workload, params): (&str, String), drive: Drive, jobs: u32) -> Labels {
+fn labels(workload: &str, params: String, drive: Drive, jobs: u32) -> Labels {
     vec![
         ("workload", workload.to_string()),
         ("params", params),

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::log::{Counted, JobLog, Second, Timeline};
 use super::nodes;
 use super::samples::Samples;
+use super::schedule::Edges;
 use super::sessions::SessionLog;
 use dbdyno_core::model::{
     Background, Beside, Counters, DriverFigures, Facts, JobFigures, LatencySummary, Loop, Moment,
@@ -31,7 +32,7 @@ pub struct Raw {
     /// The same of the jobs beside them.
     pub background: Vec<(usize, JobLog)>,
     /// Planned opening and closing of the window, in s since the gate.
-    pub edges_s: (f64, f64),
+    pub edges: Edges,
     /// Times of ops in each second since the gate.
     pub seconds: Vec<Second>,
     /// Timeline of all jobs since the gate.
@@ -133,7 +134,7 @@ fn beside(background: &Background, raw: &Raw) -> Result<Beside, String> {
     let jobs = job_figures(&raw.background, &units);
     let tally = merged(jobs.iter().map(|job| &job.tally));
     let latency = latency_of(raw.background.iter().map(|(_, log)| log), &tally);
-    let (open_s, close_s) = raw.edges_s;
+    let Edges { open_s, close_s } = raw.edges;
     // Without a warm-up threads start a moment after the gate opened.
     let moment_s = UNCOVERED * (close_s - open_s);
     let is_there = |log: &JobLog| {
@@ -276,15 +277,15 @@ fn phase_figures(load: &LoadOverTime, raw: &Raw, at: usize, phase: &RatePhase) -
     told.for_each(|times| response.merge(times));
     PhaseFigures {
         phase: *phase,
-        from_s: from_s - raw.edges_s.0,
-        to_s: to_s - raw.edges_s.0,
+        from_s: from_s - raw.edges.open_s,
+        to_s: to_s - raw.edges.open_s,
         due: load.curve.due_between(from_s, to_s),
         ops_per_s: raw.timeline.ops_between(from_s, to_s) / (to_s - from_s),
         done: response.len(),
         response: LatencySummary { buckets: Vec::new(), ..of_all(&response) },
         behind_at_begin: backlog.at(from_s),
         behind: backlog.at(to_s),
-        recovery_s: backlog.recovery_s(&load.curve, raw.jobs.len() as u32, to_s, raw.edges_s.1),
+        recovery_s: backlog.recovery_s(&load.curve, raw.jobs.len() as u32, to_s, raw.edges.close_s),
     }
 }
 
@@ -535,7 +536,7 @@ mod tests {
             let first = vec![slice(0.0, 1.0, 50, false), slice(1.0, 3.1, 100, true)];
             let raw = Raw {
                 background: vec![job(first), job(second)],
-                edges_s: (1.0, 3.0),
+                edges: Edges { open_s: 1.0, close_s: 3.0 },
                 ..Raw::default()
             };
             let found = beside(&background, &raw).unwrap();
@@ -564,11 +565,11 @@ mod tests {
         let raw = Raw {
             timeline: {
                 let mut timeline = Timeline::default();
-                timeline.add(0, (0.5, 2.5), 200.0, 7);
+                timeline.add(0, 0.5, 2.5, 200.0, 7);
                 timeline
             },
             background: Vec::new(),
-            edges_s: (1.0, 3.0),
+            edges: Edges { open_s: 1.0, close_s: 3.0 },
             seconds: Vec::new(),
             points: Vec::new(),
             snapshots: Vec::new(),

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::assemble::Raw;
 use super::gate::Gate;
 use super::log::{JobLog, Periods, Points, SecondsLog};
-use super::schedule::Schedule;
+use super::schedule::{Edges, Schedule};
 use super::share::{Share, ShareLog};
 use super::test::Crew;
 use dbdyno_core::model::{TestResult, TestSpec, WorkerFigures};
@@ -33,7 +33,7 @@ pub trait Workers: Send {
     ///
     /// # Errors
     /// If nobody can be told.
-    fn move_edges(&mut self, edges_s: (f64, f64)) -> Result<(), EngineError>;
+    fn move_edges(&mut self, edges: Edges) -> Result<(), EngineError>;
     /// Lets all begin together, soon; gives when, by our clock, after that moment.
     ///
     /// # Errors
@@ -87,10 +87,11 @@ pub(super) fn liaise(
     workers: &Mutex<dyn Workers>,
     shares: &[Share],
     gate: &Gate,
-    (schedule, log): (&Schedule, &SecondsLog),
+    schedule: &Schedule,
+    log: &SecondsLog,
 ) -> Result<Vec<ShareLog>, EngineError> {
-    let (seen, edges_s) = (vec![Stage::Preparing; shares.len()], schedule.edges_s());
-    let mut liaison = Liaison { gate, schedule, log, seen, edges_s, is_stopped: false };
+    let (seen, edges) = (vec![Stage::Preparing; shares.len()], schedule.edges());
+    let mut liaison = Liaison { gate, schedule, log, seen, edges, is_stopped: false };
     let told = liaison.follow(workers, shares);
     if told.is_err() && !liaison.is_stopped {
         let _ = lock(workers).stop(); // those that are left; what failed says more
@@ -106,7 +107,7 @@ struct Liaison<'a> {
     log: &'a SecondsLog,
     seen: Vec<Stage>,
     /// As the workers know them.
-    edges_s: (f64, f64),
+    edges: Edges,
     is_stopped: bool,
 }
 
@@ -126,10 +127,10 @@ impl Liaison<'_> {
                     return Ok(Vec::new());
                 }
             }
-            let edges_s = self.schedule.edges_s();
-            if edges_s != self.edges_s {
-                lock(workers).move_edges(edges_s)?;
-                self.edges_s = edges_s;
+            let edges = self.schedule.edges();
+            if edges != self.edges {
+                lock(workers).move_edges(edges)?;
+                self.edges = edges;
             }
             let now = lock(workers).look()?;
             now.iter()
@@ -171,7 +172,7 @@ pub(super) fn merge(logs: Vec<ShareLog>, raw: &mut Raw, spec: &TestSpec<'_>) -> 
         |at: usize, jobs| crews.get(at).map(|crew| in_order(jobs, crew)).unwrap_or_default();
     (raw.jobs, raw.background) = (of_crew(0, jobs), of_crew(1, beside));
     raw.seconds = periods.seconds();
-    raw.points = raw.timeline.points(raw.edges_s.0, raw.edges_s.1);
+    raw.points = raw.timeline.points(raw.edges.open_s, raw.edges.close_s);
     figures
 }
 

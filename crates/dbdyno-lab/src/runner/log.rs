@@ -139,7 +139,7 @@ pub struct Timeline {
 impl Timeline {
     /// Adds the ops of a job of part `part` from one moment to another, spread evenly over that
     /// time, and its failed ops to the point in which its last half second began.
-    pub fn add(&mut self, part: usize, (start_s, end_s): (f64, f64), ops: f64, errors: u64) {
+    pub fn add(&mut self, part: usize, start_s: f64, end_s: f64, ops: f64, errors: u64) {
         if self.ops.len() <= part {
             self.ops.resize_with(part + 1, Vec::new);
         }
@@ -174,13 +174,13 @@ impl Timeline {
         for (part, ops) in other.ops.iter().enumerate() {
             for (at, ops) in ops.iter().enumerate().filter(|(_, ops)| **ops > 0.0) {
                 let (from_s, to_s) = other.span_s(at);
-                self.add(part, (from_s + by_s, to_s + by_s), *ops, 0);
+                self.add(part, from_s + by_s, to_s + by_s, *ops, 0);
             }
         }
         for (at, errors) in other.errors.iter().enumerate().filter(|(_, errors)| **errors > 0) {
             let (from_s, to_s) = other.span_s(at);
             let middle_s = (from_s + to_s) / 2.0 + by_s;
-            self.add(0, (middle_s, middle_s), 0.0, *errors);
+            self.add(0, middle_s, middle_s, 0.0, *errors);
         }
         for edge in 0..other.behind.len() {
             let [from, to] = [edge, edge + 1].map(|edge| other.waiting(edge).later_by(by_s));
@@ -460,7 +460,7 @@ impl SecondsLog {
         let mut shared = self.lock();
         shared.add_times(middle_s(start_s, end_s) as usize, report);
         spread(&mut shared.points, start_s, end_s, ops);
-        shared.timeline.add(who.part, (start_s, end_s), ops, errors);
+        shared.timeline.add(who.part, start_s, end_s, ops, errors);
         if let Some(behind) = slice.behind {
             shared.add_behind(who, Waiting { at_s: end_s, ops: behind });
         }
@@ -616,9 +616,9 @@ mod tests {
     #[test]
     fn points_of_a_timeline_are_those_between_the_edges() {
         let mut timeline = Timeline::default();
-        timeline.add(0, (0.0, 0.5), 20.0, 0);
-        timeline.add(0, (0.5, 1.0), 40.0, 3);
-        timeline.add(1, (0.25, 1.25), 4.0, 0);
+        timeline.add(0, 0.0, 0.5, 20.0, 0);
+        timeline.add(0, 0.5, 1.0, 40.0, 3);
+        timeline.add(1, 0.25, 1.25, 4.0, 0);
         assert_eq!(timeline.points(0.25, 1.0), [11.0, 21.0, 21.0]);
         assert_eq!((timeline.by_second(2), &timeline.errors), (vec![63.0, 1.0], &vec![0, 0, 0, 3]));
         let mut later = Timeline::default();
@@ -653,7 +653,7 @@ mod tests {
     #[test]
     fn the_last_point_ends_with_the_last_slice() {
         let mut timeline = Timeline::default();
-        timeline.add(0, (0.0, 0.26), 26.0, 0);
+        timeline.add(0, 0.0, 0.26, 26.0, 0);
         assert_eq!((timeline.span_s(0), timeline.span_s(1)), ((0.0, 0.25), (0.25, 0.26)));
     }
 

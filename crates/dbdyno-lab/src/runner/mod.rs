@@ -24,6 +24,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub use coordinator::{CONNECT_TIMEOUT, Now, Progress, ReadProbes, Reading};
 pub use crew::{Come, Stage, Workers};
 pub use log::{Points, SecondsLog};
+pub use schedule::Edges;
 pub use sessions::{IoCounts, SessionSource};
 pub use share::{Foreman, Share, ShareLog, Told, run_share};
 pub use test::{Outcome, TestContext, run_test};

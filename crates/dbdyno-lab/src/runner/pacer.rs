@@ -36,13 +36,13 @@ pub struct JobPacer<'a> {
 }
 
 impl<'a> JobPacer<'a> {
-    /// A pacer at a closed gate; the ops follow one another, or start when they are `due`.
+    /// A pacer at a closed gate, whose ops follow one another.
     pub fn new(
         who: Who,
         gate: &'a Gate,
         seconds: &'a SecondsLog,
         schedule: &'a Schedule,
-        (drive, due): (Drive, Option<DueTimes>),
+        drive: Drive,
     ) -> Self {
         JobPacer {
             who,
@@ -50,8 +50,8 @@ impl<'a> JobPacer<'a> {
             seconds,
             schedule,
             drive,
-            is_timed: due.is_some(),
-            due,
+            is_timed: false,
+            due: None,
             opened_at: None,
             clock: None,
             started_s: 0.0,
@@ -60,6 +60,11 @@ impl<'a> JobPacer<'a> {
             errors_in_a_row: 0,
             log: JobLog::default(),
         }
+    }
+
+    /// The same with ops that start when they are due, if there are such times.
+    pub fn with_due_times(self, due: Option<DueTimes>) -> Self {
+        JobPacer { is_timed: due.is_some(), due, ..self }
     }
 
     /// The same by a clock of one's own, which tells seconds since the gate opened: time passes as

@@ -24,6 +24,13 @@ const TICK_S: f64 = 1e-6;
 /// Ops half of which take this long are all timed.
 const SLOW_OP_S: f64 = 100e-6;
 
+/// Opening and close of a window, in seconds since the gate; without a close it is infinite.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Edges {
+    pub open_s: f64,
+    pub close_s: f64,
+}
+
 /// Opening and closing of the window, in seconds since the gate. Where it ends when the figure is
 /// known the coordinator moves the edges while the jobs run.
 #[derive(Debug)]
@@ -71,8 +78,8 @@ impl Schedule {
     }
 
     /// Both.
-    pub fn edges_s(&self) -> (f64, f64) {
-        (self.open_s(), self.close_s())
+    pub fn edges(&self) -> Edges {
+        Edges { open_s: self.open_s(), close_s: self.close_s() }
     }
 
     /// The window that it is for.
@@ -93,9 +100,9 @@ impl Schedule {
     }
 
     /// Moves the edges to where somebody else has them.
-    pub fn set_edges(&self, (open_s, close_s): (f64, f64)) {
-        self.open_s.set(open_s);
-        self.close_s.set(close_s);
+    pub fn set_edges(&self, edges: Edges) {
+        self.open_s.set(edges.open_s);
+        self.close_s.set(edges.close_s);
     }
 
     /// True if a slice that began at `start_s` belongs to the window.

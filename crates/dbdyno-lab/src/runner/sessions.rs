@@ -288,7 +288,7 @@ impl SessionLog {
             missing: self.missing.clone(),
             io: io_times(&inside),
             io_missing: self.io_missing.clone(),
-            processors: self.counted(&inside, sessions, (open_s, close_s)),
+            processors: self.counted(&inside, sessions, open_s, close_s),
         };
         Some(shared(waits))
     }
@@ -303,7 +303,8 @@ impl SessionLog {
         &self,
         samples: &[&Sample],
         sessions: u64,
-        (open_s, close_s): (f64, f64),
+        open_s: f64,
+        close_s: f64,
     ) -> Option<ProcessorTime> {
         let readings = self.readings.between(open_s, close_s);
         let readings = readings.map(|one| (one.at_s, std::slice::from_ref(&one.time)));

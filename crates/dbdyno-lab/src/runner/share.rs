@@ -12,7 +12,7 @@ use super::gate::Gate;
 use super::log::{JobLog, Periods, SecondsLog, Timeline, Who};
 use super::own::Meter;
 use super::pacer::JobPacer;
-use super::schedule::Schedule;
+use super::schedule::{Edges, Schedule};
 use super::test::{Crew, Due, EndOnDrop, TestContext, log_of};
 use dbdyno_core::model::rows::RowFunction;
 use dbdyno_core::model::{Drive, DriverFigures, Facts, JobCode, TestSpec, Window, Wire};
@@ -86,7 +86,7 @@ impl Share {
         let crews = Crew::all(spec);
         let seed = context.test_seed(spec);
         let crew = |at: usize, worker| {
-            crews.get(at).map(|crew| ShareCrew::of(crew, (worker, workers), spec, seed))
+            crews.get(at).map(|crew| ShareCrew::of(crew, worker, workers, spec, seed))
         };
         let share = |worker| {
             Some(Share {
@@ -134,12 +134,7 @@ impl Share {
 }
 
 impl ShareCrew {
-    fn of(
-        crew: &Crew<'_>,
-        (worker, workers): (u32, u32),
-        spec: &TestSpec<'_>,
-        seed: u64,
-    ) -> ShareCrew {
+    fn of(crew: &Crew<'_>, worker: u32, workers: u32, spec: &TestSpec<'_>, seed: u64) -> ShareCrew {
         let parts = crew.selection.parts.iter().map(|part| SharePart {
             code: part.code.clone(),
             session: part.session.clone(),
@@ -211,7 +206,7 @@ pub struct Told {
     /// No more slices.
     pub is_stopped: bool,
     /// New opening and closing of the window, in s since the common start, if they were moved.
-    pub edges_s: Option<(f64, f64)>,
+    pub edges: Option<Edges>,
 }
 
 /// Whom a share's jobs wait for.
@@ -254,13 +249,15 @@ pub fn run_share(
                     let due = job.due.as_ref();
                     let due = due.map(|due| due.times(job.number, crew.of_jobs));
                     let who = Who { job: at, part: crew.part_of(job.number) };
-                    let pacer = JobPacer::new(who, gate, log, schedule, (crew.drive, due));
-                    run_job(database, (share, crew, job.number), pacer, gate)
+                    let pacer =
+                        JobPacer::new(who, gate, log, schedule, crew.drive).with_due_times(due);
+                    run_job(database, share, crew, job.number, pacer, gate)
                 });
                 (job.number, thread)
             })
             .collect();
-        let late_s = conduct(database, share, foreman, (gate, schedule, &logs[0]), &mut meter);
+        let conductor = ShareConductor { database, share, foreman, gate, schedule, log: &logs[0] };
+        let late_s = conductor.conduct(&mut meter);
         let driver = meter.figures();
         let jobs = threads.into_iter().map(|(number, thread)| (number, log_of(thread)));
         (late_s, driver, jobs.collect::<Vec<_>>())
@@ -278,7 +275,9 @@ pub fn run_share(
 
 fn run_job(
     database: &dyn Database,
-    (share, crew, job): (&Share, &ShareCrew, u32),
+    share: &Share,
+    crew: &ShareCrew,
+    job: u32,
     mut pacer: JobPacer<'_>,
     gate: &Gate,
 ) -> JobLog {
@@ -291,54 +290,64 @@ fn run_job(
     log
 }
 
-/// From the gate to the end of the last job; gives how late the gate opened, if it did.
-fn conduct(
-    database: &dyn Database,
-    share: &Share,
-    foreman: &dyn Foreman,
-    (gate, schedule, log): (&Gate, &Schedule, &SecondsLog),
-    meter: &mut Meter,
-) -> Option<f64> {
-    let came = all_came(share, foreman, gate, log);
-    if came {
-        meter.ready();
-    }
-    let start = came.then(|| foreman.start(&database.job_sessions())).flatten();
-    let late_s = start.map(|start| {
-        std::thread::sleep(start.saturating_duration_since(Instant::now()));
-        gate.open().saturating_duration_since(start).as_secs_f64()
-    });
-    if late_s.is_none() {
-        gate.stop();
-    }
-    let (mut is_told, mut stopped) = (false, None);
-    while !gate.all_ended(ATTENTION) {
-        let told = foreman.told(log);
-        told.edges_s.into_iter().for_each(|edges_s| schedule.set_edges(edges_s));
-        if !is_told && late_s.is_some() && gate.all_satisfied(Duration::ZERO) {
-            foreman.satisfied();
-            is_told = true;
-        }
-        if stopped.is_none() && (late_s.is_none() || told.is_stopped) {
-            gate.stop();
-            stopped = Some(Instant::now());
-        }
-        // Whoever has what the window needs ends by himself.
-        if !is_told && stopped.is_some_and(|at| at.elapsed() > PATIENCE) {
-            database.cancel();
-        }
-    }
-    late_s
+/// Everything that a share is conducted with.
+struct ShareConductor<'a> {
+    database: &'a dyn Database,
+    share: &'a Share,
+    foreman: &'a dyn Foreman,
+    gate: &'a Gate,
+    schedule: &'a Schedule,
+    /// Of the jobs of the test.
+    log: &'a SecondsLog,
 }
 
-fn all_came(share: &Share, foreman: &dyn Foreman, gate: &Gate, log: &SecondsLog) -> bool {
-    let began = Instant::now();
-    while began.elapsed().as_secs_f64() < share.connect_s {
-        match gate.all_waiting(ATTENTION) {
-            Some(all_came) => return all_came,
-            None if foreman.told(log).is_stopped => return false,
-            None => {}
+impl ShareConductor<'_> {
+    /// From the gate to the end of the last job; gives how late the gate opened, if it did.
+    fn conduct(&self, meter: &mut Meter) -> Option<f64> {
+        let ShareConductor { database, foreman, gate, .. } = *self;
+        let came = self.all_came();
+        if came {
+            meter.ready();
         }
+        let start = came.then(|| foreman.start(&database.job_sessions())).flatten();
+        let late_s = start.map(|start| {
+            std::thread::sleep(start.saturating_duration_since(Instant::now()));
+            gate.open().saturating_duration_since(start).as_secs_f64()
+        });
+        if late_s.is_none() {
+            gate.stop();
+        }
+        let (mut is_told, mut stopped) = (false, None);
+        while !gate.all_ended(ATTENTION) {
+            let told = foreman.told(self.log);
+            if let Some(edges) = told.edges {
+                self.schedule.set_edges(edges);
+            }
+            if !is_told && late_s.is_some() && gate.all_satisfied(Duration::ZERO) {
+                foreman.satisfied();
+                is_told = true;
+            }
+            if stopped.is_none() && (late_s.is_none() || told.is_stopped) {
+                gate.stop();
+                stopped = Some(Instant::now());
+            }
+            // Whoever has what the window needs ends by himself.
+            if !is_told && stopped.is_some_and(|at| at.elapsed() > PATIENCE) {
+                database.cancel();
+            }
+        }
+        late_s
     }
-    false
+
+    fn all_came(&self) -> bool {
+        let began = Instant::now();
+        while began.elapsed().as_secs_f64() < self.share.connect_s {
+            match self.gate.all_waiting(ATTENTION) {
+                Some(all_came) => return all_came,
+                None if self.foreman.told(self.log).is_stopped => return false,
+                None => {}
+            }
+        }
+        false
+    }
 }

@@ -107,7 +107,7 @@ fn run_to_end(
         Ok(held) => match context.database.deal(spec.selection.nodes, spec.selection.writes()) {
             Ok(deal) => match context.workers {
                 Some(workers) => {
-                    measure_elsewhere(context, spec, (workers, deal), held, probes, progress)
+                    measure_elsewhere(context, spec, workers, deal, held, probes, progress)
                 }
                 None => measure(context, spec, deal, held, probes, progress),
             },
@@ -292,9 +292,10 @@ fn measure(
                     let _ended = ended;
                     let due = if crew.is_background { None } else { due_times(spec, job, seed) };
                     let who = Who { job, part: crew.part(job) };
-                    let pacer =
-                        JobPacer::new(who, gate, log, schedule, (crew.selection.drive, due));
-                    run_job((context, seed), (crew, job, node), facts, pacer, gate)
+                    let pacer = JobPacer::new(who, gate, log, schedule, crew.selection.drive)
+                        .with_due_times(due);
+                    let job = CrewJob { crew, number: job, node, seed, facts };
+                    run_job(context, &job, pacer, gate)
                 });
                 (crew.part(job), thread)
             })
@@ -314,14 +315,14 @@ fn measure(
         coordinator.snapshot(Moment::Paid, ended.total_s);
     }
     let (snapshots, samples) = coordinator.into_readings();
-    let edges_s = (schedule.open_s(), schedule.close_s());
+    let edges = schedule.edges();
     let points = seconds.points(schedule.open_s(), schedule.close_s());
     let (seconds, timeline) =
         logs.into_iter().next().map(SecondsLog::into_seconds).unwrap_or_default();
     let raw = Raw {
         background: jobs.split_off(spec.jobs as usize),
         jobs,
-        edges_s,
+        edges,
         points,
         seconds,
         timeline,
@@ -341,7 +342,8 @@ fn measure(
 fn measure_elsewhere(
     context: &TestContext<'_>,
     spec: &TestSpec<'_>,
-    (workers, deal): (&Mutex<dyn Workers>, Deal),
+    workers: &Mutex<dyn Workers>,
+    deal: Deal,
     held: Held,
     probes: &mut ReadProbes<'_>,
     progress: &mut dyn FnMut(Progress),
@@ -364,7 +366,7 @@ fn measure_elsewhere(
     let (told, ended, sessions) = std::thread::scope(|scope| {
         let sampler = threads::start(scope, || sampled(context, &gate, has_ended));
         let liaison =
-            threads::start(scope, || crew::liaise(workers, &shares, &gate, (&schedule, &seconds)));
+            threads::start(scope, || crew::liaise(workers, &shares, &gate, &schedule, &seconds));
         if liaison.is_err() {
             (0..count).for_each(|_| gate.ended()); // nobody else will tell
         }
@@ -388,7 +390,7 @@ fn measure_elsewhere(
     };
     let (snapshots, samples) = coordinator.into_readings();
     let mut raw = Raw {
-        edges_s: (schedule.open_s(), schedule.close_s()),
+        edges: schedule.edges(),
         snapshots,
         samples,
         sessions,
@@ -543,18 +545,30 @@ impl<'a> Crew<'a> {
     }
 }
 
+/// A job of a crew.
+struct CrewJob<'a> {
+    crew: &'a Crew<'a>,
+    /// From 1, within the crew.
+    number: u32,
+    /// Node of the cluster that it works on.
+    node: Option<&'a str>,
+    /// Seed of the test.
+    seed: u64,
+    facts: &'a Facts,
+}
+
 fn run_job(
-    (context, seed): (&TestContext<'_>, u64),
-    (crew, job, node): (&Crew<'_>, u32, Option<&str>),
-    facts: &Facts,
+    context: &TestContext<'_>,
+    job: &CrewJob<'_>,
     mut pacer: JobPacer<'_>,
     gate: &Gate,
 ) -> JobLog {
-    let part = &crew.selection.parts[crew.part(job)];
+    let CrewJob { crew, number, node, seed, facts } = *job;
+    let part = &crew.selection.parts[crew.part(number)];
     let mut facts = facts.clone();
     facts.extend(part.facts.clone());
     let order = JobOrder {
-        job: crew.after + job,
+        job: crew.after + number,
         jobs: crew.jobs,
         code: &part.code,
         session: &part.session,

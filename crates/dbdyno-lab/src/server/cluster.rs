@@ -126,7 +126,8 @@ impl ClusterKind {
         &self,
         plan: &Plan,
         at: usize,
-        (place, first): (&Place, &Place),
+        place: &Place,
+        first: &Place,
         given: &Settings,
     ) -> Result<Settings> {
         let mut all = given.clone();
@@ -139,7 +140,8 @@ impl ClusterKind {
         &self,
         plan: &Plan,
         at: usize,
-        (place, first): (&Place, &Place),
+        place: &Place,
+        first: &Place,
     ) -> Result<()> {
         (self.prepare)(&Node { plan, at, place, first })
     }
@@ -313,7 +315,7 @@ pub(super) fn check(kind: &ClusterKind) -> Result<()> {
     let (home, data, socket_dir, temporary) = (nowhere(), nowhere(), nowhere(), nowhere());
     let (name, port, address, account) = (node_name(0), None, None, None);
     let place = Place { name, home, data, socket_dir, temporary, port, address, account };
-    kind.settings(&Plan::new(1)?, 0, (&place, &place), &Settings::new()).map(drop)
+    kind.settings(&Plan::new(1)?, 0, &place, &place, &Settings::new()).map(drop)
 }
 
 #[cfg(test)]
@@ -357,7 +359,7 @@ mod tests {
             lchown(place.data.join(file), Some(account.uid), Some(account.gid)).unwrap();
             let plan = Plan { own_name: "x".into(), ports: Vec::new() };
             // It may fail: the user has spoilt its own files.
-            let _ = kind.prepare(&plan, 1, (&place, &place));
+            let _ = kind.prepare(&plan, 1, &place, &place);
             assert_eq!(fs::read_to_string(&victim).unwrap(), "safe_to_bootstrap: 1", "{file}");
             assert_eq!(fs::metadata(&victim).unwrap().permissions().mode() & 0o777, 0o600);
             let copied = fs::read_to_string(place.data.join("grastate.new")).unwrap_or_default();

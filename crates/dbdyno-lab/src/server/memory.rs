@@ -42,7 +42,7 @@ pub(super) fn put(
     let said = |why: Sentence| dbdyno_core::error::Error::target(MEMORY_PARENT, why.to_string());
     memory_place(room_bytes).map_err(said)?;
     let (data, log_dir) = (home.data(), home.make_log_dir(account)?);
-    move_as(home, (&data, &log_dir), account, files, PUT)
+    move_as(home, &data, &log_dir, account, files, PUT)
 }
 
 /// Moves the log of a stopped server back, if it is in memory, as the user who owns it.
@@ -51,7 +51,7 @@ pub(super) fn put(
 /// If there is no room for it.
 pub(super) fn fetch(home: &Home, files: &[&str], account: Option<&Account>) -> Result<()> {
     let Some(log_dir) = home.log_dir() else { return Ok(()) };
-    move_as(home, (&log_dir, &home.data()), account, files, FETCH)?;
+    move_as(home, &log_dir, &home.data(), account, files, FETCH)?;
     home.remove_log_dir()
 }
 
@@ -68,7 +68,8 @@ const FETCH: &str = r#"[ -e "$from/$name" ] && [ -h "$to/$name" ] || continue
 /// user has put there leads to nothing that the user may not read or write anyway.
 fn move_as(
     home: &Home,
-    (from, to): (&Path, &Path),
+    from: &Path,
+    to: &Path,
     account: Option<&Account>,
     files: &[&str],
     script: &str,

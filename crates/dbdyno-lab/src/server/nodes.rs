@@ -115,11 +115,10 @@ impl PrivateServer {
         options: &StartOptions,
     ) -> Result<()> {
         let Some(cluster) = self.cluster else { return Ok(()) };
-        let places = (&self.place, first);
-        self.kind
-            .configure(&self.place, &cluster.settings(plan, at, places, &options.settings)?)?;
+        let settings = cluster.settings(plan, at, &self.place, first, &options.settings)?;
+        self.kind.configure(&self.place, &settings)?;
         allow_files(fit::files_of_server(&options.settings, self.kind.session_settings()));
-        cluster.prepare(plan, at, places)
+        cluster.prepare(plan, at, &self.place, first)
     }
 
     /// Waits until all nodes have the state of the first.

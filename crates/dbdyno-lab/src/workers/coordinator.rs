@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::{BUILD, Clock, Step, Task, ask, unreadable};
-use crate::runner::{Come, Share, ShareLog, Stage, Workers};
+use crate::runner::{Come, Edges, Share, ShareLog, Stage, Workers};
 use crate::store::Place;
 use dbdyno_core::error::Result;
 use dbdyno_engines::engine::keeper::{Datum, Keeper};
@@ -46,7 +46,8 @@ impl Crew {
         place: &Place,
         count: u32,
         patience: Patience,
-        (engine, url): (&str, Option<&str>),
+        engine: &str,
+        url: Option<&str>,
     ) -> Result<Crew> {
         let mut keeper = super::opened(place)?;
         let mut begin = || {
@@ -167,9 +168,9 @@ impl Workers for Crew {
         Ok(come)
     }
 
-    fn move_edges(&mut self, (open_s, close_s): (f64, f64)) -> Step<()> {
-        ask(self.keeper.as_mut(), "crew-edges", vec![self.id.into(), open_s.into(), close_s.into()])
-            .map(drop)
+    fn move_edges(&mut self, edges: Edges) -> Step<()> {
+        let binds = vec![self.id.into(), edges.open_s.into(), edges.close_s.into()];
+        ask(self.keeper.as_mut(), "crew-edges", binds).map(drop)
     }
 
     fn start(&mut self) -> Step<Instant> {

@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::{BUILD, Clock, Step, Task, ask};
-use crate::runner::{Foreman, Interrupt, SecondsLog, Share, ShareLog, Told, run_share};
+use crate::runner::{Edges, Foreman, Interrupt, SecondsLog, Share, ShareLog, Told, run_share};
 use crate::store::Place;
 use dbdyno_core::error::{Result, quote};
 use dbdyno_core::model::Target;
@@ -231,7 +231,10 @@ impl Board<'_> {
         let [start_s, stopped, open_s, close_s] = rows.first()?.as_slice() else { return None };
         let told = Told {
             is_stopped: stopped.integer() != Some(0),
-            edges_s: open_s.real().zip(close_s.real()),
+            edges: open_s
+                .real()
+                .zip(close_s.real())
+                .map(|(open_s, close_s)| Edges { open_s, close_s }),
         };
         Some((start_s.real(), told))
     }

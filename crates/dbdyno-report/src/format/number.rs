@@ -26,7 +26,12 @@ pub fn grouped(plain: &str) -> String {
 /// As [`readable`], without grouping.
 pub fn plain(value: f64, digits: Digits) -> String {
     let decimals = decimals_shown(value, digits);
-    format!("{value:.decimals$}")
+    let shown = format!("{value:.decimals$}");
+    // A zero has no sign, whatever was rounded to it.
+    match shown.strip_prefix('-') {
+        Some(rest) if !rest.contains(|digit: char| ('1'..='9').contains(&digit)) => rest.into(),
+        _ => shown,
+    }
 }
 
 /// Number of digits behind the point.
@@ -79,6 +84,8 @@ mod tests {
             (1.5e-12, "0.000000000"),
             (-4_321.0, "-4,321"),
             (0.0, "0"),
+            (-0.0, "0"),
+            (-1.5e-12, "0.000000000"),
         ];
         for (value, expected) in cases {
             assert_eq!(readable(value, Digits::Significant(4)), expected);

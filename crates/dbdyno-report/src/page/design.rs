@@ -57,7 +57,7 @@ pub(super) fn page(input: &Input, limits: &Limits, left_out: &[String]) -> Optio
 fn of_one(input: &Input, data: &RunTests, limits: &Limits, left_out: &[String]) -> Page {
     let language = input.language;
     let mut parts = vec![key_metrics(input, data)];
-    match beside::of_reference(input).as_slice() {
+    match beside::shown(input).as_slice() {
         [] => parts.extend(fingerprint(input, data)),
         published => parts.extend(beside::parts(published, language)),
     }
@@ -251,6 +251,7 @@ fn of_several(input: &Input, limits: &Limits, left_out: &[String]) -> Page {
     let language = input.language;
     let mut parts = vec![in_sentences(input)];
     parts.extend(heat(input));
+    parts.extend(beside::parts(&beside::shown(input), language));
     parts.extend(one_job(input));
     parts.extend(overlays(input));
     parts.extend(served(input));

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::super::document::Block;
 use super::super::lowered::{self, Lowered};
 use super::super::picture::{Count, Fold, Head, Mark, Said, Tick};
-use super::super::{Input, Language, RunTests, datasheet, summary};
+use super::super::{Input, Language, RunTests, beside, datasheet, summary};
 use super::cards::{self, Entry, compact, headline, mark};
 use dbdyno_core::analysis::interval::supports;
 use dbdyno_core::analysis::limiter::limiters;
@@ -30,7 +30,7 @@ pub(super) fn of_run(input: &Input, data: &RunTests, kind: &str) -> Head {
         kind: language.phrase(kind),
         stamp: stamp(language, data),
         title: title(language, data),
-        answer: Said::sentence(&answer(input, data)),
+        answer: Said::sentence(&sentences(&[answer(input, data), beside::position(input)])),
         counts: counts(language, &data.tests),
         tests: strip(input, data),
         folds: reasons(language, &data.tests).into_iter().collect(),
@@ -101,13 +101,18 @@ pub(super) fn answer(input: &Input, data: &RunTests) -> String {
     let language = input.language;
     let groups = cards::groups(input);
     let entries: Vec<&Entry<'_>> = groups.iter().flat_map(|(_, _, entries)| entries).collect();
-    let sentences = [
+    sentences(&[
         figures(input, &groups),
         gains(language, &entries),
         limits(language, &entries),
         doubts(language, data),
-    ];
-    sentences.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" ")
+    ])
+}
+
+/// The texts that are not empty, one after the other.
+fn sentences(texts: &[String]) -> String {
+    let said = texts.iter().filter(|text| !text.is_empty()).map(String::as_str);
+    said.collect::<Vec<_>>().join(" ")
 }
 
 /// The headlines that a reader looks for first.

@@ -28,6 +28,7 @@ pub fn forest(comparison: &Comparison, language: Language) -> Option<Picture> {
             heads,
             rows,
             has_stems: false,
+            has_sentences: false,
         })
     })
 }
@@ -185,6 +186,7 @@ pub(super) fn fingerprint(comparison: &Comparison, language: Language) -> Option
             heads,
             rows,
             has_stems: false,
+            has_sentences: false,
         })
     })
 }
@@ -232,7 +234,15 @@ pub(super) fn standings(input: &Input, most: usize) -> Option<(Picture, String)>
     let spoken = language.phrase("Share of the best");
     let (equal, label_head) = (language.phrase("best"), language.phrase("Platform"));
     Some((
-        Picture::Ratios(Ratios { spoken, equal, label_head, heads, rows, has_stems: true }),
+        Picture::Ratios(Ratios {
+            spoken,
+            equal,
+            label_head,
+            heads,
+            rows,
+            has_stems: true,
+            has_sentences: false,
+        }),
         about,
     ))
 }
@@ -295,7 +305,15 @@ pub(crate) fn gains(input: &Input, most: usize) -> Option<(Picture, usize)> {
     let spoken = language.phrase("Best throughput as a multiple of one job");
     (!rows.is_empty()).then(|| {
         let (equal, label_head) = (language.phrase("one job"), language.phrase("Workload"));
-        let ratios = Ratios { spoken, equal, label_head, heads, rows, has_stems: true };
+        let ratios = Ratios {
+            spoken,
+            equal,
+            label_head,
+            heads,
+            rows,
+            has_stems: true,
+            has_sentences: false,
+        };
         (Picture::Ratios(ratios), left_out)
     })
 }

@@ -39,7 +39,7 @@ impl Report for Summary {
             _ => language.say("title_several", &[("runs", &runs)]),
         };
         let mut sections = self.sentences(input);
-        sections.extend(beside::sections(&beside::of_reference(input), language));
+        sections.extend(beside::sections(&beside::shown(input), language));
         let page = page::sheet(input, &sections);
         Document { title, sections, language, page, ..Document::default() }
     }

@@ -324,7 +324,8 @@ mod tests {
         let differs = catalog
             .workloads()
             .flat_map(|workload| &workload.aliases)
-            .filter_map(|alias| alias.differs.as_deref());
+            .filter_map(|alias| alias.differs.as_deref())
+            .chain(catalog.workloads().filter_map(|workload| workload.differs.as_deref()));
         let effects = catalog.effects().iter().map(|effect| effect.because.as_str());
         let means: std::collections::BTreeSet<&str> =
             claims.map(|claim| claim.because.as_str()).chain(effects).chain(differs).collect();

@@ -11,6 +11,7 @@ use serde::{Serialize, Serializer};
 
 use super::compare::{Kind, Side};
 use super::interval::most_trusted;
+use super::kpm::mean_service_s;
 use super::published::doubts;
 use crate::model::params::{ORG, OWN_ORG, THREADS};
 use crate::model::{
@@ -19,7 +20,7 @@ use crate::model::{
 };
 
 pub use notes::Note;
-pub use units::{Code, Conversion, Fixed, Rate};
+pub use units::{Code, Conversion, Fixed, Rate, amount};
 
 /// Figures within this fraction of one another are level.
 pub const LEVEL: f64 = 0.05;
@@ -124,6 +125,8 @@ pub struct Figure {
     pub printed_unit: String,
     /// Absent if a publication does not print them.
     pub jobs: Option<u32>,
+    /// Mean time of an op at this figure, in ms; absent if a publication does not print it.
+    pub service_time_ms: Option<f64>,
     #[serde(rename = "verdict")]
     pub status: Status,
     pub conversion: Conversion,
@@ -279,7 +282,7 @@ impl<'a> Compared<'a> {
             let Some(foreign) = self.their_best(&theirs, quantity, fixed, kind) else { continue };
             match best(&ours, kind, |test| units::yours(test, quantity, workload)) {
                 Best::Found(own) => {
-                    let is_again = is_one_job(foreign.1) && width(own.1) == 1;
+                    let is_again = is_one_job(foreign.test) && width(own.test) == 1;
                     if kind == Kind::Throughput && is_again {
                         return None; // it is the speed
                     }
@@ -413,31 +416,40 @@ impl<'a> Compared<'a> {
         quantity: Quantity,
         fixed: &Fixed,
         kind: Kind,
-    ) -> Option<(Rate<'a>, &'a PublishedTest)> {
-        let rate = |test: &&'a PublishedTest| Some((units::theirs(test, quantity, fixed)?, *test));
-        let mut known: Vec<(Rate<'a>, &PublishedTest)> = tests.iter().filter_map(rate).collect();
-        let is_point = |test: &PublishedTest| test.published.kind == PublishedKind::Point;
-        if known.iter().any(|(_, test)| is_point(test)) {
-            known.retain(|(_, test)| is_point(test));
-        }
-        known.retain(|(_, test)| test.verdict.status < Status::Invalid);
-        let bound = |(_, test): &(Rate<'a>, &PublishedTest)| {
-            test.verdict.reasons.iter().any(|reason| reason.code == ReasonCode::Approximate)
+    ) -> Option<Amount<'a, PublishedTest>> {
+        let amount = |test: &&'a PublishedTest| {
+            Some(Amount { rate: units::theirs(test, quantity, fixed)?, test: *test })
         };
-        if known.iter().any(|one| !bound(one)) {
-            known.retain(|one| !bound(one));
+        let mut known: Vec<Amount<'a, PublishedTest>> = tests.iter().filter_map(amount).collect();
+        let is_point = |test: &PublishedTest| test.published.kind == PublishedKind::Point;
+        if known.iter().any(|amount| is_point(amount.test)) {
+            known.retain(|amount| is_point(amount.test));
+        }
+        known.retain(|amount| amount.test.verdict.status < Status::Invalid);
+        let is_bound = |amount: &Amount<'a, PublishedTest>| {
+            let mut reasons = amount.test.verdict.reasons.iter();
+            reasons.any(|reason| reason.code == ReasonCode::Approximate)
+        };
+        if known.iter().any(|amount| !is_bound(amount)) {
+            known.retain(|amount| !is_bound(amount));
         }
         let known = if kind == Kind::Speed { known.into_iter().take(1).collect() } else { known };
-        known.into_iter().reduce(|best, next| if next.0.per_s > best.0.per_s { next } else { best })
+        known.into_iter().reduce(
+            |best, next| {
+                if next.rate.per_s > best.rate.per_s { next } else { best }
+            },
+        )
     }
 
     fn made(
         &self,
         kind: Kind,
         quantity: Quantity,
-        (foreign, published): (Rate<'a>, &'a PublishedTest),
-        (own, measured): (Rate<'a>, &'a TestResult),
+        foreign: Amount<'a, PublishedTest>,
+        own: Amount<'a, TestResult>,
     ) -> Pair {
+        let (published, measured) = (foreign.test, own.test);
+        let (foreign, own) = (foreign.rate, own.rate);
         let said = doubts_of(published, foreign.metric);
         let is_bound = said.contains(&ReasonCode::LowerBound);
         let wide =
@@ -447,6 +459,7 @@ impl<'a> Compared<'a> {
             printed: foreign.printed,
             printed_unit: foreign.unit.into(),
             jobs: wide(published.jobs(), published.published.threads),
+            service_time_ms: published.latency.mean_us.map(|us| us / 1e3),
             status: published.verdict.status,
             conversion: foreign.conversion,
         };
@@ -455,6 +468,7 @@ impl<'a> Compared<'a> {
             printed: own.printed,
             printed_unit: own.unit.into(),
             jobs: Some(width(measured)),
+            service_time_ms: mean_service_s(&measured.window).map(|s| s * 1e3),
             status: measured.verdict.status,
             conversion: own.conversion,
         };
@@ -515,9 +529,16 @@ fn doubts_of(test: &PublishedTest, metric: &str) -> Vec<ReasonCode> {
     figure.map(doubts).unwrap_or_default().into_iter().map(|reason| reason.code).collect()
 }
 
+/// An amount of a quantity and the test that it is of.
+#[derive(Clone)]
+struct Amount<'a, T> {
+    rate: Rate<'a>,
+    test: &'a T,
+}
+
 /// The figure of ours of a kind.
 enum Best<'a> {
-    Found((Rate<'a>, &'a TestResult)),
+    Found(Amount<'a, TestResult>),
     /// There are figures, and no verdict accepts one.
     Invalid,
     None,
@@ -530,26 +551,26 @@ fn best<'a>(
     kind: Kind,
     rate: impl Fn(&'a TestResult) -> Option<Rate<'a>>,
 ) -> Best<'a> {
-    let known = tests.iter().filter_map(|test| Some((rate(test)?, *test)));
-    let mut known: Vec<(Rate<'a>, &TestResult)> = known.collect();
-    known.retain(|(_, test)| kind == Kind::Throughput || width(test) == 1);
+    let amount = |test: &&'a TestResult| Some(Amount { rate: rate(test)?, test: *test });
+    let mut known: Vec<Amount<'a, TestResult>> = tests.iter().filter_map(amount).collect();
+    known.retain(|amount| kind == Kind::Throughput || width(amount.test) == 1);
     if known.is_empty() {
         return Best::None;
     }
-    known.retain(|(_, test)| test.verdict.status < Status::Invalid);
-    let order = |test: &TestResult| (test.jobs, width(test));
-    known.sort_by(|a, b| order(a.1).cmp(&order(b.1)).then(a.0.per_s.total_cmp(&b.0.per_s)));
-    let median = |repeats: &[(Rate<'a>, &'a TestResult)]| {
-        let trusted = most_trusted(repeats.to_vec(), |(_, test)| test.verdict.status);
+    let status = |amount: &Amount<'a, TestResult>| amount.test.verdict.status;
+    known.retain(|amount| status(amount) < Status::Invalid);
+    let order = |amount: &Amount<'a, TestResult>| (amount.test.jobs, width(amount.test));
+    known.sort_by(|a, b| order(a).cmp(&order(b)).then(a.rate.per_s.total_cmp(&b.rate.per_s)));
+    let median = |repeats: &[Amount<'a, TestResult>]| {
+        let trusted = most_trusted(repeats.to_vec(), status);
         trusted[(trusted.len() - 1) / 2].clone()
     };
-    let medians = known.chunk_by(|a, b| order(a.1) == order(b.1)).map(median).collect();
-    let trusted = most_trusted(medians, |(_, test): &(Rate<'a>, &TestResult)| test.verdict.status);
-    let best = trusted.into_iter().reduce(|best, next| {
-        match Better::Higher.beats(next.0.per_s, best.0.per_s) {
-            true => next,
-            false => best,
-        }
+    let medians = known.chunk_by(|a, b| order(a) == order(b)).map(median).collect();
+    let best = most_trusted(medians, status).into_iter().reduce(|best, next| match Better::Higher
+        .beats(next.rate.per_s, best.rate.per_s)
+    {
+        true => next,
+        false => best,
     });
     best.map_or(Best::Invalid, Best::Found)
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::model::{
-    Better, Facts, Kpm, PublishedFigure, PublishedTest, Quantity, TestResult, Workload,
+    Better, Expr, Facts, Kpm, PublishedFigure, PublishedTest, Quantity, TestResult, Workload,
 };
 
 /// The quantities that metrics of publications count, the best-known first.
@@ -149,7 +149,7 @@ pub fn yours<'a>(
         let own = metrics.iter().filter(|_| is_counted).find(same_unit)?;
         return (own.1 > 0.0).then(|| named(*own, own.1, Conversion::NONE));
     };
-    let factor = per_op.eval(&facts(test)).ok().filter(|factor| *factor > 0.0)?;
+    let factor = amount(test, per_op)?;
     let per_s = Some(test.ops_per_s * factor).filter(|rate| rate.is_finite() && *rate > 0.0)?;
     let equals = |(_, value): &&(&'a Kpm, f64)| (value / per_s - 1.0).abs() < EQUAL;
     let rate = match metrics.iter().filter(same_unit).find(equals) {
@@ -160,6 +160,11 @@ pub fn yours<'a>(
         None => named((kpm, value), per_s, Conversion { code: Code::PerOp, factor }),
     };
     Some(rate)
+}
+
+/// The amount of a quantity in one op of a test, as the catalog defines it.
+pub fn amount(test: &TestResult, per_op: &Expr) -> Option<f64> {
+    per_op.eval(&facts(test)).ok().filter(|amount| amount.is_finite() && *amount > 0.0)
 }
 
 /// The metrics of a test with their values, the KPM first.
@@ -184,7 +189,7 @@ fn facts(test: &TestResult) -> Facts {
 mod tests {
     use super::*;
     use crate::analysis::fixture;
-    use crate::model::{Expr, KpmValue, Published, PublishedKind};
+    use crate::model::{KpmValue, Published, PublishedKind};
 
     fn printed(kpm: &str, figures: &[(&str, f64, &str)]) -> PublishedTest {
         let figure = |&(metric, value, unit): &(&str, f64, &str)| PublishedFigure {

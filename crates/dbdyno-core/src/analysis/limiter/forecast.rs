@@ -79,12 +79,12 @@ pub fn forecast(
     let goes: Vec<f64> = trials.iter().map(|trial| trial.goes).collect();
     let bound = way.experiment(result, limiter.cause, None).bound;
     let ends = median_sequence(&goes).and_then(|(least, most)| gain(least).zip(gain(most)));
-    let span = ends.map(|(a, b)| known(bound, (a.min(b), a.max(b))));
+    let span = ends.map(|(a, b)| known(bound, a.min(b), a.max(b)));
     Some(Forecast { gain: median(&goes).map_or_else(now, gain)?, bound, span })
 }
 
 /// The ends of what a forecast of this kind allows.
-fn known(bound: Bound, (low, high): (f64, f64)) -> (f64, f64) {
+fn known(bound: Bound, low: f64, high: f64) -> (f64, f64) {
     match bound {
         Bound::About => (low, high),
         Bound::AtLeast => (low, f64::INFINITY),
@@ -98,9 +98,9 @@ fn known(bound: Bound, (low, high): (f64, f64)) -> (f64, f64) {
 pub fn judge_forecast(forecast: Forecast, span: Option<(f64, f64)>) -> ForecastOutcome {
     let Some((low, high)) = span else { return ForecastOutcome::Undecided };
     let times = |factor: f64| 1.0 + (forecast.gain - 1.0) * factor;
-    let around =
-        || (times(AGREES).min(times(1.0 / AGREES)), times(AGREES).max(times(1.0 / AGREES)));
-    let ends = forecast.span.unwrap_or_else(|| known(forecast.bound, around()));
+    let (one, other) = (times(AGREES), times(1.0 / AGREES));
+    let ends =
+        forecast.span.unwrap_or_else(|| known(forecast.bound, one.min(other), one.max(other)));
     let (least, most) = (ends.0 - NOTHING, ends.1 + NOTHING);
     match (low >= least && high <= most, high < least || low > most) {
         (true, _) => ForecastOutcome::Held,

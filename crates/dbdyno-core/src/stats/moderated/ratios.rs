@@ -116,7 +116,7 @@ pub fn against_many(
         let noise = noise.map_or(NONE, |noise| noise.times(1.0 / new.repetitions as f64));
         let share = 1.0 + 1.0 / runs.len() as f64;
         let layout = Layout { runs: share, noise: new.repetitions as f64 };
-        Some(many(new.at - mean(&runs)?, noise, (between, usual), layout))
+        Some(many(new.at - mean(&runs)?, noise, between, usual, layout))
     };
     let ratios = new.iter().enumerate().map(ratio_of).collect();
     Ratios { ratios, prior, widened: None }
@@ -193,7 +193,7 @@ fn ratio(
     layout: Layout,
 ) -> Ratio {
     match between {
-        Some((between, Some(usual))) => many(log, noise, (between, usual), layout),
+        Some((between, Some(usual))) => many(log, noise, between, usual, layout),
         // A platform that is known, and a point that is not.
         other => {
             let common = other.map_or(PRIOR_COMMON, |(between, _)| between.common);
@@ -211,7 +211,7 @@ fn ratio(
 
 /// With what earlier runs showed: of two runs 2 A + max(f (2 U + noise), noise), of a base of R
 /// runs (1 + 1/R) (A + max(f (U + noise), noise)).
-fn many(log: f64, noise: Variance, (between, usual): (&Between, Usual), layout: Layout) -> Ratio {
+fn many(log: f64, noise: Variance, between: &Between, usual: Usual, layout: Layout) -> Ratio {
     let is_pair = layout.runs >= 2.0;
     let (inside, outside) = if is_pair { (layout.runs, 1.0) } else { (1.0, layout.runs) };
     let factor = usual.spread.value;

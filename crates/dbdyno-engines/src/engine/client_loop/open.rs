@@ -36,17 +36,19 @@ impl<S: ClientSession> Job<'_, S> {
                 return Ok(wait_until(limit_ns, clock));
             }
             let start_ns = wait_until(due_in_slice_ns, clock);
-            now_ns = self.op_on_time(began_ns + start_ns, due_ns, (began_ns, clock), pacer)?;
+            now_ns = self.op_on_time(began_ns, began_ns + start_ns, due_ns, clock, pacer)?;
         }
         Ok(now_ns)
     }
 
-    /// One op; all times but the clock's in ns since the gate opened. Returns its end by the clock.
+    /// One op; all times but the clock's, which began with the slice, in ns since the gate opened.
+    /// Returns its end by the clock.
     fn op_on_time(
         &mut self,
+        began_ns: u64,
         start_ns: u64,
         due_ns: u64,
-        (began_ns, clock): (u64, &Clock),
+        clock: &Clock,
         pacer: &mut dyn Pacer,
     ) -> Result<u64, EngineError> {
         let result = self.op();

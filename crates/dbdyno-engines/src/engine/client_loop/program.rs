@@ -96,10 +96,10 @@ impl Program {
             }
         };
         if !self.connects {
-            return branch.run(session, (&mut self.draws, &mut self.args), self.counts_hits);
+            return branch.run(session, &mut self.draws, &mut self.args, self.counts_hits);
         }
         session.connect()?;
-        let done = branch.run(session, (&mut self.draws, &mut self.args), self.counts_hits)?;
+        let done = branch.run(session, &mut self.draws, &mut self.args, self.counts_hits)?;
         session.disconnect();
         Ok(done)
     }
@@ -134,7 +134,8 @@ impl Steps {
     fn run<S: ClientSession>(
         &self,
         session: &mut S,
-        (draws, args): (&mut Draws, &mut [i64]),
+        draws: &mut Draws,
+        args: &mut [i64],
         counts_hits: bool,
     ) -> Result<Done, EngineError> {
         let block = self.commit == Commit::Block;
@@ -143,7 +144,8 @@ impl Steps {
         }
         let mut counted = Counted::default();
         for repetition in 1..=self.times {
-            self.pass(session, (draws, args), (repetition, counts_hits), &mut counted)?;
+            draws.draw(&self.slots, repetition);
+            self.pass(session, draws, args, counts_hits, &mut counted)?;
         }
         if block {
             session.commit()?;
@@ -151,16 +153,16 @@ impl Steps {
         Ok(Done { rows: counted.rows, commits: self.commits(), hits: counted.hits })
     }
 
-    /// The statements once, with fresh binds.
+    /// The statements once, with the binds that were drawn for them.
     #[inline]
     fn pass<S: ClientSession>(
         &self,
         session: &mut S,
-        (draws, args): (&mut Draws, &mut [i64]),
-        (repetition, counts_hits): (u32, bool),
+        draws: &Draws,
+        args: &mut [i64],
+        counts_hits: bool,
         counted: &mut Counted,
     ) -> Result<(), EngineError> {
-        draws.draw(&self.slots, repetition);
         for (step, slots) in self.statements.iter().enumerate() {
             for (arg, &slot) in args.iter_mut().zip(slots) {
                 *arg = draws.values[slot];

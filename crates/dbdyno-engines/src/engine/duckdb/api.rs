@@ -3,7 +3,7 @@
 
 use std::ffi::{c_char, c_void};
 
-use libloading::Library;
+use crate::engine::loading::functions;
 
 /// `duckdb_database`, `duckdb_connection` and all other handles.
 pub(super) type Handle = *mut c_void;
@@ -75,36 +75,8 @@ pub(super) type WriteLogEntry =
 /// `duckdb_delete_callback_t`.
 pub(super) type Delete = unsafe extern "C" fn(*mut c_void);
 
-/// Declares the functions and how they are looked up.
-macro_rules! functions {
-    ($($name:ident ( $($argument:ty),* ) $(-> $result:ty)?;)*) => {
-        /// The functions, of a library that stays loaded for the rest of the process.
-        #[allow(clippy::type_complexity)]
-        pub(super) struct Api {
-            $(pub(super) $name: unsafe extern "C" fn($($argument),*) $(-> $result)?,)*
-        }
-
-        impl Api {
-            /// Looks every function up.
-            ///
-            /// # Errors
-            /// The name of the first one that the library lacks.
-            pub(super) fn of(library: &Library) -> Result<Self, &'static str> {
-                Ok(Api {
-                    $($name: {
-                        let symbol = concat!("duckdb_", stringify!($name));
-                        // SAFETY: the type is that of the function of this name in the header of every 1.x; whoever
-                        // loads another library under this name is told before anything else is
-                        // called.
-                        *unsafe { library.get(symbol.as_bytes()) }.map_err(|_| symbol)?
-                    },)*
-                })
-            }
-        }
-    };
-}
-
 functions! {
+    "duckdb_":
     vector_size() -> Idx;
     free(*mut c_void);
 

@@ -198,7 +198,8 @@ impl Values {
         for number in [row.key25, row.key125, row.key320, row.region] {
             push_long(out, number);
         }
-        push_date(out, row.booked_on());
+        let (year, month, day) = row.booked_on();
+        push_date(out, year, month, day);
         row.amount(&mut self.text);
         self.push_text(out);
         for number in [row.quantity, row.status] {
@@ -243,7 +244,7 @@ fn push_long(out: &mut Vec<u8>, number: i64) {
 }
 
 /// Appends year, month and day, after their length.
-fn push_date(out: &mut Vec<u8>, (year, month, day): (u64, u64, u64)) {
+fn push_date(out: &mut Vec<u8>, year: u64, month: u64, day: u64) {
     out.extend_from_slice(&[VALUE, 4]);
     out.extend_from_slice(&(year as u16).to_le_bytes());
     out.extend_from_slice(&[month as u8, day as u8]);

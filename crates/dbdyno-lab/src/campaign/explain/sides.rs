@@ -26,6 +26,14 @@ pub(super) struct Side {
     pub server: Option<Setup>,
 }
 
+/// A test that is to be explained, and an experiment that could show its limit.
+pub(super) struct Case<'a> {
+    pub selection: &'a Selection,
+    pub result: &'a TestResult,
+    pub limiter: &'a Limiter,
+    pub experiment: &'a Experiment,
+}
+
 /// Changes of an experiment, by name, and its two sides.
 pub(super) type Changes = (BTreeMap<String, String>, [Side; 2]);
 
@@ -37,9 +45,9 @@ pub(super) fn changes(
     campaign: &Campaign<'_>,
     platform: &Platform,
     record: &RunRecord,
-    (selection, result): (&Selection, &TestResult),
-    (limiter, experiment): (&Limiter, &Experiment),
+    case: &Case<'_>,
 ) -> std::result::Result<Changes, Sentence> {
+    let Case { selection, result, limiter, experiment } = *case;
     let base =
         || Side { plan: single(campaign.plan, selection.clone()), jobs: result.jobs, server: None };
     let on = |setup: Setup| Side { server: Some(setup), ..base() };

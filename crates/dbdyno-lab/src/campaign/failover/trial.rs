@@ -43,6 +43,13 @@ pub(super) struct Measured {
     pub total_s: f64,
 }
 
+/// A node that is to fail, the sessions of its cluster, and who takes writes before.
+struct Victim<'a> {
+    ways: &'a Arc<Ways>,
+    deal: &'a Deal,
+    node: &'a str,
+}
+
 /// Timeline of the load; times in s since its start.
 struct Course {
     failed_at_s: f64,
@@ -61,9 +68,10 @@ impl Trial<'_> {
         let durability = self.durability(platform)?;
         let node = self.victim(&deal, ways.database.nodes())?;
         let mut is_failed = false;
-        let measured = self.course(platform, (&ways, &deal, &node), &mut is_failed);
-        let measured = measured
-            .map(|(course, noted)| self.read(&ways, (&deal, &node), durability, course, noted));
+        let victim = Victim { ways: &ways, deal: &deal, node: &node };
+        let measured = self.course(platform, &victim, &mut is_failed);
+        let measured =
+            measured.map(|(course, noted)| self.read(&victim, durability, course, noted));
         if is_failed {
             (self.events)(Event::Step(&format!("mending node {node}")));
             let mended = hand::mend(platform, self.asked, &node);
@@ -121,9 +129,10 @@ impl Trial<'_> {
     fn course(
         &self,
         platform: &mut Platform,
-        (ways, deal, node): (&Arc<Ways>, &Deal, &str),
+        victim: &Victim<'_>,
         is_failed: &mut bool,
     ) -> Result<(Course, Noted)> {
+        let Victim { ways, deal, node } = *victim;
         let nodes: Arc<[String]> = ways.database.nodes().into();
         let place = |job: u32| {
             nodes.iter().position(|node| Some(node.as_str()) == deal.node(job)).unwrap_or(0)
@@ -150,7 +159,7 @@ impl Trial<'_> {
             "node {node} fails: {:.0} commits per second before",
             per_s
         )));
-        let promotion = self.promoted(&writers, (ways, deal, node), failed_at_s)?;
+        let promotion = self.promoted(&writers, victim, failed_at_s)?;
         self.await_regained(&writers, per_s, failed_at_s)?;
         let end_s = writers.since(Instant::now());
         Ok((Course { failed_at_s, end_s, promotion }, writers.end()))
@@ -219,9 +228,10 @@ impl Trial<'_> {
     fn promoted(
         &self,
         writers: &Writers,
-        (ways, deal, node): (&Arc<Ways>, &Deal, &str),
+        victim: &Victim<'_>,
         failed_at_s: f64,
     ) -> Result<Option<Promotion>> {
+        let Victim { ways, deal, node } = *victim;
         let promoter = self.promoter();
         let is_only_writer = deal.nodes.iter().all(|writable| writable == node);
         if matches!(promoter, Promoter::Itself) || !is_only_writer {
@@ -278,12 +288,12 @@ impl Trial<'_> {
     /// Reads the commits of the other nodes and compares them with the clients' ledgers.
     fn read(
         &self,
-        ways: &Arc<Ways>,
-        (deal, node): (&Deal, &str),
+        victim: &Victim<'_>,
         durability: BTreeMap<String, String>,
         course: Course,
         noted: Noted,
     ) -> Measured {
+        let Victim { ways, deal, node } = *victim;
         (self.events)(Event::Step("comparing the ledger with what the other nodes hold"));
         let Course { failed_at_s, end_s, promotion } = course;
         let promoted = promotion.as_ref().and_then(|promotion| promotion.node.as_deref());

@@ -53,7 +53,14 @@ fn a_pair_is_taken_in_its_order_and_one_without_a_trial_is_left_out() {
             Noted { name: 'B', turns: &turns, ends },
         );
         let mut sides: [&mut dyn Tried; 2] = [&mut a, &mut b];
-        Trials::pair(&mut figure, order, (&mut sides, &mut numbers), 1.0, &mut store).unwrap()
+        Trials::pair(
+            &mut figure,
+            &Turn { order, left_s: 1.0 },
+            &mut sides,
+            &mut numbers,
+            &mut store,
+        )
+        .unwrap()
     };
     assert_eq!([pair([0, 1], None), pair([1, 0], None)], [None, None]);
     assert_eq!(pair([1, 0], Some(RunStatus::Interrupted)), Some(RunStatus::Interrupted));

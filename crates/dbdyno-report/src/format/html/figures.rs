@@ -21,7 +21,7 @@ const NEAR: [f64; 9] = [0.7, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.2, 1.4];
 pub(super) fn ratios(ratios: &Ratios, language: Language) -> Markup {
     let (x, ticks) = axis(ratios);
     let content = html! {
-        table.ratios { "\n"
+        table class=(if ratios.has_sentences { "ratios beside" } else { "ratios" }) { "\n"
             thead { tr {
                 th scope="col" { span.sr { "#" } } th scope="col" { (ratios.label_head) }
                 th.axis scope="col" { (ratio_axis(ratios, &x, &ticks, language)) }
@@ -341,10 +341,12 @@ impl Axes {
     }
 }
 
-/// The end of a label, without its group, with the last multiple.
+/// The code of a label, else its end without the group, with the last multiple: there is room for
+/// some letters before the next drawing.
 fn curve_name(language: Language, label: &str, group: &str, last: Option<f64>) -> String {
+    let code = label.split_once('(').and_then(|(_, rest)| Some(rest.split_once(')')?.0));
     let short = label.strip_prefix(group).map_or(label, |rest| rest.trim_start_matches('-'));
-    let short: String = short.chars().take(14).collect();
+    let short: String = code.unwrap_or(short).chars().take(11).collect();
     last.map_or_else(
         || short.clone(),
         |last| format!("{short} {}×", language.number(last, Digits::Significant(3))),
@@ -395,6 +397,9 @@ const RATE: f64 = 56.0;
 const CPU: f64 = 84.0;
 const DEVICE: f64 = 56.0;
 
+/// What disturbed more tests than these is folded.
+const MOST_DISTURBED: usize = 12;
+
 /// The whole run; every second is a part of a path.
 pub(super) fn timeline(found: &Timeline, language: Language) -> Markup {
     let x = Span { low: 0.0, high: found.length_s, from: 0.0, to: 100.0, is_log: false };
@@ -424,9 +429,12 @@ pub(super) fn timeline(found: &Timeline, language: Language) -> Markup {
             div class=(label) { "min:s" } div class=(track) { (clock(&x)) } div class=(key) {} "\n"
         }
     };
+    let notes = html! { ol.disturbed { @for note in &found.notes { li { (note) } } } "\n" };
     html! {
         (wide(&words.test, &content))
-        @if !found.notes.is_empty() { ol.disturbed { @for note in &found.notes { li { (note) } } } "\n" }
+        @if found.notes.len() > MOST_DISTURBED {
+            details { summary { (language.count("disturbed", found.notes.len(), &[])) } "\n" (notes) } "\n"
+        } @else if !found.notes.is_empty() { (notes) }
     }
 }
 

@@ -14,6 +14,8 @@ use dbdyno_core::model::Status;
 const MANY_COLUMNS: usize = 16;
 /// More notes than these are folded.
 const MOST_NOTES: usize = 5;
+/// A text of more letters than these is broken into lines.
+const LONG_TEXT: usize = 60;
 /// A table of so many rows scrolls in a box of its own, below its head.
 const TALL: usize = 40;
 /// More columns than these do not fit on a sheet: those of least priority are for the screen.
@@ -85,6 +87,7 @@ fn cell(cell: &Cell, language: Language, is_screen_only: bool) -> Markup {
         Cell::Number { verdict, .. } => ("number", class(*verdict)),
         Cell::Unknown(_) => ("number", "unknown"),
         Cell::Verdict(status) => ("verdict", class(Some(*status))),
+        Cell::Text(text) if text.chars().count() > LONG_TEXT => ("long", ""),
         Cell::Empty | Cell::Text(_) => ("", ""),
     };
     html! { td class=[classes(kind, mark, is_screen_only)] { (shown(cell, language)) } }

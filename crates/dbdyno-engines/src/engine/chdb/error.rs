@@ -1,0 +1,92 @@
+//! ClickHouse's errors as error classes, with advice where there is any.
+
+use std::ffi::{CStr, c_char};
+
+use crate::engine::{EngineError, ErrorClass};
+
+/// Numbers of ClickHouse's error codes.
+mod codes {
+    pub const TIMEOUT_EXCEEDED: u32 = 159;
+    pub const READONLY: u32 = 164;
+    pub const ABORTED: u32 = 236;
+    pub const MEMORY_LIMIT_EXCEEDED: u32 = 241;
+    pub const NOT_ENOUGH_SPACE: u32 = 243;
+    pub const CANNOT_SCHEDULE_TASK: u32 = 439;
+    pub const QUERY_WAS_CANCELLED: u32 = 394;
+}
+
+/// The library's text of an error; it is copied. None without an error.
+///
+/// # Safety
+/// `text` is null or a text that ends in 0.
+pub(super) unsafe fn said(text: *const c_char) -> Option<String> {
+    // SAFETY: the caller's.
+    let text = (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) })?;
+    Some(text.to_string_lossy().into_owned()).filter(|text| !text.is_empty())
+}
+
+/// The error of `what` (a statement or a table), with its class.
+#[cold]
+pub(super) fn from_clickhouse(message: &str, what: &str) -> EngineError {
+    let code = code_of(message);
+    let (class, advice) = class_of(code, message);
+    let said = message.split_once("DB::Exception: ").map_or(message, |(_, said)| said);
+    let message = format!("{} ({})", one_line(said, 300), one_line(what, 80));
+    let code = code.map(|code| code.to_string());
+    EngineError { class, code, message, advice: advice.map(Into::into) }
+}
+
+/// `Code: 62. DB::Exception: Syntax error` has the code 62.
+fn code_of(message: &str) -> Option<u32> {
+    let rest = message.strip_prefix("Code: ")?;
+    rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+}
+
+fn class_of(code: Option<u32>, message: &str) -> (ErrorClass, Option<&'static str>) {
+    if message.contains("No space left on device") || code == Some(codes::NOT_ENOUGH_SPACE) {
+        return (ErrorClass::DiskFull, Some("free some space, or choose another --data-dir"));
+    }
+    match code {
+        Some(codes::QUERY_WAS_CANCELLED | codes::ABORTED) => (ErrorClass::Cancelled, None),
+        Some(codes::MEMORY_LIMIT_EXCEEDED) => {
+            (ErrorClass::Other, Some("choose a larger --profile or a smaller --size"))
+        }
+        Some(codes::READONLY) => {
+            (ErrorClass::Privilege, Some("choose a --data-dir that can be written"))
+        }
+        Some(codes::TIMEOUT_EXCEEDED | codes::CANNOT_SCHEDULE_TASK) | None => {
+            (ErrorClass::Other, None)
+        }
+        Some(_) => (ErrorClass::Statement, None),
+    }
+}
+
+/// The first `most` characters, on one line.
+fn one_line(text: &str, most: usize) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(most) {
+        Some((end, _)) => format!("{}...", &line[..end]),
+        None => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_one_line_with_a_class_by_its_code() {
+        let wrong = from_clickhouse(
+            "Code: 62. DB::Exception: Syntax error: failed at\nposition 7. (SYNTAX_ERROR)",
+            "selct 1",
+        );
+        assert_eq!((wrong.class, wrong.code.as_deref()), (ErrorClass::Statement, Some("62")));
+        assert_eq!(wrong.message, "Syntax error: failed at position 7. (SYNTAX_ERROR) (selct 1)");
+        let class = |message| from_clickhouse(message, "x").class;
+        let cancelled = "Code: 394. DB::Exception: Query was cancelled. (QUERY_WAS_CANCELLED)";
+        assert_eq!(class(cancelled), ErrorClass::Cancelled);
+        let full = "Code: 1001. DB::Exception: write failed: No space left on device";
+        assert_eq!(class(full), ErrorClass::DiskFull);
+        assert_eq!(class("the engine has ended"), ErrorClass::Other);
+    }
+}
