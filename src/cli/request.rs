@@ -8,11 +8,11 @@ use super::args::{ArrivalsArg, DriveArg, FactsArgs, FreshArg, RunArgs, Selection
 use super::context::Context;
 use super::values::Label;
 use super::{file, paths, target};
-use crate::campaign::{Fresh, HostUrls, Keep, Request};
+use crate::campaign::{Fresh, HostUrls, Keep, Request, Via};
 use crate::catalog::{Catalog, Profile, Suite, SuiteEntry, Work};
 use crate::error::{Error, Kind, Result, quote};
 use crate::host::processors;
-use crate::model::{Arrivals, Drive, LEAST_KNOWN_S, Plan, Scale, Target};
+use crate::model::{Arrivals, Drive, LEAST_KNOWN_S, Plan, Scale, Target, Transport, Wire};
 use crate::plan;
 use crate::server::MOST_NODES;
 
@@ -84,6 +84,7 @@ pub fn of_target(catalog: &Catalog, args: &TargetArgs) -> Result<Request> {
         host_metrics: HostUrls::new(),
         facts: BTreeMap::new(),
         duet: false,
+        via: None,
         password: None,
         name: None,
         labels: BTreeMap::new(),
@@ -115,7 +116,10 @@ pub fn of_run(catalog: &Catalog, args: &RunArgs) -> Result<Request> {
     max_duration_s.map_or(Ok(()), check_max_duration)?;
     let beside =
         args.background.clone().map(|workload| (workload, args.background_jobs.unwrap_or(1)));
+    let via = args.via.clone().map(|url| Via { url, password: None });
+    via.as_ref().map_or(Ok(()), |via| check_via(&via.url, &request))?;
     let plan = plan::Request {
+        via: via.is_some(),
         tests,
         jobs: args.jobs.clone(),
         nodes: axis,
@@ -148,9 +152,32 @@ pub fn of_run(catalog: &Catalog, args: &RunArgs) -> Result<Request> {
     let explain = args.test_bottleneck;
     let (host_metrics, name) = (args.host.urls()?, args.naming.name.clone());
     let facts = facts(catalog, &args.stated)?;
-    let request = Request { plan, repositories, facts, ..request };
+    let request = Request { plan, repositories, facts, via, ..request };
     request.check_repositories(catalog)?;
     Ok(Request { fresh, is_sampled, explain, host_metrics, name, labels, ..request })
+}
+
+/// Refuses a pooler where there is nothing that goes through it.
+fn check_via(url: &str, request: &Request) -> Result<()> {
+    let refused = |what: &str, advice: &str| Err(Error::usage("--via", what).advise(advice));
+    if request.plan.drive == Some(Drive::Database) {
+        return refused(
+            "only statements of clients go through a pooler",
+            "leave --drive database out",
+        );
+    }
+    let can = &request.plan.capabilities;
+    if let Some(lacking) = can.lacks_wire(Wire { transport: Transport::Pooler, ..Wire::default() })
+    {
+        return refused(&format!("{}: {lacking}", can.product), "leave it out");
+    }
+    match request.target {
+        Target::Existing { .. } => target::check_pooler(url, can.url_schemes),
+        Target::Private { .. } | Target::Embedded { .. } => refused(
+            "a pooler stands before an existing server",
+            "name the server by its URL: 'run --keep' prints that of a private one",
+        ),
+    }
 }
 
 /// Stated facts about the platform.
@@ -286,12 +313,22 @@ pub fn with_password<T>(
     request: &Request,
     mut work: impl FnMut(&Request) -> Result<T>,
 ) -> Result<T> {
-    let error = match work(request) {
-        Err(error) if error.kind == Kind::NoPassword => error,
-        done => return done,
-    };
-    let password = context.ask_password(&error.place).ok_or(error)?;
-    work(&Request { password: Some(password), ..request.clone() })
+    let mut request = request.clone();
+    loop {
+        let error = match work(&request) {
+            Err(error) if error.kind == Kind::NoPassword => error,
+            done => return done,
+        };
+        // Asked for once: a pooler may want another one than the server.
+        let wanted = match &mut request.via {
+            Some(via) if via.place() == error.place => &mut via.password,
+            _ => &mut request.password,
+        };
+        if wanted.is_some() {
+            return Err(error);
+        }
+        *wanted = Some(context.ask_password(&error.place).ok_or(error)?);
+    }
 }
 
 /// Refuses a place for a database of ours whose directory is not there, and a profile that this

@@ -175,6 +175,22 @@ fn existing(url: &str, scheme: &str, rest: &str) -> Result<(Target, &'static dyn
     }
 }
 
+/// Looks at the URL of a pooler before a server whose URLs have these schemes.
+///
+/// # Errors
+/// Another scheme, a password in it; it is not repeated.
+pub fn check_pooler(url: &str, schemes: &[&str]) -> Result<()> {
+    let refused = |what: &str| {
+        let advice = format!("write {}", self::url(schemes.first().unwrap_or(&"scheme")));
+        Err(Error::usage("--via", what).advise(advice))
+    };
+    let Some((scheme, rest)) = url.split_once("://") else { return refused("is not a URL") };
+    if !schemes.contains(&scheme) {
+        return refused("is a URL of another product than the target's");
+    }
+    existing(url, scheme, rest).map(drop).map_err(|error| Error { place: "--via".into(), ..error })
+}
+
 /// The URL itself must not be echoed: it holds the password.
 fn seen(engine: &dyn Engine, what: &str) -> Error {
     let sources = engine

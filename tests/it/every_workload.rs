@@ -400,6 +400,7 @@ fn run(
         margin: None,
         host_metrics: Default::default(),
         duet: false,
+        via: None,
         password: None,
         name: None,
         labels: BTreeMap::new(),

@@ -159,10 +159,39 @@ fn a_load_over_time_has_figures_for_each_phase_in_every_report() {
         drawn.contains("offered and achieved rate") && drawn.contains(">spike, hold<"),
         "{drawn}"
     );
+    let whole = desk.run("report html last").ok().stdout;
+    for text in ["offered and achieved rate", ">spike, hold<", "spike 400 0.5s", "ops waiting"] {
+        assert!(whole.contains(text), "{text}: {whole}");
+    }
     // What was measured can be asked for again.
     let file = desk.run("show run last --as-file").ok().stdout;
     let written = format!("rate_profile = \"{}\"", profile.replace("500ms", "0.5s"));
     assert!(file.contains(&written), "{file}");
+}
+
+#[test]
+fn a_load_over_time_and_users_who_think_are_run_again_by_their_bundle() {
+    let desk = Desk::new();
+    let bundle = desk.path("load.dbdyno");
+    let profile = "hold 100 0.5s; spike 300 0.5s";
+    for options in [
+        vec!["--rate-profile", profile, "--arrivals", "uniform"],
+        vec!["--think", "5ms", "--duration", "500ms"],
+    ] {
+        let line = format!("{} --format json", BASE.replacen("run", "run sqlite", 1));
+        let first = run_with(&desk, &line, &options).ok().json();
+        let _ = std::fs::remove_file(&bundle);
+        desk.run(&format!("bundle last -o {}", bundle.display())).ok();
+        let done = desk.run(&format!("rerun {} sqlite", bundle.display())).ok();
+        assert!(done.stderr.contains("tests are those that were sealed"), "{}", done.stderr);
+        let again = desk.run("results show last --format json").ok().json();
+        assert_eq!(again["tests"][0]["params"], first["tests"][0]["params"]);
+        let phases = |run: &Value| run["tests"][0]["phases"].as_array().map(Vec::len);
+        assert_eq!(phases(&again), phases(&first));
+        let [thought, before] =
+            [&again, &first].map(|run| run["tests"][0]["thought_s"].is_number());
+        assert_eq!(thought, before);
+    }
 }
 
 #[test]

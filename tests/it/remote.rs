@@ -2,7 +2,9 @@
 //! few rights can have, what is refused. `0.0.0.0` leads to this machine, but is not an address of
 //! its own loop: such a server counts as elsewhere.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Command, Stdio};
 
 use dbdyno::host;
@@ -11,6 +13,7 @@ use serde_json::Value;
 use crate::cli_existing::{SECRET, stub};
 use crate::leftovers::Directory;
 use crate::servers::{Existing, Server};
+use crate::skipped::skipped;
 use crate::support::{Desk, Done, TINY, directory, finished, free_port, mistakes, until};
 
 /// Of `probe`.
@@ -158,9 +161,15 @@ fn an_exporter_on_the_host_of_a_server_tells_its_figures() {
         .fails(2, &["can be reached from the network", "DBDYNO_TOKEN"]);
 }
 
-/// A pgbouncer in transaction mode before a server's database of a user.
-fn pooler(dir: &Directory, server: &Server, user: &str, more: &str) -> (Helper, u16) {
-    let (port, config) = (free_port(), dir.path().join(format!("{}.ini", more.len())));
+/// A pgbouncer in transaction mode before a server's database of a user; none where it is not
+/// installed.
+fn pooler(dir: &Directory, server: &Server, user: &str, more: &str) -> Option<(Helper, u16)> {
+    if Command::new("pgbouncer").arg("--version").output().is_err() {
+        skipped("PGBOUNCER", "there is no pgbouncer here (scripts/test-dependencies.sh)");
+        return None;
+    }
+    let port = free_port();
+    let config = dir.path().join(format!("{port}.ini"));
     let text = format!(
         "[databases]\n{user} = host=127.0.0.1 port={} user={user} password={SECRET}\n[pgbouncer]\nlisten_addr = 127.0.0.1\n\
          listen_port = {port}\nauth_type = any\npool_mode = transaction\nunix_socket_dir =\n{more}\n",
@@ -175,7 +184,7 @@ fn pooler(dir: &Directory, server: &Server, user: &str, more: &str) -> (Helper, 
     command.arg(&config).stdout(Stdio::null());
     let started = Helper::start(command);
     until("pgbouncer answers", || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok());
-    (started, port)
+    Some((started, port))
 }
 
 #[test]
@@ -184,12 +193,201 @@ fn a_pooler_is_refused_in_one_line_whether_it_passes_settings_on_or_drops_them()
     server.create_user("pooled", SECRET, true);
     let drops = "ignore_startup_parameters = statement_timeout, idle_in_transaction_session_timeout, jit, extra_float_digits";
     for more in ["", drops] {
-        let (_pgbouncer, port) = pooler(&dir, server, "pooled", more);
+        let Some((_pgbouncer, port)) = pooler(&dir, server, "pooled", more) else { return };
         let url = format!("postgres://pooled@127.0.0.1:{port}/pooled");
         with_password(&desk, &format!("run {url} {TINY} --quiet"))
             .fails(3, &[&url, "a pooler stands before", "itself"]);
     }
     assert_eq!(desk.runs().len(), 0);
+}
+
+/// What is said of a pooler in transaction mode, of a version before 1.21.
+const BREAKS: &str = "lends a session of the server to each transaction: it does not keep prepared statements, \
+                      settings of a session, advisory locks";
+
+/// Workload and way of a test.
+fn way(test: &Value) -> String {
+    let named = ["workload", "protocol", "transport"].map(|name| {
+        let value = if name == "workload" { &test[name] } else { &test["params"][name] };
+        value.as_str().unwrap_or("-")
+    });
+    named.join(" ")
+}
+
+/// Tests by workload and way, each with how often it ran.
+fn ways(tests: &Value) -> BTreeMap<String, usize> {
+    let mut ways = BTreeMap::new();
+    for test in tests["tests"].as_array().unwrap() {
+        *ways.entry(way(test)).or_default() += 1;
+    }
+    ways
+}
+
+#[test]
+fn tests_go_directly_and_through_a_pooler_and_what_it_breaks_is_one_line() {
+    let (server, dir) = (Server::shared(), directory());
+    server.create_user("via", SECRET, true);
+    for (mode, lends) in [("transaction", true), ("session", false)] {
+        let desk = Desk::new();
+        let Some((_pgbouncer, port)) = pooler(&dir, server, "via", &format!("pool_mode = {mode}"))
+        else {
+            return;
+        };
+        let line = format!(
+            "run {} --via postgres://via@127.0.0.1:{port}/via --workload SRV-QUERY1 --workload CONN-NEW \
+             --workload TP-LIGHT --size 0.01 --jobs 2 --ops 60 --repeat 6 --format json",
+            server.url("via")
+        );
+        let done = with_password(&desk, &line).ok();
+        assert_eq!(done.stderr.contains(BREAKS), lends, "{}", done.stderr);
+        let document = done.json();
+        for test in document["tests"].as_array().unwrap() {
+            // Sessions of ours beside the jobs tell their commits now and then, in any test.
+            let mut found = mistakes(test);
+            found.retain(|reason| reason["sentence"]["values"]["what"] != "commits");
+            assert_eq!(found, Vec::<&Value>::new());
+            assert_eq!(
+                (test["errors"].as_u64(), test["drive"].as_str()),
+                (Some(0), Some("client"))
+            );
+        }
+        let ways = ways(&document);
+        let runs = |way: &str| ways.get(way).copied().unwrap_or_default();
+        for id in ["SRV-QUERY1", "TP-LIGHT"] {
+            let direct = [format!("{id} - -"), format!("{id} simple -")];
+            assert_eq!(direct.map(|way| runs(&way)), [6, 6], "{ways:?}");
+            assert_eq!(runs(&format!("{id} simple pooler")), 6, "{ways:?}");
+            assert_eq!(runs(&format!("{id} - pooler")), if lends { 0 } else { 6 }, "{ways:?}");
+        }
+        assert_eq!([runs("CONN-NEW - -"), runs("CONN-NEW - pooler")], [6, 6], "{ways:?}");
+        // What the pooler's sessions counted is told with the test that it is of.
+        for id in ["SRV-QUERY1", "TP-LIGHT"] {
+            let is_pooled = |test: &&Value| way(test) == format!("{id} simple pooler");
+            let pooled = document["tests"].as_array().unwrap().iter().filter(is_pooled);
+            let least = pooled.filter_map(|test| test["counters"]["commits"].as_f64());
+            let least = least.fold(f64::INFINITY, f64::min);
+            assert!((120.0..=130.0).contains(&least), "{id} in the mode {mode}: {least} commits");
+        }
+        let layers = desk.run("report layers last --format json").ok().json();
+        let study = layers["studies"].as_array().unwrap();
+        let study = study.iter().find(|study| study["workload"] == "SRV-QUERY1").unwrap();
+        let rows = study["layers"].as_array().unwrap().iter();
+        let pooled: Vec<&Value> = rows.filter(|row| row["layer"] == "pooler").collect();
+        assert_eq!(pooled.len(), if lends { 1 } else { 2 }, "{study:#}");
+        assert!(pooled.iter().all(|row| row["blocks"] == 6), "{pooled:#?}");
+        let platform = desk.run("report platform last").ok().stdout;
+        for told in ["PgBouncer 1.", mode, "pooler_keeps_prepared"] {
+            assert!(platform.contains(told), "{told}: {platform}");
+        }
+    }
+}
+
+#[test]
+fn a_run_through_a_pooler_is_done_again_by_its_file_and_by_its_bundle() {
+    let (desk, server, dir) = (Desk::new(), Server::shared(), directory());
+    server.create_user("via_again", SECRET, true);
+    let by_turns = "server_round_robin = 1\nmin_pool_size = 2";
+    let Some((_pgbouncer, port)) = pooler(&dir, server, "via_again", by_turns) else { return };
+    let (url, via) =
+        (server.url("via_again"), format!("postgres://via_again@127.0.0.1:{port}/via_again"));
+    let shape = "--size 0.01 --jobs 1 --ops 20";
+    let line = format!("run {url} --via {via} --workload SRV-QUERY1 {shape} --format json");
+    let done = with_password(&desk, &line).ok();
+    assert!(done.stderr.contains(BREAKS), "{}", done.stderr);
+    let first = ways(&done.json());
+    assert_eq!(first.len(), 3, "{first:?}");
+    let file = desk.path("again.toml");
+    let text = desk.run("show run last --as-file").ok().stdout;
+    assert!(text.contains(&format!("via = \"{via}\"")), "{text}");
+    std::fs::write(&file, text).unwrap();
+    let again = with_password(&desk, &format!("run {} --format json", file.display())).ok();
+    assert_eq!(ways(&again.json()), first);
+    let bundle = desk.path("run.dbdyno");
+    desk.run(&format!("bundle last -o {}", bundle.display())).ok();
+    let rerun = |more: &str| {
+        let line = format!("rerun {} {url} {more}", bundle.display());
+        with_password(&desk, &line)
+    };
+    let last = || ways(&desk.run("results show last --format json").ok().json());
+    rerun(&format!("--via {via}")).ok();
+    assert_eq!(last(), first);
+    let without = rerun("").ok();
+    assert!(without.stderr.contains("no pooler is named"), "{}", without.stderr);
+    assert!(last().keys().all(|way| !way.contains("pooler")) && last().len() == 2, "{:?}", last());
+    desk.run(&format!("bundle last -o {}", bundle.display())).ok();
+    rerun(&format!("--via {via}")).fails(2, &["--via", "went through a pooler"]);
+}
+
+#[test]
+fn a_pooler_that_is_no_way_to_the_target_is_refused_in_one_line() {
+    let (desk, server, dir) = (Desk::new(), Server::shared(), directory());
+    server.create_user("via_one", SECRET, true);
+    server.create_user("via_two", SECRET, true);
+    let Some((_pgbouncer, port)) = pooler(&dir, server, "via_two", "") else { return };
+    let through = |target: &str, port: u16, more: &str| {
+        let line = format!(
+            "run {target} --via postgres://via_two@127.0.0.1:{port}/via_two {TINY} --quiet {more}"
+        );
+        with_password(&desk, &line)
+    };
+    let via = |target: &str, more: &str| through(target, port, more);
+    via(&server.url("via_one"), "").fails(2, &["--via", "leads to another server or database"]);
+    via(&server.url("via_two"), "--drive database").fails(2, &["--via", "clients"]);
+    via("postgres", "").fails(2, &["--via", "existing server"]);
+    via("sqlite", "").fails(2, &["--via", "no connection"]);
+    via("mysql://u@127.0.0.1/d", "").fails(2, &["--via", "no pooler before this database"]);
+    let target = server.url("via_two");
+    for (url, what) in [
+        ("postgres://via_two:secret-word@h/d", "password"),
+        ("mysql://via_two@h/d", "another product"),
+        ("via_two:secret-word@h/d", "not a URL"),
+    ] {
+        let refused = with_password(&desk, &format!("run {target} --via {url} {TINY} --quiet"));
+        let refused = refused.fails(2, &["--via", what]);
+        assert!(!refused.stderr.contains("secret-word"), "{}", refused.stderr);
+    }
+    through(&target, free_port(), "").fails(3, &["--via", "refused"]);
+    let line = format!("run {target} --workload SRV-QUERY1:transport=pooler --quiet");
+    with_password(&desk, &line).fails(3, &["no pooler is named"]);
+    let single = "pool_mode = session\ndefault_pool_size = 1\nquery_wait_timeout = 1";
+    let Some((_single, port)) = pooler(&dir, server, "via_two", single) else { return };
+    through(&target, port, "").fails(3, &["--via", "no second session"]);
+    assert_eq!(desk.runs().len(), 0);
+}
+
+#[test]
+fn a_pooler_has_a_password_of_its_own_which_is_looked_for_as_that_of_a_server() {
+    const POOLERS: &str = "the-poolers-own-word";
+    let (desk, server, dir) = (Desk::new(), Server::shared(), directory());
+    server.create_user("via_own", SECRET, true);
+    let users = dir.path().join("users");
+    std::fs::write(&users, format!("\"via_own\" \"{POOLERS}\"\n")).unwrap();
+    let asks = format!("auth_type = scram-sha-256\nauth_file = {}", users.display());
+    let Some((_pgbouncer, port)) = pooler(&dir, server, "via_own", &asks) else { return };
+    let line = format!(
+        "run {} --via postgres://via_own@127.0.0.1:{port}/via_own --workload SRV-QUERY1 --size 0.01 --jobs 1 --ops 20 \
+         --format json",
+        server.url("via_own")
+    );
+    let with = |passwords: &str| {
+        let file = desk.path("passwords");
+        std::fs::write(&file, passwords).unwrap();
+        std::fs::set_permissions(&file, PermissionsExt::from_mode(0o600)).unwrap();
+        let mut command = desk.command(&line);
+        command.env("PGPASSFILE", &file);
+        finished(command, &line)
+    };
+    let of_server = format!("127.0.0.1:{}:*:*:{SECRET}\n", server.port);
+    with(&of_server).fails(3, &["--via", "wants a password", "PGPASSWORD"]);
+    with(&format!("{of_server}*:*:*:*:wrong\n")).fails(3, &["--via"]);
+    let done = with(&format!("{of_server}127.0.0.1:{port}:*:*:{POOLERS}\n")).ok();
+    assert_eq!(ways(&done.json()).len(), 3, "{}", done.stderr);
+    // Its console tells other users nothing, and they are told nothing of that.
+    let platform = desk.run("report platform last").ok().stdout;
+    assert!(platform.contains("pooler_mode") && !platform.contains("PgBouncer"), "{platform}");
+    for text in [&done.stdout, &done.stderr, &platform] {
+        assert!(!text.contains(POOLERS) && !text.contains(SECRET), "{text}");
+    }
 }
 
 #[test]

@@ -233,6 +233,30 @@ fn offered_rates_windows_that_end_when_the_figure_is_known_and_work_beside_are_s
     assert!((due - expected).abs() < 6.0 * expected.sqrt(), "{due} are not {expected}");
     assert!(offered.response.samples >= open.window.ops, "{offered:?}");
 
+    let profiled = line("--jobs 4 --warmup 0.5s --rate-profile");
+    let mut command = desk.command(&profiled);
+    command.arg("hold 200 1s; spike 600 0.5s; hold 200 1s");
+    finished(command, &profiled).ok();
+    let over_time = shared_test(url, 2);
+    let open = over_time.open.as_ref().unwrap();
+    let due: Vec<f64> = open.phases.iter().map(|phase| phase.due).collect();
+    assert_eq!(due, [200.0, 300.0, 200.0], "{open:?}");
+    // Each worker has two of the four jobs and half of the rate: together they do what is due, but
+    // for what waits at the end.
+    let done: u64 = open.phases.iter().map(|phase| phase.done).sum();
+    // An op of each job that was due before the window may be done in it.
+    assert!(over_time.window.ops.abs_diff(done) <= 4, "{done} of {}", over_time.window.ops);
+    let drawn = done as f64 + open.phases.last().unwrap().behind;
+    assert!((drawn - 700.0).abs() < 6.0 * 700_f64.sqrt(), "{drawn} are not 700: {open:?}");
+    assert!(open.phases.iter().all(|phase| phase.response.p50_us > Some(0.0)), "{open:?}");
+    assert!(over_time.series.iter().any(|point| point.behind.is_some()), "{over_time:?}");
+
+    desk.run(&line("--jobs 4 --think 20ms --warmup 0.5s --duration 1s")).ok();
+    let thinking = shared_test(url, 2);
+    assert!(thinking.window.thought_s > 0.0, "{thinking:?}");
+    let most = 1.3 * 4.0 * thinking.window_s / 0.02;
+    assert!((thinking.window.ops as f64) < most, "no more than thinking allows: {thinking:?}");
+
     // Sessions that wait are steady, however busy the machine is.
     desk.run(&format!(
         "run null --results {url} --workers 2 --workload SESSION --jobs 8 --precision 50% --warmup 1s --max-duration 60s"

@@ -141,6 +141,7 @@ fn request(lab: &Lab) -> Result<Request> {
         host_metrics: Default::default(),
         facts: BTreeMap::new(),
         duet: false,
+        via: None,
         password: lab.password.clone(),
         name: None,
         labels: BTreeMap::new(),

@@ -53,6 +53,9 @@ pub struct RerunArgs {
     /// What 'dbdyno bundle' printed, sha256:...: another bundle is refused
     #[arg(long, value_name = "DIGEST")]
     pub digest: Option<String>,
+    /// Pooler for the tests that went through one: postgres://user@host:port/db
+    #[arg(long, value_name = "URL")]
+    pub via: Option<String>,
     #[command(flatten)]
     pub naming: NameArgs,
     /// Language of the datasheet and of the comparison: en or de
@@ -76,6 +79,7 @@ impl RerunArgs {
             host: self.host.clone(),
             stated: self.stated.clone(),
             naming: self.naming.clone(),
+            via: self.via.clone(),
             language: self.language,
             ..RunArgs::default()
         })

@@ -121,7 +121,7 @@ pub struct RunArgs {
     /// phases, the warm-up has the rate of the begin. Each phase is reported by itself, with the
     /// time to recover from it.
     #[arg(long, value_name = "PHASES", group = "offered", help_heading = LOAD,
-          conflicts_with_all = ["rate", "ops", "precision", "slo", "workers"])]
+          conflicts_with_all = ["rate", "ops", "precision", "slo"])]
     pub rate_profile: Option<RateProfile>,
     /// Closed loop of users who think for this time on average before each op: 50ms (client drive)
     ///
@@ -152,6 +152,12 @@ pub struct RunArgs {
     /// Each run draws others by default: what an earlier one has read may still be cached.
     #[arg(long, value_name = "N", help_heading = LOAD)]
     pub key_seed: Option<u32>,
+    /// Run each test of the client drive directly and through this pooler: postgres://user@host:port/db
+    ///
+    /// TARGET is the server itself: setup, counters and other control sessions go there. What the
+    /// pooler does not keep is found out and printed; 'report layers' shows its cost per op.
+    #[arg(long, value_name = "URL", conflicts_with = "workers", help_heading = LOAD)]
+    pub via: Option<String>,
     /// Run the jobs on N load generators, each with 'dbdyno worker RESULTS TARGET'
     ///
     /// RESULTS is the URL of --results. Worker w has jobs w, w + N, and so on. For existing

@@ -3,11 +3,12 @@
 use super::{bundle, report, run};
 use crate::campaign::Request;
 use crate::catalog::Catalog;
-use crate::cli::args::{RerunArgs, RunArgs};
+use crate::cli::args::{ArrivalsArg, RerunArgs, RunArgs};
 use crate::cli::context::Context;
-use crate::cli::{out, request};
+use crate::cli::{experiment, out, request};
 use crate::error::{Error, Result};
-use crate::model::{Plan, Test, pace_of};
+use crate::model::params::TRANSPORT;
+use crate::model::{self, Plan, Test, TestResult, Transport, pace_of};
 use crate::plan;
 use crate::report::compare::CompareReport;
 use crate::report::{Input, RunTests};
@@ -21,6 +22,7 @@ pub fn rerun(context: &Context, args: &RerunArgs) -> Result<()> {
     let bundle = bundle::open(&args.bundle, args.digest.as_deref())?;
     let catalog = context.catalog()?;
     let run_args = args.run(&bundle.run)?;
+    let run_args = paced(run_args, &args.bundle.display().to_string(), &bundle.tests)?;
     let request = request_of(&catalog, args, &run_args, &bundle)?;
     tell_difference(&bundle, &request.plan(&catalog)?)?;
     let run_id = run::measure(context, &run_args, &catalog, &request)?;
@@ -32,6 +34,26 @@ pub fn rerun(context: &Context, args: &RerunArgs) -> Result<()> {
     report::show(context, format, &report::build(&CompareReport, format, input), None)
 }
 
+/// The arguments with the load over time or the think time of these tests, if they had one.
+///
+/// # Errors
+/// Tests of several; one that cannot be read.
+fn paced(run_args: RunArgs, place: &str, tests: &[Test]) -> Result<RunArgs> {
+    let Some((option, text)) = experiment::pace(place, tests)? else { return Ok(run_args) };
+    let unreadable = |what: String| Error::usage(place, format!("{option}: {what}"));
+    let mut measured = tests.iter().filter_map(Test::measured);
+    let is_uniform =
+        |test: &TestResult| test.params.get("arrivals").is_some_and(|how| how == "uniform");
+    let arrivals =
+        if measured.any(is_uniform) { ArrivalsArg::Uniform } else { ArrivalsArg::default() };
+    Ok(match option {
+        model::THINK => RunArgs { think: Some(text.parse().map_err(unreadable)?), ..run_args },
+        _ => {
+            RunArgs { rate_profile: Some(text.parse().map_err(unreadable)?), arrivals, ..run_args }
+        }
+    })
+}
+
 /// Request of the bundle's plan, on the target of the arguments.
 fn request_of(
     catalog: &Catalog,
@@ -41,14 +63,9 @@ fn request_of(
 ) -> Result<Request> {
     let run = &bundle.run;
     let place = args.bundle.display().to_string();
+    let has_a_rate = |test: &TestResult| test.open.is_some() && pace_of(&test.params).is_none();
     let mut measured = bundle.tests.iter().filter_map(Test::measured);
-    if measured.clone().any(|test| pace_of(&test.params).is_some()) {
-        let what =
-            "has tests of a load over time or of users who think, which are not repeated yet";
-        return Err(Error::usage(place, what)
-            .advise("use 'dbdyno run' with the --rate-profile or --think of 'dbdyno audit'"));
-    }
-    if measured.any(|test| test.open.is_some()) && !plan::tells_rates(&run.plan) {
+    if measured.any(has_a_rate) && !plan::tells_rates(&run.plan) {
         return Err(Error::usage(
             place,
             "an early version measured it at rates that its plan lacks",
@@ -56,6 +73,13 @@ fn request_of(
         .advise("use 'dbdyno run --rate' with the rates that 'dbdyno report kpm' shows"));
     }
     let request = request::of_run(catalog, run_args)?;
+    let is_pooled = |test: &TestResult| {
+        test.params.get(TRANSPORT).is_some_and(|value| value == Transport::Pooler.name())
+    };
+    if request.via.is_some() && !bundle.tests.iter().filter_map(Test::measured).any(is_pooled) {
+        return Err(Error::usage("--via", format!("no test of {place} went through a pooler"))
+            .advise("leave it out"));
+    }
     let plan = plan::Request {
         suites: Vec::new(),
         workloads: Vec::new(),

@@ -66,6 +66,7 @@ pub fn as_file(catalog: &Catalog, run: &RunRecord, tests: &[Test]) -> Result<Str
     for repository in run.plan["repositories"].as_array().into_iter().flatten() {
         put(repository.as_str().unwrap_or_default(), json!(true));
     }
+    put("via", run.plan["via"].clone());
     put("test_bottleneck", run.plan["test_bottleneck"].clone());
     put("labels", json!(run.labels));
     put("settings", run.plan["settings"].clone());
@@ -93,7 +94,7 @@ fn has_a_rate(test: &TestResult) -> bool {
 ///
 /// # Errors
 /// Tests whose ops started in several ways.
-fn pace<'a>(place: &str, tests: &'a [Test]) -> Result<Option<(&'static str, &'a str)>> {
+pub fn pace<'a>(place: &str, tests: &'a [Test]) -> Result<Option<(&'static str, &'a str)>> {
     let mut measured = tests.iter().filter_map(Test::measured);
     let first = measured.next().and_then(|test| pace_of(&test.params));
     if measured.any(|test| pace_of(&test.params) != first) {

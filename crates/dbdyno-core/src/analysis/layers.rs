@@ -65,6 +65,7 @@ fn carried(transport: Transport) -> Sentence {
         Transport::Socket => "Unix socket",
         Transport::Tcp => "TCP",
         Transport::Tls => "TLS",
+        Transport::Pooler => "pooler",
     })
 }
 
@@ -86,7 +87,7 @@ pub struct WayRow {
 /// Row of a layer in the report.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LayerRow {
-    /// `inside`, `transport`, `tcp`, `text`, `simple`, `tls`.
+    /// `inside`, `transport`, `tcp`, `text`, `simple`, `tls`, `pooler`.
     pub layer: &'static str,
     /// `socket`, `tcp`; empty where it does not matter.
     pub over: &'static str,
@@ -224,7 +225,29 @@ impl<'a> Study<'a> {
         }
         let tls = Transport::Tls;
         rows.push(self.apart("tls", tls, "TLS instead of plain TCP", prepared(tls), prepared(tcp)));
+        rows.extend(Protocol::CHOICES.iter().filter_map(|protocol| self.pooler(*protocol)));
         rows
+    }
+
+    /// A pooler instead of a direct connection, if either was measured in a form of statements.
+    fn pooler(&self, protocol: Protocol) -> Option<LayerRow> {
+        let pooled = Way::by(Transport::Pooler, protocol);
+        if self.blocks(pooled).is_empty() {
+            return None;
+        }
+        let direct = [Transport::Given, Transport::Tcp, Transport::Socket, Transport::Tls]
+            .map(|transport| Way::by(transport, protocol));
+        let direct = direct.into_iter().find(|way| !self.blocks(*way).is_empty())?;
+        let name = match protocol {
+            Protocol::Simple => {
+                "the pooler, in the simple protocol, instead of a direct connection"
+            }
+            Protocol::Prepared | Protocol::PreparedText => {
+                "the pooler, with prepared statements, instead of a direct connection"
+            }
+        };
+        let row = self.apart("pooler", Transport::Pooler, name, pooled, direct);
+        Some(LayerRow { over: "", ..row })
     }
 
     /// Text and the simple protocol over a transport.

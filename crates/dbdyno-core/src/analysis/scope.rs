@@ -3,7 +3,7 @@
 use super::tiers::{DEVICE_READ_BYTES, device_read_bytes};
 use crate::model::{
     Activity, Claim, EventCount, Expr, Facts, Reason, ReasonCode, Sentence, SeriesPoint, Status,
-    TestResult, Waits,
+    TestResult, Waits, Wire,
 };
 use crate::stats::mean;
 
@@ -124,9 +124,14 @@ impl<'a> Scope<'a> {
             .when
             .as_ref()
             .is_some_and(|name| self.own(name).or_else(|| self.counter(name)) == Some(0.0));
-        let chosen = claim.params.iter().all(|(name, named)| {
-            self.result.params.get(name).is_some_and(|is| Claim::names(named, is))
-        });
+        let value = |name: &str| {
+            let given = self.result.params.get(name).map(String::as_str);
+            given.or_else(|| Wire::usual(name))
+        };
+        let chosen = claim
+            .params
+            .iter()
+            .all(|(name, named)| value(name).is_some_and(|is| Claim::names(named, is)));
         listed(&claim.engines, engine)
             && listed(&claim.drives, self.result.drive.name())
             && chosen

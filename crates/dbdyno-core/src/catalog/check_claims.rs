@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::quote;
 use crate::model::params::{IDLE_SESSIONS, ORG, OWN_ORG};
-use crate::model::{Claim, Drive, Facts, Kpm, KpmValue, Workload};
+use crate::model::{Claim, Drive, Facts, Kpm, KpmValue, Wire, Workload};
 
 use super::Catalog;
 use super::check::{COUNTS, fixed, sample_facts};
@@ -245,7 +245,23 @@ fn claim(
     let place = place
         .or(nobody
             .then(|| format!(": no engine has all that it needs ({})", claim.needs.join(", "))));
-    place.or_else(|| claim.params.iter().find_map(|(name, named)| values(workload, name, named)))
+    place.or_else(|| {
+        let mut params = claim.params.iter();
+        params.find_map(|(name, named)| match Wire::usual(name) {
+            None => values(workload, name, named),
+            Some(usual) => no_wire(name, named, usual),
+        })
+    })
+}
+
+/// A value `a|b` of a parameter that every workload of the client drive has, which nobody can choose.
+fn no_wire(name: &str, named: &str, usual: &str) -> Option<String> {
+    let (_, mut values) = Claim::named_values(named);
+    let wrong = |value: &&str| {
+        let mut params = BTreeMap::from([(name.to_string(), value.to_string())]);
+        *value != usual && Wire::take(&mut params).is_err()
+    };
+    values.find(wrong).map(|value| format!(": {name} has no value {}", quote(value)))
 }
 
 /// A parameter or one of the values `a|b` that are named and the workload has not.

@@ -88,10 +88,11 @@ pub struct Capabilities {
     pub key_settings: &'static [&'static str],
 }
 
-fn lacks_transport(in_process: bool) -> &'static str {
-    match in_process {
-        true => "the database runs in our process: there is no connection",
-        false => "the database is a server of its own, not in our process",
+fn lacks_transport(in_process: bool, transport: Transport) -> &'static str {
+    match (in_process, transport) {
+        (true, _) => "the database runs in our process: there is no connection",
+        (false, Transport::Pooler) => "no pooler before this database is known here",
+        (false, _) => "the database is a server of its own, not in our process",
     }
 }
 
@@ -142,7 +143,7 @@ impl Capabilities {
     pub fn lacks_wire(&self, wire: Wire) -> Option<String> {
         let (transport, protocol) = (wire.transport, wire.protocol);
         if transport != Transport::Given && !self.transports.contains(&transport) {
-            return Some(lacks_transport(self.in_process).into());
+            return Some(lacks_transport(self.in_process, transport).into());
         }
         let has = protocol == Protocol::Prepared || self.protocols.contains(&protocol);
         (!has).then(|| format!("its protocol has no form {}", protocol.name()))

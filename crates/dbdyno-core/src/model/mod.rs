@@ -51,7 +51,8 @@ pub use published::{Provenance, Published, PublishedFigure, PublishedKind, RunKi
 pub use quantity::Quantity;
 pub use ramp::{AskedRamp, Ramp, Scale};
 pub use rate::{
-    Arrivals, AskedRate, Loop, Offer, Percentile, Promise, pace_of, without_offer, without_schedule,
+    Arrivals, AskedRate, Loop, Offer, Percentile, Promise, THINK, pace_of, without_offer,
+    without_schedule,
 };
 pub use rate_profile::{PhaseKind, RatePhase, RateProfile};
 pub use result::{

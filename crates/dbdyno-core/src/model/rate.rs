@@ -17,7 +17,8 @@ const RATE: &str = "rate";
 const ARRIVALS: &str = "arrivals";
 const PROMISE: &str = "slo";
 const PROFILE: &str = "rate_profile";
-const THINK: &str = "think";
+/// Parameter of a test whose users think, and option of `run`.
+pub const THINK: &str = "think";
 
 /// Distribution of the scheduled starts of ops.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -21,6 +21,8 @@ pub enum Transport {
     Tcp,
     /// The same, encrypted.
     Tls,
+    /// A pooler that the user names, which stands before the server.
+    Pooler,
 }
 
 /// The form of statements and their results.
@@ -37,10 +39,13 @@ pub enum Protocol {
 
 impl Transport {
     /// Those that can be chosen.
-    pub const CHOICES: [Transport; 4] =
-        [Transport::Process, Transport::Socket, Transport::Tcp, Transport::Tls];
+    pub const CHOICES: [Transport; 5] =
+        [Transport::Process, Transport::Socket, Transport::Tcp, Transport::Tls, Transport::Pooler];
     /// Those of a server.
     pub const OF_SERVERS: [Transport; 3] = [Transport::Socket, Transport::Tcp, Transport::Tls];
+    /// Those of a server before which a pooler can stand.
+    pub const WITH_POOLER: [Transport; 4] =
+        [Transport::Socket, Transport::Tcp, Transport::Tls, Transport::Pooler];
 
     /// As written in a selection.
     pub fn name(self) -> &'static str {
@@ -50,6 +55,7 @@ impl Transport {
             Transport::Socket => "socket",
             Transport::Tcp => "tcp",
             Transport::Tls => "tls",
+            Transport::Pooler => "pooler",
         }
     }
 }
@@ -102,6 +108,15 @@ impl Wire {
         })
     }
 
+    /// The value of a parameter of the wire that a test need not have.
+    pub fn usual(name: &str) -> Option<&'static str> {
+        match name {
+            TRANSPORT => Some(Transport::Given.name()),
+            PROTOCOL => Some(Protocol::Prepared.name()),
+            _ => None,
+        }
+    }
+
     /// The one that these parameters of a test tell of; none if they tell of anything else.
     pub fn of_params(chosen: &BTreeMap<String, String>) -> Option<Wire> {
         let mut params = chosen.clone();
@@ -147,7 +162,7 @@ mod tests {
         let refused = Wire::take(&mut params(&[("transport", "pigeon")])).unwrap_err();
         assert_eq!(
             refused,
-            "transport='pigeon' is not allowed; allowed: process, socket, tcp, tls"
+            "transport='pigeon' is not allowed; allowed: process, socket, tcp, tls, pooler"
         );
     }
 }

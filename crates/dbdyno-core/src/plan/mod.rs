@@ -83,6 +83,8 @@ pub struct Request {
     pub seed: u64,
     /// Of the keys that jobs draw; as `seed` if none is given.
     pub key_seed: Option<u64>,
+    /// Each test of the client drive is run directly and through the pooler that the user names.
+    pub via: bool,
     /// Processors of the target's host and nodes that the target names, for `cores` and `nodes` in
     /// a ramp.
     pub scale: Scale,
@@ -117,6 +119,7 @@ impl Request {
             size_gb: None,
             seed: DEFAULT_SEED.into(),
             key_seed: None,
+            via: false,
             scale: Scale { cores, nodes: 1 },
         }
     }

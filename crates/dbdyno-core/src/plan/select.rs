@@ -4,13 +4,16 @@ use crate::catalog::{Catalog, Entry, Suite, SuiteEntry, parse_selection};
 use crate::error::{Error, Result};
 use crate::model::params::{NODES, PROTOCOL, TRANSPORT, assignments};
 use crate::model::ramp::RAMP_FORMS;
-use crate::model::{Background, Drive, Facts, Loop, PartPlan, Ramp, Selection, TableRef, Wire};
+use crate::model::{
+    Background, Drive, Facts, Loop, PartPlan, Protocol, Ramp, Selection, TableRef, Transport, Wire,
+};
 
 use super::compile::{self, Target};
 use super::params::{self, Params};
 use super::{DEFAULT_SIZE_GB, Refusal, Request, hash, pace, values};
 
 /// A test as it is wished for, by a suite or by name.
+#[derive(Clone)]
 pub(super) struct Wish<'a> {
     pub entry: SuiteEntry,
     /// Tests of a suite that are not possible are left out; what is asked for by name is an error.
@@ -56,7 +59,45 @@ pub(super) fn wishes<'a>(catalog: &'a Catalog, request: &'a Request) -> Result<V
     let by_name = request.workloads.iter().map(|text| named(text));
     let single = by_name.chain(request.tests.iter().cloned());
     wishes.extend(single.map(|entry| Wish { beside: beside(&entry), entry, suite: None }));
-    Ok(wishes)
+    if !request.via || wishes.iter().any(names_pooler) {
+        return Ok(wishes);
+    }
+    let paired = wishes.into_iter().map(|wish| with_pooler(catalog, wish));
+    Ok(paired.collect::<Result<Vec<_>>>()?.concat())
+}
+
+/// True if the wish chooses the pooler: who does so for one test, does it for each that is to go
+/// through it.
+fn names_pooler(wish: &Wish<'_>) -> bool {
+    let is_pooler = |value: &String| value == Transport::Pooler.name();
+    let given = parse_selection(wish.text()).map(|(_, given)| given).unwrap_or_default();
+    wish.entry.params.get(TRANSPORT).or(given.get(TRANSPORT)).is_some_and(is_pooler)
+}
+
+/// The wish directly and through the pooler, in each form of its statements unless it chooses one:
+/// pairs that differ by the pooler alone. A wish that chooses its way stays as it is.
+fn with_pooler<'a>(catalog: &Catalog, wish: Wish<'a>) -> Result<Vec<Wish<'a>>> {
+    if wish.entry.none.is_some() {
+        return Ok(vec![wish]);
+    }
+    let (name, given) = parse_selection(wish.text())?;
+    let chooses = |param: &str| wish.entry.params.contains_key(param) || given.contains_key(param);
+    if chooses(TRANSPORT) || wish.entry.drive == Some(Drive::Database) {
+        return Ok(vec![wish]);
+    }
+    let is_one_form = chooses(PROTOCOL) || catalog.find(&name)?.entry.workload.connects;
+    let forms: &[Protocol] =
+        if is_one_form { &[Protocol::Prepared] } else { &[Protocol::Prepared, Protocol::Simple] };
+    let ways = forms.iter().flat_map(|protocol| {
+        [Transport::Given, Transport::Pooler]
+            .map(|transport| Wire { transport, protocol: *protocol })
+    });
+    let by = |wire: Wire| {
+        let mut entry = SuiteEntry { drive: Some(Drive::Client), ..wish.entry.clone() };
+        entry.params.extend(wire.params());
+        Wish { entry, ..wish.clone() }
+    };
+    Ok(ways.map(by).collect())
 }
 
 fn named(text: &str) -> SuiteEntry {

@@ -309,11 +309,27 @@ pub trait Database: Send + Sync {
     fn reach(&self, transport: Transport) -> Result<(), EngineError> {
         match transport {
             Transport::Given | Transport::Process => Ok(()),
-            Transport::Socket | Transport::Tcp | Transport::Tls => Err(EngineError::new(
-                ErrorClass::Other,
-                "the database runs in our process: there is no connection",
-            )),
+            Transport::Socket | Transport::Tcp | Transport::Tls | Transport::Pooler => {
+                Err(EngineError::new(
+                    ErrorClass::Other,
+                    "the database runs in our process: there is no connection",
+                ))
+            }
         }
+    }
+    /// From now on jobs by [`Transport::Pooler`] go through the pooler of this URL, with this
+    /// password where no other source has it. What it does with sessions is found out by two of
+    /// them.
+    ///
+    /// # Errors
+    /// A wrong URL; nobody answers; it leads to another database; no pooler is known.
+    fn go_through(
+        &self,
+        _url: &str,
+        _password: Option<SecretString>,
+    ) -> Result<Pooler, EngineError> {
+        let what = "no pooler before this database is known here";
+        Err(EngineError::new(ErrorClass::Usage, what))
     }
     /// Name of the method of `load_rows`, for the result: `copy-binary`, `prepared-insert`.
     fn load_method(&self) -> &'static str;
@@ -330,6 +346,43 @@ pub trait Database: Send + Sync {
     /// Path of the database's files if they are on this host (for disk space, device, file system).
     fn storage_path(&self) -> Option<std::path::PathBuf> {
         None
+    }
+}
+
+/// What a pooler does with sessions, as far as it was found out.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Pooler {
+    /// Product and version, if it tells them.
+    pub name: Option<String>,
+    /// It lends sessions of the server to transactions, not to sessions.
+    pub lends: bool,
+    /// A statement that was prepared once can be run in every later transaction.
+    pub keeps_prepared: bool,
+    /// A setting of one session was seen by another.
+    pub mixes_settings: bool,
+    /// A session got an advisory lock that another one held.
+    pub mixes_locks: bool,
+    /// Its processes, if they are on this host.
+    pub pids: Vec<u32>,
+}
+
+impl Pooler {
+    /// What its users cannot rely on, in one line; none if they can on everything.
+    pub fn broken(&self) -> Option<String> {
+        let broken = [
+            (!self.keeps_prepared, "prepared statements"),
+            (self.mixes_settings, "settings of a session"),
+            (self.mixes_locks, "advisory locks"),
+        ];
+        let broken: Vec<&str> =
+            broken.into_iter().filter(|(is_broken, _)| *is_broken).map(|(_, what)| what).collect();
+        let how = if self.lends { "to each transaction" } else { "to each session" };
+        (!broken.is_empty()).then(|| {
+            format!(
+                "the pooler lends a session of the server {how}: it does not keep {}",
+                broken.join(", ")
+            )
+        })
     }
 }
 

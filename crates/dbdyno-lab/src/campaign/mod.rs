@@ -20,6 +20,7 @@ mod nodes;
 mod numbers;
 pub mod overhead;
 pub mod platform;
+mod pooler;
 mod prepare;
 pub mod probing;
 mod repositories;
@@ -34,7 +35,7 @@ pub mod trials;
 
 pub use answers::{Checked, check as check_answers};
 pub use platform::{Keep, Platform, remove_private};
-pub use request::{HostUrls, Request};
+pub use request::{HostUrls, Request, Via};
 pub use run::{
     Campaign, Ended, Lacking, adapted, data_request, ended_by, interruptible, lacking, load_with,
     make_site, run, spare, standard_definition,

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::{Event, HostUrls, Request, Sink};
+use super::{Event, HostUrls, Request, Sink, Via};
 use crate::fit::{Limits, SessionCaches};
 use crate::runner::Interrupt;
 use crate::server::{self, FileLock, Links, PrivateServer, Setup, StartOptions};
 use dbdyno_core::error::{Error, Result};
 use dbdyno_core::model::{How, Plan, Sentence, Target, Transport};
-use dbdyno_engines::engine::{self, Access, ConnectTo, Database, Engine};
+use dbdyno_engines::engine::{self, Access, ConnectTo, Database, Engine, Pooler};
 use dbdyno_engines::host;
 
 /// Longest absence of an existing server: service managers restart it within seconds.
@@ -41,6 +41,9 @@ pub struct Platform {
     pub(super) host_metrics: HostUrls,
     /// Of a server that works for us at the same time.
     beside_pids: Vec<u32>,
+    /// Of the pooler before the server: where it is, and what it does.
+    via: Option<Via>,
+    pooler: Option<Pooler>,
     /// Set by whoever wants the end; see [`Database::heed`].
     interrupt: Option<Interrupt>,
 }
@@ -92,7 +95,7 @@ impl Platform {
                 return Err(error.at(request.target.label()));
             }
         };
-        Ok(Platform {
+        let mut platform = Platform {
             database,
             engine,
             to,
@@ -102,8 +105,12 @@ impl Platform {
             keep: request.keep,
             host_metrics: request.host_metrics.clone(),
             beside_pids: Vec::new(),
+            via: request.via.clone(),
+            pooler: None,
             interrupt: None,
-        })
+        };
+        platform.go_through()?;
+        Ok(platform)
     }
 
     /// From now on its sessions do not wait long for a server that is silent once `interrupt` is
@@ -132,7 +139,22 @@ impl Platform {
         let opened = self.engine.open(&self.to, self.access);
         self.database = Arc::from(opened.map_err(|error| error.at(self.label()))?);
         self.interrupt.iter().for_each(|interrupt| self.database.heed(interrupt.flag()));
+        self.go_through()
+    }
+
+    /// Finds the way through the pooler, if one is named.
+    fn go_through(&mut self) -> Result<()> {
+        let Some(via) = &self.via else { return Ok(()) };
+        let found = self.database.go_through(&via.url, via.password.clone());
+        let found = found.map_err(|error| error.at(via.place()))?;
+        self.beside_pids.clone_from(&found.pids);
+        self.pooler = Some(found);
         Ok(())
+    }
+
+    /// What the pooler before the server does.
+    pub fn pooler(&self) -> Option<&Pooler> {
+        self.pooler.as_ref()
     }
 
     /// A new private server in place of the one there is.

@@ -19,6 +19,21 @@ use dbdyno_engines::engine::{self, Engine};
 /// Addresses of node_exporters by the name of the node; without a name that of the only host.
 pub type HostUrls = BTreeMap<String, String>;
 
+/// A pooler that the user names.
+#[derive(Debug, Clone)]
+pub struct Via {
+    pub url: String,
+    /// Password of the pooler that the user typed where no other source has it.
+    pub password: Option<SecretString>,
+}
+
+impl Via {
+    /// Where an error about it happened.
+    pub fn place(&self) -> String {
+        format!("--via {}", quote(&self.url))
+    }
+}
+
 /// Everything that a campaign is asked to do.
 #[derive(Debug, Clone)]
 pub struct Request {
@@ -50,6 +65,8 @@ pub struct Request {
     pub facts: BTreeMap<String, String>,
     /// Of a side of a campaign: both are measured at the same time, each on half of the processors.
     pub duet: bool,
+    /// Pooler before the server, through which tests by `transport=pooler` go.
+    pub via: Option<Via>,
     /// Password that the user typed where no other source has it.
     pub password: Option<SecretString>,
     pub name: Option<String>,

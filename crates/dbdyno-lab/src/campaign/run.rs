@@ -11,7 +11,7 @@ use super::platform::Platform;
 use super::prepare::{OpenRun, prepared};
 use super::probing::{Probing, SUPERUSER, rights};
 use super::schedule;
-use super::{Event, Request, Sink, nodes, overhead, repositories};
+use super::{Event, Request, Sink, nodes, overhead, pooler, repositories};
 use crate::dataset::{self, Definition, LoadEvent, LoadedDataset, Lock, Recipe, Site, Watch};
 use crate::fit;
 use crate::runner::{Interrupt, Workers};
@@ -121,6 +121,7 @@ pub fn adapted<'a>(campaign: &Campaign<'a>, platform: &Platform) -> Result<Cow<'
         }
     };
     let plan = provided(plan, platform, campaign.events)?;
+    let plan = pooler::passable(plan, platform, campaign.events)?;
     let plan = nodes::on_nodes(plan, platform, campaign.events)?;
     Transport::CHOICES
         .into_iter()
@@ -310,9 +311,9 @@ fn with_what_is_stated(
     let tests = campaign.plan.selections.iter().map(|selection| &selection.params);
     let options = campaign.catalog.licences(platform.engine.name(), tests);
     let options = options.into_keys().collect::<Vec<_>>().join(", ");
-    for (name, stated) in
-        [("nodes", platform.database.nodes().join(", ")), ("licensed_options", options)]
-    {
+    let pooler = pooler::disclosed(platform);
+    let told = [("nodes", platform.database.nodes().join(", ")), ("licensed_options", options)];
+    for (name, stated) in told.into_iter().chain(pooler) {
         if !stated.is_empty() {
             disclosure.set("database", name, stated);
         }
@@ -492,6 +493,7 @@ fn described(plan: &Plan, request: &Request) -> serde_json::Value {
             json!((!request.repositories.is_empty()).then_some(&request.repositories)),
         ),
         ("test_bottleneck", json!(request.explain)),
+        ("via", json!(request.via.as_ref().map(|via| &via.url))),
     ];
     for (name, value) in told.into_iter().filter(|(_, value)| !value.is_null()) {
         described[name] = value;

@@ -19,14 +19,14 @@ pub use jobs::{
 pub use profile::{Needs, check_profile, lacks_memory, of_profile};
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use dbdyno_core::model::{
         Better, Drive, JobCode, Kpm, KpmValue, Loop, PartPlan, Plan, Ramp, Selection, Window,
         Workload,
     };
 
     /// A selection of a workload with so many parts.
-    pub(super) fn selection(id: &str, ramp: Ramp, parts: usize) -> Selection {
+    pub(crate) fn selection(id: &str, ramp: Ramp, parts: usize) -> Selection {
         let kpm =
             Kpm { value: KpmValue::Ops, unit: "tps".into(), better: Better::Higher, scale: 1.0 };
         let part = PartPlan::bare(id, JobCode::Bulk { table: "t".into(), batch: 1 });

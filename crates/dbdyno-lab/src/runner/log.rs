@@ -182,6 +182,16 @@ impl Timeline {
             let middle_s = (from_s + to_s) / 2.0 + by_s;
             self.add(0, middle_s, middle_s, 0.0, *errors);
         }
+        for edge in 0..other.behind.len() {
+            let [from, to] = [edge, edge + 1].map(|edge| other.waiting(edge).later_by(by_s));
+            self.add_behind(from, to);
+        }
+    }
+
+    /// Ops that waited at an edge between points: at the start of all none.
+    fn waiting(&self, edge: usize) -> Waiting {
+        let ops = edge.checked_sub(1).and_then(|at| self.behind.get(at)).copied();
+        Waiting { at_s: edge as f64 / POINTS_PER_S as f64, ops: ops.unwrap_or_default() }
     }
 
     /// Begin and end of a point.
@@ -236,6 +246,12 @@ impl Timeline {
 struct Waiting {
     at_s: f64,
     ops: f64,
+}
+
+impl Waiting {
+    fn later_by(self, by_s: f64) -> Waiting {
+        Waiting { at_s: self.at_s + by_s, ..self }
+    }
 }
 
 /// The moment that stands for a slice: its last half second began then.
@@ -627,6 +643,11 @@ mod tests {
         add(2, 0.5, 0.76, 3.0);
         let (_, timeline) = log.into_seconds();
         assert_eq!(timeline.behind, [1.5, 13.0, 23.0, 30.0, 40.0]);
+        // Of two load machines, of which the second began half a point later.
+        let mut both = Timeline::default();
+        both.merge(&timeline, 0.0);
+        both.merge(&timeline, 0.125);
+        assert_eq!(both.behind, [2.25, 20.25, 41.0, 56.5, 75.0]);
     }
 
     #[test]

@@ -121,6 +121,13 @@ impl Share {
         Err(EngineError::new(ErrorClass::Other, "the share has jobs without work or number"))
     }
 
+    /// Times of its slices.
+    fn schedule(&self) -> Schedule {
+        let schedule = Schedule::new(&self.window);
+        let mut due = self.own.jobs.iter().filter_map(|job| job.due.as_ref());
+        if due.any(Due::is_over_time) { schedule.by_points() } else { schedule }
+    }
+
     fn size(&self) -> u32 {
         (self.own.jobs.len() + self.beside.as_ref().map_or(0, |crew| crew.jobs.len())) as u32
     }
@@ -223,7 +230,7 @@ pub fn run_share(
     share: &Share,
     foreman: &dyn Foreman,
 ) -> Result<ShareLog, EngineError> {
-    let (schedule, gate) = (Schedule::new(&share.window), Gate::new(share.size()));
+    let (schedule, gate) = (share.schedule(), Gate::new(share.size()));
     let crews: Vec<&ShareCrew> = std::iter::once(&share.own).chain(&share.beside).collect();
     let logs: Vec<SecondsLog> =
         crews.iter().map(|crew| SecondsLog::keeping(crew.jobs.len() as u32)).collect();

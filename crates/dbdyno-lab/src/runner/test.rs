@@ -467,6 +467,11 @@ impl Due {
         Some(Due { process, seed })
     }
 
+    /// True of a load over time.
+    pub(super) fn is_over_time(&self) -> bool {
+        matches!(self.process, Process::Profile { .. })
+    }
+
     /// Of a job of so many.
     pub(super) fn times(&self, job: u32, jobs: u32) -> DueTimes {
         let at = |per_s: f64, arrivals: Arrivals| match arrivals {

@@ -8,7 +8,7 @@ use super::super::document::{Bars, Block, Section, Table};
 use super::super::picture::{Card, Fold, Head, Page, Part, Picture, Said, Tone};
 use super::super::{
     Input, Language, RunTests, about, axis_charts, bars, beside, compare, datasheet, heatmap, kpm,
-    platform, price, ramp_charts, scaling, summary, units,
+    open_loop, platform, price, ramp_charts, scaling, summary, units,
 };
 use super::{Limits, cards, head, panels, ratios, shortened, timeline};
 use dbdyno_core::analysis::beside::Beside;
@@ -71,6 +71,7 @@ fn of_one(input: &Input, data: &RunTests, limits: &Limits, left_out: &[String]) 
     parts.extend(
         line.map(|picture| part(language, "Second by second", TIMELINE, vec![picture], Vec::new())),
     );
+    parts.extend(open_loop_part(language, data, limits));
     parts.extend(every_test(input, limits));
     parts.extend(further(input));
     parts.push(platform_part(input, data));
@@ -200,6 +201,17 @@ fn platform_part(input: &Input, data: &RunTests) -> Part {
         loads.map(|table| Fold { is_open: true, ..fold(language, "Data as loaded", vec![table]) });
     let folds = disclosure(input).into_iter().chain(loads).collect();
     part(language, "Platform as disclosed", "", Vec::new(), folds)
+}
+
+/// The tests of an open loop, with the phases of a load over time; none without any. The charts of
+/// many points are left out, as on the line of time.
+fn open_loop_part(language: Language, data: &RunTests, limits: &Limits) -> Option<Part> {
+    let mut blocks = open_loop::blocks(language, data)?;
+    let points: usize = data.tests.iter().map(|test| test.series().len()).sum();
+    if points > limits.seconds {
+        blocks.retain(|block| !matches!(block, Block::Drawing(_)));
+    }
+    Some(part(language, "Open loop", "", vec![Picture::Blocks(blocks)], Vec::new()))
 }
 
 /// Every disclosed fact behind one line per kind.

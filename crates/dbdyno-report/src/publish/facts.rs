@@ -80,7 +80,18 @@ const KEPT: &[(&str, &[(&str, Form<'static>)])] = &[
             ("file_system", Words),
         ],
     ),
-    ("database", &[("engine", Words), ("version", Version), ("tls", Cipher), ("nodes", Nodes)]),
+    (
+        "database",
+        &[
+            ("engine", Words),
+            ("version", Version),
+            ("tls", Cipher),
+            ("nodes", Nodes),
+            ("pooler", Version),
+            ("pooler_mode", Words),
+            ("pooler_keeps_prepared", Words),
+        ],
+    ),
     ("dbdyno", &[("version", Release), ("build", Words), ("target", Words)]),
     ("data", &[("size_gb", Number)]),
 ];

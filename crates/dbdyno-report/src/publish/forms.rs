@@ -74,7 +74,7 @@ pub fn release(text: &str) -> Option<String> {
 
 /// Products that say their version, with the words of their names.
 const PRODUCTS: &str = "PostgreSQL MariaDB MySQL Percona Server SQLite DuckDB ClickHouse chDB Oracle Database \
-    AI Free Express Enterprise Standard Edition Release Community Debian GNU/Linux Ubuntu LTS Red \
+    PgBouncer AI Free Express Enterprise Standard Edition Release Community Debian GNU/Linux Ubuntu LTS Red \
     Hat Linux Rocky AlmaLinux CentOS Stream Fedora SUSE SLES openSUSE Leap Tumbleweed Amazon \
     Alpine Arch Gentoo NixOS RHEL macOS FreeBSD Windows";
 

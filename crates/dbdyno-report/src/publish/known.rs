@@ -32,6 +32,7 @@ const FURTHER: &str = "ops op ops/s rows/s IOPS dbps kB/tx waits rows commits un
     usage unreachable denied no-password privilege too-old lost deadlock certification
     serialization busy disk-full cancelled worker-lost statement
     copy-binary prepared-insert multi-insert load-data appender insert generated direct-path
+    transaction session
     rate rate_profile think ramp hold spike day arrivals slo uniform poisson org heap jobs drive nodes size_gb seed database client
     database-pull
     cpu log-sync data-read data-write row-lock latch network other CPU IO LWLock Lock IPC Client

@@ -16,7 +16,7 @@ use secrecy::{ExposeSecret, SecretString};
 use super::error;
 use super::password::from_file;
 use super::provision::pooled;
-use super::url::{Binding, CLEAR_TEXT, Config, NO_METHOD};
+use super::url::{Binding, CLEAR_TEXT, Config, NO_METHOD, Pooling};
 use super::wire::Wire;
 use crate::engine::remote::{
     Host, Laps, Passwords, Patience, Stream, Tls, TlsMode, check_peer, first_that_answers,
@@ -38,6 +38,17 @@ const SESSION_SETTINGS: &[(&str, &str)] = &[
     ("statement_timeout", "0"),
     ("idle_in_transaction_session_timeout", "0"),
 ];
+
+/// What poolers pass on, in the server's own spelling. Of another one, as `ISO` of `ISO, MDY`, a
+/// pooler makes a statement before each transaction.
+const PASSED_ON: [&str; 1] = ["client_encoding"];
+
+/// The settings of every session, with these on top, that poolers do not pass on.
+pub(super) fn not_passed_on<'a>(
+    settings: &'a [(&'a str, &'a str)],
+) -> impl Iterator<Item = &'a (&'a str, &'a str)> {
+    SESSION_SETTINGS.iter().chain(settings).filter(|(name, _)| !PASSED_ON.contains(name))
+}
 
 /// Settings of job sessions, the same that the harness states: one job keeps one backend busy,
 /// compiling would blur short tests, and the plan is the same from the first op on.
@@ -84,6 +95,11 @@ pub(super) fn connect(
     })
 }
 
+/// Name of our sessions, as the server shows it.
+pub(super) fn application() -> String {
+    format!("dbdyno-{}", std::process::id())
+}
+
 /// True if the server answers a question that needs no login, on a connection of its own.
 fn answers(host: &Host, patience: &Patience) -> bool {
     host.connect(patience).is_ok_and(|(mut stream, _)| {
@@ -108,9 +124,12 @@ fn connect_host(
     wire.read_timeout(Some(config.patience.connect_timeout()));
     let identity = [("user", config.user.as_str()), ("database", config.database.as_str())];
     // With our process id: a session tells those of this process from those of another.
-    let application = format!("dbdyno-{}", std::process::id());
+    let application = application();
     let name = [("application_name", application.as_str())];
-    let parameters = identity.iter().chain(&name).chain(SESSION_SETTINGS).chain(settings).copied();
+    let is_sent =
+        |(name, _): &&(&str, &str)| config.pooling == Pooling::None || PASSED_ON.contains(name);
+    let settings = SESSION_SETTINGS.iter().chain(settings).filter(is_sent);
+    let parameters = identity.iter().chain(&name).chain(settings).copied();
     frontend::startup_message(parameters, &mut wire.output).map_err(|_| {
         EngineError::new(ErrorClass::Other, "user and database must not hold a zero byte")
     })?;

@@ -126,6 +126,39 @@ fn prepare(
     messages(name, sql, binds, results)
 }
 
+/// Transactions in which a session runs what it prepared: a pooler may lend another session of the
+/// server to each.
+const RUNS: usize = 20;
+
+/// Whether a pooler keeps what sessions prepare: both prepare a statement of the same name, of which
+/// that of the first alone gives a row, and the first runs its own.
+///
+/// # Errors
+/// A session is lost.
+pub(super) fn is_kept(one: &mut PgSession, other: &mut PgSession) -> Result<bool, EngineError> {
+    const NAME: &str = "dbdyno_via";
+    let lost = |error: EngineError| match error.class {
+        ErrorClass::Lost => Err(error),
+        _ => Ok(false),
+    };
+    let first = prepare(one, NAME, "select 1", 0, BINARY);
+    let second =
+        prepare(other, NAME, "select 1 where false", 0, BINARY).map(|_| true).or_else(lost)?;
+    let run = match first {
+        Ok(mut statement) => {
+            let mut run = |is_own, _| Ok(is_own && execute(one, &mut statement, &[])? == 1);
+            (0..RUNS).try_fold(true, &mut run).or_else(lost)?
+        }
+        Err(error) => lost(error)?,
+    };
+    for session in [one, other] {
+        // Where sessions are lent it may be gone, or not be known.
+        let forgotten = crate::engine::Session::execute(session, &format!("deallocate {NAME}"));
+        forgotten.map(|_| true).or_else(lost)?;
+    }
+    Ok(second && run)
+}
+
 /// Encodes the messages of an execution with zeros as values.
 fn messages(name: &str, sql: &str, binds: usize, results: i16) -> Result<Statement, EngineError> {
     let mut out = BytesMut::new();

@@ -7,12 +7,14 @@
 //!
 //! `url` where to connect, `password` the password file, `connect` opens and cancels, `wire` frames
 //! messages, `reply` reads their bodies, `session` runs control statements and finds the server's
-//! processes, `again` keeps those ready that are asked again and again, `owner` proves whose a schema is, `job` the client drive, `routine` the database
+//! processes, `pooler` finds out what a pooler does, `again` keeps those ready that are asked again and again, `owner` proves whose a schema is, `job` the client drive, `routine` the database
 //! drive, `copy` loads, `keeper` keeps results.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+
+use secrecy::SecretString;
 
 use crate::engine::cancel::{Running, cancel_all};
 use crate::engine::cluster::{self, OpenNode, Own};
@@ -22,7 +24,7 @@ use crate::engine::remote::{
     on_loopback, own_account, own_password, sessions_left,
 };
 use crate::engine::{
-    Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder, Pacer, RowLoad,
+    Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder, Pacer, Pooler, RowLoad,
     Session, SessionsLeft, Version, client_loop,
 };
 use dbdyno_core::model::{Capabilities, JobCode, Placeholder, Protocol, Target, Transport};
@@ -35,6 +37,7 @@ mod job;
 mod keeper;
 mod owner;
 mod password;
+mod pooler;
 mod provision;
 mod reply;
 mod routine;
@@ -42,11 +45,11 @@ mod session;
 mod url;
 mod wire;
 
-use connect::{CancelKey, JOB_SETTINGS, connect};
+use connect::{CancelKey, JOB_SETTINGS, application, connect, not_passed_on};
 use job::JobSession;
 use keeper::PgKeeper;
 use session::PgSession;
-use url::Config;
+use url::{Config, Pooling};
 
 /// Oldest supported major version.
 const OLDEST_MAJOR: u32 = 13;
@@ -59,6 +62,8 @@ const NEWER_SETTINGS: [(&str, &str); 2] =
     [("client_connection_check_interval", "1s"), ("idle_session_timeout", "0")];
 /// The same of servers that can limit a whole transaction, e.g. one that loads.
 const NEWEST_FROM: u32 = 17;
+/// Version from which a session can be told to tell its counts.
+const FORCES_FROM: u32 = 15;
 const NEWEST_SETTINGS: [(&str, &str); 3] =
     [NEWER_SETTINGS[0], NEWER_SETTINGS[1], ("transaction_timeout", "0")];
 
@@ -102,6 +107,7 @@ impl Engine for Postgres {
             url_schemes: url::SCHEMES,
             passwords: Some(url::SOURCES),
             protocols: &Protocol::CHOICES,
+            transports: &Transport::WITH_POOLER,
             block_setting: Some("block_size"),
             key_settings: KEY_SETTINGS,
             ..Capabilities::SERVER
@@ -178,6 +184,7 @@ fn open(
         storage_path,
         running,
         jobs,
+        pooled: Running::new(),
     }))
 }
 
@@ -218,9 +225,77 @@ struct PgDatabase {
     running: Arc<Running<CancelKey>>,
     /// Backends of jobs.
     jobs: Arc<Running<u32>>,
+    /// Jobs that go through a pooler.
+    pooled: Arc<Running<()>>,
 }
 
 impl PgDatabase {
+    /// Lets the sessions of the server that a pooler keeps tell what they counted: those that end do
+    /// so by themselves, these only now and then. Ours hold one after the other until all are held.
+    fn settle(&self) -> Result<(), EngineError> {
+        let road = self.road(Transport::Pooler)?;
+        let mut direct = self.open_session(&[])?;
+        let named = direct.query(&provision::named_sql(&application())?, &[])?;
+        let ours: Vec<String> =
+            self.running.all().iter().map(|session| session.pid.to_string()).collect();
+        let since = named.get(0, "now").unwrap_or_default();
+        let pid = |row: usize| named.get(row, "pid").map(String::from);
+        let mut kept: Vec<String> = (0..named.rows.len()).filter_map(pid).collect();
+        kept.retain(|session| !ours.contains(session));
+        let can_force = self.version >= Version(vec![FORCES_FROM]);
+        let tell = if can_force { "tell-counts" } else { "tell-counts-later" };
+        let tell = provision::told_sql(tell, since)?;
+        let mut held = Vec::new();
+        while !kept.is_empty() {
+            let mut session = self.session_on(&road, &[])?;
+            session.execute("begin")?;
+            let told = session.query(&tell, &[])?;
+            held.push(session);
+            if told.get(0, "is_new") == Some("t") {
+                break; // the pooler has no other that is free
+            }
+            kept.retain(|session| told.get(0, "pid") != Some(session.as_str()));
+        }
+        held.iter_mut().try_for_each(|session| session.execute("rollback").map(drop))
+    }
+
+    fn run(&self, job: &JobOrder<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
+        // Dropping a session waits for the backend's end: its statistics are complete when this
+        // returns.
+        let session = |settings: &[(&str, &str)]| {
+            let mut session = self.session_on(self.road(job.wire.transport)?.as_ref(), settings)?;
+            // A pooler's numbers of sessions are its own.
+            if job.wire.transport != Transport::Pooler {
+                session.be_of_job(&self.jobs);
+            }
+            cluster::check_node(&mut session, job.node, &provision::node_sql("node", &[])?)?;
+            job.session.iter().try_for_each(|sql| session.execute(sql).map(drop))?;
+            Ok::<_, EngineError>(session)
+        };
+        match job.code {
+            JobCode::Routine(routine) => {
+                routine::run(&mut session(JOB_SETTINGS)?.wire, routine, job, pacer)
+            }
+            // Nobody prepares for one execution.
+            JobCode::Client { connects: true, .. } => {
+                client_loop::drive_connecting(job, pacer, |statements| {
+                    JobSession::prepare(session(&[])?, statements, Protocol::Simple)
+                })
+            }
+            JobCode::Client { .. } | JobCode::Bulk { .. } => {
+                let wire = job.wire;
+                client_loop::drive(job, pacer, |statements| {
+                    let mut session = session(JOB_SETTINGS)?;
+                    if self.road(wire.transport)?.config.pooling == Pooling::Sessions {
+                        let settings = [JOB_SETTINGS, self.settings()].concat();
+                        session.execute(&provision::set_sql(not_passed_on(&settings))?)?;
+                    }
+                    JobSession::prepare(session, statements, wire.protocol)
+                })
+            }
+        }
+    }
+
     fn open_session(&self, settings: &[(&str, &str)]) -> Result<PgSession, EngineError> {
         self.session_on(&self.roads.given, settings)
     }
@@ -244,6 +319,9 @@ impl PgDatabase {
     }
 
     fn road(&self, transport: Transport) -> Result<Arc<Road<Config>>, EngineError> {
+        if transport == Transport::Pooler && !self.roads.has(transport) {
+            return Err(no_road("no pooler is named").advised("name it with --via URL"));
+        }
         let try_out = |road: &Road<Config>| self.session_on(road, &[]).map(drop);
         self.roads.by(transport, self.is_ours, &|transport| self.other_road(transport), &try_out)
     }
@@ -322,32 +400,17 @@ impl Database for PgDatabase {
         Ok(Box::new(Looking::new(open)?))
     }
     fn run_job(&self, job: &JobOrder<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
-        // Dropping a session waits for the backend's end: its statistics are complete when this
-        // returns.
-        let session = |settings: &[(&str, &str)]| {
-            let mut session = self.session_on(self.road(job.wire.transport)?.as_ref(), settings)?;
-            session.be_of_job(&self.jobs);
-            cluster::check_node(&mut session, job.node, &provision::node_sql("node", &[])?)?;
-            job.session.iter().try_for_each(|sql| session.execute(sql).map(drop))?;
-            Ok::<_, EngineError>(session)
-        };
-        match job.code {
-            JobCode::Routine(routine) => {
-                routine::run(&mut session(JOB_SETTINGS)?.wire, routine, job, pacer)
-            }
-            // Nobody prepares for one execution.
-            JobCode::Client { connects: true, .. } => {
-                client_loop::drive_connecting(job, pacer, |statements| {
-                    JobSession::prepare(session(&[])?, statements, Protocol::Simple)
-                })
-            }
-            JobCode::Client { .. } | JobCode::Bulk { .. } => {
-                let protocol = job.wire.protocol;
-                client_loop::drive(job, pacer, |statements| {
-                    JobSession::prepare(session(JOB_SETTINGS)?, statements, protocol)
-                })
-            }
+        if job.wire.transport != Transport::Pooler {
+            return self.run(job, pacer);
         }
+        let pooled = self.pooled.enter(());
+        let done = self.run(job, pacer);
+        drop(pooled);
+        if self.pooled.all().is_empty() {
+            // What cannot be told is missing in the server's counts, which are compared with ours.
+            let _ = self.settle();
+        }
+        done
     }
     fn load_rows(
         &self,
@@ -374,6 +437,32 @@ impl Database for PgDatabase {
     }
     fn reach(&self, transport: Transport) -> Result<(), EngineError> {
         self.road(transport).map(drop)
+    }
+    fn go_through(&self, url: &str, password: Option<SecretString>) -> Result<Pooler, EngineError> {
+        let config = Config::parse(url)?;
+        if config.is_cluster {
+            let what = "nodes=all names a cluster, and a pooler is one place";
+            return Err(EngineError::new(ErrorClass::Usage, what).advised("leave nodes out"));
+        }
+        let patience = self.roads.given.config.patience.clone();
+        let config = Config { pooling: Pooling::Transactions, patience, ..config };
+        let passwords = Arc::new(Passwords::new(url::SOURCES, password));
+        let road = Road { config, passwords };
+        let [mut one, mut other] = [self.session_on(&road, &[])?, self.session_on(&road, &[])?];
+        for session in [&mut one, &mut other] {
+            // Where one session is all that it has, the second would wait for minutes.
+            session.wire.read_timeout(Some(road.config.patience.connect_timeout()));
+        }
+        let mut found = pooler::explore(&mut self.open_session(&[])?, [&mut one, &mut other])?;
+        drop((one, other));
+        let console = Config { database: pooler::CONSOLE.into(), ..road.config.clone() };
+        let console = Road { config: console, ..road.clone() };
+        found.name = self.session_on(&console, &[]).ok().and_then(pooler::named);
+        let pooling = if found.lends { Pooling::Transactions } else { Pooling::Sessions };
+        let config = Config { pooling, ..road.config };
+        self.roads.add(Transport::Pooler, Arc::new(Road { config, ..road }));
+        self.settle()?;
+        Ok(found)
     }
     fn load_method(&self) -> &'static str {
         "copy-binary"

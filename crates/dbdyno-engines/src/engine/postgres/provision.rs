@@ -33,6 +33,25 @@ pub(super) fn role_sql(role: &str, database: &str) -> Result<String, EngineError
     own_sql(include_str!("role.sql"), "role", &[("role", &role), ("database", &database)])
 }
 
+/// Asks for the sessions of this name, to which a pooler may add its client's address.
+pub(super) fn named_sql(application: &str) -> Result<String, EngineError> {
+    own_sql(SQL, "named-so", &[("application", application)])
+}
+
+/// Makes a session tell its counts; true of one that began after this moment of the server's clock.
+pub(super) fn told_sql(block: &str, since: &str) -> Result<String, EngineError> {
+    own_sql(SQL, block, &[("since", since)])
+}
+
+/// Statements that set these in a session.
+pub(super) fn set_sql<'a>(
+    settings: impl Iterator<Item = &'a (&'a str, &'a str)>,
+) -> Result<String, EngineError> {
+    let set =
+        |(name, value): &(&str, &str)| own_sql(SQL, "set", &[("name", name), ("value", value)]);
+    Ok(settings.map(set).collect::<Result<Vec<_>, _>>()?.join(";\n"))
+}
+
 /// A statement of ours.
 pub(super) fn sql(block: &str) -> Result<String, EngineError> {
     own_sql(SQL, block, &[("schema", SCHEMA)])

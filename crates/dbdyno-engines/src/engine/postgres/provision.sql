@@ -42,6 +42,41 @@ union all
 select 'connection limit of the database', datconnlimit, 0, '', (select count(*) from backends where datid = database_id)
 from me where not rolsuper and datconnlimit >= 0
 
+-- name: set
+select set_config('{{name}}', '{{value}}', false)
+
+-- name: named-so
+select pid, clock_timestamp() as now from pg_stat_activity
+where datname = current_database() and (application_name = '{{application}}' or application_name like '{{application}} %')
+
+-- name: tell-counts
+-- At the end of its transaction a session tells what it counted, unless it has read no table. One that began since is new.
+select pid, backend_start > '{{since}}' as is_new, pg_stat_force_next_flush(), (select count(*) from pg_database)
+from pg_stat_activity where pid = pg_backend_pid()
+
+-- name: tell-counts-later
+-- Before version 15 it does so by itself, unless it has within half a second.
+select pid, backend_start > '{{since}}' as is_new, pg_sleep(0.6), (select count(*) from pg_database)
+from pg_stat_activity where pid = pg_backend_pid()
+
+-- name: pooler-version
+-- Of the pooler itself, in its console.
+show version
+
+-- name: identity
+-- One row: the server and its database.
+select pg_postmaster_start_time(), current_setting('port'), current_database()
+
+-- name: leave-traces
+-- Of a session: the process that serves it, and what nobody else is to see or get.
+select pg_backend_pid(), set_config('dbdyno.via', '1', false), pg_try_advisory_lock(1684169849, 71)
+
+-- name: see-traces
+select pg_backend_pid(), current_setting('dbdyno.via', true), pg_try_advisory_lock(1684169849, 71)
+
+-- name: remove-traces
+select pg_backend_pid(), set_config('dbdyno.via', '', false), pg_advisory_unlock(1684169849, 71), pg_advisory_unlock(1684169849, 71)
+
 -- name: addresses
 -- TCP port, addresses that it listens on, directories of its Unix sockets.
 select current_setting('port'), current_setting('listen_addresses'), current_setting('unix_socket_directories')

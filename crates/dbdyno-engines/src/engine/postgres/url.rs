@@ -41,6 +41,20 @@ pub(super) struct Config {
     pub patience: Patience,
     /// User who must run a server that is reached by its Unix socket.
     pub peer: Option<String>,
+    /// Pooler at the other end.
+    pub pooling: Pooling,
+}
+
+/// A pooler before the server, by what it lends its sessions to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Pooling {
+    /// There is none.
+    #[default]
+    None,
+    /// A setting of a session is gone with the transaction, or is somebody else's.
+    Transactions,
+    /// A session keeps what is set in it.
+    Sessions,
 }
 
 /// Names of methods: no proof is asked for, the password itself.
@@ -225,6 +239,7 @@ impl Parts {
             binding,
             methods,
             peer: self.peer.or_else(|| from_env("PGREQUIREPEER")),
+            pooling: Pooling::None,
         })
     }
 }

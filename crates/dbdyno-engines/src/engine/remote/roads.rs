@@ -68,6 +68,11 @@ impl<C> Roads<C> {
         Ok(found)
     }
 
+    /// Remembers the road of a transport that nobody finds by himself.
+    pub(in crate::engine) fn add(&self, transport: Transport, road: Arc<Road<C>>) {
+        self.others.lock().unwrap_or_else(PoisonError::into_inner).insert(transport, road);
+    }
+
     /// True if this road was found.
     pub(in crate::engine) fn has(&self, transport: Transport) -> bool {
         self.others.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&transport)
@@ -122,7 +127,7 @@ fn tls_by(given: &Tls, transport: Transport) -> Tls {
     let mode = match transport {
         Transport::Tcp => TlsMode::Disable,
         Transport::Tls => given.mode.max(TlsMode::Require),
-        Transport::Given | Transport::Process | Transport::Socket => given.mode,
+        Transport::Given | Transport::Process | Transport::Socket | Transport::Pooler => given.mode,
     };
     Tls { mode, ..given.clone() }
 }

@@ -1,0 +1,82 @@
+//! A pooler before the server: that it leads to the same database, and what it does with sessions.
+
+use procfs::process::all_processes;
+
+use super::job::is_kept;
+use super::provision::sql;
+use super::session::PgSession;
+use crate::engine::remote::Claimed;
+use crate::engine::{EngineError, ErrorClass, Pooler, Rows, Session};
+
+/// A pooler may give each of two sessions another one of the server, by turns.
+const TRIES: usize = 20;
+
+/// The database of PgBouncer's own that tells of it (PgBouncer's manual, "Admin console").
+pub(super) const CONSOLE: &str = "pgbouncer";
+
+/// What a pooler does with sessions: found out by two of them.
+///
+/// # Errors
+/// It leads to another server or database than `direct`; it serves only one of them; a session is
+/// lost.
+pub(super) fn explore(
+    direct: &mut PgSession,
+    [one, other]: [&mut PgSession; 2],
+) -> Result<Pooler, EngineError> {
+    let identity = sql("identity")?;
+    if direct.query(&identity, &[])?.rows != one.query(&identity, &[])?.rows {
+        let what = "the pooler leads to another server or database than the target";
+        return Err(EngineError::new(ErrorClass::Usage, what)
+            .advised("name the pooler that stands before the target's own database"));
+    }
+    let mut found =
+        Pooler { pids: [processes(one), processes(other)].concat(), ..Pooler::default() };
+    found.pids.sort_unstable();
+    found.pids.dedup();
+    for _ in 0..TRIES {
+        let left = one.query(&sql("leave-traces")?, &[])?;
+        let seen = other.query(&sql("see-traces")?, &[]).map_err(alone)?;
+        if cell(&left, 0) == cell(&seen, 0) {
+            found.lends = true;
+            found.mixes_settings |= cell(&seen, 1) == "1";
+            found.mixes_locks |= cell(&seen, 2) == "t";
+        }
+        // Whoever left them, they are removed where they may be.
+        other.query(&sql("remove-traces")?, &[])?;
+        let removed = one.query(&sql("remove-traces")?, &[])?;
+        if cell(&left, 0) != cell(&removed, 0) {
+            // Served by another one, it has left its traces behind.
+            (found.lends, found.mixes_settings, found.mixes_locks) = (true, true, true);
+        }
+        if found.lends {
+            break;
+        }
+    }
+    found.keeps_prepared = is_kept(one, other)?;
+    Ok(found)
+}
+
+/// Error of a second session that gets none of the server as long as a first one has its own.
+fn alone(error: EngineError) -> EngineError {
+    let what = format!("the pooler serves no second session beside a first one: {}", error.message);
+    EngineError::new(ErrorClass::Other, what)
+        .advised("let its pool have more sessions than there are jobs (default_pool_size)")
+}
+
+/// Product and version, as its console tells whoever may ask it.
+pub(super) fn named(mut console: PgSession) -> Option<String> {
+    let told = console.query(&sql("pooler-version").ok()?, &[]).ok()?;
+    told.scalar().filter(|name| !name.is_empty()).map(String::from)
+}
+
+fn cell(rows: &Rows, at: usize) -> &str {
+    rows.rows.first().and_then(|row| row.get(at)?.as_deref()).unwrap_or_default()
+}
+
+/// The processes of this host that are at the other end.
+fn processes(session: &PgSession) -> Vec<u32> {
+    let stream = session.wire.stream();
+    let all = all_processes().into_iter().flatten().flatten();
+    let ids = all.filter_map(|process| u32::try_from(process.pid).ok());
+    ids.filter(|pid| Claimed { listens: *pid, serves: *pid }.is_at_the_end_of(stream)).collect()
+}
