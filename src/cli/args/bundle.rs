@@ -53,7 +53,7 @@ pub struct RerunArgs {
     /// What 'dbdyno bundle' printed, sha256:...: another bundle is refused
     #[arg(long, value_name = "DIGEST")]
     pub digest: Option<String>,
-    /// Pooler for the tests that went through one: postgres://user@host:port/db
+    /// Pooler for the tests that went through one: scheme://user@host:port/db
     #[arg(long, value_name = "URL")]
     pub via: Option<String>,
     #[command(flatten)]

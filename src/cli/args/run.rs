@@ -152,7 +152,7 @@ pub struct RunArgs {
     /// Each run draws others by default: what an earlier one has read may still be cached.
     #[arg(long, value_name = "N", help_heading = LOAD)]
     pub key_seed: Option<u32>,
-    /// Run each test of the client drive directly and through this pooler: postgres://user@host:port/db
+    /// Run each test of the client drive directly and through this pooler: scheme://user@host:port/db
     ///
     /// TARGET is the server itself: setup, counters and other control sessions go there. What the
     /// pooler does not keep is found out and printed; 'report layers' shows its cost per op.
