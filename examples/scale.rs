@@ -1,6 +1,7 @@
-//! Results of many tests with all their seconds, for measuring reports by hand, and how long reading them takes:
-//! `cargo run --release --example scale -- /tmp/scale.db 500`, then `dbdyno report html last --results /tmp/scale.db`. The second
-//! word is the number of runs of 200 tests (50); instead of a file it may be the URL of a database.
+//! Results of many tests with all their seconds, for measuring reports by hand, and how long
+//! reading them takes: `cargo run --release --example scale -- /tmp/scale.db 500`, then `dbdyno
+//! report html last --results /tmp/scale.db`. The second word is the number of runs of 200 tests
+//! (50); instead of a file it may be the URL of a database.
 
 #![allow(
     clippy::unwrap_used,
@@ -26,7 +27,8 @@ fn main() -> ExitCode {
     let runs = std::env::args().nth(2).map_or(Some(fixture::RUNS), |runs| runs.parse().ok());
     let (Some(place), Some(runs)) = (place, runs) else {
         eprintln!(
-            "scale: name a file that is not there yet, or the URL of a database, and perhaps a number of runs"
+            "scale: name a file that is not there yet, or the URL of a database, and perhaps a \
+             number of runs"
         );
         return ExitCode::from(2);
     };

@@ -1,5 +1,5 @@
-//! Sources that the program is built from, as one word: load machines and their coordinator must be of
-//! one build, or what they measure is not the same.
+//! Sources that the program is built from, as one word: load machines and their coordinator must be
+//! of one build, or what they measure is not the same.
 
 use std::fs;
 use std::path::{Path, PathBuf};

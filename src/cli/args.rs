@@ -42,8 +42,10 @@ const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("DBDYNO_BUIL
 #[derive(Debug, Parser)]
 #[command(name = "dbdyno", version = VERSION, propagate_version = true)]
 #[command(
-    after_help = "Without a command: 'dbdyno run', the quick suite on the embedded engine, under three minutes.\n\nExit codes: 0 fine; 1 a check found something; 2 usage, configuration or catalog; 3 the target; \
-130 interrupted (what was measured is stored).\n\nGuide: docs/guide in the source, or 'dbdyno COMMAND --help'."
+    after_help = "Without a command: 'dbdyno run', the quick suite on the embedded engine, under \
+                  three minutes.\n\nExit codes: 0 fine; 1 a check found something; 2 usage, \
+                  configuration or catalog; 3 the target; 130 interrupted (what was measured is \
+                  stored).\n\nGuide: docs/guide in the source, or 'dbdyno COMMAND --help'."
 )]
 pub struct Cli {
     #[command(flatten)]
@@ -90,8 +92,8 @@ pub enum Command {
     /// Measure a target: load, verify, run workloads, store, report
     ///
     /// TARGET may also be an experiment file, FILE.toml: its keys are the options of 'run', with
-    /// several targets, single tests, settings and a comparison. Beside a file only options may stand
-    /// that say how results are shown and called.
+    /// several targets, single tests, settings and a comparison. Beside a file only options may
+    /// stand that say how results are shown and called.
     #[command(after_long_help = run::EXAMPLES)]
     Run(Box<RunArgs>),
     /// Calibrate: measure how much equal tests differ (A/A test)
@@ -124,7 +126,8 @@ pub enum Command {
     /// Measure how a node failure affects the clients of a cluster
     ///
     /// Time to the first error, to the next successful commit and to 90 % of the previous
-    /// throughput; commits lost, duplicated or of unknown outcome (--format as of reports). 'report failover' shows it again.
+    /// throughput; commits lost, duplicated or of unknown outcome (--format as of reports). 'report
+    /// failover' shows it again.
     Failover(Box<FailoverArgs>),
     /// List workloads, suites, engines, reports, profiles or formats
     ///
@@ -142,8 +145,8 @@ pub enum Command {
     /// Show a workload and its SQL, a suite, a reason, a run or facts
     ///
     /// A workload: what it does, its SQL as it will run. A suite: its tests, what each corresponds
-    /// to. A run: its tests, or an experiment file that does the same again. A reason of a verdict: its
-    /// cause and what to do.
+    /// to. A run: its tests, or an experiment file that does the same again. A reason of a verdict:
+    /// its cause and what to do.
     Show {
         #[command(subcommand)]
         what: Show,
@@ -286,8 +289,8 @@ pub enum Show {
         #[arg(long, value_enum)]
         drive: Option<DriveArg>,
     },
-    /// The facts of a platform that no machine tells, as a template of the file for --facts (--format
-    /// text|json)
+    /// The facts of a platform that no machine tells, as a template of the file for --facts
+    /// (--format text|json)
     Facts,
     /// A run with its tests (--format text|json)
     Run {
@@ -434,15 +437,15 @@ pub struct CompareArgs {
     /// Ids, names or 'last'; the first is the base
     #[arg(required = true, num_args = 1.., value_name = "RUN")]
     pub runs: Vec<String>,
-    /// Compare one run with the mean of earlier runs of its platform instead: last:10, or those with
-    /// a label, KEY=VALUE (the last 10 of them)
+    /// Compare one run with the mean of earlier runs of its platform instead: last:10, or those
+    /// with a label, KEY=VALUE (the last 10 of them)
     #[arg(long, value_name = "BASE")]
     pub baseline: Option<String>,
     /// Compare only this workload, by id or code; may be repeated [default: all]
     #[arg(long, value_name = "ID")]
     pub workload: Vec<String>,
-    /// Measure what differs (by its own interval) again in both runs, five times on fresh servers and
-    /// data, and judge by the new figures alone
+    /// Measure what differs (by its own interval) again in both runs, five times on fresh servers
+    /// and data, and judge by the new figures alone
     #[arg(long, conflicts_with = "baseline")]
     pub confirm: bool,
     #[command(flatten)]
@@ -563,8 +566,8 @@ pub struct CheckArgs {
     /// most, with what to do
     #[arg(long)]
     pub noise: bool,
-    /// Only print a script for an administrator that makes the user of the URL, with the rights that
-    /// suffice for every test and no more
+    /// Only print a script for an administrator that makes the user of the URL, with the rights
+    /// that suffice for every test and no more
     #[arg(long, conflicts_with = "noise")]
     pub role_sql: bool,
 }

@@ -67,7 +67,8 @@ pub fn after(run: &RunRecord, target: &Target) -> Option<String> {
     let bytes: u64 = run.loads.iter().map(|load| load.table_bytes).sum();
     (bytes > 0).then(|| {
         format!(
-            "the tables ({}) and routines stay on the server for the next run; 'dbdyno clean {}' removes them",
+            "the tables ({}) and routines stay on the server for the next run; 'dbdyno clean {}' \
+             removes them",
             size(bytes as f64),
             paths::quoted(url)
         )

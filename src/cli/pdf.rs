@@ -137,7 +137,8 @@ mod tests {
     fn fake(directory: &Path, script: &str) -> PathBuf {
         let browser = directory.join("chromium");
         let text = format!(
-            "#!/bin/sh\nfor word in \"$@\"; do case $word in --print-to-pdf=*) out=${{word#*=}};; esac; done\n{script}\n"
+            "#!/bin/sh\nfor word in \"$@\"; do case $word in --print-to-pdf=*) out=${{word#*=}};; \
+             esac; done\n{script}\n"
         );
         fs::write(&browser, text).unwrap();
         fs::set_permissions(&browser, fs::Permissions::from_mode(0o755)).unwrap();

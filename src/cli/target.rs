@@ -43,8 +43,9 @@ pub fn help() -> String {
     // Engines of one family, which stand beside one another, read the same files.
     passwords.dedup();
     format!(
-        "{} (an embedded database in a private file), {} (a private server of the installed binaries), {} (a private cluster), or \
-         the URL of an existing server: {} (password from {}, or a prompt)",
+        "{} (an embedded database in a private file), {} (a private server of the installed \
+         binaries), {} (a private cluster), or the URL of an existing server: {} (password from \
+         {}, or a prompt)",
         names(|can| can.in_process),
         names(|can| can.private_server),
         server::CLUSTERS.iter().map(|kind| kind.name).collect::<Vec<_>>().join(" or "),

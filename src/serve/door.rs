@@ -16,8 +16,8 @@ use super::http::{PLAIN, refused_method, response};
 use super::query::Query;
 
 /// No page of ours holds a script or a style; nothing of others is loaded, framed or told.
-const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; \
-                      form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \
+                      img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 const COOKIE_NAME: &str = "dbdyno";
 /// A shorter token can be guessed.
 const SHORTEST: usize = 16;

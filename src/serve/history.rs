@@ -247,8 +247,10 @@ fn index(site: &Pages<'_>) -> Answer {
     let content = html! {
         div.page { main { "\n"
             h1 { (site.phrase("Histories")) } "\n"
-            p.about { (site.phrase("One figure over all runs of a platform, with the changes in it. Those of the most runs stand first.")) } "\n"
-            @if measured.is_empty() { p { (site.phrase("No run yet: measure something with 'dbdyno run'.")) } }
+            p.about { (site.phrase("One figure over all runs of a platform, with the changes in \
+                                    it. Those of the most runs stand first.")) } "\n"
+            @if measured.is_empty() { p { (site.phrase("No run yet: measure something with 'dbdyno \
+                                                        run'.")) } }
             @else {
                 div.wide tabindex="0" role="region" aria-label=(site.phrase("Histories")) {
                     table.sortable { "\n"

@@ -36,7 +36,8 @@ pub(super) fn content(pages: &Pages<'_>, query: &Query) -> Answer<Markup> {
             @if links.are_served() { (filters(pages, query, &all)) "\n" }
             p.about { (pages.language().say("{shown} of {all} runs", &counts)) } "\n"
             @if !shown.is_empty() { (runs(pages.language(), links, &shown)) }
-            @else if all.is_empty() { p { (pages.phrase("No run yet: measure something with 'dbdyno run'.")) } }
+            @else if all.is_empty() { p { (pages.phrase("No run yet: measure something with \
+                                                         'dbdyno run'.")) } }
         } }
     })
 }

@@ -29,7 +29,9 @@ pub(super) fn page(site: &Pages<'_>, run: &RunRecord) -> Answer {
         div.page { main data-events={ "/run/" (run.id) "/events?after=" (last) } { "\n"
             h1 { (visible(&title)) } "\n"
             p.answer role="status" data-progress="" { (progress(language, run, tests.len())) } "\n"
-            p.about { (site.phrase("A test is shown once it is measured, judged and stored. Reading this page takes a little of the machine that is measured.")) } "\n"
+            p.about { (site.phrase("A test is shown once it is measured, judged and stored. \
+                                    Reading this page takes a little of the machine that is \
+                                    measured.")) } "\n"
             (table(&site.look, run, &tests)) "\n"
             @if !tests.is_empty() { p { a href={ "/run/" (run.id) "?now=1" } { (site.phrase("The page of what is stored so far")) } } }
         } }

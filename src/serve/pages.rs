@@ -29,8 +29,9 @@ const MOST_LINES: usize = 2_000;
 /// More runs are not readable beside one another.
 const MOST_COMPARED: usize = 12;
 /// A dial.
-const ICON: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 16 16\"><path d=\"M2 12a6 6 0 1 1 12 0M8 12l3-5\" \
-                    fill=\"none\" stroke=\"#0b5fa5\" stroke-width=\"2\"/></svg>";
+const ICON: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 16 16\"><path d=\"M2 \
+                    12a6 6 0 1 1 12 0M8 12l3-5\" fill=\"none\" stroke=\"#0b5fa5\" \
+                    stroke-width=\"2\"/></svg>";
 
 /// Reason why there is no page.
 pub(super) struct Refused {

@@ -59,8 +59,8 @@ fn scope(language: Language, history: &History<'_>, accepted: usize) -> String {
         ("accepted", &accepted.to_string()),
         ("all", &history.entries.len().to_string()),
     ];
-    let text = "{engine} on {platform}, {drive} drive, in {unit} ({better}). Accepted figures of the same work: {accepted} \
-                of {all}; only these are looked through for changes.";
+    let text = "{engine} on {platform}, {drive} drive, in {unit} ({better}). Accepted figures of \
+                the same work: {accepted} of {all}; only these are looked through for changes.";
     language.say(text, &values)
 }
 
@@ -104,8 +104,8 @@ fn chart(
         y: Axis { name: language.phrase("KPM"), unit: Some(kpm.unit.clone()), ..Axis::default() },
         series: vec![measured, means],
         caption: language.phrase(
-            "Bars: 95 % interval where it is known. Dashed: the mean between two changes. Hollow: conditional, and not looked \
-             through for changes.",
+            "Bars: 95 % interval where it is known. Dashed: the mean between two changes. Hollow: \
+             conditional, and not looked through for changes.",
         ),
     })
 }
@@ -199,7 +199,11 @@ fn sentence(language: Language, history: &History<'_>, change: &Change, run: &Ru
 fn nothing_differs(language: Language, before: &RunRecord, after: &RunRecord) -> String {
     let runs = [("before", before.id.to_string()), ("after", after.id.to_string())];
     let runs = runs.each_ref().map(|(name, id)| (*name, id.as_str()));
-    language.say("What is disclosed of runs {before} and {after} does not differ: the cause is not among it.", &runs)
+    language.say(
+        "What is disclosed of runs {before} and {after} does not differ: the cause is not \
+                  among it.",
+        &runs,
+    )
 }
 
 fn differences_table(
@@ -289,10 +293,12 @@ fn run_name(language: Language, run: &RunRecord) -> String {
 
 fn method(language: Language) -> String {
     language.phrase(
-        "Changes are found by E-divisive means with Student's t test over windows of 50 figures, as Hunter and Apache Otava do \
-         it; one is told if chance alone makes one as clear in fewer than 5 % of such series: for all places together, and with \
-         what neighbouring figures have in common. Beside a change stands what differs between the disclosures of the accepted runs before and after it, as far as \
-         it touches the workload: it may be the cause, and need not be.",
+        "Changes are found by E-divisive means with Student's t test over windows of 50 figures, \
+         as Hunter and Apache Otava do it; one is told if chance alone makes one as clear in fewer \
+         than 5 % of such series: for all places together, and with what neighbouring figures have \
+         in common. Beside a change stands what differs between the disclosures of the accepted \
+         runs before and after it, as far as it touches the workload: it may be the cause, and \
+         need not be.",
     )
 }
 

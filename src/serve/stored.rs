@@ -91,8 +91,8 @@ fn calibrations(store: &Store, runs: &[RunTests]) -> Result<Vec<RunTests>> {
 const LOOKED_AT: usize = 60;
 const ENOUGH: usize = 10;
 
-/// The last earlier runs of the platforms of these runs, oldest first, calibrations among them: what
-/// comparisons learn from how much fresh runs differ.
+/// The last earlier runs of the platforms of these runs, oldest first, calibrations among them:
+/// what comparisons learn from how much fresh runs differ.
 ///
 /// # Errors
 /// If the results cannot be read.

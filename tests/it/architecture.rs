@@ -71,7 +71,8 @@ fn module_of(file: &Path) -> String {
 /// Prefixes of a path to a module: in its own crate or in one below.
 const CRATES: [&str; 4] = ["crate::", "dbdyno_core::", "dbdyno_engines::", "dbdyno_lab::"];
 
-/// Modules named after `crate::` or another of [`CRATES`] in the file, also inside `use crate::{a::{x, y}, b::z}`.
+/// Modules named after `crate::` or another of [`CRATES`] in the file, also inside `use
+/// crate::{a::{x, y}, b::z}`.
 fn imports_of(source: &str) -> BTreeSet<String> {
     let named = |rest: &str| match rest.strip_prefix('{') {
         Some(group) => heads_of(group),
@@ -324,7 +325,8 @@ fn functions_with_tuple_parameters(source: &str) -> Vec<String> {
 /// What belongs together is a type with names; what does not is parameters of its own.
 #[test]
 fn no_function_takes_a_tuple_apart_in_its_parameters() {
-    let example = "fn a((x, y): (u8, u8)) {} impl B { fn c(&self, &(x, y): &(u8, u8)) {} } fn d([x, y]: [u8; 2]) {}";
+    let example = "fn a((x, y): (u8, u8)) {} impl B { fn c(&self, &(x, y): &(u8, u8)) {} } fn \
+                   d([x, y]: [u8; 2]) {}";
     assert_eq!(functions_with_tuple_parameters(example), ["a", "c"]);
     let mut files = all_rust_files();
     files.extend(["tests", "tools"].iter().flat_map(|folder| rust_files(Path::new(folder))));
@@ -342,7 +344,8 @@ fn the_guards_see_nested_imports_and_code_after_a_test_module() {
         "use crate::{catalog::{Catalog, x::{A, B}}, engine::C,\n    plan};\nuse crate::sql::{y};\n",
     );
     assert_eq!(names.into_iter().collect::<Vec<_>>(), ["catalog", "engine", "plan", "sql"]);
-    let source = "#[cfg(test)]\nmod tests;\nuse a;\n#[cfg(test)]\npub(crate) mod own {\n    fn f() {\n    }\n}\nfn g() {}\n";
+    let source = "#[cfg(test)]\nmod tests;\nuse a;\n#[cfg(test)]\npub(crate) mod own {\n    fn f() \
+                  {\n    }\n}\nfn g() {}\n";
     assert_eq!(code_of(source), "use a;\nfn g() {}\n");
     assert_eq!(test_files(Path::new("src/plan/mod.rs"), source), [Path::new("src/plan/tests.rs")]);
     assert_eq!(test_files(Path::new("src/plan/x.rs"), source), [Path::new("src/plan/x/tests.rs")]);

@@ -62,7 +62,8 @@ const OVERFLOWING: &str = "[...document.querySelectorAll('body *')]\
     .filter(element => element.getBoundingClientRect().right > innerWidth + 1)\
     .map(element => element.tagName + '.' + element.className)";
 /// Everything is laid out, also what is out of sight.
-const SHOW_ALL: &str = "document.querySelectorAll('section').forEach(part => part.style.contentVisibility = 'visible')";
+const SHOW_ALL: &str = "document.querySelectorAll('section').forEach(part => \
+                        part.style.contentVisibility = 'visible')";
 const OPEN_ALL: &str = "document.querySelectorAll('details').forEach(part => part.open = true)";
 
 #[test]
@@ -82,7 +83,8 @@ fn pages_are_drawn_without_a_word_on_the_console_and_without_a_request() {
         let drawn =
             "document.querySelectorAll('svg path.curve, svg path.whisker, svg line.equal').length";
         assert!(browser.count(drawn) >= 2, "{kind}");
-        let lost = "[...document.querySelectorAll('use')].filter(use => !document.querySelector(use.getAttribute('href'))).length";
+        let lost = "[...document.querySelectorAll('use')].filter(use => \
+                    !document.querySelector(use.getAttribute('href'))).length";
         assert_eq!(browser.count(lost), 0, "{kind}: a sign that is not there");
         let text = std::fs::read_to_string(&page).unwrap();
         assert!(!text.contains(">NaN") && !text.contains("\"NaN"), "{kind}");
@@ -105,7 +107,8 @@ fn the_page_of_a_run_has_the_answer_its_cards_the_seconds_and_the_reference() {
     );
     let order = "[...document.querySelectorAll('h2')].map(head => head.textContent).join('|')";
     let order = browser.evaluate(order);
-    let expected = "Key performance metrics|Platform fingerprint|How it scales|How long commits took|Second by second|Every test|Platform as disclosed|Method";
+    let expected = "Key performance metrics|Platform fingerprint|How it scales|How long commits \
+                    took|Second by second|Every test|Platform as disclosed|Method";
     assert_eq!(order, json!(expected));
     assert!(browser.count("document.querySelectorAll('.card').length") >= 4);
     assert!(browser.count("document.querySelectorAll('.timeline path.area').length") >= 3);
@@ -123,7 +126,8 @@ fn a_table_is_sorted_by_the_head_of_a_column_also_by_the_keyboard() {
     let dir = crate::support::directory();
     let mut browser = Browser::start();
     browser.open(&page(dir.path(), "kpm", 1), DESKTOP);
-    let head = "[...document.querySelectorAll('table.sortable')].find(table => table.tBodies[0].rows.length > 3)";
+    let head = "[...document.querySelectorAll('table.sortable')].find(table => \
+                table.tBodies[0].rows.length > 3)";
     let column = format!(
         "[...{head}.tHead.rows[0].cells].findIndex(cell => cell.textContent.startsWith('Jobs'))"
     );
@@ -200,7 +204,8 @@ fn the_summary_is_one_sheet_and_nothing_on_it_is_cut() {
             .call("Page.printToPDF", json!({"preferCSSPageSize": true, "printBackground": true}));
         assert_eq!(pages_of(&pdf), 1, "{count} {language:?}");
         browser.call("Emulation.setEmulatedMedia", json!({"media": "print"}));
-        let cut = "(() => { const sheet = document.querySelector('.sheet'); return sheet.scrollHeight - sheet.clientHeight; })()";
+        let cut = "(() => { const sheet = document.querySelector('.sheet'); return \
+                   sheet.scrollHeight - sheet.clientHeight; })()";
         assert!(browser.count(cut) <= 0, "{count} {language:?}");
     }
 }
@@ -214,9 +219,10 @@ fn on_paper_nothing_is_cut_and_drawings_are_there() {
     for (kind, count) in [("html", 1), ("compare", 2)] {
         browser.open(&page(dir.path(), kind, count), View { scheme: "dark", ..paper });
         browser.call("Emulation.setEmulatedMedia", json!({"media": "print"}));
-        let cut = "[...document.querySelectorAll('table, svg')].filter(part => !part.closest('details:not([open])'))\
-                   .filter(part => part.getBoundingClientRect().right > innerWidth + 1)\
-                   .map(part => part.closest('section')?.querySelector('h2').textContent)";
+        let cut = "[...document.querySelectorAll('table, svg')].filter(part => \
+                   !part.closest('details:not([open])')).filter(part => \
+                   part.getBoundingClientRect().right > innerWidth + 1).map(part => \
+                   part.closest('section')?.querySelector('h2').textContent)";
         assert_eq!(browser.evaluate(cut), json!([]), "{kind}");
         assert_eq!(
             browser.evaluate("getComputedStyle(document.body).color"),
@@ -239,7 +245,8 @@ fn a_page_can_be_read_without_eyes_and_without_scripts() {
         ("heads of columns", "document.querySelectorAll('th:not([scope])').length"),
         (
             "drawings without words",
-            "document.querySelectorAll('svg:not(svg svg):not([aria-hidden=true]):not([aria-label])').length",
+            "document.querySelectorAll('svg:not(svg \
+             svg):not([aria-hidden=true]):not([aria-label])').length",
         ),
         (
             "charts without data",
@@ -271,8 +278,10 @@ fn the_pages_meet_the_guidelines_in_light_and_dark() {
         browser.open(&page(dir.path(), kind, count), View { scheme, ..DESKTOP });
         browser.evaluate(SHOW_ALL);
         browser.evaluate(&checker);
-        let run = "axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'], resultTypes: ['violations']})\
-            .then(found => found.violations.map(rule => rule.id + ': ' + rule.nodes.slice(0, 3).map(node => node.html.slice(0, 160)).join(' | ')))";
+        let run = "axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', \
+                   'wcag22aa'], resultTypes: ['violations']}).then(found => \
+                   found.violations.map(rule => rule.id + ': ' + rule.nodes.slice(0, 3).map(node \
+                   => node.html.slice(0, 160)).join(' | ')))";
         let violations = browser.evaluate(run);
         found.extend(
             violations

@@ -265,8 +265,8 @@ fn a_bundle_is_run_again_with_the_same_statements_and_compared() {
 fn a_bundle_of_rates_beside_a_workload_is_run_again() {
     let (here, there) = (Desk::new(), Desk::new());
     here.run(
-        "run sqlite --workload TP-LOOKUP --jobs 1 --duration 0.2s --warmup 0s --size 0.01 --rate 90,140 \
-         --background SRV-REPORT",
+        "run sqlite --workload TP-LOOKUP --jobs 1 --duration 0.2s --warmup 0s --size 0.01 --rate \
+         90,140 --background SRV-REPORT",
     )
     .ok();
     let (file, digest) = bundle(&here);

@@ -134,7 +134,8 @@ fn the_exit_code_tells_whether_it_fits() {
             .contains("conditional")
     );
     let file = desk.path("needs.toml");
-    let text = "[[need]]\nworkload = \"TP-LIGHT\"\nrate = 100\nunit = \"tps\"\nparams = { update_pct = 50 }\n";
+    let text = "[[need]]\nworkload = \"TP-LIGHT\"\nrate = 100\nunit = \"tps\"\nparams = { \
+                update_pct = 50 }\n";
     std::fs::write(&file, text).unwrap();
     capacity(&desk, &[], &format!("--requirements {}", file.display())).ok();
     std::fs::write(&file, text.replace("tps", "qps")).unwrap();

@@ -11,8 +11,8 @@ use crate::skipped::skipped;
 use crate::support::{Desk, TINY, directory, lacks_library, settings, turn, until};
 
 /// Tables whose scans are looked at.
-const FILL: &str = "insert into dbdyno.t select number, number % 100, number % 7, randomPrintableASCII(100) \
-                    from numbers(100000) settings max_insert_threads = 1";
+const FILL: &str = "insert into dbdyno.t select number, number % 100, number % 7, \
+                    randomPrintableASCII(100) from numbers(100000) settings max_insert_threads = 1";
 
 fn to(directory: PathBuf) -> ConnectTo {
     let target = Target::Embedded { engine: "chdb".into(), data_dir: directory.clone() };
@@ -68,7 +68,8 @@ fn a_directory_of_another_process_is_one_line() {
     let refused = open(dir.path(), "dbdyno-chdb.db").err().unwrap();
     assert_eq!(refused.class, ErrorClass::Busy, "{refused}");
     drop(status);
-    // A process that another test starts at this moment has the file open until it runs its program.
+    // A process that another test starts at this moment has the file open until it runs its
+    // program.
     until("nobody has it open", || open(dir.path(), "dbdyno-chdb.db").is_ok());
     let desk = Desk::new();
     std::fs::create_dir_all(desk.data()).unwrap();

@@ -13,8 +13,9 @@ use crate::leftovers::Directory;
 use crate::support::{PATIENCE, until};
 
 /// The flags a root user and a sandboxed machine need; nothing is asked of any network.
-const FLAGS: &str = "--headless --no-sandbox --disable-gpu --disable-dev-shm-usage --no-first-run --disable-background-networking \
-                     --disable-component-update --disable-sync --remote-debugging-pipe";
+const FLAGS: &str = "--headless --no-sandbox --disable-gpu --disable-dev-shm-usage --no-first-run \
+                     --disable-background-networking --disable-component-update --disable-sync \
+                     --remote-debugging-pipe";
 
 /// A window to look through.
 #[derive(Clone, Copy)]

@@ -42,8 +42,9 @@ client = [{ steps = ["wrong"] }]
 undrivable = { database = "a client's statement" }
 "#;
 
-const SQL: &str = "-- name: OWN-REGION.region\nselect count(*) n from {{small}} where key25 = :key\n\n\
-    -- name: OWN-WRONG.wrong\nselect * from {{prefix}}there_is_no_such_table where id = :key\n";
+const SQL: &str = "-- name: OWN-REGION.region\nselect count(*) n from {{small}} where key25 = \
+                   :key\n\n-- name: OWN-WRONG.wrong\nselect * from \
+                   {{prefix}}there_is_no_such_table where id = :key\n";
 
 fn catalogue(desk: &Desk, toml: &str, sql: &str) -> PathBuf {
     let group = desk.path("cat/workloads/own");
@@ -61,7 +62,8 @@ fn a_workload_of_ones_own_runs_on_every_engine() {
     let list = desk.run(&format!("list workloads {option}")).ok().stdout;
     assert!(list.contains("OWN-REGION") && list.contains("SRV-QUERY1"), "{list}");
     for target in ["sqlite", "postgres"] {
-        let args = "--size 0.01 --workload OWN-REGION --jobs 1 --warmup 0 --duration 300ms --quiet --format json";
+        let args = "--size 0.01 --workload OWN-REGION --jobs 1 --warmup 0 --duration 300ms --quiet \
+                    --format json";
         let document = desk.run(&format!("run {target} {option} {args}")).ok().json();
         assert_run_schema(&document);
         let test = &document["tests"][0];
@@ -76,8 +78,8 @@ fn a_failing_test_does_not_end_the_run() {
     let own = catalogue(&desk, GROUP, SQL);
     for target in ["sqlite", "postgres"] {
         let line = format!(
-            "run {target} --catalog {} --size 0.01 --workload OWN-WRONG --workload OWN-REGION --jobs 1,2 --warmup 0 \
-             --duration 300ms --quiet --format json",
+            "run {target} --catalog {} --size 0.01 --workload OWN-WRONG --workload OWN-REGION \
+             --jobs 1,2 --warmup 0 --duration 300ms --quiet --format json",
             own.display()
         );
         // Of one workload there is no result at all: that is no success.
@@ -125,7 +127,8 @@ fn a_wrong_answer_is_found_before_anything_is_timed() {
 /// True while the private PostgreSQL server of a desk runs a statement like this, but ours.
 fn asks(desk: &Desk, like: &str) -> bool {
     let sql = format!(
-        "select count(*) from pg_stat_activity where state = 'active' and query like '{like}' and pid <> pg_backend_pid()"
+        "select count(*) from pg_stat_activity where state = 'active' and query like '{like}' and \
+         pid <> pg_backend_pid()"
     );
     let session = try_session_of("postgres", &PRIVATE[0].url(&desk.data()));
     session.is_some_and(|mut session| column(session.as_mut(), &sql) == ["1"])
@@ -193,7 +196,8 @@ fn a_counter_or_setting_that_cannot_be_read_is_said_once() {
                   -- name: settings.own\nselect 'a', 'b' from nowhere\n";
     std::fs::create_dir(own.join("probes")).unwrap();
     std::fs::write(own.join("probes/sqlite.sql"), probes).unwrap();
-    let line = "run sqlite --size 0.01 --workload OWN-REGION --jobs 1,2 --warmup 0 --duration 300ms --catalog";
+    let line = "run sqlite --size 0.01 --workload OWN-REGION --jobs 1,2 --warmup 0 --duration \
+                300ms --catalog";
     let done = desk.run(&format!("{line} {}", own.display())).ok();
     for block in ["counters.own: no such table", "settings.own: no such table"] {
         assert_eq!(done.stderr.matches(block).count(), 1, "{}", done.stderr);
@@ -205,10 +209,11 @@ fn snapshots_of_a_servers_own_repository_are_taken_around_each_test_and_what_mus
  {
     let desk = Desk::new();
     let own = catalogue(&desk, GROUP, SQL);
-    let probes = "-- name: repository.awr\nselect 1\n\n-- name: repository.awr.last\nselect 40 + 2\n\n\
-                  -- name: repository.awr.licence\nselect 'Own Pack'\n\n\
-                  -- name: repository.awr.report\nselect 'Report from {{begin}}' union all select 'to {{end}}'\n\n\
-                  -- name: repository.statspack\nselect 1\n\n-- name: repository.statspack.last\nselect n from nowhere\n";
+    let probes = "-- name: repository.awr\nselect 1\n\n-- name: repository.awr.last\nselect 40 + \
+                  2\n\n-- name: repository.awr.licence\nselect 'Own Pack'\n\n-- name: \
+                  repository.awr.report\nselect 'Report from {{begin}}' union all select 'to \
+                  {{end}}'\n\n-- name: repository.statspack\nselect 1\n\n-- name: \
+                  repository.statspack.last\nselect n from nowhere\n";
     let licence = "\n[[licence]]\noption = \"Rows\"\nparams = { org = \"other|default\" }\n";
     let engine = std::fs::read_to_string("catalog/engines/sqlite.toml").unwrap() + licence;
     for (folder, file, text) in

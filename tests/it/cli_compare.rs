@@ -327,8 +327,8 @@ fn a_damaged_csv_is_refused_with_its_line() {
 fn price_list(desk: &Desk, platform: &str, cores: u32, currency: &str) -> String {
     let path = desk.path(&format!("{platform}-{currency}.toml"));
     let text = format!(
-        "platform = \"{platform}\"\ncores = {cores}\ncurrency = \"{currency}\"\ndate = \"2026-01-01\"\n\
-         [[product]]\nname = \"all\"\nprice = 1000\nper = \"core\"\n"
+        "platform = \"{platform}\"\ncores = {cores}\ncurrency = \"{currency}\"\ndate = \
+         \"2026-01-01\"\n[[product]]\nname = \"all\"\nprice = 1000\nper = \"core\"\n"
     );
     std::fs::write(&path, text).unwrap();
     path.display().to_string()
@@ -491,7 +491,8 @@ fn a_base_of_many_finds_a_loss_of_all_figures() {
 #[test]
 fn a_suspect_that_a_second_measurement_does_not_show_fails_nothing() {
     let desk = Desk::new();
-    let run = "run sqlite --workload CPU-DOUBLE --jobs 1 --duration 0.1 --warmup 0.05 --repeat 3 --size 0.05";
+    let run = "run sqlite --workload CPU-DOUBLE --jobs 1 --duration 0.1 --warmup 0.05 --repeat 3 \
+               --size 0.05";
     for name in ["first", "second"] {
         desk.run(&format!("{run} --name {name}")).ok();
     }

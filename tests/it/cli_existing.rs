@@ -218,7 +218,8 @@ fn a_killed_backend_fails_its_test_only() {
     let (desk, server) = (Desk::new(), Server::shared());
     server.create_user("victim", SECRET, true);
     let line = format!(
-        "run {} --size 0.01 --workload SRV-QUERY1 --workload SRV-QUERY25 --jobs 1 --warmup 0 --duration 2s --quiet --format json",
+        "run {} --size 0.01 --workload SRV-QUERY1 --workload SRV-QUERY25 --jobs 1 --warmup 0 \
+         --duration 2s --quiet --format json",
         server.url("victim")
     );
     let mut run = desk.command(&line);
@@ -227,11 +228,13 @@ fn a_killed_backend_fails_its_test_only() {
         .stderr(std::process::Stdio::piped());
     let run = run.spawn().unwrap();
     let mut admin = server.admin("victim");
-    let kill = "select pg_terminate_backend(pid)::text from pg_stat_activity \
-        where usename = 'victim' and state = 'active' and query like '%w_srv_query1%' and query not like '%create%'";
+    let kill = "select pg_terminate_backend(pid)::text from pg_stat_activity where usename = \
+                'victim' and state = 'active' and query like '%w_srv_query1%' and query not like \
+                '%create%'";
     until("the first test's job runs", || {
-        let busy = "select count(*) from pg_stat_activity where usename = 'victim' and state = 'active' \
-            and query like '%w_srv_query1%' and now() - query_start > interval '200 ms'";
+        let busy = "select count(*) from pg_stat_activity where usename = 'victim' and state = \
+                    'active' and query like '%w_srv_query1%' and now() - query_start > interval \
+                    '200 ms'";
         column(admin.as_mut(), busy) == ["1"]
     });
     assert_eq!(column(admin.as_mut(), kill), ["true"]);

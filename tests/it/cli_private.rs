@@ -124,7 +124,8 @@ fn a_failure_does_not_cost_what_was_kept() {
         .fails(2, &["needs", "largest that fits"]);
     // A profile that does not say what it needs is not refused: the server does not start with it.
     std::fs::create_dir_all(desk.path("own/profiles")).unwrap();
-    let huge = "id = 'HUGE'\ntitle = 'too large'\nsize_gb = 1\n[settings.postgres]\nshared_buffers = '90000000MB'\n";
+    let huge = "id = 'HUGE'\ntitle = 'too large'\nsize_gb = 1\n[settings.postgres]\nshared_buffers \
+                = '90000000MB'\n";
     std::fs::write(desk.path("own/profiles/HUGE.toml"), huge).unwrap();
     let own = desk.path("own").display().to_string();
     desk.run(&format!("run postgres {ARGS} --catalog {own} --profile HUGE --quiet"))
@@ -139,11 +140,11 @@ fn a_failure_does_not_cost_what_was_kept() {
 fn no_text_of_a_setting_that_may_be_a_secret_or_a_path_is_stored() {
     let desk = Desk::new();
     std::fs::create_dir_all(desk.path("own/profiles")).unwrap();
-    let profile = "id = 'OWN'\ntitle = 'own'\nsize_gb = 0.01\n\
-        [settings.postgres]\nlog_line_prefix = 'topsecret '\narchive_command = 'topsecret'\nwork_mem = '7MB'\n\
-        session_preload_libraries = 'pg_prewarm'\n\
-        [settings.mariadb]\ninit_connect = 'set @key = 0x1 -- topsecret'\nreport_password = 'topsecret'\n\
-        sort_buffer_size = '7M'\n";
+    let profile = "id = 'OWN'\ntitle = 'own'\nsize_gb = 0.01\n[settings.postgres]\nlog_line_prefix \
+                   = 'topsecret '\narchive_command = 'topsecret'\nwork_mem = \
+                   '7MB'\nsession_preload_libraries = \
+                   'pg_prewarm'\n[settings.mariadb]\ninit_connect = 'set @key = 0x1 -- \
+                   topsecret'\nreport_password = 'topsecret'\nsort_buffer_size = '7M'\n";
     std::fs::write(desk.path("own/profiles/OWN.toml"), profile).unwrap();
     let own = desk.path("own").display().to_string();
     let shown = [

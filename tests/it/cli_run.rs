@@ -186,8 +186,10 @@ fn reports_come_in_every_format() {
 #[test]
 fn the_ramp_goes_from_one_to_where_throughput_stops_growing() {
     let desk = Desk::new();
-    let run =
-        desk.run("run --size 0.01 --workload SRV-QUERY1 --jobs 1..auto --warmup 0 --duration 200ms --format json");
+    let run = desk.run(
+        "run --size 0.01 --workload SRV-QUERY1 --jobs 1..auto --warmup 0 --duration 200ms \
+                  --format json",
+    );
     let document = run.ok().json();
     let tests = document["tests"].as_array().unwrap();
     let jobs: Vec<_> = tests.iter().map(|test| test["jobs"].as_u64().unwrap()).collect();
@@ -269,7 +271,8 @@ fn a_suite_may_say_how_well_its_figures_must_be_known() {
     std::fs::create_dir_all(desk.path("own/suites")).unwrap();
     let list = |keys: &str| {
         let suite = format!(
-            "id = 'known'\ntitle = 'known'\n{keys}\n[[entry]]\nworkload = 'SRV-QUERY1'\njobs = '1,2'\n"
+            "id = 'known'\ntitle = 'known'\n{keys}\n[[entry]]\nworkload = 'SRV-QUERY1'\njobs = \
+             '1,2'\n"
         );
         std::fs::write(desk.path("own/suites/known.toml"), suite).unwrap();
         desk.run(&format!("list workloads --plan known --catalog {}", desk.path("own").display()))
@@ -286,12 +289,13 @@ fn a_suite_may_say_how_well_its_figures_must_be_known() {
 fn a_series_of_rising_values_ends_where_nothing_more_is_gained() {
     let desk = Desk::new();
     std::fs::create_dir_all(desk.path("own/suites")).unwrap();
-    let suite = "id = 'rising'\ntitle = 'rising'\n[[entry]]\nworkload = 'CPU-FIBONACCI'\njobs = '1'\n\
-                 each = { n = ['12', '15', '18', '21', '24'] }\nrising = 'n'\n\
-                 [[entry]]\nworkload = 'SRV-QUERY1'\njobs = '1'\n";
+    let suite = "id = 'rising'\ntitle = 'rising'\n[[entry]]\nworkload = 'CPU-FIBONACCI'\njobs = \
+                 '1'\neach = { n = ['12', '15', '18', '21', '24'] }\nrising = \
+                 'n'\n[[entry]]\nworkload = 'SRV-QUERY1'\njobs = '1'\n";
     std::fs::write(desk.path("own/suites/rising.toml"), suite).unwrap();
     let run = format!(
-        "run sqlite --catalog {} --suite rising --size 0.01 --warmup 0s --duration 100ms --format json",
+        "run sqlite --catalog {} --suite rising --size 0.01 --warmup 0s --duration 100ms --format \
+         json",
         desk.path("own").display()
     );
     let numbers = |document: &serde_json::Value| -> Vec<String> {

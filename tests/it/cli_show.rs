@@ -80,7 +80,8 @@ fn a_workload_is_shown_with_all_that_it_inherits() {
     };
     let (postgres, sqlite) = (on("postgres"), on("sqlite"));
     let syncs = "-- contract: commits per wal_syncs at most jobs (mariadb, ";
-    let flushes = "-- contract: commits per os_disk_flushes at most 2 * jobs (chdb, duckdb, sqlite, unless os_disk_flushes";
+    let flushes = "-- contract: commits per os_disk_flushes at most 2 * jobs (chdb, duckdb, \
+                   sqlite, unless os_disk_flushes";
     assert!(postgres.contains(syncs) && !postgres.contains(flushes), "{postgres}");
     assert!(sqlite.contains(flushes) && !sqlite.contains(syncs), "{sqlite}");
     let json = desk.run("show workload SRV-UPDATE1 --format json").ok().json();

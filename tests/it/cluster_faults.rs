@@ -106,7 +106,8 @@ fn a_node_that_stops_without_a_word_spoils_its_test_and_the_run_goes_on() {
     let cluster = replicas(dir.path(), 3);
     let (url, nodes) = (cluster.url(), each(&cluster.url()));
     let line = format!(
-        "run {url} --size 0.01 --warmup 0 --duration 3s --workload SRV-QUERY1 --workload TP-LOOKUP --jobs 3 --quiet"
+        "run {url} --size 0.01 --warmup 0 --duration 3s --workload SRV-QUERY1 --workload TP-LOOKUP \
+         --jobs 3 --quiet"
     );
     let run = desk.spawn(&line);
     until("each node has its job", || [0, 1, 2].map(|at| jobs_at_work(&nodes[at])) == [1, 1, 1]);
@@ -128,7 +129,8 @@ fn a_commit_that_waits_for_a_standby_that_is_gone_ends_its_test() {
         "run {url} --size 0.01 --warmup 0 --duration 600s --workload LGWR-LAT --jobs 1 --quiet"
     );
     let run = desk.spawn(&line);
-    let loops = "select count(*) from pg_stat_activity where pid <> pg_backend_pid() and query like 'call dbdyno.w_lgwr%'";
+    let loops = "select count(*) from pg_stat_activity where pid <> pg_backend_pid() and query \
+                 like 'call dbdyno.w_lgwr%'";
     until("the job loops", || column(look(&nodes[0]).as_mut(), loops) == ["1"]);
     processes_of(&cluster, 1).iter().for_each(|pid| tell(*pid, Signal::KILL));
     let done = ended(run, &line);

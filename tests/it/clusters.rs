@@ -62,8 +62,8 @@ pub fn look(url: &str) -> Box<dyn Session> {
 
 /// Jobs of ours that are at work on a node of PostgreSQL.
 pub fn jobs_at_work(url: &str) -> usize {
-    let sql = "select pid from pg_stat_activity where application_name like 'dbdyno-%' and state = 'active' \
-               and pid <> pg_backend_pid()";
+    let sql = "select pid from pg_stat_activity where application_name like 'dbdyno-%' and state = \
+               'active' and pid <> pg_backend_pid()";
     column(look(url).as_mut(), sql).len()
 }
 
@@ -164,7 +164,8 @@ fn reads_scale_over_replicas_writes_stay_on_the_primary_and_a_node_that_dies_is_
 
     // A node dies in the window of the first of two tests.
     let line = format!(
-        "run {url} --size 0.01 --warmup 0 --duration 3s --workload SRV-QUERY1 --workload TP-LOOKUP --jobs 3 --quiet"
+        "run {url} --size 0.01 --warmup 0 --duration 3s --workload SRV-QUERY1 --workload TP-LOOKUP \
+         --jobs 3 --quiet"
     );
     let run = desk.spawn(&line);
     until("each node has its job", || [0, 1, 2].map(|at| jobs_at_work(&nodes[at])) == [1, 1, 1]);

@@ -15,7 +15,8 @@ fn opened(session: &mut dyn Session, engine: &str) -> u64 {
     let sql = match engine {
         "postgres" => "select sessions from pg_stat_database where datname = current_database()",
         _ => {
-            "select variable_value from information_schema.global_status where variable_name = 'CONNECTIONS'"
+            "select variable_value from information_schema.global_status where variable_name = \
+             'CONNECTIONS'"
         }
     };
     column(session, sql)[0].parse().unwrap()

@@ -134,7 +134,8 @@ fn an_interrupt_stores_what_clickhouse_has_measured() {
 fn an_interrupt_between_tests_keeps_all_that_are_finished() {
     for how in SIGNALS {
         let desk = Desk::new();
-        let line = "run --size 0.01 --workload SRV-QUERY1 --jobs 1 --repeat 100 --warmup 0 --duration 300ms --quiet";
+        let line = "run --size 0.01 --workload SRV-QUERY1 --jobs 1 --repeat 100 --warmup 0 \
+                    --duration 300ms --quiet";
         let mut run = desk.spawn(line);
         let stored = || last(&desk)["tests"].as_array().map_or(0, Vec::len);
         until("tests are stored", || {
@@ -338,8 +339,8 @@ fn a_private_server_that_dies_ends_the_run_and_loses_nothing() {
         let engine = server.engine;
         let desk = Desk::new();
         let line = format!(
-            "run {engine} --size 0.01 --workload TP-LOOKUP --workload SRV-QUERY1 --workload SRV-QUERY25 --jobs 1 \
-             --warmup 0 --duration 2s --quiet"
+            "run {engine} --size 0.01 --workload TP-LOOKUP --workload SRV-QUERY1 --workload \
+             SRV-QUERY25 --jobs 1 --warmup 0 --duration 2s --quiet"
         );
         let run = desk.spawn(&line);
         until("the second test's job runs", || server.a_job_runs(&desk));
@@ -395,8 +396,9 @@ impl Drop for Stopped {
 }
 
 /// Process ids of backends that have been in a routine of the look-up for some time.
-const JOBS_AT_WORK: &str = "select pid from pg_stat_activity where datname = current_database() and state = 'active' \
-     and query like '%w_srv_query1%' and pid <> pg_backend_pid() and now() - query_start > interval '200 ms'";
+const JOBS_AT_WORK: &str = "select pid from pg_stat_activity where datname = current_database() \
+                            and state = 'active' and query like '%w_srv_query1%' and pid <> \
+                            pg_backend_pid() and now() - query_start > interval '200 ms'";
 
 #[test]
 fn two_signals_at_once_are_one_wish() {

@@ -411,7 +411,10 @@ fn cleaning_postgres_tells_routines_owners_and_schemas_apart() {
         fixture.execute(&format!("comment on {routine} is 'made by dbdyno'"));
     }
     fixture.execute("create view dbdyno.w_view as select 1 as a");
-    fixture.execute("create role owner; create table dbdyno.small (a int); alter table dbdyno.small owner to owner");
+    fixture.execute(
+        "create role owner; create table dbdyno.small (a int); alter table \
+                     dbdyno.small owner to owner",
+    );
     let cleaned = drop_all(&fixture.site()).unwrap();
     assert_eq!(cleaned.dropped, ["dbdyno.w_lgwr_1", "dbdyno.w_srv_2"]);
     assert_eq!(cleaned.foreign, ["mine", "small", "w_view"]);
@@ -433,7 +436,8 @@ fn leftovers_of_a_killed_run_go_before_the_next_and_the_data_stays() {
         fixture.make("lgwr_lat");
         // ClickHouse has no indexes that tests could have added.
         let has_indexes = fixture.engine != "chdb";
-        // Of somebody who uses our schema and names a table as a workload of ours would; a file is ours.
+        // Of somebody who uses our schema and names a table as a workload of ours would; a file is
+        // ours.
         let is_server = fixture.engine == "postgres" || fixture.engine == "mariadb";
         if is_server {
             fixture.execute(&format!("create table {} (a int)", fixture.own("tp_results")));
@@ -504,7 +508,8 @@ fn a_lock_is_held_once_and_taken_again_when_its_session_is_lost() {
 fn a_server_that_refuses_such_locks_is_used_without_them() {
     let dir = directory();
     let fixture = Fixture::new("postgres", dir.path());
-    let grant = "do $$ begin execute 'grant create on database ' || current_database() || ' to locker'; end $$";
+    let grant = "do $$ begin execute 'grant create on database ' || current_database() || ' to \
+                 locker'; end $$";
     fixture.execute(&format!(
         "create role locker login; alter schema dbdyno owner to locker; {grant}"
     ));
@@ -537,7 +542,8 @@ fn backends_of_a_killed_process_end_and_a_living_one_is_told() {
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    const BACKENDS: &str = "select count(*) from pg_stat_activity where datname = current_database() and query like 'select pg_sleep%'";
+    const BACKENDS: &str = "select count(*) from pg_stat_activity where datname = \
+                            current_database() and query like 'select pg_sleep%'";
     until("the other process is at work", || {
         assert!(other.try_wait().unwrap().is_none(), "the other process ended");
         fixture.scalar(BACKENDS) != "0"
@@ -698,8 +704,9 @@ fn an_interrupt_does_not_wait_for_a_statement_that_waits() {
     };
     let error = std::thread::scope(|scope| {
         let load = scope.spawn(|| ensure_and(&site, &cancel, &act).unwrap_err());
-        const WAITING: &str = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' \
-             and query like 'create %'";
+        const WAITING: &str = "select count(*) from pg_stat_activity where datname = \
+                               current_database() and wait_event_type = 'Lock' and query like \
+                               'create %'";
         until_or_abort("the load waits for a lock", || fixture.scalar(WAITING) != "0");
         cancel.store(true, Relaxed);
         until_or_abort("the load does not wait any more", || fixture.scalar(WAITING) == "0");

@@ -17,7 +17,8 @@ const PNG: &[u8] = &[
     0x78, 0x9c, 0x63, 0x60, 0x60, 0x60, 0x60, 0, 0, 0, 5, 0, 1, 0xa5, 0xf6, 0x45, 0x40, 0, 0, 0, 0,
     b'I', b'E', b'N', b'D', 0xae, 0x42, 0x60, 0x82,
 ];
-const BRAND: &str = "name = \"A & <b>Sons</b>\"\nlogo = \"logo.png\"\naccent = \"#003366\"\nfooter = \"<script>x</script>\"\n";
+const BRAND: &str = "name = \"A & <b>Sons</b>\"\nlogo = \"logo.png\"\naccent = \"#003366\"\nfooter \
+                     = \"<script>x</script>\"\n";
 
 /// A results file with the run `a`, and a brand with its logo.
 fn desk() -> Desk {

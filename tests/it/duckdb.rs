@@ -118,8 +118,9 @@ fn read_by_this_thread() -> u64 {
 fn bytes_that_the_log_counts_are_those_of_the_operating_system_and_duckdbs_profiler_has_no_more() {
     let dir = directory();
     let file = dir.path().join("profiled.db");
-    let columns = "id bigint, key25 integer, key125 integer, key320 integer, region integer, booked_on date, \
-                   amount decimal(12,2), quantity integer, status integer, code varchar, filler varchar";
+    let columns = "id bigint, key25 integer, key125 integer, key320 integer, region integer, \
+                   booked_on date, amount decimal(12,2), quantity integer, status integer, code \
+                   varchar, filler varchar";
     let rows = RowFunction { table_rows: 248_000, seed: 7 };
     {
         let database = open(&file);

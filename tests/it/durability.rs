@@ -112,7 +112,8 @@ fn readings(desk: &Desk) -> Value {
 
 #[test]
 fn what_a_test_leaves_is_done_after_it_and_counted_into_what_lasts() {
-    const LINE: &str = "--workload DBWR-THR --jobs 1 --size 0.01 --warmup 200ms --duration 1s --format json --quiet";
+    const LINE: &str = "--workload DBWR-THR --jobs 1 --size 0.01 --warmup 200ms --duration 1s \
+                        --format json --quiet";
     for target in ["sqlite", "postgres", "mariadb"] {
         let desk = Desk::new();
         let run = desk.run(&format!("run {target} {LINE}")).ok().json();
@@ -152,7 +153,8 @@ fn what_a_test_leaves_is_done_after_it_and_counted_into_what_lasts() {
 fn a_server_that_was_made_to_hurry_has_its_settings_back() {
     const LINE: &str =
         "--workload LGWR-LAT --jobs 1 --size 0.01 --warmup 0 --duration 500ms --quiet";
-    const SETTINGS: &str = "select @@global.innodb_max_dirty_pages_pct union all select @@global.innodb_max_dirty_pages_pct_lwm";
+    const SETTINGS: &str = "select @@global.innodb_max_dirty_pages_pct union all select \
+                            @@global.innodb_max_dirty_pages_pct_lwm";
     let desk = Desk::new();
     let server = PRIVATE.into_iter().find(|server| server.engine == "mariadb").unwrap();
     desk.run("load mariadb --quiet --size 0.01 --workload LGWR-LAT").ok();

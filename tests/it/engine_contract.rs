@@ -102,7 +102,8 @@ const MARIADB: Subject = Subject {
     // Not sleep() or benchmark(), which a cancelled statement leaves with a result.
     endless: Some("select count(*) from seq_1_to_1000000000000 where seq > ?"),
     lookups: Some(
-        "select variable_value from information_schema.global_status where variable_name = 'HANDLER_READ_KEY'",
+        "select variable_value from information_schema.global_status where variable_name = \
+         'HANDLER_READ_KEY'",
     ),
     sever: Some(
         "begin not atomic for s in (select id from information_schema.processlist
@@ -161,7 +162,8 @@ const SUBJECTS: &[Subject] = &[
         count: "select count(*) as count, sum(id) as sum from dbdyno.t",
         echo: "select {p1:Int64}, {p2:Int64}",
         lookup: "select * from dbdyno.t where id = {p1:Int64}",
-        endless: Some("select count(*) from numbers(1000000000000) where number % 7 = 8 + {p1:Int64}"),
+        endless: Some("select count(*) from numbers(1000000000000) where number % 7 = 8 + \
+                       {p1:Int64}"),
         prefix: "dbdyno.",
         ..PLAIN
     },
@@ -421,8 +423,8 @@ fn a_query_that_is_asked_again_is_answered_as_if_it_were_the_first_time() {
     });
 }
 
-/// Each op has a connection of its own, whose time is told, where an engine has connections; elsewhere it is
-/// refused.
+/// Each op has a connection of its own, whose time is told, where an engine has connections;
+/// elsewhere it is refused.
 #[test]
 fn ops_that_open_connections_are_counted_or_refused() {
     on_every_engine(|subject, database| {

@@ -331,7 +331,8 @@ const THREADED: [&str; 7] =
 fn threads_asked_for_are_threads_that_work() {
     let wishes = THREADED.map(|id| format!(" --workload {id}:threads=2")).concat();
     let line = format!(
-        "run postgres{wishes} --size {SIZE_GB} --profile XS --jobs 1 --warmup 0 --duration 500ms --format json"
+        "run postgres{wishes} --size {SIZE_GB} --profile XS --jobs 1 --warmup 0 --duration 500ms \
+         --format json"
     );
     let document = crate::support::Desk::new().run(&line).ok().json();
     let tests = document["tests"].as_array().unwrap();
@@ -427,7 +428,8 @@ fn reasons(test: &TestResult) -> impl Iterator<Item = &Reason> {
     let waits =
         move |reason: &&Reason| reason.code.as_str() == "little" && test.jobs as usize > processors;
     // MyRocks refuses a transaction that changes a row which another one changed since it began:
-    // with few rows that happens; and where no one waits for a row, with those that are drawn often.
+    // with few rows that happens; and where no one waits for a row, with those that are drawn
+    // often.
     let is =
         |name: &str, so: fn(&str) -> bool| test.params.get(name).is_some_and(|value| so(value));
     let optimistic = is("org", |org| org == "lsm") || is("keys", |keys| keys != "uniform");

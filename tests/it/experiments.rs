@@ -38,7 +38,8 @@ fn again(desk: &Desk) -> String {
         plan.as_object_mut()
             .unwrap()
             .retain(|field, _| !["suite", "left_out", "note"].contains(&field.as_str()));
-        // What runs beside a test has its jobs and ends with the test: no ramp or window of its own.
+        // What runs beside a test has its jobs and ends with the test: no ramp or window of its
+        // own.
         for selection in plan["selections"].as_array_mut().unwrap() {
             if let Some(beside) = selection["beside"]["selection"].as_object_mut() {
                 beside.retain(|field, _| !["ramp", "window"].contains(&field.as_str()));
@@ -74,8 +75,9 @@ fn errors(text: &str) -> Vec<String> {
 fn a_run_on_the_embedded_engine_is_done_again_by_its_file() {
     let desk = Desk::new();
     desk.run(
-        "run sqlite --quiet --size 0.01 --workload SRV-QUERY1:keys=zipf-0.99 --workload TP-LIGHT:update_pct=40 \
-         --workload SRV-REPORT --jobs 1,2 --repeat 2 --warmup 0 --duration 150ms --seed 9 --retry-disturbed=1 --name first",
+        "run sqlite --quiet --size 0.01 --workload SRV-QUERY1:keys=zipf-0.99 --workload \
+         TP-LIGHT:update_pct=40 --workload SRV-REPORT --jobs 1,2 --repeat 2 --warmup 0 --duration \
+         150ms --seed 9 --retry-disturbed=1 --name first",
     )
     .ok();
     let text = again(&desk);
@@ -88,7 +90,8 @@ fn a_run_on_the_embedded_engine_is_done_again_by_its_file() {
         .ok();
     again(&desk);
     desk.run(
-        "run sqlite --quiet --size 0.01 --workload SRV-QUERY1 --background SRV-REPORT --background-jobs 2 --jobs 1 --warmup 0 --duration 150ms",
+        "run sqlite --quiet --size 0.01 --workload SRV-QUERY1 --background SRV-REPORT \
+         --background-jobs 2 --jobs 1 --warmup 0 --duration 150ms",
     )
     .ok();
     let text = again(&desk);
@@ -121,9 +124,9 @@ fn rates_and_promises_are_those_of_the_run() {
     let text = again(&desk);
     assert!(text.contains("rate = \"auto\"") && text.contains("slo = \"p50<10s\""), "{text}");
     // A file may ask for both loops, and give a rate for all that say nothing else.
-    let text = "target = 'sqlite'\nsize = 0.01\nwarmup = 0\nduration = '200ms'\njobs = 1\nrate = 50\n\
-                [[test]]\nworkload = 'SRV-QUERY1'\n[[test]]\nworkload = 'TP-LOOKUP'\nrate = '80'\n\
-                [[test]]\nworkload = 'TP-LOOKUP'\nwork = { amount = 9, unit = 'ops' }\n";
+    let text = "target = 'sqlite'\nsize = 0.01\nwarmup = 0\nduration = '200ms'\njobs = 1\nrate = \
+                50\n[[test]]\nworkload = 'SRV-QUERY1'\n[[test]]\nworkload = 'TP-LOOKUP'\nrate = \
+                '80'\n[[test]]\nworkload = 'TP-LOOKUP'\nwork = { amount = 9, unit = 'ops' }\n";
     valid(text);
     desk.run(&format!("run {} --quiet", file(&desk, text))).ok();
     assert_eq!(offered(run(&desk, "last").id), [50.0, 80.0]);
@@ -134,8 +137,8 @@ fn rates_and_promises_are_those_of_the_run() {
 fn what_ran_beside_each_test_is_asked_for_again() {
     let desk = Desk::new();
     desk.run(
-        "interference sqlite --quiet --size 0.01 --workloads SRV-QUERY1,SRV-REPORT --jobs 1 --blocks 1 \
-         --duration 150ms --warmup 0",
+        "interference sqlite --quiet --size 0.01 --workloads SRV-QUERY1,SRV-REPORT --jobs 1 \
+         --blocks 1 --duration 150ms --warmup 0",
     )
     .ok();
     let text = again(&desk);
@@ -147,8 +150,8 @@ fn what_ran_beside_each_test_is_asked_for_again() {
 fn a_cluster_has_as_many_nodes_again() {
     let desk = Desk::new();
     desk.run(
-        "run postgres-replicas --nodes 1,2 --quiet --size 0.01 --workload SRV-QUERY1 --workload SRV-REPORT \
-         --jobs 2 --warmup 0 --duration 300ms",
+        "run postgres-replicas --nodes 1,2 --quiet --size 0.01 --workload SRV-QUERY1 --workload \
+         SRV-REPORT --jobs 2 --warmup 0 --duration 300ms",
     )
     .ok();
     let text = again(&desk);
@@ -159,11 +162,11 @@ fn a_cluster_has_as_many_nodes_again() {
 #[test]
 fn a_run_on_a_private_server_is_done_again_with_its_profile_and_settings() {
     let desk = Desk::new();
-    let text = "target = 'postgres'\nprofile = 'S'\nsize = 0.01\nduration = '300ms'\nwarmup = 0\n\
-                [settings]\nwork_mem = '7MB'\n\
-                [[test]]\nworkload = 'SRV-QUERY1'\njobs = '1,2'\n\
-                [[test]]\nworkload = 'TP-LIGHT'\nparams = { update_pct = '40' }\njobs = '1'\ndrive = 'client'\nduration_s = 0.4\n\
-                [[test]]\nworkload = 'SRV-QUERY1'\neach = { org = ['heap', 'default'] }\njobs = '1'\n";
+    let text = "target = 'postgres'\nprofile = 'S'\nsize = 0.01\nduration = '300ms'\nwarmup = \
+                0\n[settings]\nwork_mem = '7MB'\n[[test]]\nworkload = 'SRV-QUERY1'\njobs = \
+                '1,2'\n[[test]]\nworkload = 'TP-LIGHT'\nparams = { update_pct = '40' }\njobs = \
+                '1'\ndrive = 'client'\nduration_s = 0.4\n[[test]]\nworkload = 'SRV-QUERY1'\neach = \
+                { org = ['heap', 'default'] }\njobs = '1'\n";
     valid(text);
     desk.run(&format!("run {} --quiet", file(&desk, text))).ok();
     let first = run(&desk, "last");
@@ -184,8 +187,9 @@ fn a_run_on_a_private_server_is_done_again_with_its_profile_and_settings() {
 #[test]
 fn several_targets_are_compared_and_the_gate_tells() {
     let desk = Desk::new();
-    let text = "name = 'both'\nsize = 0.01\njobs = 1\nwarmup = 0\nduration = '300ms'\nworkload = 'SRV-QUERY1'\n\
-                target = ['sqlite', { at = 'sqlite', name = 'other' }]\n[compare]\nfail_below = '99%'\n";
+    let text = "name = 'both'\nsize = 0.01\njobs = 1\nwarmup = 0\nduration = '300ms'\nworkload = \
+                'SRV-QUERY1'\ntarget = ['sqlite', { at = 'sqlite', name = 'other' \
+                }]\n[compare]\nfail_below = '99%'\n";
     valid(text);
     let done = desk.run(&format!("run {} --quiet", file(&desk, text))).ok();
     assert!(done.stdout.contains("other against both"), "{}", done.stdout);

@@ -367,7 +367,8 @@ fn every_test_and_job_of_the_scripts_draws_its_own_keys_and_the_window_goes_on_w
     let state = |test, stream| KeyStream::for_job(seed_of(test), stream).state();
     let mut expected = Vec::new();
     for test in [1, 2] {
-        // The jobs' streams for their warm-ups; streams beyond those, and what a warm-up ended with.
+        // The jobs' streams for their warm-ups; streams beyond those, and what a warm-up ended
+        // with.
         expected.extend([1, 2].map(|job| vec![state(test, job)]));
         expected.extend([3, 4].map(|beyond| vec![state(test, beyond), 777]));
     }

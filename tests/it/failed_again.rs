@@ -6,7 +6,8 @@ use std::process::{Command, Output};
 
 use crate::support::directory;
 
-/// A command that ends as the harness does with these failures, then, run once more, with this code.
+/// A command that ends as the harness does with these failures, then, run once more, with this
+/// code.
 fn tests(dir: &Path, failed: &[&str], second: i32) -> Output {
     let (list, again) = (dir.join("list"), dir.join("again"));
     let names: String = failed.iter().map(|name| format!("    {name}\n")).collect();
@@ -14,8 +15,8 @@ fn tests(dir: &Path, failed: &[&str], second: i32) -> Output {
         .unwrap();
     let command = dir.join("command");
     let script = format!(
-        "#!/bin/sh\nif [ $# -gt 0 ]; then echo \"$RUST_TEST_THREADS $*\" >'{again}'; exit {second}; fi\n\
-         cat '{list}'\n[ -z '{names}' ] || exit 101\n",
+        "#!/bin/sh\nif [ $# -gt 0 ]; then echo \"$RUST_TEST_THREADS $*\" >'{again}'; exit \
+         {second}; fi\ncat '{list}'\n[ -z '{names}' ] || exit 101\n",
         again = again.display(),
         list = list.display(),
     );

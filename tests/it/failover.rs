@@ -256,7 +256,8 @@ fn is_any_stopped(words: &str) -> bool {
 #[test]
 fn an_interrupted_failover_leaves_nothing() {
     let desk = Desk::new();
-    let line = "failover postgres-replicas --nodes 2 --fault freeze --before 1s --after 600s --timeout 500s --quiet";
+    let line = "failover postgres-replicas --nodes 2 --fault freeze --before 1s --after 600s \
+                --timeout 500s --quiet";
     let mut run = desk.spawn(line);
     let data = desk.data().display().to_string();
     until("a node is stopped", || is_any_stopped(&data));
@@ -291,7 +292,8 @@ fn what_cannot_fail_over_is_one_line() {
     refused("postgres-replicas --keep", &["--keep"]);
     refused("postgres-replicas --nodes 1", &["--nodes"]);
     refused(
-        "mysql://me@a.invalid,b.invalid/?nodes=all --allow-disruption --fault-command true --repair-command true",
+        "mysql://me@a.invalid,b.invalid/?nodes=all --allow-disruption --fault-command true \
+         --repair-command true",
         &["no clusters"],
     );
     assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());

@@ -43,7 +43,8 @@ const HOSTILE: &[&str] = &[
     "\" onmouseover=\"alert(1)\" x='</title></style></textarea></pre><b>",
     // Markdown.
     "[x](javascript:alert(1)) ![x](https://evil.example/x.png) x](javascript:alert(1)) [",
-    "<https://evil.example> https://evil.example www.evil.example ftp://evil.example a|b`c`**d**_e_~~f~~$g$",
+    "<https://evil.example> https://evil.example www.evil.example ftp://evil.example \
+     a|b`c`**d**_e_~~f~~$g$",
     // A spreadsheet.
     "=cmd|' /C calc'!A0",
     "Sheet1!$A$1",
@@ -161,8 +162,11 @@ fn runs(text: &str) -> Input {
         currency: text.into(),
         date: text.into(),
         basis: text.into(),
-        ..PriceList::parse("cores = 2\ncurrency = \"EUR\"\ndate = \"2026\"\n[[product]]\nname = \"p\"\nprice = 1\n")
-            .unwrap()
+        ..PriceList::parse(
+            "cores = 2\ncurrency = \"EUR\"\ndate = \"2026\"\n[[product]]\nname = \
+                            \"p\"\nprice = 1\n",
+        )
+        .unwrap()
     };
     let runs = [run(text), other].map(|run| RunTests { run, tests: tests.clone() }).to_vec();
     Input { runs, groups, prices: vec![price], command: text.into(), ..Input::default() }
@@ -515,11 +519,13 @@ fn check_csv(place: &str, text: &str) {
 
 /// Elements, attributes and addresses of ours only, and the one script is ours.
 fn check_page(place: &str, page: &str) {
-    let elements = "a article body circle code dd defs details div dl dt figcaption figure footer g h1 h2 h3 head header html i \
-                    li line main meta nav ol p path pre rect script section span strong style summary svg table tbody td text \
-                    th thead title tr ul use";
-    let attributes = "aria-hidden aria-label charset class colspan content cx cy d fill height http-equiv id lang name open \
-                      preserveAspectRatio r role rx scope stroke stroke-width tabindex title viewBox width x x1 x2 y y1 y2";
+    let elements = "a article body circle code dd defs details div dl dt figcaption figure footer \
+                    g h1 h2 h3 head header html i li line main meta nav ol p path pre rect script \
+                    section span strong style summary svg table tbody td text th thead title tr ul \
+                    use";
+    let attributes = "aria-hidden aria-label charset class colspan content cx cy d fill height \
+                      http-equiv id lang name open preserveAspectRatio r role rx scope stroke \
+                      stroke-width tabindex title viewBox width x x1 x2 y y1 y2";
     let (elements, attributes): (BTreeSet<&str>, BTreeSet<&str>) =
         (elements.split_whitespace().collect(), attributes.split_whitespace().collect());
     let tags = tags(page);

@@ -135,7 +135,8 @@ fn end_all(dir: &Path, grace: Duration) -> Vec<String> {
 fn end(process: &Process, hard: bool) {
     let signal =
         if !hard && line(process).contains("postgres") { Signal::QUIT } else { Signal::KILL };
-    let _ = Pid::from_raw(process.pid).map(|pid| rustix::process::kill_process(pid, signal)); // it may have ended
+    // it may have ended
+    let _ = Pid::from_raw(process.pid).map(|pid| rustix::process::kill_process(pid, signal));
 }
 
 fn line(process: &Process) -> String {

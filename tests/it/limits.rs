@@ -255,11 +255,13 @@ fn installed(program: &str) -> PathBuf {
 fn hot_row(desk: &Desk) -> PathBuf {
     let folder = desk.path("own/workloads/hot");
     std::fs::create_dir_all(&folder).unwrap();
-    let group = "id = 'HOT'\ntitle = 'hot rows'\nabout = 'Jobs that fight for a row.'\n[[workload]]\nid = 'HOT-ROW'\n\
-        title = 'update the same row, commit'\nabout = 'All jobs want one row.'\nrevision = 1\ntables = ['small']\nwarm = ['small']\n\
-        commits = true\nkpm = { value = 'ops', unit = 'tps', better = 'higher' }\nclient = [{ commit = 'block', steps = ['touch', 'linger'] }]\n\
-        undrivable = { database = 'a client drives it' }\n\
-        contract = [{ what = 'rows', per = 'ops', min = 1, max = 2, because = 'an op is one row' }]\n";
+    let group = "id = 'HOT'\ntitle = 'hot rows'\nabout = 'Jobs that fight for a \
+                 row.'\n[[workload]]\nid = 'HOT-ROW'\ntitle = 'update the same row, commit'\nabout \
+                 = 'All jobs want one row.'\nrevision = 1\ntables = ['small']\nwarm = \
+                 ['small']\ncommits = true\nkpm = { value = 'ops', unit = 'tps', better = 'higher' \
+                 }\nclient = [{ commit = 'block', steps = ['touch', 'linger'] }]\nundrivable = { \
+                 database = 'a client drives it' }\ncontract = [{ what = 'rows', per = 'ops', min \
+                 = 1, max = 2, because = 'an op is one row' }]\n";
     std::fs::write(folder.join("group.toml"), group).unwrap();
     // The row stays locked for a while, also where a commit gives it free before the log is synced.
     let linger = |sleep: &str| format!("-- name: HOT-ROW.linger\nselect {sleep}\n");
@@ -320,12 +322,15 @@ fn commits_wait_for_the_log_and_for_a_row_that_all_want() {
 fn hot_table(desk: &Desk) -> PathBuf {
     let folder = desk.path("hot/workloads/hot");
     std::fs::create_dir_all(&folder).unwrap();
-    let head = "id = 'HOT'\ntitle = 'hot tables'\nabout = 'Jobs that fight for a table.'\n[defaults]\nrevision = 1\ntables = ['small']\n\
-        kpm = { value = 'ops', unit = 'qps', better = 'higher' }\nundrivable = { database = 'a client drives it' }\nsetup = ['create']\n\
-        teardown = ['drop']\ncontract = [{ what = 'rows', per = 'ops', min = 0, because = 'rows are not what counts' }]\n";
+    let head = "id = 'HOT'\ntitle = 'hot tables'\nabout = 'Jobs that fight for a \
+                table.'\n[defaults]\nrevision = 1\ntables = ['small']\nkpm = { value = 'ops', unit \
+                = 'qps', better = 'higher' }\nundrivable = { database = 'a client drives it' \
+                }\nsetup = ['create']\nteardown = ['drop']\ncontract = [{ what = 'rows', per = \
+                'ops', min = 0, because = 'rows are not what counts' }]\n";
     let workload = |id: &str, step: &str| {
         format!(
-            "[[workload]]\nid = 'HOT-{id}'\ntitle = '{step}'\nabout = '{step}.'\nclient = [{{ steps = ['{step}'] }}]\n"
+            "[[workload]]\nid = 'HOT-{id}'\ntitle = '{step}'\nabout = '{step}.'\nclient = [{{ \
+             steps = ['{step}'] }}]\n"
         )
     };
     std::fs::write(
@@ -336,18 +341,21 @@ fn hot_table(desk: &Desk) -> PathBuf {
     let create = |kind: &str| {
         let table = |id: &str| {
             format!(
-                "-- name: HOT-{id}.create\ncreate {kind} {{{{prefix}}}}hot_{id} (id bigint, pad text)\n\n"
+                "-- name: HOT-{id}.create\ncreate {kind} {{{{prefix}}}}hot_{id} (id bigint, pad \
+                 text)\n\n"
             )
         };
         table("GROW") + &table("RENEW")
     };
     let grow = |numbers: &str| {
         format!(
-            "-- name: HOT-GROW.grow\ninsert into {{{{prefix}}}}hot_GROW select n, repeat('x', 1900) from {numbers}\n\n"
+            "-- name: HOT-GROW.grow\ninsert into {{{{prefix}}}}hot_GROW select n, repeat('x', \
+             1900) from {numbers}\n\n"
         )
     };
-    let common = "-- name: HOT-GROW.drop\ndrop table if exists {{prefix}}hot_GROW\n\n-- name: HOT-RENEW.drop\n\
-        drop table if exists {{prefix}}hot_RENEW\n\n-- name: HOT-RENEW.renew\ntruncate table {{prefix}}hot_RENEW\n\n";
+    let common = "-- name: HOT-GROW.drop\ndrop table if exists {{prefix}}hot_GROW\n\n-- name: \
+                  HOT-RENEW.drop\ndrop table if exists {{prefix}}hot_RENEW\n\n-- name: \
+                  HOT-RENEW.renew\ntruncate table {{prefix}}hot_RENEW\n\n";
     let files = [
         ("common.sql", common.to_string() + &create("table") + &grow("(select 1 as n) as one")),
         ("postgres.sql", create("unlogged table") + &grow("generate_series(1, 200) as n")),
@@ -426,7 +434,8 @@ fn small_profile(desk: &Desk) -> PathBuf {
             .collect::<String>();
         format!("[settings.{}]\n{lines}", kind.engine)
     };
-    let head = "id = 'SMALL'\ntitle = 'the smallest caches'\nsize_gb = 0.05\ncache_mb = 8\nmemory_mb = 64\n";
+    let head = "id = 'SMALL'\ntitle = 'the smallest caches'\nsize_gb = 0.05\ncache_mb = \
+                8\nmemory_mb = 64\n";
     std::fs::write(
         folder.join("SMALL.toml"),
         head.to_string() + &KINDS.iter().map(settings).collect::<String>(),
@@ -445,8 +454,8 @@ fn an_experiment_takes_the_limit_of_a_private_server_away() {
         let durations = ["400ms", "2s", "6s"].iter();
         let mut runs = durations.map(|duration| {
             let line = format!(
-                "run {} --catalog {own} --profile SMALL --workload LGWR-LAT --workload STO-RANDOM --jobs 2 --duration {duration} \
-                 --test-bottleneck=1 {LINE}",
+                "run {} --catalog {own} --profile SMALL --workload LGWR-LAT --workload STO-RANDOM \
+                 --jobs 2 --duration {duration} --test-bottleneck=1 {LINE}",
                 kind.engine
             );
             desk.run(&line).ok().json()

@@ -92,8 +92,8 @@ impl Prometheus {
         let (dir, port) = (directory(), free_port());
         let config = dir.path().join("prometheus.yml");
         let text = format!(
-            "global: {{ scrape_interval: 1s, scrape_timeout: 1s }}\n\
-             scrape_configs: [{{ job_name: dbdyno, static_configs: [{{ targets: ['127.0.0.1:{of_port}'] }}] }}]\n"
+            "global: {{ scrape_interval: 1s, scrape_timeout: 1s }}\nscrape_configs: [{{ job_name: \
+             dbdyno, static_configs: [{{ targets: ['127.0.0.1:{of_port}'] }}] }}]\n"
         );
         std::fs::write(&config, text).unwrap();
         let mut command = Command::new("prometheus");

@@ -65,7 +65,8 @@ fn catalogue(desk: &Desk) -> PathBuf {
     let folder = desk.path("own/workloads/own");
     std::fs::create_dir_all(&folder).unwrap();
     // Only MariaDB has the blocks.
-    let others = "unsupported = { postgres = \"not its test\", sqlite = \"not its test\", oracle = \"not its test\" }\nrevision = 1";
+    let others = "unsupported = { postgres = \"not its test\", sqlite = \"not its test\", oracle = \
+                  \"not its test\" }\nrevision = 1";
     std::fs::write(folder.join("group.toml"), GROUP.replace("revision = 1", others)).unwrap();
     std::fs::write(folder.join("common.sql"), COMMON).unwrap();
     std::fs::write(folder.join("mariadb.sql"), MARIADB).unwrap();
@@ -91,8 +92,8 @@ fn not_waited_for(test: &Value) -> bool {
 fn commits_inside_a_procedure_are_not_waited_for_and_the_verdict_says_so() {
     let desk = Desk::new();
     let line = format!(
-        "--catalog {} run mariadb --size 0.01 --workload OWN-EACH --workload OWN-NAIVE --jobs 1,4,16 --warmup 0 \
-         --duration 1s --quiet --format json",
+        "--catalog {} run mariadb --size 0.01 --workload OWN-EACH --workload OWN-NAIVE --jobs \
+         1,4,16 --warmup 0 --duration 1s --quiet --format json",
         catalogue(&desk).display()
     );
     let run = desk.run(&line).ok();
@@ -156,7 +157,8 @@ fn an_existing_server_gets_our_database_only_and_clean_removes_exactly_that() {
 }
 
 /// Looks one row up, again and again, until it is ended.
-const BUSY: &str = "begin not atomic while true do select count(*) into @n from others.t where id = 1; end while; end";
+const BUSY: &str = "begin not atomic while true do select count(*) into @n from others.t where id \
+                    = 1; end while; end";
 
 #[test]
 fn look_ups_of_other_sessions_are_told_apart_from_those_of_the_jobs() {
@@ -254,8 +256,8 @@ fn a_killed_session_fails_its_test_only() {
     let (desk, mut server) = (Desk::new(), Existing::shared());
     server.create_user("victim", "all");
     let line = format!(
-        "run {} --size 0.01 --workload SRV-QUERY1 --workload SRV-QUERY25 --jobs 1 --warmup 0 --duration 2s --quiet \
-         --format json",
+        "run {} --size 0.01 --workload SRV-QUERY1 --workload SRV-QUERY25 --jobs 1 --warmup 0 \
+         --duration 2s --quiet --format json",
         server.url("victim")
     );
     let mut run = desk.command(&line);
@@ -263,9 +265,10 @@ fn a_killed_session_fails_its_test_only() {
         .stdout(std::process::Stdio::piped())
         .stderr(std::process::Stdio::piped());
     let run = run.spawn().unwrap();
-    let busy = "select id from information_schema.processlist where user = 'victim' and time_ms > 300 \
-        and info like 'select%small%' and info not like '%sum(%' and info not like '%force index%' \
-        and exists (select 1 from information_schema.routines where routine_name like '%srv_query1%')";
+    let busy = "select id from information_schema.processlist where user = 'victim' and time_ms > \
+                300 and info like 'select%small%' and info not like '%sum(%' and info not like \
+                '%force index%' and exists (select 1 from information_schema.routines where \
+                routine_name like '%srv_query1%')";
     let mut victim = None;
     until("the first test's job runs", || {
         victim = column(server.admin.as_mut(), busy).pop();
@@ -299,7 +302,8 @@ fn a_commit_is_durable_only_if_the_binary_log_is_synced_too() {
             .unwrap();
         server.admin.execute(&format!("set global sync_binlog = {sync}")).unwrap();
         let line = format!(
-            "run {} --workload LGWR-LAT --size 0.01 --jobs 1 --warmup 0 --duration 300ms --quiet --format json",
+            "run {} --workload LGWR-LAT --size 0.01 --jobs 1 --warmup 0 --duration 300ms --quiet \
+             --format json",
             server.url("logged")
         );
         let test = with_password(&Desk::new(), &line, SECRET).ok().json()["tests"][0].clone();
@@ -313,7 +317,8 @@ fn a_commit_is_durable_only_if_the_binary_log_is_synced_too() {
 #[test]
 fn what_log_structured_tables_counted_is_what_we_did() {
     let desk = Desk::new();
-    let workloads = "--workload SRV-QUERY1:org=lsm --workload DL-BUFFER:org=lsm,rpt=10 --workload DBWR-THR:org=lsm,rows=32";
+    let workloads = "--workload SRV-QUERY1:org=lsm --workload DL-BUFFER:org=lsm,rpt=10 --workload \
+                     DBWR-THR:org=lsm,rows=32";
     let end = "--size 0.05 --jobs 2 --warmup 0 --ops 300 --quiet --format json";
     let document = desk.run(&format!("run mariadb {workloads} {end}")).ok().json();
     let others = desk.run(&format!("run mariadb --workload SRV-QUERY1 {end}")).ok().json();

@@ -120,8 +120,8 @@ fn a_password_goes_encrypted_or_not_at_all(desk: &Desk, server: &MySql) {
 }
 
 /// Workloads whose texts are MySQL's own, and those that commit.
-const OWN: &str = "--workload CPU-STRING --workload CPU-PRIMES --workload LGWR-LAT --workload DL-STREAM --workload DA-INDEX \
-                   --workload STO-SCATTER --workload TP-UPDATE32";
+const OWN: &str = "--workload CPU-STRING --workload CPU-PRIMES --workload LGWR-LAT --workload \
+                   DL-STREAM --workload DA-INDEX --workload STO-SCATTER --workload TP-UPDATE32";
 
 fn answers_counters_and_commits_are_right(desk: &Desk, server: &MySql) {
     let file = desk.path("selftest.json");
@@ -150,7 +150,8 @@ fn answers_counters_and_commits_are_right(desk: &Desk, server: &MySql) {
 fn clean_removes_what_is_ours(desk: &Desk, server: &MySql) {
     let url = server.url("mysql", "");
     let run = format!(
-        "run {url} --size 0.01 --workload SRV-QUERY1 --jobs 1,2 --warmup 0 --duration 300ms --quiet --format json"
+        "run {url} --size 0.01 --workload SRV-QUERY1 --jobs 1,2 --warmup 0 --duration 300ms \
+         --quiet --format json"
     );
     let document = with_password(desk, &run, SECRET).ok().json();
     for test in document["tests"].as_array().unwrap() {

@@ -186,7 +186,8 @@ fn a_proxy_that_drops_idle_sessions_takes_no_counter_away() {
     let relay = Relay::start("127.0.0.1:0", server.port, Some(1 << 18));
     let url = server.url("dropped").replace(&server.port.to_string(), &relay.at.port().to_string());
     let line = format!(
-        "run {url} --workload SRV-QUERY25 --drive client --jobs 1 --size 0.01 --warmup 1s --duration 3s --format json"
+        "run {url} --workload SRV-QUERY25 --drive client --jobs 1 --size 0.01 --warmup 1s \
+         --duration 3s --format json"
     );
     let done = with_password(&desk, &line).ok();
     assert!(relay.cut.load(Relaxed) > 0);

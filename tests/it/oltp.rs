@@ -16,8 +16,8 @@ fn a_queue_beside_an_old_snapshot_collapses_and_the_verdict_says_so() {
     let lease = Lease::new("postgres", None, &[("synchronous_commit", "off")]);
     let desk = Desk::new();
     let line = format!(
-        "run {} --workload TP-QUEUE --workload TP-QUEUE:horizon=held --size 0.01 --jobs 1 --warmup 0 --duration 8s \
-         --format json",
+        "run {} --workload TP-QUEUE --workload TP-QUEUE:horizon=held --size 0.01 --jobs 1 --warmup \
+         0 --duration 8s --format json",
         lease.url
     );
     let document = desk.run(&line).ok().json();
@@ -37,8 +37,8 @@ fn a_queue_beside_an_old_snapshot_collapses_and_the_verdict_says_so() {
     let mut session = try_session_of("postgres", &lease.url).unwrap();
     let open = column(
         session.as_mut(),
-        "select count(*) from pg_stat_activity where datname = current_database() and backend_xmin is not null \
-         and pid <> pg_backend_pid() and backend_type = 'client backend'",
+        "select count(*) from pg_stat_activity where datname = current_database() and backend_xmin \
+         is not null and pid <> pg_backend_pid() and backend_type = 'client backend'",
     );
     assert_eq!(open, ["0"]);
     let left = "select count(*) from pg_class where relname like 'tp_queue%'";
@@ -63,7 +63,8 @@ fn the_suite_of_todays_questions_runs_and_says_what_an_engine_cannot() {
     for (target, lacks) in [("postgres", &[][..]), ("sqlite", &["TP-HOT"])] {
         let desk = Desk::new();
         let line = format!(
-            "run {target} --suite oltp-2026 --size 0.01 --jobs 2 --repeat 1 --time-scale 0.02 --quiet --format json"
+            "run {target} --suite oltp-2026 --size 0.01 --jobs 2 --repeat 1 --time-scale 0.02 \
+             --quiet --format json"
         );
         let document = desk.run(&line).ok().json();
         let tests = document["tests"].as_array().unwrap();

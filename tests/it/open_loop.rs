@@ -47,7 +47,8 @@ fn each_rate_is_a_test_with_response_times_of_its_own() {
 #[test]
 fn an_offered_mix_is_that_of_the_closed_loop() {
     let desk = Desk::new();
-    let line = "run --size 0.01 --workload TP-MIXED1 --jobs 4 --warmup 100ms --duration 500ms --quiet --format json";
+    let line = "run --size 0.01 --workload TP-MIXED1 --jobs 4 --warmup 100ms --duration 500ms \
+                --quiet --format json";
     let shares = |options: &str| {
         let run = desk.run(&format!("{line} {options}")).ok().json();
         let ops = |part: &Value| part["ops_per_s"].as_f64().unwrap();
@@ -198,7 +199,8 @@ fn a_load_over_time_and_users_who_think_are_run_again_by_their_bundle() {
 fn a_server_has_phases_and_users_who_think_too() {
     let (desk, lease) = (Desk::new(), Lease::new("postgres", None, &[]));
     let base = format!(
-        "run {} --size 0.01 --workload TP-LIGHT --drive client --jobs 4 --warmup 100ms --quiet --format json",
+        "run {} --size 0.01 --workload TP-LIGHT --drive client --jobs 4 --warmup 100ms --quiet \
+         --format json",
         lease.url
     );
     let profile = "hold 40 1s; spike 120 1s; hold 40 1s";
@@ -222,7 +224,8 @@ fn an_experiment_file_says_a_load_over_time_and_a_think_time() {
     let desk = Desk::new();
     let file = |text: &str| {
         let text = format!(
-            "target = \"sqlite\"\nworkload = [\"SRV-QUERY1\"]\nsize = 0.01\njobs = \"2\"\nwarmup = \"100ms\"\n{text}"
+            "target = \"sqlite\"\nworkload = [\"SRV-QUERY1\"]\nsize = 0.01\njobs = \"2\"\nwarmup = \
+             \"100ms\"\n{text}"
         );
         std::fs::write(desk.path("load.toml"), text).unwrap();
     };

@@ -370,8 +370,9 @@ fn keeps_contract(database: &dyn Database, session: &mut dyn Session) {
     let echo = session.query("select :1 as a, :2 as b from dual", &[7, -9_000_000_000]).unwrap();
     assert_eq!((echo.get(0, "a"), echo.get(0, "b")), (Some("7"), Some("-9000000000")));
     assert_eq!(session.query("selct 1", &[]).unwrap_err().class, ErrorClass::Statement);
-    let columns = "id number, key25 number, key125 number, key320 number, region number, booked_on date, amount number(12,2), \
-                   quantity number, status number, code varchar2(32), filler varchar2(200)";
+    let columns = "id number, key25 number, key125 number, key320 number, region number, booked_on \
+                   date, amount number(12,2), quantity number, status number, code varchar2(32), \
+                   filler varchar2(200)";
     session.execute(&format!("create table dbdyno_t ({columns}, primary key (id))")).unwrap();
     let load =
         RowLoad { table: "dbdyno_t", rows: ROWS, ids: 1..16_001, note: None, in_database: None };

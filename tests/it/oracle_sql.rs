@@ -228,7 +228,8 @@ fn a_damaged_spool_is_one_line_that_says_where() {
         let letters: Vec<char> = line.chars().collect();
         letters.chunks(80).map(|part| part.iter().collect::<String>() + "\n").collect::<String>()
     };
-    let echo = "select 'begin ' || name from dbdyno_state_counters\n       *\nERROR at line 1:\nORA-00942: table or view does not exist\n";
+    let echo = "select 'begin ' || name from dbdyno_state_counters\n       *\nERROR at line \
+                1:\nORA-00942: table or view does not exist\n";
     for (name, damaged, words) in [
         ("cut", text[..middle].to_string(), "is cut"),
         ("wrapped", text.lines().map(wrapped).collect(), "wrapped"),
@@ -264,7 +265,8 @@ fn routines_translated_from_oracle_do_what_those_of_postgres_do() {
     create_translated(session.as_mut(), &desk, &pairs);
     let mut mode = mariadb_mode::Mode::new(&desk, &catalog);
     let mut table = vec![
-        "workload,translated by ora2pg and run on PostgreSQL,run by MariaDB in its mode ORACLE,why not".to_string(),
+        "workload,translated by ora2pg and run on PostgreSQL,run by MariaDB in its mode ORACLE,why \
+         not".to_string(),
     ];
     let mut different = Vec::new();
     for (workload, pair) in &pairs {
@@ -299,8 +301,8 @@ fn routines_translated_from_oracle_do_what_those_of_postgres_do() {
 const TIMED_OPS: u32 = 20_000;
 const CALLS: usize = 9;
 
-/// Workloads whose commits are not those of PostgreSQL: there a file is made and then written out by a
-/// second transaction, which Oracle's own statement does not take.
+/// Workloads whose commits are not those of PostgreSQL: there a file is made and then written out
+/// by a second transaction, which Oracle's own statement does not take.
 const COMMITS_OF_ITS_OWN: [&str; 1] = ["STO-FILES"];
 /// Position of the commits in the result of a routine.
 const COMMITS: usize = 2;
@@ -347,7 +349,8 @@ fn the_translated_harness_is_timed_against_the_barest_loop() {
         let ratio = seconds[0] / seconds[1];
         assert!(ratio > 0.5, "{id}: {ratio}: the bare loop does more than the harness");
         println!(
-            "{id}: harness / barest loop = {ratio:.3} by the server's processor time ({CALLS} calls of each in turn, {:.2} s)",
+            "{id}: harness / barest loop = {ratio:.3} by the server's processor time ({CALLS} \
+             calls of each in turn, {:.2} s)",
             seconds[1]
         );
     }
@@ -357,12 +360,13 @@ fn the_translated_harness_is_timed_against_the_barest_loop() {
 fn barest(routine: &str) -> String {
     let (declare, body) = mariadb_mode::inside(routine).unwrap();
     format!(
-        "create or replace procedure dbdyno_w_bare(p_ops in number, p_seed in number, p_rows out number, p_next_seed out number)\nas\n  \
-         c_multiplier constant binary_double := 48271;\n  c_modulus constant binary_double := 2147483647;\n  \
-         v_seed binary_double := p_seed;\n  v_rows number := 0;\n  v_commits number := 0;\n  v_sink binary_double := 0;\n{declare}begin\n  \
-         for v_op in 1 .. p_ops loop\n    v_seed := v_seed * c_multiplier;\n    \
-         v_seed := v_seed - floor(v_seed / c_modulus) * c_modulus;\n{body}  end loop;\n  p_rows := v_rows;\n  \
-         p_next_seed := v_seed;\nend;\n-- PL/SQL"
+        "create or replace procedure dbdyno_w_bare(p_ops in number, p_seed in number, p_rows out \
+         number, p_next_seed out number)\nas\n  c_multiplier constant binary_double := 48271;\n  \
+         c_modulus constant binary_double := 2147483647;\n  v_seed binary_double := p_seed;\n  \
+         v_rows number := 0;\n  v_commits number := 0;\n  v_sink binary_double := \
+         0;\n{declare}begin\n  for v_op in 1 .. p_ops loop\n    v_seed := v_seed * \
+         c_multiplier;\n    v_seed := v_seed - floor(v_seed / c_modulus) * c_modulus;\n{body}  end \
+         loop;\n  p_rows := v_rows;\n  p_next_seed := v_seed;\nend;\n-- PL/SQL"
     )
 }
 
@@ -497,8 +501,9 @@ impl Pair {
 /// Names and types of a routine are right as PostgreSQL's checker sees them, with its tables there.
 fn checked(session: &mut dyn Session, routine: &str) {
     let sql = format!(
-        "select c.lineno, c.message from pg_proc p cross join lateral plpgsql_check_function_tb(p.oid::regprocedure) c \
-         where p.proname = '{routine}' and c.level = 'error'"
+        "select c.lineno, c.message from pg_proc p cross join lateral \
+         plpgsql_check_function_tb(p.oid::regprocedure) c where p.proname = '{routine}' and \
+         c.level = 'error'"
     );
     let found = session.query(&sql, &[]).unwrap_or_else(|error| panic!("{error}: {routine}"));
     assert!(found.rows.is_empty(), "{routine}: {:?}", found.rows);

@@ -72,8 +72,9 @@ fn ctrl_c_leaves_no_server_behind() {
         .process_group(0);
     let peers = peers.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let url = PRIVATE[0].url(&dir.path().join(format!("dbdyno-peers-{}", peers.id())));
-    let busy = "select count(*) from pg_stat_activity where state = 'active' and query like '%w_srv_query1%' \
-        and pid <> pg_backend_pid() and now() - query_start > interval '100 ms'";
+    let busy = "select count(*) from pg_stat_activity where state = 'active' and query like \
+                '%w_srv_query1%' and pid <> pg_backend_pid() and now() - query_start > interval \
+                '100 ms'";
     until("a job runs", || {
         try_session(&url).is_some_and(|mut session| column(session.as_mut(), busy) == ["1"])
     });

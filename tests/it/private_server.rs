@@ -19,8 +19,9 @@ use crate::skipped::skipped;
 use crate::support::{directory, free_port, is_alive, start_options};
 
 const ROWS: RowFunction = RowFunction { table_rows: 8000, seed: 42 };
-const TABLE: &str = "create table dbdyno.t (id bigint primary key, key25 int, key125 int, key320 int, region int, \
-    booked_on date, amount numeric(12,2), quantity int, status int, code varchar(32), filler text)";
+const TABLE: &str = "create table dbdyno.t (id bigint primary key, key25 int, key125 int, key320 \
+                     int, region int, booked_on date, amount numeric(12,2), quantity int, status \
+                     int, code varchar(32), filler text)";
 
 /// A kind of server under test with what is said differently on it.
 struct Kind {
@@ -60,10 +61,10 @@ const KINDS: [Kind; 2] = [
         fails: "select 1 / ($1 % 2)",
         scans: Some("select idx_scan from pg_stat_user_tables where relname = 't'"),
         routine: [
-            "create function dbdyno.f(p_max bigint, p_seed bigint, out ops bigint, out rows bigint, \
-             out commits bigint, out sink float8, out seed bigint, out elapsed_us float8, out samples_us float8[]) \
-             language sql as 'select p_max, p_max * 2, 0::bigint, 1::float8, p_seed % 2147483646 + 1, 10::float8, \
-             array[5.5, 7]::float8[]'",
+            "create function dbdyno.f(p_max bigint, p_seed bigint, out ops bigint, out rows \
+             bigint, out commits bigint, out sink float8, out seed bigint, out elapsed_us float8, \
+             out samples_us float8[]) language sql as 'select p_max, p_max * 2, 0::bigint, \
+             1::float8, p_seed % 2147483646 + 1, 10::float8, array[5.5, 7]::float8[]'",
             "select * from dbdyno.f($1, $2)",
         ],
         database: "postgres",
@@ -89,8 +90,9 @@ const KINDS: [Kind; 2] = [
         fails: "select 9223372036854775807 + (? % 2)",
         scans: None,
         routine: [
-            "create procedure dbdyno.f(p_max bigint, p_seed bigint) select p_max as ops, p_max * 2 as `rows`, 0 as commits, \
-             1e0 as sink, p_seed % 2147483646 + 1 as seed, 1e1 as elapsed_us, '5.5 7 ' as samples_us",
+            "create procedure dbdyno.f(p_max bigint, p_seed bigint) select p_max as ops, p_max * 2 \
+             as `rows`, 0 as commits, 1e0 as sink, p_seed % 2147483646 + 1 as seed, 1e1 as \
+             elapsed_us, '5.5 7 ' as samples_us",
             "call dbdyno.f(?, ?)",
         ],
         database: "",
@@ -251,8 +253,9 @@ fn check_load(database: &dyn Database) {
         .session()
         .unwrap()
         .query(
-            "select id, key25, key125, key320, region, booked_on, floor(amount * 100), quantity, status, code, filler, \
-                case when amount * 100 = floor(amount * 100) then 'exact' end from dbdyno.t order by id",
+            "select id, key25, key125, key320, region, booked_on, floor(amount * 100), quantity, \
+             status, code, filler, case when amount * 100 = floor(amount * 100) then 'exact' end \
+             from dbdyno.t order by id",
             &[],
         )
         .unwrap();

@@ -53,8 +53,8 @@ fn a_busy_neighbour_lowers_the_verdict_whether_the_database_is_a_server_or_withi
     let mut called_slow = Vec::new();
     for target in ["sqlite", "postgres"] {
         let line = format!(
-            "run {target} --size 0.01 --workload SRV-QUERY1 --jobs 1 --warmup 0 --duration 2s --retry-disturbed=1 \
-             --format json"
+            "run {target} --size 0.01 --workload SRV-QUERY1 --jobs 1 --warmup 0 --duration 2s \
+             --retry-disturbed=1 --format json"
         );
         let tests = &desk.run(&line).ok().json()["tests"];
         let test = &tests[0];
@@ -77,7 +77,8 @@ fn a_busy_neighbour_lowers_the_verdict_whether_the_database_is_a_server_or_withi
 
 #[test]
 fn the_time_of_a_servers_processes_that_ended_stays_its_own() {
-    let script = "for n in 1 2 3; do sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done'; echo $n; done; read end";
+    let script = "for n in 1 2 3; do sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done'; \
+                  echo $n; done; read end";
     let mut server = Command::new("sh");
     let mut server =
         server.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();

@@ -105,7 +105,8 @@ fn whoever_knows_the_host_of_a_server_tells_its_figures() {
     let lacks = check();
     for statement in [
         "grant pg_monitor to hosted",
-        "start a node_exporter there, or \"dbdyno host-exporter\", and name it with --host-metrics; or,",
+        "start a node_exporter there, or \"dbdyno host-exporter\", and name it with \
+         --host-metrics; or,",
         "grant pg_read_server_files to hosted; grant execute on function",
     ] {
         assert!(
@@ -171,8 +172,9 @@ fn pooler(dir: &Directory, server: &Server, user: &str, more: &str) -> Option<(H
     let port = free_port();
     let config = dir.path().join(format!("{port}.ini"));
     let text = format!(
-        "[databases]\n{user} = host=127.0.0.1 port={} user={user} password={SECRET}\n[pgbouncer]\nlisten_addr = 127.0.0.1\n\
-         listen_port = {port}\nauth_type = any\npool_mode = transaction\nunix_socket_dir =\n{more}\n",
+        "[databases]\n{user} = host=127.0.0.1 port={} user={user} \
+         password={SECRET}\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nauth_type \
+         = any\npool_mode = transaction\nunix_socket_dir =\n{more}\n",
         server.port
     );
     std::fs::write(&config, text).unwrap();
@@ -191,7 +193,8 @@ fn pooler(dir: &Directory, server: &Server, user: &str, more: &str) -> Option<(H
 fn a_pooler_is_refused_in_one_line_whether_it_passes_settings_on_or_drops_them() {
     let (desk, server, dir) = (Desk::new(), Server::shared(), directory());
     server.create_user("pooled", SECRET, true);
-    let drops = "ignore_startup_parameters = statement_timeout, idle_in_transaction_session_timeout, jit, extra_float_digits";
+    let drops = "ignore_startup_parameters = statement_timeout, \
+                 idle_in_transaction_session_timeout, jit, extra_float_digits";
     for more in ["", drops] {
         let Some((_pgbouncer, port)) = pooler(&dir, server, "pooled", more) else { return };
         let url = format!("postgres://pooled@127.0.0.1:{port}/pooled");
@@ -202,8 +205,8 @@ fn a_pooler_is_refused_in_one_line_whether_it_passes_settings_on_or_drops_them()
 }
 
 /// What is said of a pooler in transaction mode, of a version before 1.21.
-const BREAKS: &str = "lends a session of the server to each transaction: it does not keep prepared statements, \
-                      settings of a session, advisory locks";
+const BREAKS: &str = "lends a session of the server to each transaction: it does not keep prepared \
+                      statements, settings of a session, advisory locks";
 
 /// Workload and way of a test.
 fn way(test: &Value) -> String {
@@ -234,8 +237,8 @@ fn tests_go_directly_and_through_a_pooler_and_what_it_breaks_is_one_line() {
             return;
         };
         let line = format!(
-            "run {} --via postgres://via@127.0.0.1:{port}/via --workload SRV-QUERY1 --workload CONN-NEW \
-             --workload TP-LIGHT --size 0.01 --jobs 2 --ops 60 --repeat 6 --format json",
+            "run {} --via postgres://via@127.0.0.1:{port}/via --workload SRV-QUERY1 --workload \
+             CONN-NEW --workload TP-LIGHT --size 0.01 --jobs 2 --ops 60 --repeat 6 --format json",
             server.url("via")
         );
         let done = with_password(&desk, &line).ok();
@@ -269,8 +272,8 @@ fn tests_go_directly_and_through_a_pooler_and_what_it_breaks_is_one_line() {
             assert!((120.0..=140.0).contains(&least), "{id} in the mode {mode}: {least} commits");
         }
         let layers = desk.run("report layers last --format json").ok().json();
-        // Commits of other sessions of ours make tests as short as these invalid, now and then: what
-        // is compared is told of the blocks that are left.
+        // Commits of other sessions of ours make tests as short as these invalid, now and then:
+        // what is compared is told of the blocks that are left.
         for study in layers["studies"].as_array().unwrap() {
             let rows = study["layers"].as_array().unwrap().iter();
             let pooled: Vec<&Value> = rows.filter(|row| row["layer"] == "pooler").collect();
@@ -367,8 +370,8 @@ fn a_pooler_has_a_password_of_its_own_which_is_looked_for_as_that_of_a_server() 
     let asks = format!("auth_type = scram-sha-256\nauth_file = {}", users.display());
     let Some((_pgbouncer, port)) = pooler(&dir, server, "via_own", &asks) else { return };
     let line = format!(
-        "run {} --via postgres://via_own@127.0.0.1:{port}/via_own --workload SRV-QUERY1 --size 0.01 --jobs 1 --ops 20 \
-         --format json",
+        "run {} --via postgres://via_own@127.0.0.1:{port}/via_own --workload SRV-QUERY1 --size \
+         0.01 --jobs 1 --ops 20 --format json",
         server.url("via_own")
     );
     let with = |passwords: &str| {

@@ -263,7 +263,8 @@ fn a_run_under_way_is_shown_test_by_test() {
     let desk = Desk::new();
     fill(&desk.path("results.db"));
     let served = Served::start(&desk, "", None);
-    let line = "run sqlite --quiet --size 0.01 --workload SRV-QUERY1 --jobs 1,2 --repeat 500 --warmup 0 --duration 100ms";
+    let line = "run sqlite --quiet --size 0.01 --workload SRV-QUERY1 --jobs 1,2 --repeat 500 \
+                --warmup 0 --duration 100ms";
     let mut run = desk.spawn(line);
     let at = format!("/run/{}", RUNS + 1);
     until("a test is told by the site while the run goes on", || {
@@ -327,11 +328,15 @@ fn a_browser_ticks_two_runs_and_has_nothing_to_complain_of() {
     {
         browser.open_url(&served.url(path), View { scheme, ..DESKTOP });
         assert!(browser.complaints().is_empty(), "{path}: {:#?}", browser.complaints());
-        browser
-            .evaluate("document.querySelectorAll('section').forEach(part => part.style.contentVisibility = 'visible')");
+        browser.evaluate(
+            "document.querySelectorAll('section').forEach(part => \
+                       part.style.contentVisibility = 'visible')",
+        );
         browser.evaluate(&checker);
-        let run = "axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'], resultTypes: ['violations']})\
-            .then(found => found.violations.map(rule => rule.id + ': ' + rule.nodes.slice(0, 3).map(node => node.html.slice(0, 160)).join(' | ')))";
+        let run = "axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', \
+                   'wcag22aa'], resultTypes: ['violations']}).then(found => \
+                   found.violations.map(rule => rule.id + ': ' + rule.nodes.slice(0, 3).map(node \
+                   => node.html.slice(0, 160)).join(' | ')))";
         let violations = browser.evaluate(run);
         found.extend(
             violations.as_array().unwrap().iter().map(|rule| format!("{path} {scheme}: {rule}")),

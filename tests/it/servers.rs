@@ -210,13 +210,15 @@ fn shared_mariadb(server_bin: Option<PathBuf>) -> &'static SharedMariaDb {
     })
 }
 
-const DATABASES: &str = "select schema_name from information_schema.schemata where schema_name not in \
-    ('mysql', 'sys', 'performance_schema', 'information_schema') order by 1";
+const DATABASES: &str = "select schema_name from information_schema.schemata where schema_name not \
+                         in ('mysql', 'sys', 'performance_schema', 'information_schema') order by \
+                         1";
 /// Leftovers of an earlier test in a MariaDB: statements that end or remove it.
 const LEFT: [&str; 2] = [
-    "select concat('kill ', id) from information_schema.processlist where user not in ('system user', 'event_scheduler') \
-        and id <> connection_id()",
-    "select concat('drop user `', user, '`@`', host, '`') from mysql.global_priv where host = '127.0.0.1'",
+    "select concat('kill ', id) from information_schema.processlist where user not in ('system \
+     user', 'event_scheduler') and id <> connection_id()",
+    "select concat('drop user `', user, '`@`', host, '`') from mysql.global_priv where host = \
+     '127.0.0.1'",
 ];
 
 /// Lease of a test on a server that others share: on PostgreSQL a database of its own, on MariaDB,

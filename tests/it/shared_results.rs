@@ -11,8 +11,9 @@ use crate::fixture;
 use crate::servers::{Lease, Server};
 use crate::support::{Desk, column, session};
 
-const OTHERS: &str = "select n.nspname || '.' || c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace \
-    where n.nspname not in ('dbdyno_results', 'pg_toast') order by 1";
+const OTHERS: &str = "select n.nspname || '.' || c.relname from pg_class c join pg_namespace n on \
+                      n.oid = c.relnamespace where n.nspname not in ('dbdyno_results', 'pg_toast') \
+                      order by 1";
 
 /// Two runs with fixed identities.
 fn fill(store: &mut Store) {
@@ -128,8 +129,8 @@ fn users_at_once_have_runs_of_their_own_and_a_writer_that_is_gone_is_seen() {
     // A session that the server ended is made anew, and goes on holding what it writes.
     let mut writer = open(&lease.url);
     let id = writer.begin_run(&RunRecord { status: RunStatus::Running, ..fixture::run() }).unwrap();
-    let end = "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() \
-               and datname = current_database()";
+    let end = "select pg_terminate_backend(pid) from pg_stat_activity where pid <> \
+               pg_backend_pid() and datname = current_database()";
     change(&lease.url, end);
     writer.save_test(id, &fixture::tests()[0]).unwrap();
     assert_eq!(open(&lease.url).run(&id.to_string()).unwrap().status, RunStatus::Running);
@@ -159,9 +160,9 @@ fn users_who_are_all_the_first_have_one_schema() {
 fn an_older_database_is_brought_up_to_date_and_others_are_refused_in_one_line() {
     let lease = Lease::new("postgres", None, &[]);
     fill(&mut open(&lease.url));
-    let second = "set search_path = dbdyno_results; alter table run drop column kind; \
-                  alter table run add column kind text not null default 'measured' check (kind in ('measured', 'published')); \
-                  update run set kind = 'published'; update about set version = 2";
+    let second = "set search_path = dbdyno_results; alter table run drop column kind; alter table \
+                  run add column kind text not null default 'measured' check (kind in ('measured', \
+                  'published')); update run set kind = 'published'; update about set version = 2";
     change(&lease.url, second);
     let place = Path::new(&lease.url);
     assert!(refusal(Store::open_read_only(place)).contains("older dbdyno (schema 2"));
@@ -172,7 +173,8 @@ fn an_older_database_is_brought_up_to_date_and_others_are_refused_in_one_line() 
     );
     change(
         &lease.url,
-        "update dbdyno_results.run set kind = 'scripts'; update dbdyno_results.about set version = 99",
+        "update dbdyno_results.run set kind = 'scripts'; update dbdyno_results.about set version = \
+         99",
     );
     assert!(refusal(Store::open(place)).contains("newer dbdyno (schema 99"));
     change(&lease.url, "update dbdyno_results.about set application = 1");

@@ -187,11 +187,14 @@ fn what_is_not_ours_is_neither_written_over_nor_removed() {
 }
 
 /// Content of a table of figures: by metric and row the colour and the sign of each platform.
-const SEEN: &str = "JSON.stringify(Object.fromEntries([...document.querySelectorAll('table.figures')].map(table => \
-    [table.dataset.metric, Object.fromEntries([...table.tBodies[0].rows].filter(row => !row.hidden).map(row => \
-    [row.cells[0].textContent, Object.fromEntries([...row.querySelectorAll('td[data-run]')].filter(cell => !cell.hidden).map(cell => \
-    [cell.dataset.run, [[...cell.classList].find(name => /^h\\d+$/.test(name)) ?? '', \
-    cell.querySelector('[data-sign]')?.textContent ?? '', cell.dataset.mark ?? '']]))]))])))";
+const SEEN: &str = "JSON.stringify(Object.fromEntries([...document.querySelectorAll('table.figures')].map(table \
+                    => [table.dataset.metric, \
+                    Object.fromEntries([...table.tBodies[0].rows].filter(row => \
+                    !row.hidden).map(row => [row.cells[0].textContent, \
+                    Object.fromEntries([...row.querySelectorAll('td[data-run]')].filter(cell => \
+                    !cell.hidden).map(cell => [cell.dataset.run, [[...cell.classList].find(name => \
+                    /^h\\d+$/.test(name)) ?? '', cell.querySelector('[data-sign]')?.textContent ?? \
+                    '', cell.dataset.mark ?? '']]))]))])))";
 
 fn seen(browser: &mut Browser) -> Value {
     serde_json::from_str(browser.evaluate(SEEN).as_str().unwrap()).unwrap()
@@ -279,8 +282,10 @@ fn a_browser_ticks_sorts_and_links_without_a_server_and_colours_only_what_is_val
     assert!(said.starts_with("Speed: means over ") && said.contains("left out"), "{said}");
     // Sorted by a head: the larger mean is first, and the link leads to the same.
     browser.evaluate("document.querySelector('th[data-order=throughput] button').click()");
-    let order = "[...document.querySelectorAll('table.platforms tbody tr')].map(row => row.dataset.run).join()";
-    let means = "[...document.querySelectorAll('td[data-mean=throughput]')].map(cell => parseFloat(cell.textContent) || 0)";
+    let order = "[...document.querySelectorAll('table.platforms tbody tr')].map(row => \
+                 row.dataset.run).join()";
+    let means = "[...document.querySelectorAll('td[data-mean=throughput]')].map(cell => \
+                 parseFloat(cell.textContent) || 0)";
     let sorted = browser.evaluate(order);
     let values = browser.evaluate(means);
     let values: Vec<f64> =
@@ -338,10 +343,15 @@ fn pages_of_a_site_suit_screens_readers_and_those_without_scripts() {
         if *page == "catalogue.html" {
             continue;
         }
-        browser.evaluate("document.querySelectorAll('section').forEach(part => part.style.contentVisibility = 'visible')");
+        browser.evaluate(
+            "document.querySelectorAll('section').forEach(part => \
+                          part.style.contentVisibility = 'visible')",
+        );
         browser.evaluate(&checker);
-        let run = "axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'], resultTypes: ['violations']})\
-            .then(found => found.violations.map(rule => rule.id + ': ' + rule.nodes.slice(0, 3).map(node => node.html.slice(0, 200)).join(' | ')))";
+        let run = "axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', \
+                   'wcag22aa'], resultTypes: ['violations']}).then(found => \
+                   found.violations.map(rule => rule.id + ': ' + rule.nodes.slice(0, 3).map(node \
+                   => node.html.slice(0, 200)).join(' | ')))";
         let violations = browser.evaluate(run);
         found.extend(
             violations.as_array().unwrap().iter().map(|rule| format!("{page} {scheme}: {rule}")),
@@ -359,7 +369,8 @@ fn pages_of_a_site_suit_screens_readers_and_those_without_scripts() {
     browser.call("Emulation.setScriptExecutionDisabled", json!({"value": true}));
     browser.open_url(&url("index.html"), DESKTOP);
     browser.call("Emulation.setScriptExecutionDisabled", json!({"value": false}));
-    let shown = "[...document.querySelectorAll('table.figures thead th[data-run]')].filter(head => head.offsetParent).length";
+    let shown = "[...document.querySelectorAll('table.figures thead th[data-run]')].filter(head => \
+                 head.offsetParent).length";
     assert_eq!(browser.count(shown), 2 * 6, "all platforms of both metrics");
     assert_eq!(browser.count("document.querySelectorAll('td[class*=\" h1\"]').length"), 0);
     let controls =

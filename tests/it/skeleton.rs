@@ -2,9 +2,9 @@
 //! tables in memory in the place of a database. The contract test runs on it as on every engine; it
 //! is compiled with the tests and never shipped.
 //!
-//! A real engine is a folder in `crates/dbdyno-engines/src/engine/` with the same parts: the engine (what it is and can
-//! do, how to open it), the open database, the control session, and the job's session of the client
-//! drive.
+//! A real engine is a folder in `crates/dbdyno-engines/src/engine/` with the same parts: the engine
+//! (what it is and can do, how to open it), the open database, the control session, and the job's
+//! session of the client drive.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

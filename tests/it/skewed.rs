@@ -74,7 +74,8 @@ const BODIES: [(&str, &str); 3] = [
     ),
     (
         "mariadb",
-        "set v_sink = mod(cast(v_sink as signed) * 31 + {{drawn_id}}, 1000000007);\nset v_rows = v_rows + 1;",
+        "set v_sink = mod(cast(v_sink as signed) * 31 + {{drawn_id}}, 1000000007);\nset v_rows = \
+         v_rows + 1;",
     ),
 ];
 
@@ -219,8 +220,8 @@ fn a_place_without_a_law_and_a_law_that_is_none_are_refused() {
 #[test]
 fn jobs_that_want_one_row_wait_for_one_another_and_the_verdict_knows() {
     let desk = Desk::new();
-    let line = "run postgres --workload TP-HOT:rows=1 --workload TP-HOT:rows=64 --size 0.01 --profile XS --jobs 4 \
-                --warmup 0 --duration 1s --format json";
+    let line = "run postgres --workload TP-HOT:rows=1 --workload TP-HOT:rows=64 --size 0.01 \
+                --profile XS --jobs 4 --warmup 0 --duration 1s --format json";
     let has = |test: &serde_json::Value, code: &str| {
         let reasons = test["verdict"]["reasons"].as_array().unwrap();
         reasons.iter().any(|reason| reason["code"] == code)

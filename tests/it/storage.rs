@@ -126,8 +126,9 @@ fn mariadb_reads_the_blocks_that_are_documented() {
     }
 }
 
-const NOT_CACHED: &str = "--workload STO-READ --workload STO-RANDOM --workload STO-SCATTER --workload DA-AGGREGATE \
-    --workload DA-SORT --workload DA-INDEX --workload DA-JOIN-HASH --workload TP-SELECT32 --workload TP-UPDATE32";
+const NOT_CACHED: &str = "--workload STO-READ --workload STO-RANDOM --workload STO-SCATTER \
+                          --workload DA-AGGREGATE --workload DA-SORT --workload DA-INDEX \
+                          --workload DA-JOIN-HASH --workload TP-SELECT32 --workload TP-UPDATE32";
 
 #[test]
 fn what_the_database_lacks_comes_from_the_device_also_in_a_machine_with_more_memory_than_data() {
@@ -171,8 +172,9 @@ fn where_the_databases_own_cache_holds_the_table_the_verdict_says_so() {
 
 #[test]
 fn reads_of_arias_heaps_are_counted_and_judged() {
-    let heaps = "mariadb --workload SRV-REPORT:org=heap --workload SRV-SCAN:org=heap-list --workload STO-READ:org=heap \
-        --workload STO-RANDOM:org=heap --workload STO-SCATTER:org=heap --workload STO-OFFLOAD:org=heap";
+    let heaps = "mariadb --workload SRV-REPORT:org=heap --workload SRV-SCAN:org=heap-list \
+                 --workload STO-READ:org=heap --workload STO-RANDOM:org=heap --workload \
+                 STO-SCATTER:org=heap --workload STO-OFFLOAD:org=heap";
     for drive in ["database", "client"] {
         for test in with_small_caches(&format!("{heaps} --drive {drive} {LARGER}"), &[]) {
             let name = test["workload"].as_str().unwrap();
@@ -276,8 +278,9 @@ fn an_op_of_the_writer_test_dirties_a_block_per_row_on_mariadb() {
     );
     one_op(&part, session);
     let dirtied = format!(
-        "select count(*) from information_schema.innodb_buffer_page where table_name like '%`dbwr_thr`' \
-           and index_name = 'primary' and page_type = 'index' and newest_modification > {}",
+        "select count(*) from information_schema.innodb_buffer_page where table_name like \
+         '%`dbwr_thr`' and index_name = 'primary' and page_type = 'index' and newest_modification \
+         > {}",
         lsn[0]
     );
     assert_eq!(column(session, &dirtied), ["320"]);

@@ -268,7 +268,8 @@ fn a_results_file_explains_every_column_of_its_tables() {
     let (_dir, store, _) = filled();
     let connection = Connection::open(Path::new(&store.place())).unwrap();
     let sql = "SELECT t.name, c.name, s.sql FROM pragma_table_list t, pragma_table_info(t.name) c \
-               JOIN sqlite_schema s ON s.name = t.name WHERE t.schema = 'main' AND t.name NOT LIKE 'sqlite%'";
+               JOIN sqlite_schema s ON s.name = t.name WHERE t.schema = 'main' AND t.name NOT LIKE \
+               'sqlite%'";
     let mut statement = connection.prepare(sql).unwrap();
     let columns =
         statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
@@ -299,8 +300,9 @@ fn a_run_of_the_second_schema_keeps_its_kind() {
     let (_dir, store, id) = filled();
     let path = std::path::PathBuf::from(store.place());
     drop(store);
-    let second = "ALTER TABLE run DROP COLUMN kind; ALTER TABLE run ADD COLUMN kind TEXT NOT NULL DEFAULT 'measured' \
-                  CHECK (kind IN ('measured', 'published')); UPDATE run SET kind = 'published'; PRAGMA user_version = 2";
+    let second = "ALTER TABLE run DROP COLUMN kind; ALTER TABLE run ADD COLUMN kind TEXT NOT NULL \
+                  DEFAULT 'measured' CHECK (kind IN ('measured', 'published')); UPDATE run SET \
+                  kind = 'published'; PRAGMA user_version = 2";
     Connection::open(&path).unwrap().execute_batch(second).unwrap();
     let published = RunRecord { id, kind: RunKind::Published, ..fixture::run() };
     assert_eq!(Store::open(&path).unwrap().run("last").unwrap(), published);

@@ -319,7 +319,8 @@ fn beside_it(kind: &TestResult, ops_per_s: f64) -> Beside {
 fn a_test_beside_another_workload_is_conditional_and_tells_its_rate() {
     let desk = Desk::new();
     let line = format!(
-        "run postgres {WARMED} --workload SRV-QUERY1 --jobs 1,2 --background TP-LIGHT:update_pct=40 --background-jobs 2"
+        "run postgres {WARMED} --workload SRV-QUERY1 --jobs 1,2 --background \
+         TP-LIGHT:update_pct=40 --background-jobs 2"
     );
     let document = desk.run(&format!("{line} --format json")).ok().json();
     assert_run_schema(&document);

@@ -358,8 +358,9 @@ pub const PRIVATE: [Private; 2] = [
         pid_file: "dbdyno-postgres/data/postmaster.pid",
         url: "postgres://dbdyno@/postgres?host={}/dbdyno-postgres/socket&port=5432",
         tables: ("dbdyno-postgres/data/base", 30),
-        busy: "select count(*) from pg_stat_activity where state = 'active' and pid <> pg_backend_pid() \
-            and query like '%w_srv_query1%' and now() - query_start > interval '300 ms'",
+        busy: "select count(*) from pg_stat_activity where state = 'active' and pid <> \
+               pg_backend_pid() and query like '%w_srv_query1%' and now() - query_start > interval \
+               '300 ms'",
         client_options: &["-X", "-A", "-t", "-c"],
         hard_stop: Signal::QUIT,
         full_disk: &[],
@@ -370,8 +371,9 @@ pub const PRIVATE: [Private; 2] = [
         url: "mariadb://dbdyno@/?socket={}/dbdyno-mariadb/socket/mariadb.sock&auth=none",
         tables: ("dbdyno-mariadb/data/dbdyno", 1),
         // A statement within the routine is shown with its own text and the time of the whole call.
-        busy: "select count(*) from information_schema.processlist where user = 'dbdyno' and id <> connection_id() \
-            and time_ms > 300 and info like 'select%small%' and info not like '%sum(%' and info not like '%force index%'",
+        busy: "select count(*) from information_schema.processlist where user = 'dbdyno' and id <> \
+               connection_id() and time_ms > 300 and info like 'select%small%' and info not like \
+               '%sum(%' and info not like '%force index%'",
         client_options: &["-N", "-B", "-e"],
         hard_stop: Signal::KILL,
         full_disk: &["disk is full", "dbdyno.big", "--size"],
@@ -440,7 +442,8 @@ pub fn servers(engine: &str) -> Vec<Option<PathBuf>> {
     std::iter::once(None).chain(other.map(Some)).collect()
 }
 
-/// Reason why the library of an engine cannot be loaded here, of one that has none for each platform.
+/// Reason why the library of an engine cannot be loaded here, of one that has none for each
+/// platform.
 pub fn lacks_library(engine: &str) -> Option<String> {
     let library = dbdyno::engine::find(engine).filter(|_| engine == "chdb")?.library()?;
     library.version(None).err().map(|error| error.to_string())

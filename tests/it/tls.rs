@@ -299,8 +299,8 @@ fn loading_and_both_drives_do_over_tls_what_they_do_without() {
             assert!(tls.starts_with("TLSv1."), "{tls}");
         }
         let line = format!(
-            "run {url} --workload CONN-NEW:transport=tcp --workload CONN-NEW:transport=tls --size 0.01 \
-             --jobs 2 --ops 40 --format json --quiet"
+            "run {url} --workload CONN-NEW:transport=tcp --workload CONN-NEW:transport=tls --size \
+             0.01 --jobs 2 --ops 40 --format json --quiet"
         );
         let run = with_password(&desk, &line).ok().json();
         for test in run["tests"].as_array().unwrap() {

@@ -15,7 +15,8 @@ const RESULTS: &str = "tests/fixtures/older/results.sql";
 const BUNDLE: &str = "tests/fixtures/older/run.dbdyno";
 /// Output of that program when it sealed the run.
 const DIGEST: &str = "sha256:ad41e5537423aaf4efb3d572b98b2e671b6d4c9fa1d6f8036347b408629b97fe";
-const SMALL: &str = "sqlite --quiet --size 0.01 --workload SRV-QUERY1 --workload LGWR-LAT --jobs 1 --warmup 0 --duration 150ms";
+const SMALL: &str = "sqlite --quiet --size 0.01 --workload SRV-QUERY1 --workload LGWR-LAT --jobs 1 \
+                     --warmup 0 --duration 150ms";
 
 /// A desk whose results file an earlier program wrote.
 fn desk() -> (Desk, PathBuf) {

@@ -161,8 +161,9 @@ fn postgres_holds_the_truth_and_its_index_finds_more_with_more_effort() {
 }
 
 /// The neighbours among a share of the rows, in a routine.
-const WITHIN_SHARE: &str = "select v operator(public.<->) v_query as d from {{prefix}}vec_rows where grp <= {{pct}} \
-    order by v operator(public.<->) v_query limit {{near}}";
+const WITHIN_SHARE: &str = "select v operator(public.<->) v_query as d from {{prefix}}vec_rows \
+                            where grp <= {{pct}} order by v operator(public.<->) v_query limit \
+                            {{near}}";
 
 /// The catalogue with one text of PostgreSQL's file in the place of another.
 fn mutant(desk: &Desk, from: &str, to: &str) -> String {
@@ -239,8 +240,8 @@ fn a_server_without_vectors_leaves_them_out_with_the_reason() {
         let lease = Lease::new(engine, None, &[]);
         let desk = Desk::new();
         let line = format!(
-            "run {} --workload VEC-SEARCH --workload SRV-QUERY1 --size 0.01 --jobs 1 --warmup 0 --duration 300ms \
-             --format json",
+            "run {} --workload VEC-SEARCH --workload SRV-QUERY1 --size 0.01 --jobs 1 --warmup 0 \
+             --duration 300ms --format json",
             lease.url
         );
         let done = desk.run(&line).ok();

@@ -82,7 +82,8 @@ fn until_begun(admin: &mut dyn Session) {
     until("a test has begun", || {
         column(
             admin,
-            "select 1 from dbdyno_results.crew where start_at < extract(epoch from clock_timestamp())",
+            "select 1 from dbdyno_results.crew where start_at < extract(epoch from \
+             clock_timestamp())",
         ) == ["1"]
     });
 }
@@ -222,7 +223,8 @@ fn offered_rates_windows_that_end_when_the_figure_is_known_and_work_beside_are_s
     let _machines = Machines::started(&desk, url, 2);
     let line = |rest: &str| {
         format!(
-            "run {url} --results {url} --workers 2 --size 0.01 --workload SRV-QUERY1 --drive client {rest}"
+            "run {url} --results {url} --workers 2 --size 0.01 --workload SRV-QUERY1 --drive \
+             client {rest}"
         )
     };
     desk.run(&line("--jobs 3 --rate 300 --warmup 0.5s --duration 2s")).ok();
@@ -259,7 +261,8 @@ fn offered_rates_windows_that_end_when_the_figure_is_known_and_work_beside_are_s
 
     // Sessions that wait are steady, however busy the machine is.
     desk.run(&format!(
-        "run null --results {url} --workers 2 --workload SESSION --jobs 8 --precision 50% --warmup 1s --max-duration 60s"
+        "run null --results {url} --workers 2 --workload SESSION --jobs 8 --precision 50% --warmup \
+         1s --max-duration 60s"
     ))
     .ok();
     let known = shared_test(url, 2);
@@ -283,8 +286,8 @@ fn a_machine_that_falls_silent_is_lost_by_name_and_the_run_goes_on() {
     let (url, mut admin) = (&lease.url, session(&lease.url));
     let mut machines = Machines::started(&desk, url, 2);
     let line = format!(
-        "run {url} --results {url} --workers 2 --worker-timeout 3s --jobs 2 --size 0.01 --warmup 0.5s --duration 5s \
-         --workload SRV-QUERY1 --workload SRV-QUERY25"
+        "run {url} --results {url} --workers 2 --worker-timeout 3s --jobs 2 --size 0.01 --warmup \
+         0.5s --duration 5s --workload SRV-QUERY1 --workload SRV-QUERY25"
     );
     let run = desk.spawn(&line);
     until_begun(admin.as_mut());
@@ -308,7 +311,8 @@ fn five_thousand_sessions_that_wait_are_shared_by_four_machines() {
     let url = &lease.url;
     let _machines = Machines::started(&desk, url, 4);
     let line = format!(
-        "run null --workload SESSION --results {url} --workers 4 --worker-timeout 2m --jobs 5000 --warmup 1s --duration 3s"
+        "run null --workload SESSION --results {url} --workers 4 --worker-timeout 2m --jobs 5000 \
+         --warmup 1s --duration 3s"
     );
     desk.run(&line).ok();
     let test = shared_test(url, 4);
@@ -428,7 +432,11 @@ fn the_script_for_plain_ssh_starts_a_worker_on_each_host() {
         finished(command, line)
     };
     let url = &lease.url;
-    run(&format!("{url} {url} h1 h2 -- --jobs 2 --workload SRV-QUERY1 --size 0.01 --warmup 0.5s --duration 1s")).ok();
+    run(&format!(
+        "{url} {url} h1 h2 -- --jobs 2 --workload SRV-QUERY1 --size 0.01 --warmup 0.5s \
+                  --duration 1s"
+    ))
+    .ok();
     shared_test(url, 2);
     assert!(desk.path("worker-h1.log").exists() && desk.path("worker-h2.log").exists());
     let nobody = run(&format!("{url} {url}"));

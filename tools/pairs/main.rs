@@ -130,15 +130,16 @@ fn overlay(args: &Args, is_base: bool) -> Result<PathBuf> {
         let (id, rows) = (id(*times), if is_base { ROWS } else { ROWS * times });
         let _ = write!(
             toml,
-            "\n[[workload]]\nid = \"{id}\"\ntitle = \"count a range of rows\"\nabout = \"A loss of our own making.\"\n\
-             revision = 1\ntables = [\"small\"]\nwarm = [\"small\"]\n\
-             kpm = {{ value = \"ops\", unit = \"qps\", better = \"higher\" }}\n\
-             client = [{{ steps = [\"count\"] }}]\nundrivable = {{ database = \"a client counts\" }}\n\
-             contract = []\nanswer = {{ step = \"count\", rows = 1 }}\n"
+            "\n[[workload]]\nid = \"{id}\"\ntitle = \"count a range of rows\"\nabout = \"A loss of \
+             our own making.\"\nrevision = 1\ntables = [\"small\"]\nwarm = [\"small\"]\nkpm = {{ \
+             value = \"ops\", unit = \"qps\", better = \"higher\" }}\nclient = [{{ steps = \
+             [\"count\"] }}]\nundrivable = {{ database = \"a client counts\" }}\ncontract = \
+             []\nanswer = {{ step = \"count\", rows = 1 }}\n"
         );
         let _ = write!(
             sql,
-            "-- name: {id}.count\nselect count(*) as n from {{{{small}}}} where id between 1 and {rows:.0}\n\n"
+            "-- name: {id}.count\nselect count(*) as n from {{{{small}}}} where id between 1 and \
+             {rows:.0}\n\n"
         );
         let _ = write!(suite, "\n[[entry]]\nworkload = \"{id}\"\n");
     }

@@ -104,7 +104,8 @@ unsafe fn statements(
         |state: u32, what: &str| if state == 0 { Ok(()) } else { Err(failed("bare loop", what)) };
     let [mut config, mut database, mut connection, mut statement] = [ptr::null_mut(); 4];
     let mut stream = KeyStream::for_job(SEED, 1);
-    // SAFETY: handles are closed in the order in which they depend on one another; texts live through their calls.
+    // SAFETY: handles are closed in the order in which they depend on one another; texts live
+    // through their calls.
     unsafe {
         expect((api.create_config)(&mut config), "config")?;
         // As our own session has them; only the file is not to be changed beside us.

@@ -81,7 +81,8 @@ impl<'c> Bare<'c> {
         let mut raw = ptr::null_mut();
         let length = c_int::try_from(sql.len())
             .map_err(|_| failed("bare loop", "the statement is too long"))?;
-        // SAFETY: the handle is open as long as `connection`; the text is read within the call, up to `length`.
+        // SAFETY: the handle is open as long as `connection`; the text is read within the call, up
+        // to `length`.
         let code = unsafe {
             ffi::sqlite3_prepare_v2(
                 connection.handle(),
@@ -134,7 +135,8 @@ impl<'c> Bare<'c> {
 
 impl Drop for Bare<'_> {
     fn drop(&mut self) {
-        // SAFETY: `raw` is a statement of a connection that is still open, or null, which is allowed.
+        // SAFETY: `raw` is a statement of a connection that is still open, or null, which is
+        // allowed.
         unsafe {
             ffi::sqlite3_finalize(self.raw);
         }

@@ -102,8 +102,10 @@ pub fn compare(lab: &Lab, rules: &Rules, seconds: f64) -> Result<Outcome> {
     let by_clock = interleave(
         rules,
         Comparison {
-            name: "Oracle's driver on a stub that answers at once, TCP : our MariaDB client on its server, Unix socket"
-                .into(),
+            name:
+                "Oracle's driver on a stub that answers at once, TCP : our MariaDB client on its \
+                   server, Unix socket"
+                    .into(),
             unit: "lookups/s",
             target: None,
             ours: &mut || drive::run_on(stub.database.as_ref(), lab, &oracle, 1),

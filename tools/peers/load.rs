@@ -21,7 +21,8 @@ const PGBENCH_MB_PER_SCALE: f64 = 13.4;
 const OUR_MB_PER_GB: f64 = 370.0;
 const PGBENCH_BYTES: &str = "select coalesce(sum(pg_table_size(oid)), 0)::bigint from pg_class \
                              where relname like 'pgbench%' and relkind = 'r'";
-const PGBENCH_DROP: &str = "drop table if exists pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers; checkpoint";
+const PGBENCH_DROP: &str = "drop table if exists pgbench_accounts, pgbench_branches, \
+                            pgbench_history, pgbench_tellers; checkpoint";
 
 /// Our load against `pgbench -i`, in 10^6 bytes of tables per second. Verifying our rows is not
 /// counted: pgbench does not verify.

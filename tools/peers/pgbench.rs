@@ -45,8 +45,8 @@ impl Pgbench {
         Ok(Done { rate, ops: figure(&text, "number of transactions actually processed: ") })
     }
 
-    /// Runs a script, each transaction in a connection of its own: transactions per second, the time
-    /// of connecting included.
+    /// Runs a script, each transaction in a connection of its own: transactions per second, the
+    /// time of connecting included.
     pub fn connecting(&self, script: &Path, jobs: u32, seconds: f64) -> Result<Done> {
         let (jobs, seconds) = (jobs.to_string(), seconds.ceil().to_string());
         let file = script.display().to_string();

@@ -23,7 +23,8 @@ const SYSBENCH_MB_PER_MILLION: f64 = 240.0;
 const OUR_MB_PER_GB: f64 = 380.0;
 const TABLES: u32 = 2;
 const DATABASE: &str = "sbtest";
-const BYTES: &str = "select cast(sum(data_length + index_length) as signed) from information_schema.tables where table_schema = 'sbtest'";
+const BYTES: &str = "select cast(sum(data_length + index_length) as signed) from \
+                     information_schema.tables where table_schema = 'sbtest'";
 
 /// Fails if it is not installed.
 pub fn check() -> Result<()> {

@@ -109,12 +109,11 @@ pub fn footer(taken_percent: f64, versions: &[String], outcomes: &[Outcome]) -> 
     let kept: usize = outcomes.iter().map(|outcome| outcome.pairs.len()).sum();
     let dropped: usize = outcomes.iter().map(|outcome| outcome.dropped).sum();
     format!(
-        "Medians of {kept} pairs; {dropped} dropped because the host (steal) or other programs took more than \
-         {taken_percent} % of the processors.\n\
-         ratio: median of ours/peer within a pair; mean: theirs, with its standard error, or their geometric mean with \
-         its 95 % interval. us/op: processor time per op.\n\
-         pgbench: one thread per client, Unix socket, generic plans as ours, results as text; ours are binary.\n\
-         Machine: {}; {}; dbdyno {}.",
+        "Medians of {kept} pairs; {dropped} dropped because the host (steal) or other programs \
+         took more than {taken_percent} % of the processors.\nratio: median of ours/peer within a \
+         pair; mean: theirs, with its standard error, or their geometric mean with its 95 % \
+         interval. us/op: processor time per op.\npgbench: one thread per client, Unix socket, \
+         generic plans as ours, results as text; ours are binary.\nMachine: {}; {}; dbdyno {}.",
         machine::describe(),
         versions.join("; "),
         dbdyno::VERSION,

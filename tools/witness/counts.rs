@@ -143,8 +143,8 @@ const SEGMENTS: Bound =
     Bound::Within(10.0, "who fills a segment of the log, of 16 MB, syncs it before the next one");
 const CATALOGUE: Bound = Bound::Within(
     3000.0,
-    "our counter is of the whole database: what the creation of the routine and new sessions look up in the \
-     catalogue is in it",
+    "our counter is of the whole database: what the creation of the routine and new sessions look \
+     up in the catalogue is in it",
 );
 
 /// Reads of blocks, of which others made some.

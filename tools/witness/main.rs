@@ -1,7 +1,8 @@
 //! `make witness`: what dbdyno counts and times beside what others count and time of the same work.
 //!
-//! Counts are of fixed work, and witnesses must agree exactly or within what a stated reason allows;
-//! times are medians of turns, and what is more than 3 % apart is explained below the table.
+//! Counts are of fixed work, and witnesses must agree exactly or within what a stated reason
+//! allows; times are medians of turns, and what is more than 3 % apart is explained below the
+//! table.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a tool prints its tables")]
 

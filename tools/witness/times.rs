@@ -22,16 +22,16 @@ const JOBS: u32 = 1;
 const SYSBENCH: &str = "sysbench";
 const PGBENCH: &str = "pgbench --log";
 
-const OTHER_CLIENT: &str = "pgbench's time is of its whole script: drawing the key, the answer as text, and its waiting for \
-     sockets with poll are in it";
-const LUA_CLIENT: &str = "sysbench's time is of its whole event: the interpreter of its script and the copy of the rows that it \
-     keeps are in it";
+const OTHER_CLIENT: &str = "pgbench's time is of its whole script: drawing the key, the answer as \
+                            text, and its waiting for sockets with poll are in it";
+const LUA_CLIENT: &str = "sysbench's time is of its whole event: the interpreter of its script and \
+                          the copy of the rows that it keeps are in it";
 const SERVER_CLIENT: &str =
     "the server's clock does not see messages on their way, their decoding and the client";
 const SERVER_COMMIT: &str =
     "pg_stat_statements times the statement alone: the commit comes after it";
-const SERVER_LOOP: &str = "active_time is of all sessions of the database: the setup, the creation of the routine and the calls \
-     around the loop are in it";
+const SERVER_LOOP: &str = "active_time is of all sessions of the database: the setup, the creation \
+                           of the routine and the calls around the loop are in it";
 
 /// Microseconds of an op.
 #[derive(Debug, Clone, Copy, Default)]
@@ -328,10 +328,11 @@ impl Script {
             .map(|(name, end)| format!("  local {name} = sysbench.rand.uniform(1, {end})\n"))
             .collect();
         format!(
-            "function thread_init()\n  connection = sysbench.sql.driver():connect()\n{prepare}end\n\
-             function thread_done()\n  connection:disconnect()\nend\n\
-             function event()\n{keys}  local draw = sysbench.rand.uniform(0, 99)\n{event}  end\nend\n\
-             function sysbench.hooks.report_cumulative(stat)\n  print(string.format(\"witness %.4f %.4f\", \
+            "function thread_init()\n  connection = \
+             sysbench.sql.driver():connect()\n{prepare}end\nfunction thread_done()\n  \
+             connection:disconnect()\nend\nfunction event()\n{keys}  local draw = \
+             sysbench.rand.uniform(0, 99)\n{event}  end\nend\nfunction \
+             sysbench.hooks.report_cumulative(stat)\n  print(string.format(\"witness %.4f %.4f\", \
              stat.latency_avg * 1e6, stat.latency_pct * 1e6))\nend\n"
         )
     }

@@ -72,17 +72,22 @@ pub fn ranges(numbers: &[i64]) -> String {
 
 /// The short form of METHODOLOGY.md.
 const METHOD: &[&str] = &[
-    "A test runs one workload with a fixed number of jobs. All jobs start at one gate; the warm-up is dropped, and the \
-     window is cut while they run on. A job's rate is what it counted divided by its own time; throughput is the sum \
-     over the jobs. The loop is closed: service time, not response time under an arrival rate. MB = 10^6 bytes.",
-    "Speed is the metric at one job, throughput the best at any number of jobs. Percentiles need ten ops beyond them, \
-     else they are not printed. Intervals are 95 %: of the repetitions, of a single test from its seconds. CPU % is the host's.",
-    "Every figure has a verdict. valid: the contract of the workload held and our counts agree with the database's own \
-     counters. conditional (?): the figure means less than it seems, the reason is given. invalid (!): it must not be \
-     used. A dash with a number is unknown, the footnote says why; unknown is never 0.",
-    "In the charts a filled mark is a valid figure. Of a hollow one nothing is said: a triangle is conditional, half a \
-     disc is conditional because of what others did, and a circle lacks an interval that a comparison needs. A cross is \
-     invalid. Colours and dashes tell series apart. The thin dotted curves are the Universal Scalability Law fitted to the ops per second (N. J. Gunther, 2007), from four numbers of jobs on.",
+    "A test runs one workload with a fixed number of jobs. All jobs start at one gate; the warm-up \
+     is dropped, and the window is cut while they run on. A job's rate is what it counted divided \
+     by its own time; throughput is the sum over the jobs. The loop is closed: service time, not \
+     response time under an arrival rate. MB = 10^6 bytes.",
+    "Speed is the metric at one job, throughput the best at any number of jobs. Percentiles need \
+     ten ops beyond them, else they are not printed. Intervals are 95 %: of the repetitions, of a \
+     single test from its seconds. CPU % is the host's.",
+    "Every figure has a verdict. valid: the contract of the workload held and our counts agree \
+     with the database's own counters. conditional (?): the figure means less than it seems, the \
+     reason is given. invalid (!): it must not be used. A dash with a number is unknown, the \
+     footnote says why; unknown is never 0.",
+    "In the charts a filled mark is a valid figure. Of a hollow one nothing is said: a triangle is \
+     conditional, half a disc is conditional because of what others did, and a circle lacks an \
+     interval that a comparison needs. A cross is invalid. Colours and dashes tell series apart. \
+     The thin dotted curves are the Universal Scalability Law fitted to the ops per second (N. J. \
+     Gunther, 2007), from four numbers of jobs on.",
 ];
 
 /// Above the legend of units.
@@ -170,7 +175,8 @@ mod tests {
             shareable(typed),
             "dbdyno --results=r.db report html --output page.html --catalog my"
         );
-        let run = "/usr/local/bin/dbdyno run x://me@db:5432/app --workload TP-LIGHT:org=heap --data-dir '/data/my dir/x'";
+        let run = "/usr/local/bin/dbdyno run x://me@db:5432/app --workload TP-LIGHT:org=heap \
+                   --data-dir '/data/my dir/x'";
         let expected = "dbdyno run x://me@db:5432/app --workload TP-LIGHT:org=heap --data-dir my x";
         assert_eq!(shareable(run), expected);
     }

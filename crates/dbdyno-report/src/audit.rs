@@ -7,7 +7,8 @@ use dbdyno_core::analysis::audit::{Circumstances, Point, State, audit};
 /// `report audit`.
 pub struct AuditReport;
 
-const ABOUT: &str = "What a reader needs to trust the figures and to repeat them: the eight principles of SPEC's research group, and what TPC asks of a disclosure.";
+const ABOUT: &str = "What a reader needs to trust the figures and to repeat them: the eight \
+                     principles of SPEC's research group, and what TPC asks of a disclosure.";
 
 impl Report for AuditReport {
     fn name(&self) -> &'static str {

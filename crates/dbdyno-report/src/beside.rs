@@ -141,8 +141,8 @@ pub(super) fn answer(one: &Beside, language: Language) -> String {
     let counts = counts.map(|(name, count)| (name, count.to_string()));
     let counts = counts.each_ref().map(|(name, count)| (*name, count.as_str()));
     let paired = language.say(
-        "Figures paired: {pairs}, of which {plain} in the unit as printed and {converted} converted; \
-         {bounds} of theirs are bounds.",
+        "Figures paired: {pairs}, of which {plain} in the unit as printed and {converted} \
+         converted; {bounds} of theirs are bounds.",
         &counts,
     );
     let caution = language.phrase(

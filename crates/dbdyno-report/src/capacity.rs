@@ -15,11 +15,14 @@ use dbdyno_core::model::{Drive, Sentence, Status};
 /// Version of the JSON structure.
 pub const SCHEMA_VERSION: u32 = 1;
 
-const HOW_TO_READ: &str = "A need fits if a valid figure reaches it with the low end of its 95 % interval; published figures, \
-which have none, count as printed. Used is the rate needed over the most valid throughput that keeps the promise, and \
-components use what they used there, in proportion (utilisation law). Without an open loop (--rate) a promise is judged by the \
-times of ops at that number of jobs, without waits for a session. Several needs fit together if their shares add up to at most \
-100 %; what they take from one another in caches is not covered.";
+const HOW_TO_READ: &str = "A need fits if a valid figure reaches it with the low end of its 95 % \
+                           interval; published figures, which have none, count as printed. Used is \
+                           the rate needed over the most valid throughput that keeps the promise, \
+                           and components use what they used there, in proportion (utilisation \
+                           law). Without an open loop (--rate) a promise is judged by the times of \
+                           ops at that number of jobs, without waits for a session. Several needs \
+                           fit together if their shares add up to at most 100 %; what they take \
+                           from one another in caches is not covered.";
 const SHARE: Digits = Digits::Significant(3);
 
 /// Report of `capacity`. It is not among the reports, since it has needs.
@@ -195,7 +198,8 @@ fn told_cheapest(language: Language, platforms: &[Platform<'_>]) -> Option<Strin
                 language.say("{name} costs {cost} and used {options}", &values)
             };
             let without = open.iter().map(one).collect::<Vec<_>>().join("; ");
-            let sentence = "Which platform is the cheapest that fits is not known, because options have no price: {without}.";
+            let sentence = "Which platform is the cheapest that fits is not known, because options \
+                            have no price: {without}.";
             Some(language.say(sentence, &[("without", &without)]))
         }
     }

@@ -187,8 +187,10 @@ fn matrix(input: &Input) -> Option<Section> {
 /// In a cell of the matrix.
 const MARK: &str = "x";
 /// Above it.
-const MATRIX: &str = "An x stands under what the statements of a workload do with rows, and under the applications for which \
-its figures matter. What it stresses is what limits it on a platform without a fault; what limited a test, its own page says.";
+const MATRIX: &str = "An x stands under what the statements of a workload do with rows, and under \
+                      the applications for which its figures matter. What it stresses is what \
+                      limits it on a platform without a fault; what limited a test, its own page \
+                      says.";
 
 fn section(input: &Input, workload: &Workload) -> Section {
     let mut blocks = Vec::new();

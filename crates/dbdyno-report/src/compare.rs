@@ -22,8 +22,9 @@ use dbdyno_core::model::{RunRecord, Sentence, Status, Test};
 pub use data::SCHEMA_VERSION;
 
 /// Reading instructions.
-const HOW_TO_READ: &str = "Ratios are other / base. ~ = inside the noise: the 95 % interval of the ratio holds 1. undecided \
-= a figure has no interval, so that nothing is said.";
+const HOW_TO_READ: &str = "Ratios are other / base. ~ = inside the noise: the 95 % interval of the \
+                           ratio holds 1. undecided = a figure has no interval, so that nothing is \
+                           said.";
 
 /// Report of `compare`. It is not among the reports, since it needs two runs.
 pub struct CompareReport;
@@ -158,8 +159,9 @@ fn answer(comparison: &Comparison, language: Language) -> Vec<Block> {
 
 /// Reading instructions above the picture of the ratios.
 pub(super) fn how_to_read(comparison: &Comparison, language: Language) -> String {
-    let how = "Other / base, logarithmic; right of the line is better (times are drawn turned round). The mark is the ratio, the whisker \
-               its 95 % interval: a mark on the grey band is inside the noise. Hollow: decides nothing, as it has no interval or is \
+    let how = "Other / base, logarithmic; right of the line is better (times are drawn turned \
+               round). The mark is the ratio, the whisker its 95 % interval: a mark on the grey \
+               band is inside the noise. Hollow: decides nothing, as it has no interval or is \
                conditional (triangle). Thin ticks: equal numbers of jobs.";
     let noise = calibrated(comparison, language).into_iter();
     let ability = comparison::ability(comparison);
@@ -170,7 +172,8 @@ pub(super) fn how_to_read(comparison: &Comparison, language: Language) -> String
 
 fn calibrated(comparison: &Comparison, language: Language) -> Option<String> {
     let names = comparison.calibrations.join(", ");
-    let text = "Intervals allow for the noise between starts and loads that was measured here: calibration {names}.";
+    let text = "Intervals allow for the noise between starts and loads that was measured here: \
+                calibration {names}.";
     (!names.is_empty()).then(|| language.say(text, &[("names", &names)]))
 }
 

@@ -23,7 +23,8 @@ impl Report for Datasheet {
     }
 
     fn title(&self) -> &'static str {
-        "one page per run: platform, then speed, throughput, service time and scalability of each workload"
+        "one page per run: platform, then speed, throughput, service time and scalability of each \
+         workload"
     }
 
     fn needs_seconds(&self) -> bool {
@@ -56,11 +57,13 @@ pub(super) fn sections_of_all(input: &Input) -> Vec<Section> {
 }
 
 /// Above the table of KPMs.
-const HOW_TO_READ: &str = "Speed and the service times (mean, percentiles) are those of one job; throughput is the \
-best valid figure at any number of jobs, reached at the number in column Jobs; scaling is throughput over speed.";
+const HOW_TO_READ: &str = "Speed and the service times (mean, percentiles) are those of one job; \
+                           throughput is the best valid figure at any number of jobs, reached at \
+                           the number in column Jobs; scaling is throughput over speed.";
 
 /// The rule of `--retry-disturbed`.
-const REDO: &str = "a disturbed test up to {times} times more; all are kept, figures are those of the best verdict";
+const REDO: &str = "a disturbed test up to {times} times more; all are kept, figures are those of \
+                    the best verdict";
 
 fn sections(input: &Input, data: &RunTests, several: bool) -> Vec<Section> {
     let language = input.language;
@@ -181,8 +184,8 @@ fn settings(input: &Input, run: &RunRecord) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
-/// A size that a server counts in blocks, `8192 8kB`, as people say it: `64 MB`. Others stand as they
-/// are.
+/// A size that a server counts in blocks, `8192 8kB`, as people say it: `64 MB`. Others stand as
+/// they are.
 fn in_bytes(language: Language, value: &str) -> String {
     let blocks = value.split_once(' ').and_then(|(count, unit)| {
         let kilobytes = unit.strip_suffix("kB")?.parse::<f64>().ok()?;

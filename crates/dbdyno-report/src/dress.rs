@@ -102,7 +102,8 @@ fn accents(text: &str) -> Result<[String; 2], String> {
     let light = contrast(color, PAPERS[0]);
     if light < READABLE {
         return Err(format!(
-            "the accent {text} has a contrast of {light:.1} on white; {READABLE} are needed to read it"
+            "the accent {text} has a contrast of {light:.1} on white; {READABLE} are needed to \
+             read it"
         ));
     }
     let lighter = (0..=20).map(|step| mixed(color, f64::from(step) / 20.0));
@@ -296,8 +297,8 @@ mod tests {
         };
         let mut document =
             Document { sections: vec![section("A"), section("B")], ..Document::default() };
-        let text = "[[text]]\nparagraphs = [\"first\"]\n[[text]]\nsection = \"b\"\nparagraphs = [\"one\", \"two\"]\n\
-                    [[text]]\nsection = 2\nparagraphs = [\"three\"]\n";
+        let text = "[[text]]\nparagraphs = [\"first\"]\n[[text]]\nsection = \"b\"\nparagraphs = \
+                    [\"one\", \"two\"]\n[[text]]\nsection = 2\nparagraphs = [\"three\"]\n";
         Texts::parse(text).unwrap().add_to(&mut document).unwrap();
         let titles: Vec<&str> =
             document.sections.iter().map(|section| section.title.as_str()).collect();

@@ -15,12 +15,17 @@ use dbdyno_core::model::{
 /// Version of the JSON structure.
 pub const SCHEMA_VERSION: u32 = 1;
 
-const HOW_TO_READ: &str = "Clients commit one row after another and note each as acknowledged, refused or unanswered; when a session \
-breaks they try the nodes in turn. Times are those of clients, since the failure: the first error or timeout; the first commit \
-sent afterwards and acknowledged, of any client and of one that was on the failed node; the begin of the first second with 90 % \
-of the throughput before (its median second), after the longest time without a commit. Promoted is when the command that \
-promotes came back: the node may take commits before that. Each is the mean over the repetitions with \
-its 95 % interval (Student's t). Lost are acknowledged commits that the node which takes writes at the end does not hold.";
+const HOW_TO_READ: &str = "Clients commit one row after another and note each as acknowledged, \
+                           refused or unanswered; when a session breaks they try the nodes in \
+                           turn. Times are those of clients, since the failure: the first error or \
+                           timeout; the first commit sent afterwards and acknowledged, of any \
+                           client and of one that was on the failed node; the begin of the first \
+                           second with 90 % of the throughput before (its median second), after \
+                           the longest time without a commit. Promoted is when the command that \
+                           promotes came back: the node may take commits before that. Each is the \
+                           mean over the repetitions with its 95 % interval (Student's t). Lost \
+                           are acknowledged commits that the node which takes writes at the end \
+                           does not hold.";
 const INDICATIVE: &str = "indicative: fewer than 3 repetitions";
 const NO_TESTS: &str = "In these runs no node failed: 'dbdyno failover' measures that.";
 const NEVER: &str = "it did not happen while the load ran";
@@ -36,7 +41,8 @@ impl Report for FailoverReport {
     }
 
     fn title(&self) -> &'static str {
-        "clusters: how long clients could not commit when a node failed, and which commits were lost, of runs of 'failover'"
+        "clusters: how long clients could not commit when a node failed, and which commits were \
+         lost, of runs of 'failover'"
     }
 
     fn needs_seconds(&self) -> bool {
@@ -218,9 +224,13 @@ fn how(failover: &Failover) -> &'static str {
 fn takes_over(language: Language, failover: &Failover) -> String {
     language.phrase(match &failover.promotion {
         None => "the cluster by itself",
-        Some(promotion) if promotion.by_command => "a node that a command of the user's chooses, run at the first error of a client",
+        Some(promotion) if promotion.by_command => {
+            "a node that a command of the user's chooses, \
+                                                    run at the first error of a client"
+        }
         Some(_) => {
-            "the replica that has received most, promoted by dbdyno at the first error of a client: not the time of a cluster manager"
+            "the replica that has received most, promoted by dbdyno at the first error of a \
+             client: not the time of a cluster manager"
         }
     })
 }

@@ -22,7 +22,8 @@ impl Report for HeatmapReport {
     }
 
     fn title(&self) -> &'static str {
-        "speed and throughput of every workload over several runs, colored from the best of each row to 0"
+        "speed and throughput of every workload over several runs, colored from the best of each \
+         row to 0"
     }
 
     fn needs_seconds(&self) -> bool {
@@ -45,17 +46,21 @@ fn about(metric: &Metric) -> (&'static str, &'static str) {
         Kind::Speed => ("Speed", "Speed is the figure of one job."),
         Kind::Throughput => (
             "Throughput",
-            "Throughput is the best valid figure at any number of jobs; without a valid one the best of the others.",
+            "Throughput is the best valid figure at any number of jobs; without a valid one the \
+             best of the others.",
         ),
     }
 }
 
 /// Reading instructions above every heatmap.
-const HOW_TO_READ: &str = "The best valid figure of a row has the strongest colour, 0 has almost none; in between the colour is the \
-share of the best (best / figure where lower is better). * the best of the row; ~ does not differ from the best beyond \
-the noise of both (95 % intervals of the repetitions, else of the seconds). Conditional and invalid figures have no colour \
-and are never the best; a row with fewer than two valid figures, or with a measured one that has no interval, or with a \
-lower bound beyond the best, has no best.";
+const HOW_TO_READ: &str = "The best valid figure of a row has the strongest colour, 0 has almost \
+                           none; in between the colour is the share of the best (best / figure \
+                           where lower is better). * the best of the row; ~ does not differ from \
+                           the best beyond the noise of both (95 % intervals of the repetitions, \
+                           else of the seconds). Conditional and invalid figures have no colour \
+                           and are never the best; a row with fewer than two valid figures, or \
+                           with a measured one that has no interval, or with a lower bound beyond \
+                           the best, has no best.";
 
 /// The section of each metric; the workbook and the page show the same.
 pub fn sections(input: &Input) -> Vec<Section> {

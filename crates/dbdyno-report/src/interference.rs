@@ -16,10 +16,13 @@ use dbdyno_core::model::{Better, Status};
 /// Version of the JSON structure.
 pub const SCHEMA_VERSION: u32 = 1;
 
-const HOW_TO_READ: &str = "Each workload is measured alone and beside each other one, with as many jobs each, once per block in \
-random order. A cell is the rate of the workload of its row beside that of its column over its rate alone in the same block: \
-the median over the blocks with its 95 % interval. 1 = it does not feel the other. The consolidation factor of a pair is the \
-sum of both: 1 = nothing is gained by sharing the server, 2 = neither feels the other.";
+const HOW_TO_READ: &str = "Each workload is measured alone and beside each other one, with as many \
+                           jobs each, once per block in random order. A cell is the rate of the \
+                           workload of its row beside that of its column over its rate alone in \
+                           the same block: the median over the blocks with its 95 % interval. 1 = \
+                           it does not feel the other. The consolidation factor of a pair is the \
+                           sum of both: 1 = nothing is gained by sharing the server, 2 = neither \
+                           feels the other.";
 const NO_TESTS: &str =
     "No test of these runs ran beside another workload: 'dbdyno interference' measures that.";
 const RATIO: Digits = Digits::Significant(3);

@@ -67,24 +67,29 @@ fn said(language: Language, result: &TestResult, lasting: &Lasting) -> String {
             "Sustained: at its end the test had left the database nothing to do."
         }
         (LastingState::Sustained, _, Some(pay)) if pay < LEAST_PAY_BACK_S => {
-            "Sustained: what the test had left the database to do took no time that could be measured."
+            "Sustained: what the test had left the database to do took no time that could be \
+             measured."
         }
         (LastingState::Sustained, ..) => {
-            "Sustained: the database did what {total} s of work had left in {pay} s, less than a hundredth of that."
+            "Sustained: the database did what {total} s of work had left in {pay} s, less than a \
+             hundredth of that."
         }
         (LastingState::Accounted, Some(_), _) if result.kpm.value.counter().is_some() => {
-            "Burst: {kpm} {unit}. Pay-back: {pay} s in which the database did what {total} s of work had left. Sustained: \
-             {lasts} {unit}, with what it did in the pay-back, over both times."
+            "Burst: {kpm} {unit}. Pay-back: {pay} s in which the database did what {total} s of \
+             work had left. Sustained: {lasts} {unit}, with what it did in the pay-back, over both \
+             times."
         }
         (LastingState::Accounted, Some(_), _) => {
-            "Burst: {kpm} {unit}. Pay-back: {pay} s in which the database did what {total} s of work had left. Sustained: \
-             {lasts} {unit} at least, as if nothing else were done in the time of the pay-back."
+            "Burst: {kpm} {unit}. Pay-back: {pay} s in which the database did what {total} s of \
+             work had left. Sustained: {lasts} {unit} at least, as if nothing else were done in \
+             the time of the pay-back."
         }
         (LastingState::Accounted, None, _) => {
             "Pay-back: {pay} s in which the database did what {total} s of work had left."
         }
         (LastingState::Burst, ..) => {
-            "Burst: what the test left the database to do was not done after it. How long the figure lasts is not known."
+            "Burst: what the test left the database to do was not done after it. How long the \
+             figure lasts is not known."
         }
     };
     language.say(template, &values)

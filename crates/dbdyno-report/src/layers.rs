@@ -16,10 +16,12 @@ use dbdyno_core::model::Status;
 /// Version of the JSON structure.
 pub const SCHEMA_VERSION: u32 = 1;
 
-const HOW_TO_READ: &str = "The same lookup goes by several ways; each block has every way once, in random order. A layer is the \
-difference of two ways' mean service times within a block: the median over the blocks, with the 95 % interval of each layer \
-by itself. A layer whose interval holds 0 has no figure. Times inside the database hold the routine's own loop; invalid tests \
-are left out.";
+const HOW_TO_READ: &str = "The same lookup goes by several ways; each block has every way once, in \
+                           random order. A layer is the difference of two ways' mean service times \
+                           within a block: the median over the blocks, with the 95 % interval of \
+                           each layer by itself. A layer whose interval holds 0 has no figure. \
+                           Times inside the database hold the routine's own loop; invalid tests \
+                           are left out.";
 const NO_TESTS: &str =
     "No lookup of these runs went by several ways: 'dbdyno layers' measures that.";
 const FIGURE: Digits = Digits::Significant(3);

@@ -11,8 +11,10 @@ use dbdyno_core::model::{RunRecord, Status, Test};
 /// `report nodes`.
 pub struct NodesReport;
 
-const HOW_TO_READ: &str = "Scaling is the best throughput on so many nodes over that of as many single nodes of the same cluster, with \
-its 95 % interval. The cluster tax is the mean service time of a transaction over that on one node with as many jobs per node.";
+const HOW_TO_READ: &str = "Scaling is the best throughput on so many nodes over that of as many \
+                           single nodes of the same cluster, with its 95 % interval. The cluster \
+                           tax is the mean service time of a transaction over that on one node \
+                           with as many jobs per node.";
 
 impl Report for NodesReport {
     fn name(&self) -> &'static str {
@@ -20,7 +22,8 @@ impl Report for NodesReport {
     }
 
     fn title(&self) -> &'static str {
-        "clusters: throughput on n nodes against one, with intervals, and what a commit costs on several"
+        "clusters: throughput on n nodes against one, with intervals, and what a commit costs on \
+         several"
     }
 
     fn needs_seconds(&self) -> bool {
@@ -74,8 +77,8 @@ fn links(language: Language, run: &RunRecord) -> Option<(String, String)> {
         fact("link_round_trip_us").and_then(ms).unwrap_or_else(|| language.phrase("unknown"));
     let held_by = language.phrase(fact("link_held_by").unwrap_or("nobody"));
     let values = [("delay", delay.as_str()), ("held_by", &held_by), ("trip", &trip)];
-    let said = "{delay} ms from node to node, held by {held_by}; round trip measured before the servers started: {trip} ms; dbdyno's \
-                own way to the nodes is not delayed";
+    let said = "{delay} ms from node to node, held by {held_by}; round trip measured before the \
+                servers started: {trip} ms; dbdyno's own way to the nodes is not delayed";
     Some((language.phrase("Links"), language.say(said, &values)))
 }
 

@@ -15,8 +15,9 @@ use dbdyno_core::model::{
     without_schedule,
 };
 
-const ABOUT: &str = "Open loop: ops start when they are due, whether or not the earlier ones are done. The response time \
-counts from when an op was due, the service time from when it was started.";
+const ABOUT: &str = "Open loop: ops start when they are due, whether or not the earlier ones are \
+                     done. The response time counts from when an op was due, the service time from \
+                     when it was started.";
 
 /// A line per test and one per promise; none without any.
 pub(super) fn blocks(language: Language, data: &RunTests) -> Option<Vec<Block>> {
@@ -50,9 +51,11 @@ fn drawings(language: Language, test: &Test) -> Vec<Block> {
     test_charts::over_time(language, &subject, test).into_iter().map(Block::Drawing).collect()
 }
 
-const PHASES: &str = "Load over time: each phase by itself. Response times are those of the ops that were due in the phase, \
-from when they were due, whenever they ended. Recovery is the time from the end of the phase until no more ops wait than there are jobs, or \
-than are due in 0.25 s, which is its resolution; 0 = at once.";
+const PHASES: &str = "Load over time: each phase by itself. Response times are those of the ops \
+                      that were due in the phase, from when they were due, whenever they ended. \
+                      Recovery is the time from the end of the phase until no more ops wait than \
+                      there are jobs, or than are due in 0.25 s, which is its resolution; 0 = at \
+                      once.";
 
 /// A line for each phase of loads over time.
 pub(super) fn phases(language: Language, tests: &[&Test]) -> Vec<Block> {
@@ -101,8 +104,8 @@ fn undone(
     let (test, number) = (test.seq().to_string(), number.to_string());
     let values = [("test", &test), ("number", &number), ("undone", &undone), ("due", &due)];
     Some(language.say(
-        "test {test}, phase {number}: about {undone} of {due} ops were never done in the window and have no response time: the \
-         percentiles are lower bounds",
+        "test {test}, phase {number}: about {undone} of {due} ops were never done in the window \
+         and have no response time: the percentiles are lower bounds",
         &values.map(|(name, value)| (name, value.as_str())),
     ))
 }
@@ -245,7 +248,8 @@ fn bracket(language: Language, answer: &Answer<'_>) -> Option<String> {
     let values =
         [("kept", kept.unwrap_or_else(unknown)), ("broken", broken.unwrap_or_else(unknown))];
     Some(language.say(
-        "In single trials the highest rate that kept it was {kept} ops/s, the lowest that broke it {broken} ops/s.",
+        "In single trials the highest rate that kept it was {kept} ops/s, the lowest that broke it \
+         {broken} ops/s.",
         &values.each_ref().map(|(name, value)| (*name, value.as_str())),
     ))
 }
@@ -277,23 +281,29 @@ fn counted(language: Language, counted: &[Counted]) -> String {
 fn form(answer: &Answer<'_>) -> &'static str {
     match (answer.kept, answer.broken) {
         (Some(_), Some(_)) => {
-            "{label} with {jobs}: {promise} is kept at {kept} ops/s (in {kept_times} of {kept_times} trials) and broken at \
-             {broken} ops/s ({broken_times} of {broken_times}); the highest rate that most trials keep lies between them."
+            "{label} with {jobs}: {promise} is kept at {kept} ops/s (in {kept_times} of \
+             {kept_times} trials) and broken at {broken} ops/s ({broken_times} of {broken_times}); \
+             the highest rate that most trials keep lies between them."
         }
         (Some(_), None) => {
-            "{label} with {jobs}: {promise} is kept at {kept} ops/s; no higher rate was found to break it."
+            "{label} with {jobs}: {promise} is kept at {kept} ops/s; no higher rate was found to \
+             break it."
         }
         (None, Some(_)) => {
-            "{label} with {jobs}: {promise} is broken at {broken} ops/s; no lower rate was found to keep it."
+            "{label} with {jobs}: {promise} is broken at {broken} ops/s; no lower rate was found \
+             to keep it."
         }
         (None, None) if answer.is_contradictory => {
-            "{label} with {jobs}: {trials} trials do not tell where {promise} is kept: they contradict one another."
+            "{label} with {jobs}: {trials} trials do not tell where {promise} is kept: they \
+             contradict one another."
         }
         (None, None) if answer.unknown > 0 => {
-            "{label} with {jobs}: {unknown} of {trials} trials do not tell whether {promise} is kept."
+            "{label} with {jobs}: {unknown} of {trials} trials do not tell whether {promise} is \
+             kept."
         }
         (None, None) => {
-            "{label} with {jobs}: {trials} trials do not tell where {promise} is kept: of no rate are there {settled} that agree."
+            "{label} with {jobs}: {trials} trials do not tell where {promise} is kept: of no rate \
+             are there {settled} that agree."
         }
     }
 }

@@ -16,7 +16,8 @@ impl Report for PlatformReport {
     }
 
     fn title(&self) -> &'static str {
-        "everything disclosed about hardware, system, storage, database and settings, runs side by side"
+        "everything disclosed about hardware, system, storage, database and settings, runs side by \
+         side"
     }
 
     fn needs_seconds(&self) -> bool {

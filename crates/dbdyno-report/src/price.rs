@@ -20,7 +20,8 @@ impl Report for PriceReport {
     }
 
     fn title(&self) -> &'static str {
-        "licences, cost, and throughput per licence, core and price, from the files given with --price"
+        "licences, cost, and throughput per licence, core and price, from the files given with \
+         --price"
     }
 
     fn needs_seconds(&self) -> bool {
@@ -36,9 +37,10 @@ impl Report for PriceReport {
 }
 
 /// Above the figures per KPM.
-const HOW_TO_READ: &str = "Licences are cores x core factor, rounded up. Cost per unit is the cost of the platform / its \
-best valid throughput: the price of one unit of the KPM. Verdicts are those of the throughput, and an invalid one has no \
-price; prices are as the files give them.";
+const HOW_TO_READ: &str = "Licences are cores x core factor, rounded up. Cost per unit is the cost \
+                           of the platform / its best valid throughput: the price of one unit of \
+                           the KPM. Verdicts are those of the throughput, and an invalid one has \
+                           no price; prices are as the files give them.";
 
 /// The sections; a paragraph that says what is missing if there is no price at all.
 pub fn sections(input: &Input) -> Vec<Section> {
@@ -157,7 +159,8 @@ fn answer(input: &Input) -> String {
         }),
         (!whole.is_empty()).then(|| {
             let values = [("means", means.as_str()), ("count", &whole.len().to_string())];
-            let said = "Against the cheapest of each workload, {count} that all have, geometric mean: {means}.";
+            let said = "Against the cheapest of each workload, {count} that all have, geometric \
+                        mean: {means}.";
             language.say(said, &values)
         }),
     ];
@@ -449,8 +452,8 @@ mod tests {
         };
         assert_eq!(
             said(Status::Valid),
-            "A unit of valid throughput costs least on b in 1 of 1. Against the cheapest of each workload, 1 that all have, \
-             geometric mean: a x2.50, b x1.00."
+            "A unit of valid throughput costs least on b in 1 of 1. Against the cheapest of each \
+             workload, 1 that all have, geometric mean: a x2.50, b x1.00."
         );
         assert_eq!(said(Status::Conditional), "");
     }

@@ -18,8 +18,9 @@ use dbdyno_core::model::Disclosure;
 /// `report anonymized`.
 pub struct PublishReport;
 
-const ABOUT: &str = "The platforms have letters instead of names. Only what stands on a list is published; what was removed is listed \
-here by name, without values. Figures, verdicts, the names of workloads and the times of tests are unchanged.";
+const ABOUT: &str = "The platforms have letters instead of names. Only what stands on a list is \
+                     published; what was removed is listed here by name, without values. Figures, \
+                     verdicts, the names of workloads and the times of tests are unchanged.";
 
 impl Report for PublishReport {
     fn name(&self) -> &'static str {

@@ -19,10 +19,13 @@ pub struct ScalingReport;
 /// Points of a fitted curve.
 const CURVE_POINTS: u32 = 40;
 
-const HOW_TO_READ: &str = "Best is the best valid throughput of a ramp. Used is the throughput of a step over the best \
-(effective utilisation), efficiency the throughput over jobs times that of one job. The law X(N) = gamma N / (1 + alpha (N-1) + beta N (N-1)) \
-is the Universal Scalability Law (Gunther 2007) fitted to the valid figures of the KPM, with 95 % intervals: alpha is contention, beta \
-crosstalk. The knee is where perfect scaling would reach the law's largest throughput; beyond it jobs mostly wait.";
+const HOW_TO_READ: &str = "Best is the best valid throughput of a ramp. Used is the throughput of \
+                           a step over the best (effective utilisation), efficiency the throughput \
+                           over jobs times that of one job. The law X(N) = gamma N / (1 + alpha \
+                           (N-1) + beta N (N-1)) is the Universal Scalability Law (Gunther 2007) \
+                           fitted to the valid figures of the KPM, with 95 % intervals: alpha is \
+                           contention, beta crosstalk. The knee is where perfect scaling would \
+                           reach the law's largest throughput; beyond it jobs mostly wait.";
 
 impl Report for ScalingReport {
     fn name(&self) -> &'static str {
@@ -30,7 +33,8 @@ impl Report for ScalingReport {
     }
 
     fn title(&self) -> &'static str {
-        "ramps: best jobs, knee, scalability law with intervals, effective utilisation beside CPU busy"
+        "ramps: best jobs, knee, scalability law with intervals, effective utilisation beside CPU \
+         busy"
     }
 
     fn needs_seconds(&self) -> bool {

@@ -10,7 +10,8 @@ use dbdyno_core::analysis::ramp;
 use dbdyno_core::model::{Better, Kpm, KpmValue, RunRecord, Status, Test, params};
 
 const TITLE: &str = "Row and column stores";
-const ABOUT: &str = "The same work on the same rows, stored by rows and by columns. Where the ratio is above 1 the column store is better.";
+const ABOUT: &str = "The same work on the same rows, stored by rows and by columns. Where the \
+                     ratio is above 1 the column store is better.";
 
 /// A test of a workload that rows or columns can be stored for; of repetitions the median one.
 #[derive(Clone, Copy)]

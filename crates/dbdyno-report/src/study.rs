@@ -7,7 +7,8 @@ use dbdyno_core::model::{ReasonCode, Sentence, Status};
 
 /// Answer of a study of which no figure is valid with an interval; none without figures.
 pub(super) fn undecided(language: Language, figures: usize) -> String {
-    let said = "Nothing is decided: no figure is valid and has an interval. What was measured stands below.";
+    let said = "Nothing is decided: no figure is valid and has an interval. What was measured \
+                stands below.";
     if figures > 0 { language.phrase(said) } else { String::new() }
 }
 

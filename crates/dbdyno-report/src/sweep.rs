@@ -18,10 +18,13 @@ use dbdyno_core::model::{Sentence, Status};
 /// Version of the JSON structure.
 pub const SCHEMA_VERSION: u32 = 1;
 
-const HOW_TO_READ: &str = "Random rows of the first part of a table are read, and the part grows. What a cache of c MB costs to \
-pass is fitted to the service times of each block: base + rise x (1 - c / active MB) beyond c. Shown are medians over the \
-blocks with their 95 % intervals. The tier of a plateau is what the counters say.";
-const TIMES: &str = "Published service times over the size of the database: jobs / throughput where no time is printed.";
+const HOW_TO_READ: &str = "Random rows of the first part of a table are read, and the part grows. \
+                           What a cache of c MB costs to pass is fitted to the service times of \
+                           each block: base + rise x (1 - c / active MB) beyond c. Shown are \
+                           medians over the blocks with their 95 % intervals. The tier of a \
+                           plateau is what the counters say.";
+const TIMES: &str = "Published service times over the size of the database: jobs / throughput \
+                     where no time is printed.";
 const NO_TESTS: &str =
     "No test of these runs reads a part of a table that grows: 'dbdyno sweep' measures that.";
 const FIGURE: Digits = Digits::Significant(3);
@@ -35,7 +38,8 @@ impl Report for SweepReport {
     }
 
     fn title(&self) -> &'static str {
-        "service time over active data: which cache serves what, of runs of 'sweep' and of publications"
+        "service time over active data: which cache serves what, of runs of 'sweep' and of \
+         publications"
     }
 
     fn needs_seconds(&self) -> bool {

@@ -27,7 +27,8 @@ impl Report for TestPage {
     }
 
     fn title(&self) -> &'static str {
-        "one test (RUN:SEQ): figures, seconds, distribution, contract, counters, SQL, settings, verdict"
+        "one test (RUN:SEQ): figures, seconds, distribution, contract, counters, SQL, settings, \
+         verdict"
     }
 
     fn subject(&self) -> Subject {
@@ -190,7 +191,8 @@ fn durability(language: Language, run: &RunRecord, test: &Test) -> Option<String
     let (fdatasync, dsync) = (rate(device.fdatasync_per_s), rate(device.dsync_per_s));
     let values = [("stamp", stamp.as_str()), ("fdatasync", &fdatasync), ("dsync", &dsync)];
     Some(language.say(
-        "{stamp}; the device: {fdatasync} durable writes per second with fdatasync, {dsync} with O_DSYNC",
+        "{stamp}; the device: {fdatasync} durable writes per second with fdatasync, {dsync} with \
+         O_DSYNC",
         &values,
     ))
 }

@@ -91,8 +91,9 @@ pub fn limits(language: Language, result: &TestResult) -> Vec<Block> {
             next.gain.map_or(Cell::Empty, |gain| gain_cell(language, gain - 1.0, next.bound)),
         ]);
     }
-    let how = "The gain is Amdahl's law on the share of the time. With I/O its part of the kernel's work goes, too, and more that no \
-               counter tells. Of I/O, one-thread and client it ends where the processors are used up.";
+    let how = "The gain is Amdahl's law on the share of the time. With I/O its part of the \
+               kernel's work goes, too, and more that no counter tells. Of I/O, one-thread and \
+               client it ends where the processors are used up.";
     table.remarks.push(language.phrase(how));
     std::iter::once(Block::Table(table)).chain(tried).collect()
 }
@@ -106,7 +107,8 @@ pub fn times(language: Language, result: &TestResult) -> Vec<Block> {
         let differs = |seconds: &f64| waits.processors.is_none() && *seconds > 0.0;
         if let Some(waited) = time_model::waiting_for_processor_s(result).filter(differs) {
             let text =
-                "Of the time at work the processors account for all but {seconds} s, in which sessions waited for one.";
+                "Of the time at work the processors account for all but {seconds} s, in which \
+                 sessions waited for one.";
             table.remarks.push(language.say(text, &[("seconds", &language.number(waited, RATE))]));
         }
         Block::Table(table)
@@ -121,10 +123,15 @@ pub fn times(language: Language, result: &TestResult) -> Vec<Block> {
 
 fn not_sampled(language: Language, result: &TestResult) -> String {
     match &result.waits {
-        Some(waits) if waits.missing.is_empty() => language.phrase("No sample fell into the window."),
-        Some(waits) => waits.missing.iter().map(|line| language.phrase(line)).collect::<Vec<_>>().join("; "),
+        Some(waits) if waits.missing.is_empty() => {
+            language.phrase("No sample fell into the window.")
+        }
+        Some(waits) => {
+            waits.missing.iter().map(|line| language.phrase(line)).collect::<Vec<_>>().join("; ")
+        }
         None => language.phrase(
-            "Sessions were not sampled: the engine has none to look at, or it was switched off (--no-sampler).",
+            "Sessions were not sampled: the engine has none to look at, or it was switched off \
+             (--no-sampler).",
         ),
     }
 }
@@ -142,7 +149,8 @@ fn parts(language: Language, name: &str, whole: &str, parts: &[TimePart]) -> Tab
     let shares: f64 = parts.iter().map(|part| part.share).sum();
     if shares > 1.0 + LEAST_TOLD {
         let percent = language.number(100.0 * (shares - 1.0), Digits::Decimals(1));
-        let said = "Together {percent} % more than the window has: they are counted by clocks that differ so much.";
+        let said = "Together {percent} % more than the window has: they are counted by clocks that \
+                    differ so much.";
         table.remarks.push(language.say(said, &[("percent", &percent)]));
     }
     table.rows = parts.iter().map(|part| row(part.title, part.seconds, part.share)).collect();
@@ -160,10 +168,12 @@ pub fn events(language: Language, result: &TestResult) -> Vec<Block> {
     let mut jobs = event_table(language, "events of jobs", &of_jobs, waits, result.window_s);
     let exact = match waits.processors {
         Some(_) => {
-            "Time on processors and waiting for one is the kernel's account of each session; the waits that samples saw share the rest."
+            "Time on processors and waiting for one is the kernel's account of each session; the \
+             waits that samples saw share the rest."
         }
         None => {
-            "Time on processors is an estimate, too: the kernel's account of the sessions cannot be had here."
+            "Time on processors is an estimate, too: the kernel's account of the sessions cannot \
+             be had here."
         }
     };
     jobs.remarks = vec![how_sampled(language, waits), language.phrase(exact)];
@@ -192,8 +202,9 @@ fn how_sampled(language: Language, waits: &Waits) -> String {
         ("own", &own),
         ("server", &server),
     ];
-    let text = "Estimates by sampling: {samples} samples (due: {due}, every {period} ms), each of which stands for an equal part of \
-                the window. Cost: {own} % of a processor here, {server} % in the database.";
+    let text = "Estimates by sampling: {samples} samples (due: {due}, every {period} ms), each of \
+                which stands for an equal part of the window. Cost: {own} % of a processor here, \
+                {server} % in the database.";
     language.say(text, &values)
 }
 

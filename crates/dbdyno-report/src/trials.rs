@@ -18,13 +18,15 @@ use dbdyno_core::model::{Sentence, Status};
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// Reading instructions.
-const HOW_TO_READ: &str = "Ratios are B / A, the median over the blocks; each block measured both in random order. All \
-intervals together hold the true ratios with 95 %, however often one has looked at them. equal = the whole interval lies \
-within the margin; a difference within it is none.";
+const HOW_TO_READ: &str = "Ratios are B / A, the median over the blocks; each block measured both \
+                           in random order. All intervals together hold the true ratios with 95 %, \
+                           however often one has looked at them. equal = the whole interval lies \
+                           within the margin; a difference within it is none.";
 
 /// The same of a duet.
-const DUET: &str = "Duet: both sides at the same time, each on half of the processors, then swapped; a block's ratio is \
-the geometric mean of both. The columns A and B are of half a machine beside the other side.";
+const DUET: &str = "Duet: both sides at the same time, each on half of the processors, then \
+                    swapped; a block's ratio is the geometric mean of both. The columns A and B \
+                    are of half a machine beside the other side.";
 
 /// A figure of which nothing can be said, because no trial, or none of one side, can be used.
 const UNUSABLE: &str = "invalid";

@@ -152,7 +152,8 @@ pub struct RunArgs {
     /// Each run draws others by default: what an earlier one has read may still be cached.
     #[arg(long, value_name = "N", help_heading = LOAD)]
     pub key_seed: Option<u32>,
-    /// Run each test of the client drive directly and through this pooler: scheme://user@host:port/db
+    /// Run each test of the client drive directly and through this pooler:
+    /// scheme://user@host:port/db
     ///
     /// TARGET is the server itself: setup, counters and other control sessions go there. What the
     /// pooler does not keep is found out and printed; 'report layers' shows its cost per op.
@@ -191,7 +192,8 @@ pub struct RunArgs {
     pub no_sampler: bool,
     /// Take an AWR snapshot before and after each test, and keep the report between them (Oracle)
     ///
-    /// 'report test' shows the text. With this you state that the Diagnostics Pack is licensed for the database.
+    /// 'report test' shows the text. With this you state that the Diagnostics Pack is licensed for
+    /// the database.
     #[arg(long, help_heading = MEASURING)]
     pub awr: bool,
     /// Take a Statspack snapshot before and after each test (Oracle; needs no license)

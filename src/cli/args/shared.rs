@@ -126,7 +126,8 @@ pub struct OutputArgs {
 /// What somebody states of the platform.
 #[derive(Debug, Clone, Default, Args)]
 pub struct FactsArgs {
-    /// File (TOML) with facts of the platform that no machine tells: storage array, memory, who paid
+    /// File (TOML) with facts of the platform that no machine tells: storage array, memory, who
+    /// paid
     ///
     /// 'dbdyno show facts' prints a template of it. They are kept with the run, shown in reports
     /// and compared.

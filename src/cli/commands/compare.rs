@@ -107,8 +107,8 @@ fn runs(context: &Context, args: &CompareArgs) -> Result<Input> {
         _ => Err(Error::usage(
             "--baseline",
             format!(
-                "{} finds {} finished runs of this platform before {}, of the {FEWEST_OF_BASE} that it \
-                 takes",
+                "{} finds {} finished runs of this platform before {}, of the {FEWEST_OF_BASE} \
+                 that it takes",
                 quote(baseline),
                 history.len(),
                 quote(&args.runs[0])

@@ -48,8 +48,8 @@ pub fn again(context: &Context, input: &Input, compared: &[Comparison]) -> Resul
     let sides =
         [measured(context, &base.run, &suspects)?, measured(context, &other.run, &suspects)?];
     out::tell(&format!(
-        "--confirm: {} figures of {} differed and were measured again, as runs {} and {}; what follows \
-         is of these alone",
+        "--confirm: {} figures of {} differed and were measured again, as runs {} and {}; what \
+         follows is of these alone",
         suspects.len(),
         comparison.kpms.len(),
         sides[0],

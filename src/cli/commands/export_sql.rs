@@ -104,8 +104,8 @@ fn refuse_links(path: &Path) -> Result<()> {
     }
 }
 
-/// Writes a script as a new file: whoever may write to the directory, too, may have put a link under
-/// its name, or puts one there in the meantime.
+/// Writes a script as a new file: whoever may write to the directory, too, may have put a link
+/// under its name, or puts one there in the meantime.
 fn write(dir: &Path, script: &Script) -> Result<()> {
     let path = dir.join(&script.path);
     let failed = |error: std::io::Error| unwritten(&path, &error);

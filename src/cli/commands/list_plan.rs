@@ -216,8 +216,8 @@ fn head(listed: &Listed) -> String {
     let Listed { suite, engine, profile, size_gb, .. } = listed;
     let (tables, load_gb) = (listed.tables.join(", "), listed.load_disk_bytes as f64 / 1e9);
     format!(
-        "{suite} on {engine}, profile {profile}: {size_gb:?} GB nominal, tables {tables}; loading them needs {load_gb:.1} \
-         GB of disk"
+        "{suite} on {engine}, profile {profile}: {size_gb:?} GB nominal, tables {tables}; loading \
+         them needs {load_gb:.1} GB of disk"
     )
 }
 
@@ -230,9 +230,9 @@ fn foot(listed: &Listed) -> String {
         _ => String::new(),
     };
     format!(
-        "at most {time} for the tests of fixed time; '-' is not known before it has run: how long loading, checking of \
-         answers and fixed work take, disk for tables of the workloads' own, and redo of which the contract says \
-         nothing{blocks}"
+        "at most {time} for the tests of fixed time; '-' is not known before it has run: how long \
+         loading, checking of answers and fixed work take, disk for tables of the workloads' own, \
+         and redo of which the contract says nothing{blocks}"
     )
 }
 

@@ -51,10 +51,12 @@ pub fn overhead(context: &Context, args: &OverheadArgs) -> Result<()> {
         table.row(cells(overhead));
     }
     out::print(
-        "Our own loop on the null engine: ops of a known length, one random key each. The mean of the",
+        "Our own loop on the null engine: ops of a known length, one random key each. The mean of \
+         the",
     )?;
     out::print(
-        "op of 0 ns is what our loop costs per op; percentiles of the others show the jitter of this",
+        "op of 0 ns is what our loop costs per op; percentiles of the others show the jitter of \
+         this",
     )?;
     out::print("machine and of our clock. Timed ops include one reading of the clock.\n")?;
     out::print(&table.render(context.fit()))

@@ -98,8 +98,9 @@ fn commands() -> String {
     let mut command = overview::grouped(Cli::command()).term_width(HELP_WIDTH);
     command.build();
     let mut text = format!(
-        "{GENERATED}# Commands\n\nEvery command with its options, as `dbdyno COMMAND --help` prints \
-         them. The overview comes first; the global options stand at the end of each command.\n"
+        "{GENERATED}# Commands\n\nEvery command with its options, as `dbdyno COMMAND --help` \
+         prints them. The overview comes first; the global options stand at the end of each \
+         command.\n"
     );
     section(&mut text, "dbdyno", &command);
     for sub in shown(&command) {
@@ -146,9 +147,10 @@ fn environment() -> Result<String> {
 
 fn workloads(catalog: &Catalog) -> String {
     let mut text = format!(
-        "{GENERATED}# Workloads\n\nWhat each workload does, the unit of its KPM, and its parameters. \
-         `dbdyno show workload ID` prints its SQL. Name one with `--workload ID`, with parameters as \
-         `--workload ID:param=value,param=value`, or by a code of a published suite.\n"
+        "{GENERATED}# Workloads\n\nWhat each workload does, the unit of its KPM, and its \
+         parameters. `dbdyno show workload ID` prints its SQL. Name one with `--workload ID`, with \
+         parameters as `--workload ID:param=value,param=value`, or by a code of a published \
+         suite.\n"
     );
     for group in catalog.groups() {
         let _ = write!(text, "\n## {}: {}\n", group.id, group.title);
@@ -239,10 +241,10 @@ fn reasons_page() -> Result<String> {
     let all = reasons::all()?;
     let mut text = format!(
         "{GENERATED}# Reasons of a verdict\n\nFind the code or the label that your report shows: \
-         what it means, when dbdyno gives it, and what to do. A *conditional* result is true for the \
-         conditions that its reason names; an *invalid* one must not be used; a *note* changes \
-         nothing. `dbdyno show reason CODE` prints one of them.\n\n\
-         | code | label | verdict |\n|---|---|---|\n"
+         what it means, when dbdyno gives it, and what to do. A *conditional* result is true for \
+         the conditions that its reason names; an *invalid* one must not be used; a *note* changes \
+         nothing. `dbdyno show reason CODE` prints one of them.\n\n| code | label | verdict \
+         |\n|---|---|---|\n"
     );
     for Explanation { code, label, status, .. } in &all {
         let _ = writeln!(text, "| [{code}](#{code}) | {label} | {status} |");
@@ -261,10 +263,10 @@ fn reasons_page() -> Result<String> {
 fn columns() -> Result<String> {
     let texts: BTreeMap<String, ColumnText> = read(COLUMNS, "columns.toml")?;
     let mut text = format!(
-        "{GENERATED}# Columns and units\n\nWhat each column of the KPM report (`dbdyno report kpm`) \
-         shows and where its value comes from. Which columns a table has depends on the kind of \
-         workload. MB are 10^6 bytes; `-` is unknown, never 0.\n\n\
-         | column | unit | definition | source | name in JSON |\n|---|---|---|---|---|\n"
+        "{GENERATED}# Columns and units\n\nWhat each column of the KPM report (`dbdyno report \
+         kpm`) shows and where its value comes from. Which columns a table has depends on the kind \
+         of workload. MB are 10^6 bytes; `-` is unknown, never 0.\n\n| column | unit | definition \
+         | source | name in JSON |\n|---|---|---|---|---|\n"
     );
     for column in all_columns() {
         let about = texts.get(column.name).ok_or_else(|| lacking(column.name))?;

@@ -271,7 +271,8 @@ mod tests {
             url: "any://anna@db7.example:5432/payroll".into(),
         };
         let names = Names { hidden: names(&target), with_names: false };
-        let text = "role \"anna\" of db7.example may not write '/var/lib/x' in payroll at 10.1.2.3: 15 of 20.5 rows";
+        let text = "role \"anna\" of db7.example may not write '/var/lib/x' in payroll at \
+                    10.1.2.3: 15 of 20.5 rows";
         assert_eq!(
             names.hide(text),
             "role ... of ... may not write ... in ... at ... 15 of 20.5 rows"

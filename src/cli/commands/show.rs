@@ -1,6 +1,6 @@
-//! `show workload ID` (`show suite ID` stands in `show_suite`, `show run ID` in `runs`): what it does,
-//! its parameters, its SQL as it will run; `show facts`: the template of a file of facts; `show
-//! reason`: a reason of a verdict, explained.
+//! `show workload ID` (`show suite ID` stands in `show_suite`, `show run ID` in `runs`): what it
+//! does, its parameters, its SQL as it will run; `show facts`: the template of a file of facts;
+//! `show reason`: a reason of a verdict, explained.
 
 use std::collections::BTreeMap;
 

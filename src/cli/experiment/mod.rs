@@ -1,8 +1,8 @@
 //! An experiment as a file (TOML): what `run` is asked for, for one target or several, with single
 //! tests, settings and a comparison at the end.
 //!
-//! Its keys are the long options of `run`, which read their values here as there: a file becomes the
-//! arguments, and those the request. There is no second way.
+//! Its keys are the long options of `run`, which read their values here as there: a file becomes
+//! the arguments, and those the request. There is no second way.
 
 mod keys;
 mod lines;
@@ -260,8 +260,8 @@ fn sides(
     items.iter().map(side).collect()
 }
 
-/// Refuses tests without a workload or that contradict themselves, and tests beside suites: which of
-/// both would an option be for?
+/// Refuses tests without a workload or that contradict themselves, and tests beside suites: which
+/// of both would an option be for?
 fn check_tests(
     lines: &Lines,
     keys: &Keys,

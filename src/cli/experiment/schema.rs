@@ -1,5 +1,5 @@
-//! The schema of the file, for completion and checks in an editor: made from what `run` declares and
-//! what the catalogue has.
+//! The schema of the file, for completion and checks in an editor: made from what `run` declares
+//! and what the catalogue has.
 
 use clap::{Arg, ArgAction, Args, Command};
 use serde_json::{Map, Value, json};
@@ -114,11 +114,13 @@ fn test(catalog: &Catalog) -> Value {
             "title": { "type": "string" },
             "class": { "type": "string" },
             "params": { "description": "values of parameters", "type": "object", "additionalProperties": { "type": "string" } },
-            "each": { "description": "values of parameters, one test for each combination; [\"*\"]: every declared value",
+            "each": { "description": "values of parameters, one test for each combination; \
+                                      [\"*\"]: every declared value",
                 "type": "object", "additionalProperties": { "type": "array", "items": { "type": "string" } } },
             "jobs": { "description": "numbers of jobs: 1,2,4 or 1..8 or 1..auto or 2*cores", "type": "string" },
             "drive": { "enum": ["database", "client"] },
-            "rate": { "description": "open loop: ops started per second, 100 or 100,200 or auto (with slo)", "type": "string" },
+            "rate": { "description": "open loop: ops started per second, 100 or 100,200 or auto \
+                                      (with slo)", "type": "string" },
             "arrivals": { "description": "with rate: when ops are due", "enum": ["poisson", "uniform"] },
             "slo": { "description": "with rate = \"auto\": what must be kept, p99<5ms", "type": "string" },
             "background": { "description": "what runs beside it: ID[:param=value,...]", "type": "string" },
@@ -139,11 +141,14 @@ fn test(catalog: &Catalog) -> Value {
 
 fn compare() -> Value {
     json!({
-        "description": "the comparison at the end: every target with the first one, or one with earlier runs",
+        "description": "the comparison at the end: every target with the first one, or one with \
+                        earlier runs",
         "type": "object", "additionalProperties": false,
         "properties": {
-            "baseline": { "description": "earlier runs of the platform: last:10, or KEY=VALUE of a label", "type": "string" },
-            "fail_below": { "description": "5%: exit with 1 if a figure is worse by more than this beyond the noise, invalid or lost", "type": "string" },
+            "baseline": { "description": "earlier runs of the platform: last:10, or KEY=VALUE of a \
+                                          label", "type": "string" },
+            "fail_below": { "description": "5%: exit with 1 if a figure is worse by more than this \
+                                            beyond the noise, invalid or lost", "type": "string" },
             "junit": { "description": "also write the result as JUnit XML", "type": "string" },
         },
     })

@@ -21,9 +21,9 @@ fn told(text: &str) -> String {
 
 #[test]
 fn keys_are_options_and_values_are_read_as_theirs() {
-    let text = "name = 'n'\ntarget = 'sqlite'\nworkload = ['A:p=1', 'B']\nsuite = 'quick'\njobs = '1..4'\n\
-                repeat = 3\nduration = 0.5\nsize = '500MB'\nseed = 7\nno_sampler = true\nkeep = false\n\
-                retry_disturbed = 2\n[labels]\ndisk = 'a=b'\nn = 3\n";
+    let text = "name = 'n'\ntarget = 'sqlite'\nworkload = ['A:p=1', 'B']\nsuite = 'quick'\njobs = \
+                '1..4'\nrepeat = 3\nduration = 0.5\nsize = '500MB'\nseed = 7\nno_sampler = \
+                true\nkeep = false\nretry_disturbed = 2\n[labels]\ndisk = 'a=b'\nn = 3\n";
     let experiment = read(text).unwrap();
     let [run] = &experiment.runs[..] else { panic!("one run") };
     assert_eq!(run.target.place.target, "sqlite");
@@ -41,8 +41,8 @@ fn keys_are_options_and_values_are_read_as_theirs() {
 
 #[test]
 fn targets_have_options_and_settings_of_their_own() {
-    let text = "jobs = 1\ntarget = ['sqlite', { at = 'duckdb', name = 'b', jobs = 2, settings = { work_mem = '8MB' } }]\n\
-                [settings]\nfsync = 'on'\n[compare]\nfail_below = '5%'\n";
+    let text = "jobs = 1\ntarget = ['sqlite', { at = 'duckdb', name = 'b', jobs = 2, settings = { \
+                work_mem = '8MB' } }]\n[settings]\nfsync = 'on'\n[compare]\nfail_below = '5%'\n";
     let experiment = read(text).unwrap();
     let [one, other] = &experiment.runs[..] else { panic!("two runs") };
     assert_eq!((one.jobs.clone(), other.jobs.clone()), ("1".parse().ok(), "2".parse().ok()));

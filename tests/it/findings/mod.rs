@@ -1,10 +1,10 @@
 //! The published studies: what they state and what follows from their data, from our own reports
 //! and comparisons alone.
 //!
-//! The studies are imported into a results file; `report published`, `report platforms` and `compare`
-//! print JSON; every formula of `derived-findings.csv` (another file by DBDYNO_FINDINGS) is
-//! evaluated on that, and must give what the file expects. Every quotient of two platforms' figures
-//! in a formula must stand in the output of `compare` too.
+//! The studies are imported into a results file; `report published`, `report platforms` and
+//! `compare` print JSON; every formula of `derived-findings.csv` (another file by DBDYNO_FINDINGS)
+//! is evaluated on that, and must give what the file expects. Every quotient of two platforms'
+//! figures in a formula must stand in the output of `compare` too.
 
 mod formula;
 mod outputs;
@@ -245,7 +245,8 @@ fn findings_in_words_say_what_the_study_says() {
         .filter_map(|f| f["text"].as_str())
         .collect();
     for expected in [
-        "SRV-QUERY1: throughput ahead as printed, x1.15, at 32 jobs against 16; service time at full load x1.8",
+        "SRV-QUERY1: throughput ahead as printed, x1.15, at 32 jobs against 16; service time at \
+         full load x1.8",
         "at 50 % CPU busy (16 jobs) SRV-QUERY1 has reached 88.5 % of its best throughput",
     ] {
         assert!(texts.iter().any(|text| text.contains(expected)), "{expected}: {texts:#?}");

@@ -24,8 +24,8 @@ use crate::support::{
 /// A run ends within 10 s after a signal on a calm machine; one that hangs never does.
 const AFTER_A_SIGNAL: Duration = Duration::from_secs(100);
 
-/// Each slice of the look-up that is under way, by what no other has. What checks its answers before
-/// takes less time.
+/// Each slice of the look-up that is under way, by what no other has. What checks its answers
+/// before takes less time.
 fn slices(engine: &str) -> &'static str {
     match engine {
         "postgres" => {
@@ -215,7 +215,8 @@ fn a_mariadb_that_is_killed_and_started_anew_costs_one_test() {
     assert_one_test_is_lost(&desk);
 }
 
-/// Ends the session that holds a snapshot beside jobs that are at work; tells whether there was one.
+/// Ends the session that holds a snapshot beside jobs that are at work; tells whether there was
+/// one.
 const END_OF_HOLDER: &str = "
 select pg_terminate_backend(pid)::text
   from pg_stat_activity
@@ -242,8 +243,8 @@ fn a_snapshot_that_is_not_held_to_the_end_fails_its_test() {
     assert_eq!(mistakes(&tests[1]), Vec::<&Value>::new(), "{run:#}");
 }
 
-/// A workload of which one op in a thousand fails as a conflict does: after its update, which is then
-/// undone.
+/// A workload of which one op in a thousand fails as a conflict does: after its update, which is
+/// then undone.
 const CONFLICT: &str = r#"
 id = "OWN"
 order = 90
@@ -369,17 +370,17 @@ fn clean_says_who_holds_the_lock_that_it_waits_for_and_ends_at_one_signal() {
     }
 }
 
-/// A clock of the server that is set back by an hour after a thousand looks at it: how a harness reads
-/// the time, what makes the other clock, and what makes a call that goes on an error.
+/// A clock of the server that is set back by an hour after a thousand looks at it: how a harness
+/// reads the time, what makes the other clock, and what makes a call that goes on an error.
 fn clock_set_back(engine: &str) -> (&'static str, &'static [&'static str], &'static str) {
     match engine {
         "postgres" => (
             "clock_timestamp()",
             &[
                 "create sequence dbdyno.looks",
-                "create function dbdyno.other_clock() returns timestamptz language sql volatile as $$ \
-                 select clock_timestamp() \
-                 - case when nextval('dbdyno.looks') > 1000 then interval '1 hour' else interval '0' end $$",
+                "create function dbdyno.other_clock() returns timestamptz language sql volatile as \
+                 $$ select clock_timestamp() - case when nextval('dbdyno.looks') > 1000 then \
+                 interval '1 hour' else interval '0' end $$",
             ],
             "set statement_timeout = '100s'",
         ),

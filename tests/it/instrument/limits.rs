@@ -7,8 +7,8 @@ use std::process::{Command, Stdio};
 use crate::servers::Existing;
 use crate::support::{Desk, TINY, column, cpu_s, ended, finished, until};
 
-/// So much of a processor takes a run until its limits were looked at and rows are loaded: the first
-/// test is not over then, however busy the machine is.
+/// So much of a processor takes a run until its limits were looked at and rows are loaded: the
+/// first test is not over then, however busy the machine is.
 const BEGUN_S: f64 = 0.6;
 /// A user of nobody else's, of whom all threads count.
 const USER: u32 = 61_234;
@@ -75,9 +75,9 @@ fn a_thread_that_cannot_be_started_ends_its_test_and_keeps_nobody() {
     assert!(reasons.contains("no further thread can be started"), "{reasons}");
 }
 
-/// Memory that is taken away while the program runs. A thread that gets no stack fails its test; where
-/// the program itself gets no memory it is gone, as the system would end it. Either way nobody waits,
-/// and what was measured before is stored.
+/// Memory that is taken away while the program runs. A thread that gets no stack fails its test;
+/// where the program itself gets no memory it is gone, as the system would end it. Either way
+/// nobody waits, and what was measured before is stored.
 #[test]
 fn address_space_that_is_used_up_ends_its_test_and_loses_nothing_of_those_before() {
     let desk = Desk::new();
@@ -103,8 +103,8 @@ fn address_space_that_is_used_up_ends_its_test_and_loses_nothing_of_those_before
         let reasons = tests[1]["verdict"]["reasons"].to_string();
         assert!(run["status"] == "finished" && reasons.contains("\"failed\""), "{reasons}");
     } else {
-        // The heap has none for an allocation, or the standard library none for the stack on which a
-        // new thread handles an overflow of its own.
+        // The heap has none for an allocation, or the standard library none for the stack on which
+        // a new thread handles an overflow of its own.
         let without_memory = ["memory allocation of ", "Cannot allocate memory"]
             .iter()
             .any(|message| done.stderr.contains(message));

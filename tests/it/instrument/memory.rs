@@ -50,8 +50,8 @@ static ALLOCATOR: Counting = Counting;
 
 const JOBS: u32 = 1_000;
 const DAY_S: u32 = 24 * 3600;
-/// Seconds from one slice to the next, of all jobs in turn: what a slice leaves behind does not depend
-/// on whose it is, nor on how many there are in a second.
+/// Seconds from one slice to the next, of all jobs in turn: what a slice leaves behind does not
+/// depend on whose it is, nor on how many there are in a second.
 const EVERY_S: u32 = 20;
 /// Counters that a run of a server reads.
 const COUNTERS: usize = 40;

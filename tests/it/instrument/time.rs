@@ -1,7 +1,7 @@
-//! Time: jobs in a simulated world, whose clock is a number, run ops of known service times. What the
-//! pacer, the log and the assembly make of them is compared with the world's own record of every op
-//! of the window. Real databases come last: there the figures of fixed work and of a window must be
-//! taken in the same way.
+//! Time: jobs in a simulated world, whose clock is a number, run ops of known service times. What
+//! the pacer, the log and the assembly make of them is compared with the world's own record of
+//! every op of the window. Real databases come last: there the figures of fixed work and of a
+//! window must be taken in the same way.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -274,7 +274,8 @@ fn assert_true(name: &str, result: &TestResult, truth: &Truth) {
         let error = ERRORS * (p * (1.0 - p) / latency.effective_samples()).sqrt();
         assert!(
             less <= p + error && at_most >= p - error,
-            "{name}: p{p} is said to be {us} us; {less} to {at_most} of the ops took less: {latency:?}"
+            "{name}: p{p} is said to be {us} us; {less} to {at_most} of the ops took less: \
+             {latency:?}"
         );
     }
     assert!(told > 0, "{name}: {latency:?}");

@@ -3,8 +3,9 @@
 //!
 //! Every update adds 1 to the column `status`, which is 0 in all loaded rows. So the table itself
 //! tells how often each key was updated, and nothing of our key generator is needed to judge it:
-//! independent draws leave a known number of different rows (occupancy) and a known chi-square. Draws
-//! that repeat those of another test, job or repetition, or that prefer some keys, leave others.
+//! independent draws leave a known number of different rows (occupancy) and a known chi-square.
+//! Draws that repeat those of another test, job or repetition, or that prefer some keys, leave
+//! others.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -21,8 +22,8 @@ use crate::support::{Desk, directory, session, settings, start_options, try_sess
 /// Standard deviations beyond which draws are not independent: by chance one of two million figures
 /// is. With a fixed seed and fixed work a figure is the same each time.
 const FAR: f64 = 5.0;
-/// 100,000 rows of the big table: with more than 48,271 keys a choice that is drawn after the key is
-/// decided by it.
+/// 100,000 rows of the big table: with more than 48,271 keys a choice that is drawn after the key
+/// is decided by it.
 const SIZE: &str = "--size 0.1 --profile XS --no-sampler --quiet";
 
 /// Numbers of keys by their number of updates.
@@ -138,14 +139,15 @@ impl Kept {
     fn take(&self, kind: &str, key: &str) -> Touched {
         let (mut session, table) = (self.session(), self.table(kind));
         let torn = format!(
-            "select count(*) as n from (select {key} from {table} group by {key} having min(status) <> max(status)) as t"
+            "select count(*) as n from (select {key} from {table} group by {key} having \
+             min(status) <> max(status)) as t"
         );
         assert_eq!(session.query(&torn, &[]).unwrap().rows[0][0].as_deref(), Some("0"), "{key}");
         let rows = session
             .query(
                 &format!(
-                    "select updates, count(*) as n from (select {key}, max(status) as updates from {table} group by {key}) as t \
-                     group by updates"
+                    "select updates, count(*) as n from (select {key}, max(status) as updates from \
+                     {table} group by {key}) as t group by updates"
                 ),
                 &[],
             )
@@ -358,8 +360,8 @@ impl LoggedPostgres {
     }
 
     /// The values of the statements in which `words` stand, by session, in their order. A statement
-    /// is a line `4711 LOG:  execute s1: select ...`, its values one `4711 DETAIL:  parameters: $1 =
-    /// '17'` behind it.
+    /// is a line `4711 LOG:  execute s1: select ...`, its values one `4711 DETAIL:  parameters: $1
+    /// = '17'` behind it.
     fn values(&self, words: &str) -> BTreeMap<u64, Vec<Vec<u64>>> {
         let log = self.home.path().join("dbdyno-postgres/server.log");
         let text = std::fs::read_to_string(log).unwrap();
@@ -473,7 +475,8 @@ fn two_runs_on_one_database_draw_different_keys_unless_they_are_told_otherwise()
     };
     let [(seed, one), (_, two)] = [drawn(""), drawn("")];
     let (_, again) = drawn(&format!("--key-seed {seed}"));
-    // Of 100,000 rows; the look at the answer before the test updates a row that is always the same.
+    // Of 100,000 rows; the look at the answer before the test updates a row that is always the
+    // same.
     assert!(one.len() > 90, "{one:?}");
     let shared = |other: &[String]| one.iter().filter(|id| other.contains(id)).count();
     assert!(shared(&two) < 10, "{one:?} {two:?}");

@@ -123,11 +123,12 @@ pub(super) fn inside(routine: &str) -> Option<(&str, &str)> {
 fn bare(routine: &str) -> Option<String> {
     let (declare, body) = inside(routine)?;
     Some(format!(
-        "create or replace procedure dbdyno.bare(p_job number, p_jobs number, p_ops number, p_seed number)\nas\n  \
-         c_multiplier binary_double := 48271;\n  c_modulus binary_double := 2147483647;\n  v_seed binary_double := p_seed;\n  \
-         v_rows number := 0;\n  v_commits number := 0;\n  v_sink binary_double := 0;\n{declare}begin\n  \
-         for v_op in 1 .. p_ops loop\n    v_seed := v_seed * c_multiplier;\n    \
-         v_seed := v_seed - floor(v_seed / c_modulus) * c_modulus;\n{body}  end loop;\n  \
-         select p_ops as ops, v_rows as row_count, v_commits as commits, v_seed as seed, v_sink as sink;\nend"
+        "create or replace procedure dbdyno.bare(p_job number, p_jobs number, p_ops number, p_seed \
+         number)\nas\n  c_multiplier binary_double := 48271;\n  c_modulus binary_double := \
+         2147483647;\n  v_seed binary_double := p_seed;\n  v_rows number := 0;\n  v_commits number \
+         := 0;\n  v_sink binary_double := 0;\n{declare}begin\n  for v_op in 1 .. p_ops loop\n    \
+         v_seed := v_seed * c_multiplier;\n    v_seed := v_seed - floor(v_seed / c_modulus) * \
+         c_modulus;\n{body}  end loop;\n  select p_ops as ops, v_rows as row_count, v_commits as \
+         commits, v_seed as seed, v_sink as sink;\nend"
     ))
 }

@@ -1,6 +1,7 @@
 //! Bytes that somebody else wrote: answers of servers, results files, exports, spools and CSV
-//! files, each with random damage (pages of host metrics: in the tests of their reader). Whatever they hold, the reader ends with a value or with an
-//! error; it never panics and never waits for what does not come.
+//! files, each with random damage (pages of host metrics: in the tests of their reader). Whatever
+//! they hold, the reader ends with a value or with an error; it never panics and never waits for
+//! what does not come.
 //!
 //! The corpus lies in `tests/fixtures/foreign`. `UPDATE_GOLDEN=1` records the dialogues with real
 //! servers anew; what once made a reader panic stands in `tests/fixtures/foreign/*.regressions`

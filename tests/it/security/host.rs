@@ -149,13 +149,9 @@ fn others_do_not_read_a_page_while_it_is_printed() {
     std::fs::create_dir(&programs).unwrap();
     let browser = programs.join("chromium");
     let script = format!(
-        "#!/bin/sh\n\
-         for word in \"$@\"; do\n\
-         case $word in --print-to-pdf=*) pdf=${{word#*=}};; file://*) page=${{word#file://}};; esac\n\
-         done\n\
-         setpriv --reuid {MALLORY} --regid nogroup --clear-groups cat \"$page\" > {}\n\
-         cat \"$page\" > {}\n\
-         printf %%PDF-1 > \"$pdf\"\n",
+        "#!/bin/sh\nfor word in \"$@\"; do\ncase $word in --print-to-pdf=*) pdf=${{word#*=}};; \
+         file://*) page=${{word#file://}};; esac\ndone\nsetpriv --reuid {MALLORY} --regid nogroup \
+         --clear-groups cat \"$page\" > {}\ncat \"$page\" > {}\nprintf %%PDF-1 > \"$pdf\"\n",
         seen.display(),
         own.display()
     );

@@ -1,5 +1,5 @@
-//! `report anonymized`: of names, addresses, users, paths and secrets that stand in every text of a run
-//! none is published, and what a comparison needs is still there.
+//! `report anonymized`: of names, addresses, users, paths and secrets that stand in every text of a
+//! run none is published, and what a comparison needs is still there.
 
 use std::collections::BTreeMap;
 use std::io::{Cursor, Read};
@@ -344,8 +344,8 @@ fn a_publication_keeps_what_a_comparison_needs() {
     assert_eq!(full.workers[0].name, "worker 1");
 }
 
-/// Every mark in a run of its own, in a results file, beside one whose workload is of a catalogue of
-/// one's own.
+/// Every mark in a run of its own, in a results file, beside one whose workload is of a catalogue
+/// of one's own.
 #[test]
 fn no_file_of_a_site_holds_what_was_planted() {
     let desk = Desk::new();

@@ -1,5 +1,5 @@
-//! Least rights: a role with exactly what the printed scripts grant runs everything, and a member of
-//! a team can do what its role says and no more.
+//! Least rights: a role with exactly what the printed scripts grant runs everything, and a member
+//! of a team can do what its role says and no more.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -132,7 +132,8 @@ fn a_member_of_the_team_can_do_what_its_role_says_and_no_more() {
         assert_eq!(done(run), writes, "{role}");
         let may = |table: &str, right: &str| {
             format!(
-                "select has_any_column_privilege('{user}', 'dbdyno_results.{table}', '{right}')::text"
+                "select has_any_column_privilege('{user}', 'dbdyno_results.{table}', \
+                 '{right}')::text"
             )
         };
         let asked = [("share", "insert"), ("crew", "update"), ("share", "update")];
@@ -140,7 +141,8 @@ fn a_member_of_the_team_can_do_what_its_role_says_and_no_more() {
             asked.map(|(table, right)| column(admin.as_mut(), &may(table, right)) == ["true"]);
         assert_eq!(told, [conducts, conducts, works], "{role}");
     }
-    let task = "select has_column_privilege('team_worker', 'dbdyno_results.share', 'task', 'update')::text";
+    let task = "select has_column_privilege('team_worker', 'dbdyno_results.share', 'task', \
+                'update')::text";
     assert_eq!(column(admin.as_mut(), task), ["false"], "a worker cannot give orders");
     desk.run(&format!("results grant reader nobody_there --results {results}"))
         .fails(2, &["no user 'nobody_there'"]);

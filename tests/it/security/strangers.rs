@@ -1,5 +1,5 @@
-//! Schemas and objects of others under our names: they are neither used nor dropped, and who has put
-//! something there gets nothing by it.
+//! Schemas and objects of others under our names: they are neither used nor dropped, and who has
+//! put something there gets nothing by it.
 
 use std::path::Path;
 
@@ -31,10 +31,10 @@ fn a_schema_of_somebody_else_is_not_used() {
     );
     mallory.plants_pwn("dbdyno");
     mallory.executes(
-        "create view dbdyno.state as select case dbdyno.pwn() when 1 then 'small' end::varchar as table_name, \
-           1::bigint as row_count, 1::bigint as seed, 1 as revision, ''::varchar as data_set_id, ''::varchar as checksum, \
-           1::bigint as table_bytes, 1::bigint as index_bytes, ''::varchar as loaded_at; \
-         grant all on dbdyno.state to public",
+        "create view dbdyno.state as select case dbdyno.pwn() when 1 then 'small' end::varchar as \
+         table_name, 1::bigint as row_count, 1::bigint as seed, 1 as revision, ''::varchar as \
+         data_set_id, ''::varchar as checksum, 1::bigint as table_bytes, 1::bigint as index_bytes, \
+         ''::varchar as loaded_at; grant all on dbdyno.state to public",
     );
     let words = ["schema dbdyno belongs to mallory_schema", "with the rights of dbdyno"];
     all_refuse(&mallory.lease.url, &words);
@@ -64,8 +64,9 @@ fn a_schema_of_ours_into_which_others_may_put_something_is_not_used() {
             "mallory_guest may create triggers on table dbdyno.small",
         ),
         (
-            "create function pg_temp.f() returns trigger language plpgsql as 'begin return new; end'; \
-             create trigger t before update on dbdyno.small for each row execute function pg_temp.f()",
+            "create function pg_temp.f() returns trigger language plpgsql as 'begin return new; \
+             end'; create trigger t before update on dbdyno.small for each row execute function \
+             pg_temp.f()",
             "drop trigger t on dbdyno.small",
             "table dbdyno.small has the trigger t",
         ),
@@ -129,7 +130,8 @@ fn results_of_somebody_else_are_not_used() {
             "dbdyno_results.mine, of mallory_results, is no table",
         ),
         (
-            "create function dbdyno_results.lower(text) returns text language sql as 'select 1::text'",
+            "create function dbdyno_results.lower(text) returns text language sql as 'select \
+             1::text'",
             "drop function dbdyno_results.lower(text)",
             "dbdyno_results.lower is a routine",
         ),
@@ -193,11 +195,12 @@ fn a_mariadb_database_that_others_have_prepared_is_not_used() {
         "create database dbdyno",
         "create database vault",
         "create table vault.opened (at int)",
-        "create definer = mallory@'127.0.0.1' function dbdyno.pwn() returns int sql security invoker \
-         modifies sql data begin insert into vault.opened values (1); return 1; end",
-        "create definer = mallory@'127.0.0.1' sql security invoker view dbdyno.state as \
-         select case dbdyno.pwn() when 1 then 'small' end as table_name, 1 as row_count, 1 as seed, 1 as revision, '' as data_set_id, \
-         '' as checksum, 1 as table_bytes, 1 as index_bytes, '' as loaded_at",
+        "create definer = mallory@'127.0.0.1' function dbdyno.pwn() returns int sql security \
+         invoker modifies sql data begin insert into vault.opened values (1); return 1; end",
+        "create definer = mallory@'127.0.0.1' sql security invoker view dbdyno.state as select \
+         case dbdyno.pwn() when 1 then 'small' end as table_name, 1 as row_count, 1 as seed, 1 as \
+         revision, '' as data_set_id, '' as checksum, 1 as table_bytes, 1 as index_bytes, '' as \
+         loaded_at",
     ] {
         server.admin.execute(sql).unwrap();
     }
@@ -238,13 +241,15 @@ fn a_procedure_of_somebody_else_is_neither_replaced_nor_dropped_on_mariadb() {
         server.admin.execute(sql).unwrap();
     }
     Desk::new().run(&format!("run {} {TINY} {SHORT}", server.admin_url())).ok();
-    let told = "select concat(routine_definition, ' ', routine_comment) from information_schema.routines \
-                where routine_schema = 'dbdyno' and routine_name = 'w_try'";
+    let told = "select concat(routine_definition, ' ', routine_comment) from \
+                information_schema.routines where routine_schema = 'dbdyno' and routine_name = \
+                'w_try'";
     assert_eq!(column(server.admin.as_mut(), told), ["do 7 of the house"]);
     server.admin.execute("drop database dbdyno").unwrap();
 }
 
-/// Every statement that makes a table or a routine on these engines marks it, or `clean` would not know it.
+/// Every statement that makes a table or a routine on these engines marks it, or `clean` would not
+/// know it.
 #[test]
 fn the_catalogue_marks_all_that_it_makes() {
     let makes = |text: &str| {

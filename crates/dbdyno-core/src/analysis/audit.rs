@@ -120,10 +120,12 @@ fn repetitions(figures: &[ramp::Repeated<'_>], run: &RunRecord) -> Point {
     };
     let template = match fresh {
         Some(_) => {
-            "{enough} of {all} figures are of three repetitions or more, on a fresh server or fresh data"
+            "{enough} of {all} figures are of three repetitions or more, on a fresh server or \
+             fresh data"
         }
         None => {
-            "{enough} of {all} figures are of three repetitions or more, all on one start of the server"
+            "{enough} of {all} figures are of three repetitions or more, all on one start of the \
+             server"
         }
     };
     let found = Sentence::new(template).with("enough", enough).with("all", figures.len());

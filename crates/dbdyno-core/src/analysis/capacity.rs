@@ -292,8 +292,8 @@ fn together(
             (Outcome::DoesNotFit, Some(why.with("share", share)))
         }
         None => {
-            let why = "each need fits alone; alone they take up to {share%} of the platform's time, and how they share it was not \
-                       measured";
+            let why = "each need fits alone; alone they take up to {share%} of the platform's \
+                       time, and how they share it was not measured";
             (Outcome::NotCovered, Some(Sentence::new(why).with("share", most)))
         }
     }

@@ -68,7 +68,8 @@ fn bounds(scope: &Scope<'_>, claim: &Claim, quotient: f64) -> Result<Option<Reas
 fn found(claim: &Claim, quotient: f64) -> Sentence {
     let sentence = match claim.per.as_deref() {
         Some("wal_syncs") if quotient.is_infinite() => Sentence::new(
-            "{what} but not one log sync counted (fsync is off, or the engine does not count its syncs)",
+            "{what} but not one log sync counted (fsync is off, or the engine does not count its \
+             syncs)",
         ),
         Some(per) if quotient.is_infinite() => {
             Sentence::new("{what} but no {per} at all").with("per", per)
@@ -126,7 +127,8 @@ mod tests {
         // 6000 / 120000 ops = 0.05 is just allowed, 6600 is 0.055.
         assert_eq!(reasons(&[("physical_reads", 6000.0)], cached()), []);
         let broken = reasons(&[("physical_reads", 6600.0)], cached());
-        let text = "contract: physical_reads per ops = 0.055, must be at most 0.050: the table was not cached";
+        let text = "contract: physical_reads per ops = 0.055, must be at most 0.050: the table was \
+                    not cached";
         assert_eq!(broken, [(Status::Invalid, text.to_string())]);
     }
 

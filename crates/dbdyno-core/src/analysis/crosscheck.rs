@@ -120,12 +120,14 @@ pub(super) fn expected(scope: &Scope<'_>, claim: &Claim) -> Result<f64, String> 
 fn of_others(result: &TestResult, claim: &Claim, counted: f64, expected: f64) -> Option<Reason> {
     let own = result.counters.get(&format!("{OF_JOBS}{}", claim.what))?;
     let is_others = counted > own && !differs(result, &claim.what, own, expected);
-    let sentence =
-        Sentence::new("other sessions made {others} of the {counted} {what} that the database counted, ours {own}")
-            .with("others", counted - own)
-            .with("counted", counted)
-            .with("what", claim.what.as_str())
-            .with("own", own);
+    let sentence = Sentence::new(
+        "other sessions made {others} of the {counted} {what} that the database \
+                       counted, ours {own}",
+    )
+    .with("others", counted - own)
+    .with("counted", counted)
+    .with("what", claim.what.as_str())
+    .with("own", own);
     is_others.then(|| Reason::new(Status::Conditional, ReasonCode::ForeignLoad, sentence))
 }
 
@@ -214,7 +216,8 @@ mod tests {
         }
         let (invalid, text) = status(60_000.0, &lookups, 0).unwrap();
         assert_eq!(invalid, Status::Invalid);
-        let expected = "crosscheck: the database counted 60000 index_scans, we expect 120000 (-50 %): ops were lost";
+        let expected = "crosscheck: the database counted 60000 index_scans, we expect 120000 (-50 \
+                        %): ops were lost";
         assert_eq!(text, expected);
     }
 
@@ -233,7 +236,8 @@ mod tests {
         assert_eq!((status, code), (Status::Conditional, ReasonCode::ForeignLoad));
         assert_eq!(
             text,
-            "other sessions made 59990 of the 180000 index_scans that the database counted, ours 120010"
+            "other sessions made 59990 of the 180000 index_scans that the database counted, ours \
+             120010"
         );
         for (all, of_jobs) in [(180_000.0, 180_000.0), (60_000.0, 120_000.0)] {
             assert_eq!(judged(all, of_jobs).unwrap().1, ReasonCode::Crosscheck, "{all} {of_jobs}");

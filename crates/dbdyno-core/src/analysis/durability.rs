@@ -27,8 +27,8 @@ pub fn is_implausible(commits_per_s: f64, device_per_s: f64) -> bool {
 /// The reason `implausible`, unless the settings say themselves that commits do not wait.
 pub fn judge(result: &TestResult, known: &[Reason], device_per_s: f64) -> Option<Reason> {
     let per_s = commits_per_job_s(result)?;
-    let sentence = "a job committed {commits} times a second, but one thread's writes become durable at most {device} times a second: \
-                    the commits cannot be";
+    let sentence = "a job committed {commits} times a second, but one thread's writes become \
+                    durable at most {device} times a second: the commits cannot be";
     let sentence = Sentence::new(sentence).with("commits", per_s).with("device", device_per_s);
     let accused = is_implausible(per_s, device_per_s) && !is_relaxed(known);
     accused.then(|| Reason::new(Status::Invalid, ReasonCode::Implausible, sentence))

@@ -200,8 +200,8 @@ fn wait(result: &TestResult, cause: Cause, activity: Activity) -> Option<Limiter
     let template = match around {
         None => "{share%} of the jobs' time by sampling, most of it at {class}: {event}",
         Some(_) => {
-            "{share%} of the jobs' time by sampling, most of it at {class}: {event}; beside it {kernel%} at work in the kernel and \
-             {queued%} waiting for a processor"
+            "{share%} of the jobs' time by sampling, most of it at {class}: {event}; beside it \
+             {kernel%} at work in the kernel and {queued%} waiting for a processor"
         }
     };
     let around = around.unwrap_or_default();
@@ -250,8 +250,9 @@ fn waiting_for_room(result: &TestResult) -> Option<f64> {
 fn log_buffer(result: &TestResult) -> Option<Limiter> {
     let share = waiting_for_room(result).filter(|share| *share >= CAUSE)?;
     let count = |name| result.window_counters.get(name).unwrap_or(0.0);
-    let template = "{share%} of the jobs' time at the most: so much of their time at the log by sampling as {full=} of its {writes=} \
-                    writes were made because its buffer was full";
+    let template = "{share%} of the jobs' time at the most: so much of their time at the log by \
+                    sampling as {full=} of its {writes=} writes were made because its buffer was \
+                    full";
     let evidence = Sentence::new(template)
         .with("share", share)
         .with("full", count("log_buffer_full"))
@@ -267,7 +268,8 @@ fn memory(result: &TestResult) -> Option<Limiter> {
     let walk = unsteady::memory_speed(&result.window_counters)
         .ok()
         .filter(|speed| *speed <= LOADED_MEMORY)?;
-    let template = "a walk through memory took x{walk} of its time when the run began, fixed integer work x{work}";
+    let template = "a walk through memory took x{walk} of its time when the run began, fixed \
+                    integer work x{work}";
     let evidence = Sentence::new(template).with("walk", 1.0 / walk).with("work", 1.0 / work);
     processor(result).map(|_| Limiter { cause: Cause::Memory, share: None, evidence })
 }
@@ -333,8 +335,8 @@ fn checkpoint(result: &TestResult) -> Option<Limiter> {
     let at_work = at_work.filter(|share| *share > 0.0);
     let evidence = match (waited, often) {
         (Some(share), _) => {
-            let template = "{share%} of the jobs' time by sampling until a checkpoint gave room in the log, which was nearly full in \
-                            {nearly%} of the samples";
+            let template = "{share%} of the jobs' time by sampling until a checkpoint gave room in \
+                            the log, which was nearly full in {nearly%} of the samples";
             Sentence::new(template).with("share", share).with("nearly", at_work.unwrap_or(0.0))
         }
         (None, Some(count)) => Sentence::new("{count=} checkpoints in {total.1} s")
@@ -355,10 +357,12 @@ fn neighbours(result: &TestResult) -> Option<Limiter> {
     // Sessions may wait for each other as well: others are to blame for no more than they used.
     let waited_s = ours_s.min(others * result.window_s);
     let share = waited_s / whole_s;
-    let evidence =
-        Sentence::new("other programs and the platform used {others} processors; for {waited.1} s jobs waited for one")
-            .with("others", others)
-            .with("waited", waited_s);
+    let evidence = Sentence::new(
+        "other programs and the platform used {others} processors; for {waited.1} s \
+                       jobs waited for one",
+    )
+    .with("others", others)
+    .with("waited", waited_s);
     (share >= CAUSE).then_some(Limiter { cause: Cause::Neighbours, share: Some(share), evidence })
 }
 
@@ -377,12 +381,14 @@ fn beyond_sessions(result: &TestResult) -> Vec<Limiter> {
     let way_s = idle_s - ours_s + waits.seconds(waits.at(Activity::Network), result.window_s);
     let client = || {
         Sentence::new(
-            "sessions waited {idle.1} s for us; we worked {worked.1} s and waited {waited.1} s for a processor",
+            "sessions waited {idle.1} s for us; we worked {worked.1} s and waited {waited.1} s for \
+             a processor",
         )
     };
     let way = || {
         Sentence::new(
-            "sessions waited {idle.1} s for their client, which was at work or waiting for a processor for {ours.1} s of it",
+            "sessions waited {idle.1} s for their client, which was at work or waiting for a \
+             processor for {ours.1} s of it",
         )
     };
     let evidence = |sentence: Sentence| {

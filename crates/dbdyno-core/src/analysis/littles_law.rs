@@ -38,7 +38,8 @@ const TURN_S: f64 = 0.01;
 /// and a note `sampling` if the timed ops do not look like all ops.
 pub fn judge(result: &TestResult) -> Vec<Reason> {
     if result.open.is_some() {
-        return ticks(result).into_iter().collect(); // jobs that wait for the next due op have think time
+        // jobs that wait for the next due op have think time
+        return ticks(result).into_iter().collect();
     }
     let Some(expected_s) = jobs_over_throughput_s(result) else { return vec![] };
     let thinks = result.window.thought_s > 0.0;
@@ -138,8 +139,8 @@ fn timed(result: &TestResult, expected_s: f64) -> Option<Reason> {
         0.0
     };
     let differs = (timed_s - expected_s).abs() > TOLERANCE * expected_s + chance_s + CLOCK_S;
-    let sentence = "percentiles are those of the timed ops, whose mean is {got} us, jobs / throughput {expected} us \
-                    ({difference%})";
+    let sentence = "percentiles are those of the timed ops, whose mean is {got} us, jobs / \
+                    throughput {expected} us ({difference%})";
     differs.then(|| {
         Reason::new(Status::Valid, ReasonCode::Sampling, against(sentence, timed_s, expected_s))
     })
@@ -297,7 +298,8 @@ mod tests {
             ..fixture::result()
         };
         assert_eq!(texts(&with(192_000)), []);
-        let text = "percentiles are those of the timed ops, whose mean is 150 us, jobs / throughput 200 us (-25.0 %)";
+        let text = "percentiles are those of the timed ops, whose mean is 150 us, jobs / \
+                    throughput 200 us (-25.0 %)";
         assert_eq!(texts(&with(150_000)), [(Status::Valid, text.into())]);
         let mut fast = TestResult { window: fixture::tally(100_000, 0.3), ..with(2_200) };
         fast.job_figures.truncate(1);

@@ -38,7 +38,8 @@ pub fn paused_share(node: &NodeFigures, window_s: f64) -> Option<f64> {
 
 fn paused(node: &NodeFigures, window_s: f64) -> Option<Reason> {
     let share = paused_share(node, window_s).filter(|share| *share > MOST_PAUSED)?;
-    let said = "flow control paused node {node} for {share%} of the window, more than {limit%}: a node applies less than is written";
+    let said = "flow control paused node {node} for {share%} of the window, more than {limit%}: a \
+                node applies less than is written";
     let sentence = Sentence::new(said)
         .with("node", node.name.as_str())
         .with("share", share)

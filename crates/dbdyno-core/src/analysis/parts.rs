@@ -43,8 +43,8 @@ pub fn judge_beside(
     let (status, sentence) = match beside.covers_window {
         true => (
             Status::Conditional,
-            "measured beside {workload} with {jobs}, which did {rate} ops/s: no figure of the platform alone; the database's counters \
-             are those of both",
+            "measured beside {workload} with {jobs}, which did {rate} ops/s: no figure of the \
+             platform alone; the database's counters are those of both",
         ),
         false => {
             (Status::Invalid, "{workload} with {jobs} did not run beside it over the whole window")

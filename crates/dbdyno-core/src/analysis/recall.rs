@@ -1,4 +1,5 @@
-//! Approximate searches: throughput and recall of the same ops, and the best throughput at a recall.
+//! Approximate searches: throughput and recall of the same ops, and the best throughput at a
+//! recall.
 
 use serde::Serialize;
 

@@ -383,13 +383,15 @@ fn contradiction(up_to_mb: Option<Known>, counted_mb: Option<Known>) -> Option<S
     match (up_to_mb, counted_mb) {
         (Some(by_time), Some(counted)) if differ(by_time.value, counted.value) => {
             let sentence = Sentence::new(
-                "by its counters the database's cache serves up to {counted} MB, by the service times {found} MB",
+                "by its counters the database's cache serves up to {counted} MB, by the service \
+                 times {found} MB",
             );
             Some(sentence.with("counted", counted.value).with("found", by_time.value))
         }
         (None, Some(counted)) => {
             let sentence = Sentence::new(
-                "by its counters the database's cache serves up to {counted} MB, which no service time shows",
+                "by its counters the database's cache serves up to {counted} MB, which no service \
+                 time shows",
             );
             Some(sentence.with("counted", counted.value))
         }
@@ -653,7 +655,8 @@ mod tests {
         assert_eq!((curve.plateaus[0].counted_mb, &curve.plateaus[1].contradiction), (None, &None));
     }
 
-    /// A set of 256 MB has so many blocks per op to be read for the first time, a smaller one fewer.
+    /// A set of 256 MB has so many blocks per op to be read for the first time, a smaller one
+    /// fewer.
     fn with_first_lookups(mut tests: Vec<Test>, most: f64) -> Vec<Test> {
         for test in &mut tests {
             let Test::Measured(test) = test else { panic!() };
@@ -675,7 +678,8 @@ mod tests {
             let curve = with_processor_cache(tests, 4.0, 3.0);
             assert_eq!(tiers(&curve), [Tier::BufferCache, Tier::BufferCache], "{most}: {curve:#?}");
         }
-        // A cache that ends shortly before the table does: as few are read, but by more and more ops.
+        // A cache that ends shortly before the table does: as few are read, but by more and more
+        // ops.
         let curve = with_processor_cache(run(0.0, 1.0, 150.0), 150.0, 20.0);
         assert_eq!(tiers(&curve), [Tier::BufferCache, Tier::Device], "{curve:#?}");
     }

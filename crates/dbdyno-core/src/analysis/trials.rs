@@ -56,8 +56,8 @@ impl Method {
 /// Reason given to each trial of a duet: its figure is half of a comparison, not that of the
 /// platform.
 pub fn of_duet() -> Reason {
-    let text = "the other side of a duet worked at the same time, each on half of the processors: only their ratio counts, and \
-                the host's counters are of both";
+    let text = "the other side of a duet worked at the same time, each on half of the processors: \
+                only their ratio counts, and the host's counters are of both";
     Reason::new(Status::Conditional, ReasonCode::Beside, text)
 }
 
@@ -181,8 +181,8 @@ impl Trial<'_> {
         self.value.is_none_or(|value| value <= 0.0 || !value.is_finite())
     }
 
-    /// True if the trial has no figure, or one that must not be used, or if ops of it failed, however
-    /// few: all of that is what its side did.
+    /// True if the trial has no figure, or one that must not be used, or if ops of it failed,
+    /// however few: all of that is what its side did.
     fn is_invalid(&self) -> bool {
         let has_failed =
             |reason: &Reason| reason.code == ReasonCode::Errors && reason.status > Status::Valid;
@@ -213,8 +213,8 @@ pub struct Blocks {
     total_s: f64,
     /// Blocks of which a trial is left out.
     pub left_out: usize,
-    /// Blocks in which a trial of A, of B, is invalid, without a figure or with failed ops, and those
-    /// of them in which the other side's is not.
+    /// Blocks in which a trial of A, of B, is invalid, without a figure or with failed ops, and
+    /// those of them in which the other side's is not.
     invalid: [usize; 2],
     invalid_alone: [usize; 2],
     /// Reasons for which trials are left out, and the reasons against those that are used.

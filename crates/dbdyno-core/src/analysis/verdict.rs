@@ -88,8 +88,9 @@ fn errors(result: &TestResult) -> Option<Reason> {
     let lost = result.total.uncounted_s;
     let sentence = Sentence::new(match lost > 0.0 {
         true => {
-            "{share%} of all ops failed ({classes}); what else the jobs did in {lost} of their {busy} s is not counted, \
-             since the calls that it was done in failed: rates are lower bounds"
+            "{share%} of all ops failed ({classes}); what else the jobs did in {lost} of their \
+             {busy} s is not counted, since the calls that it was done in failed: rates are lower \
+             bounds"
         }
         false => "{share%} of all ops failed ({classes})",
     });
@@ -121,8 +122,8 @@ fn steal(result: &TestResult) -> Option<Reason> {
 /// processors are idle.
 fn foreign_load(result: &TestResult) -> Option<Reason> {
     let cpu::Foreign { used, usable, doubt } = cpu::foreign(result)?;
-    let sentence = "other programs used {share%} of the processor time that this test could use ({used} of {usable} \
-                    processors)";
+    let sentence = "other programs used {share%} of the processor time that this test could use \
+                    ({used} of {usable} processors)";
     let sentence = Sentence::new(sentence)
         .with("share", used / usable)
         .with("used", used)
@@ -135,7 +136,8 @@ fn foreign_load(result: &TestResult) -> Option<Reason> {
 fn foreign_reads(result: &TestResult) -> Option<Reason> {
     let found = tiers::foreign_reads(result)?;
     let sentence = Sentence::new(
-        "other programs read {bytes} of the {all} MB that the database's device read: {share%} of its time by bytes",
+        "other programs read {bytes} of the {all} MB that the database's device read: {share%} of \
+         its time by bytes",
     );
     let sentence = sentence.with("bytes", found.bytes / 1e6).with("all", found.of_bytes / 1e6);
     (found.time_share >= FOREIGN_LIMIT).then(|| {
@@ -170,7 +172,8 @@ fn client_limit(result: &TestResult, ctx: &JudgeContext<'_>) -> Option<Reason> {
 fn network_limit(result: &TestResult, ctx: &JudgeContext<'_>) -> Option<Reason> {
     let trip_s = ctx.round_trip_s.filter(|_| result.drive == Drive::Client)?;
     let op_s = result.total.busy_s / result.total.ops as f64;
-    let sentence = "the way to the server and back ({trip} us) takes {share%} of an op's time: the network is measured too";
+    let sentence = "the way to the server and back ({trip} us) takes {share%} of an op's time: the \
+                    network is measured too";
     let sentence =
         Sentence::new(sentence).with("trip", trip_s * 1e6).with("share", (trip_s / op_s).min(1.0));
     (trip_s >= NETWORK_LIMIT * op_s)
@@ -191,7 +194,8 @@ fn steady(result: &TestResult) -> Option<Reason> {
         points.map(|point| (point.ops, point.ops / point.interval_s)).unzip();
     let dense = counts.iter().sum::<f64>() >= FEWEST_OPS_PER_POINT * counts.len() as f64;
     let found = steadiness(&rates).filter(|found| dense && !found.is_steady())?;
-    let sentence = "not steady: trend {trend+%} over the window (p = {p}), second half {drift+%} against the first";
+    let sentence = "not steady: trend {trend+%} over the window (p = {p}), second half {drift+%} \
+                    against the first";
     let sentence = Sentence::new(sentence).with("trend", found.trend).with("p", found.p_value);
     Some(Reason::new(
         Status::Conditional,
@@ -206,7 +210,8 @@ fn precision(result: &TestResult) -> Option<Reason> {
     let sentence = match result.ci_fraction {
         Some(half) if half <= target => return None,
         Some(half) => {
-            let sentence = "the 95 % interval is +-{half%} after {after.1} s, not +-{target%}: use a longer --max-duration";
+            let sentence = "the 95 % interval is +-{half%} after {after.1} s, not +-{target%}: use \
+                            a longer --max-duration";
             Sentence::new(sentence).with("half", half)
         }
         None => Sentence::new(
@@ -221,7 +226,8 @@ fn precision(result: &TestResult) -> Option<Reason> {
 fn overload(result: &TestResult) -> Option<Reason> {
     let open =
         result.open.as_ref().filter(|open| promise::is_overloaded(open, result.window.ops))?;
-    let sentence = "{share%} of the ops that were due were done: the platform does not keep up with {rate} ops/s";
+    let sentence = "{share%} of the ops that were due were done: the platform does not keep up \
+                    with {rate} ops/s";
     let sentence = Sentence::new(sentence).with("share", result.window.ops as f64 / open.due);
     Some(Reason::new(
         Status::Invalid,
@@ -238,8 +244,8 @@ fn phases(result: &TestResult) -> Vec<Reason> {
         (1_u64..).zip(phases).filter(|(_, figures)| figures.phase.kind != PhaseKind::Spike);
     let late = lasting.filter(|(_, figures)| figures.is_overloaded());
     late.map(|(number, figures)| {
-        let sentence = "at the end of phase {number} ({phase}) {behind} ops waited that were due: the platform did not keep \
-                        up with it";
+        let sentence = "at the end of phase {number} ({phase}) {behind} ops waited that were due: \
+                        the platform did not keep up with it";
         let sentence = Sentence::new(sentence)
             .with("number", number)
             .with("phase", figures.phase.to_string())
@@ -271,8 +277,8 @@ fn instruments(result: &TestResult) -> Option<Reason> {
     let (status, sentence) = match result.drive {
         Drive::Database => (
             Status::Conditional,
-            "the server's own instruments (performance_schema) are on and time each statement within a routine, which \
-             can halve its speed",
+            "the server's own instruments (performance_schema) are on and time each statement \
+             within a routine, which can halve its speed",
         ),
         Drive::Client => (
             Status::Valid,
@@ -287,8 +293,8 @@ fn instruments(result: &TestResult) -> Option<Reason> {
 fn cache_lock(result: &TestResult) -> Option<Reason> {
     let gauges = result.snapshots.iter().filter_map(|one| one.counters.get("cache_lock"));
     gauges.reduce(f64::max).filter(|most| *most > 0.0 && result.jobs > 1)?;
-    let sentence = "the database's library was built with one lock around the page caches of all jobs: build dbdyno \
-                    inside its checkout, whose settings leave that out";
+    let sentence = "the database's library was built with one lock around the page caches of all \
+                    jobs: build dbdyno inside its checkout, whose settings leave that out";
     Some(Reason::new(Status::Conditional, ReasonCode::Instruments, sentence))
 }
 
@@ -350,7 +356,8 @@ mod tests {
         let with = |ci_fraction| TestResult { ci_fraction, precision: "2%".parse().ok(), ..calm() };
         assert_eq!(verdict(&with(Some(0.02)), &CTX), (Status::Valid, vec![]));
         let (status, reasons) = verdict(&with(Some(0.031)), &CTX);
-        let text = "precision: the 95 % interval is +-3.10 % after 10.0 s, not +-2 %: use a longer --max-duration";
+        let text = "precision: the 95 % interval is +-3.10 % after 10.0 s, not +-2 %: use a longer \
+                    --max-duration";
         assert_eq!((status, reasons[0].as_str()), (Status::Conditional, text));
         assert!(
             verdict(&with(None), &CTX).1[0].starts_with("precision: no 95 % interval after 10.0 s")
@@ -364,7 +371,8 @@ mod tests {
         result.drive = Drive::Client;
         assert_eq!(verdict(&result, &elsewhere).0, Status::Valid, "four tenths");
         result.total.busy_s *= 0.5;
-        let text = "network: the way to the server and back (400 us) takes 80 % of an op's time: the network is measured too";
+        let text = "network: the way to the server and back (400 us) takes 80 % of an op's time: \
+                    the network is measured too";
         assert_eq!(verdict(&result, &elsewhere), (Status::Conditional, vec![text.to_string()]));
         result.drive = Drive::Database;
         assert_eq!(verdict(&result, &elsewhere).0, Status::Valid, "one call a second");
@@ -416,8 +424,8 @@ mod tests {
             verdict(&result, &JudgeContext { in_process: true, ..CTX })
         };
         assert_eq!(with(0.99, 10.0), (Status::Valid, vec![]));
-        let text = "foreign-load: other programs used 23 % of the processor time that this test could use \
-                    (0.460 of 2 processors)";
+        let text = "foreign-load: other programs used 23 % of the processor time that this test \
+                    could use (0.460 of 2 processors)";
         assert_eq!(with(4.6, 10.0), (Status::Conditional, vec![text.to_string()]));
         assert_eq!(with(1.0, 10.0).0, Status::Conditional);
         // Of 0.3 s the account is not that exact.
@@ -439,8 +447,8 @@ mod tests {
             all.for_each(|(name, value)| result.window_counters.set(*name, *value));
             verdict(&result, &CTX)
         };
-        let text = "foreign-load: other programs read 120 of the 200 MB that the database's device read: 24 % of its \
-                    time by bytes";
+        let text = "foreign-load: other programs read 120 of the 200 MB that the database's device \
+                    read: 24 % of its time by bytes";
         assert_eq!(with(&[]), (Status::Conditional, vec![text.to_string()]));
         assert_eq!(with(&[("os_disk_busy_s", 1.2)]).0, Status::Valid, "4.8 % of the time");
         assert_eq!(
@@ -513,7 +521,8 @@ mod tests {
         };
         let (status, reasons) = falling(10, 100.0);
         // 100, 95, ... 55: mean 77.5, trend -45/77.5; halves 90 and 65.
-        let text = "not-steady: not steady: trend -58.1 % over the window (p = 0), second half -27.8 % against the first";
+        let text = "not-steady: not steady: trend -58.1 % over the window (p = 0), second half \
+                    -27.8 % against the first";
         assert_eq!((status, reasons[0].as_str()), (Status::Conditional, text));
         assert_eq!(falling(4, 100.0).0, Status::Valid);
         assert_eq!(falling(10, 0.1).0, Status::Valid);

@@ -75,7 +75,8 @@ fn answer(entry: &Entry, engine: &str) -> Vec<String> {
 fn block(entry: &Entry, engine: &str, short: &str, binds: Option<&BTreeSet<&str>>) -> Vec<String> {
     let Some(found) = entry.blocks.resolve(engine, &entry.workload.id, short) else {
         return vec![format!(
-            "block '{}.{short}' or '{short}' is missing for {engine}, and no 'unsupported' or 'undrivable' says why",
+            "block '{}.{short}' or '{short}' is missing for {engine}, and no 'unsupported' or \
+             'undrivable' says why",
             entry.workload.id
         )];
     };

@@ -254,7 +254,8 @@ fn claim(
     })
 }
 
-/// A value `a|b` of a parameter that every workload of the client drive has, which nobody can choose.
+/// A value `a|b` of a parameter that every workload of the client drive has, which nobody can
+/// choose.
 fn no_wire(name: &str, named: &str, usual: &str) -> Option<String> {
     let (_, mut values) = Claim::named_values(named);
     let wrong = |value: &&str| {

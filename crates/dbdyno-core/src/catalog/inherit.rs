@@ -246,10 +246,11 @@ mod tests {
     use super::*;
     use crate::model::Claim;
 
-    const COMMON_TEXT: &str = "[claims]\nwaited = ['synced', { use = 'durable', when = 'commits' }]\n\
-        synced = { what = 'commits', per = 'wal_syncs', max = 'jobs', because = 'b' }\n\
-        durable = { what = 'durable', min = 1, params = { org = 'heap' }, because = 'b' }\n\
-        [params]\norg = { name = 'org', default = 'heap', values = ['heap'], about = '' }\n";
+    const COMMON_TEXT: &str = "[claims]\nwaited = ['synced', { use = 'durable', when = 'commits' \
+                               }]\nsynced = { what = 'commits', per = 'wal_syncs', max = 'jobs', \
+                               because = 'b' }\ndurable = { what = 'durable', min = 1, params = { \
+                               org = 'heap' }, because = 'b' }\n[params]\norg = { name = 'org', \
+                               default = 'heap', values = ['heap'], about = '' }\n";
     const HEAD: &str = "id = 'T'\ntitle = 't'\n[defaults]\nrevision = 1\ntitle = 'all'\n\
         kpm = { value = 'ops', unit = 'qps', better = 'higher' }\n";
 
@@ -273,9 +274,10 @@ mod tests {
 
     #[test]
     fn a_workload_takes_defaults_and_what_it_names() {
-        let text = "[claims]\nboth = ['waited', { use = 'synced', max = 9 }]\n\
-            [[workload]]\nid = 'T-1'\nparams = ['org']\ncontract = [{ use = 'both', params = { x = 'y' } }]\n\
-            [[workload]]\nid = 'T-2'\ntitle = 'own'\ncontract = [{ what = 'rows', max = 0, because = 'b' }]\n";
+        let text = "[claims]\nboth = ['waited', { use = 'synced', max = 9 }]\n[[workload]]\nid = \
+                    'T-1'\nparams = ['org']\ncontract = [{ use = 'both', params = { x = 'y' } \
+                    }]\n[[workload]]\nid = 'T-2'\ntitle = 'own'\ncontract = [{ what = 'rows', max \
+                    = 0, because = 'b' }]\n";
         let workloads: Vec<_> = read(text)
             .unwrap()
             .workload

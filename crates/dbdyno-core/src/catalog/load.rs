@@ -95,7 +95,8 @@ pub(super) fn only_of_engines(files: &[File], engines: &[&str]) -> Result<()> {
 
 fn misplaced(file: &File) -> Error {
     Error::usage(&file.label, "a catalog has no such file").advise(
-        "workloads and data sets belong in workloads/<group>/ and datasets/<name>/, the rest directly in its folder",
+        "workloads and data sets belong in workloads/<group>/ and datasets/<name>/, the rest \
+         directly in its folder",
     )
 }
 

@@ -203,11 +203,13 @@ mod tests {
         Ok(catalog)
     }
 
-    const SIZES: &str = "id = ['A', 'B']\ntitle = ['a', 'b']\nsize_gb = [2, 1]\ncache_mb = [9, 16]\nlog_mb = [3, 4]\n";
+    const SIZES: &str = "id = ['A', 'B']\ntitle = ['a', 'b']\nsize_gb = [2, 1]\ncache_mb = [9, \
+                         16]\nlog_mb = [3, 4]\n";
 
     #[test]
     fn an_engines_settings_are_made_of_the_table() {
-        let lite = "cache = '{{cache_mb / 2}} + {{ log_mb }}MB'\nfixed = 'on'\n[by]\nA = 'x'\nother = '{{log_mb}}'\n";
+        let lite = "cache = '{{cache_mb / 2}} + {{ log_mb }}MB'\nfixed = 'on'\n[by]\nA = \
+                    'x'\nother = '{{log_mb}}'\n";
         let catalog = mapped(SIZES, lite).unwrap();
         let ids: Vec<_> = catalog.profiles().iter().map(|profile| profile.id.as_str()).collect();
         assert_eq!(ids, ["B", "A"], "the smallest first");
@@ -225,7 +227,8 @@ mod tests {
         let short = refused(&SIZES.replace("[9, 16]", "[9]"), "");
         assert_eq!(
             short,
-            "sizes.toml:4: 'cache_mb' has 1 values for 2 profiles; write one for each id, in their order"
+            "sizes.toml:4: 'cache_mb' has 1 values for 2 profiles; write one for each id, in their \
+             order"
         );
         let text = refused(&SIZES.replace("log_mb = [3", "cach_mb = ['x'"), "");
         assert!(text.contains("sizes.toml:1: unknown field `cach_mb`"), "{text}");

@@ -182,7 +182,8 @@ impl SuiteEntry {
             ),
             (
                 has_rate && self.drive == Some(Drive::Database),
-                "a 'rate' is kept by clients: the loop of the database drive runs inside the database",
+                "a 'rate' is kept by clients: the loop of the database drive runs inside the \
+                 database",
             ),
             (
                 self.slo.is_some() != (self.rate == Some(AskedRate::Auto)),

@@ -98,7 +98,8 @@ fn broken_files_are_named_with_their_line() {
 fn a_block_includes_others_of_its_group_one_level_deep() {
     let sql = |row: &str| {
         format!(
-            "-- name: T-ONE.get\nselect\n  {{{{row}}}} from {{{{small}}}}\n-- name: row\nid,\n{row}\n"
+            "-- name: T-ONE.get\nselect\n  {{{{row}}}} from {{{{small}}}}\n-- name: \
+             row\nid,\n{row}\n"
         )
     };
     loaded(GROUP, &sql("a from {{small}} where id = :key"))
@@ -139,8 +140,9 @@ fn defaults_must_be_allowed_values() {
         refused(&format!("{GROUP}{param}"), SQL)
             .contains("the default n=3 is not an allowed value")
     );
-    let mixed = "[[workload]]\nid = \"T-MIX\"\ntitle = \"m\"\nrevision = 1\nkpm = { value = \"ops\", unit = \"qps\", \
-                 better = \"higher\" }\nparts = [{ workload = \"T-TWO\" }]\n";
+    let mixed = "[[workload]]\nid = \"T-MIX\"\ntitle = \"m\"\nrevision = 1\nkpm = { value = \
+                 \"ops\", unit = \"qps\", better = \"higher\" }\nparts = [{ workload = \"T-TWO\" \
+                 }]\n";
     assert!(
         refused(&format!("{GROUP}{mixed}"), SQL).contains("part T-TWO: unknown workload 'T-TWO'")
     );
@@ -169,11 +171,12 @@ fn what_names_a_workload_by_an_alias_does_not_contradict_it() {
 
 #[test]
 fn what_a_claim_names_must_exist() {
-    let param = "[[workload.params]]\nname = \"org\"\ndefault = \"heap\"\nvalues = [\"heap\", \"iot\"]\nabout = \"\"\n";
+    let param = "[[workload.params]]\nname = \"org\"\ndefault = \"heap\"\nvalues = [\"heap\", \
+                 \"iot\"]\nabout = \"\"\n";
     let with = |fields: &str| loaded(&format!("{GROUP}{fields}\n{param}"), SQL);
     let claim = |claim: &str| with(&format!("contract = [{{ {claim}, because = \"b\" }}]"));
-    let sound = "what = \"seq_scans\", per = \"job_s\", when = \"evicted\", max = \"jobs\", needs = [\"seq_scans\"], \
-                 drives = [\"client\"], params = { org = \"!heap|iot\" }";
+    let sound = "what = \"seq_scans\", per = \"job_s\", when = \"evicted\", max = \"jobs\", needs \
+                 = [\"seq_scans\"], drives = [\"client\"], params = { org = \"!heap|iot\" }";
     let refused = |result: Result<Catalog>| result.unwrap_err().to_string();
     claim(sound).unwrap_or_else(|error| panic!("{error}"));
     for (right, wrong, message) in [
@@ -206,7 +209,8 @@ fn what_a_claim_names_must_exist() {
     assert!(refused(with("threads = \"seq_scanz / ops\"")).contains("uses 'seq_scanz'"));
     let rows = |rows: &str| {
         with(&format!(
-            "answer = {{ step = \"get\", binds = {{ key = 7 }}, rows = 1, routine_rows = \"{rows}\" }}"
+            "answer = {{ step = \"get\", binds = {{ key = 7 }}, rows = 1, routine_rows = \
+             \"{rows}\" }}"
         ))
     };
     assert!(refused(rows("nonsense + 1")).contains("uses 'nonsense'"));
@@ -272,7 +276,8 @@ fn what_an_engine_has_of_some_tables_only_a_claim_needs_of_these_only() {
         "tables of the engine's own kind"
     );
     let none = format!(
-        "{GROUP}contract = [{{ what = \"rows\", min = 1, because = \"b\", needs = [\"partitions\"] }}]\n"
+        "{GROUP}contract = [{{ what = \"rows\", min = 1, because = \"b\", needs = [\"partitions\"] \
+         }}]\n"
     );
     let refused = loaded_with(&none, SQL, &[("engines/lite.toml", has)]).unwrap_err().to_string();
     assert!(refused.contains("no engine has all that it needs (partitions)"), "{refused}");
@@ -280,11 +285,12 @@ fn what_an_engine_has_of_some_tables_only_a_claim_needs_of_these_only() {
 
 #[test]
 fn what_an_engine_cannot_do_stands_in_its_own_file() {
-    let param = "[[workload.params]]\nname = \"org\"\ndefault = \"heap\"\nvalues = [\"heap\", \"iot\"]\nabout = \"\"\n";
+    let param = "[[workload.params]]\nname = \"org\"\ndefault = \"heap\"\nvalues = [\"heap\", \
+                 \"iot\"]\nabout = \"\"\n";
     let group = format!("{GROUP}{param}");
     let with = |text: &str| loaded_with(&group, SQL, &[("workloads/t/lite.toml", text)]);
-    let text = "[every]\nabout = \"Lite is light.\"\ndefault.org = \"iot\"\n[T-ONE]\nabout = \"So is one.\"\n\
-                undrivable.database = \"none\"\nunavailable.org.heap = \"no heaps\"\n";
+    let text = "[every]\nabout = \"Lite is light.\"\ndefault.org = \"iot\"\n[T-ONE]\nabout = \"So \
+                is one.\"\nundrivable.database = \"none\"\nunavailable.org.heap = \"no heaps\"\n";
     let catalog = with(text).unwrap_or_else(|error| panic!("{error}"));
     let workload = &catalog.find("T-ONE").unwrap().entry.workload;
     assert_eq!(
@@ -409,13 +415,15 @@ fn a_file_for_an_engine_that_there_is_not_is_named_itself() {
     for (file, message) in [
         (
             "workloads/t/tidb.sql",
-            "'tidb' is not an engine; name the file after one of these: common, chdb, duckdb, mariadb, mysql, oracle, postgres, sqlite",
+            "'tidb' is not an engine; name the file after one of these: common, chdb, duckdb, \
+             mariadb, mysql, oracle, postgres, sqlite",
         ),
         ("workloads/t/postgers.sql", "'postgers' is not an engine; did you mean postgres.sql?"),
         ("datasets/dbdyno/sqllite.sql", "'sqllite' is not an engine; did you mean sqlite.sql?"),
         (
             "harness/common.sql",
-            "'common' is not an engine; name the file after one of these: chdb, duckdb, mariadb, mysql, oracle, postgres, sqlite",
+            "'common' is not an engine; name the file after one of these: chdb, duckdb, mariadb, \
+             mysql, oracle, postgres, sqlite",
         ),
         ("probes/maria.sql", "'maria' is not an engine; did you mean mariadb.sql?"),
     ] {

@@ -107,7 +107,8 @@ mod tests {
 
     #[test]
     fn the_newest_not_above_the_version_wins_and_may_end() {
-        let text = "-- name: a\nold\n-- name: a\n-- from: 14\nmid\n-- name: a\n-- from: 16.2\nnew\n-- name: b\n-- until: 17\nb";
+        let text = "-- name: a\nold\n-- name: a\n-- from: 14\nmid\n-- name: a\n-- from: \
+                    16.2\nnew\n-- name: b\n-- until: 17\nb";
         let blocks = parse_blocks("p.sql", text).unwrap();
         let at = |version: &[u32]| {
             select(&blocks, version).iter().map(|b| b.text.as_str()).collect::<Vec<_>>()

@@ -54,7 +54,10 @@ impl Expr {
         let values = parsed.var_names().iter().map(|name| {
             facts.get(name).copied().ok_or_else(|| {
                 let (expression, name) = (quote(&self.0), quote(name));
-                format!("{expression} uses {name}, which is neither a parameter nor a fact of the data set")
+                format!(
+                    "{expression} uses {name}, which is neither a parameter nor a fact of the \
+                         data set"
+                )
             })
         });
         let values = values.collect::<Result<Vec<_>, _>>()?;

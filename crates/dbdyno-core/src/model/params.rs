@@ -24,15 +24,15 @@ pub const STORE: &str = "store";
 pub const ACTIVE_ROWS: &str = "active_rows";
 /// Of a workload that does nothing but sleep in the database: how long an op does, in us.
 pub const SLEEP_US: &str = "sleep_us";
-/// Of an approximate search: how much is done to find what is asked for, and how much of it is to be
-/// found. They change the effort, not the question.
+/// Of an approximate search: how much is done to find what is asked for, and how much of it is to
+/// be found. They change the effort, not the question.
 pub const EFFORT: [&str; 5] = ["ef", "m", "ef_construction", "iterative", "recall"];
 /// On the client drive: over what, and in which form, statements travel; every workload has them.
 pub const TRANSPORT: &str = "transport";
 pub const PROTOCOL: &str = "protocol";
 
-/// Facts of a test beside whose jobs sessions did nothing: how many, and the server's memory that each
-/// took.
+/// Facts of a test beside whose jobs sessions did nothing: how many, and the server's memory that
+/// each took.
 pub const IDLE_SESSIONS: &str = "idle_sessions";
 pub const IDLE_SESSION_BYTES: &str = "idle_session_bytes";
 

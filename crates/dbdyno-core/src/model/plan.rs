@@ -319,8 +319,8 @@ pub struct TestSpec<'a> {
     pub mix: Vec<f64>,
     /// Number within the run, from 1.
     pub seq: u32,
-    /// With the run's seed of keys it gives the seed of the test, from which its jobs draw keys and due
-    /// times: equal only for tests that are to draw the same.
+    /// With the run's seed of keys it gives the seed of the test, from which its jobs draw keys and
+    /// due times: equal only for tests that are to draw the same.
     pub draw: u64,
 }
 

@@ -33,8 +33,9 @@ pub const MAX_ROWS: u64 = 1 << 31;
 /// About how many bytes one stored row has, for estimates.
 pub const ROW_BYTES: u64 = 300;
 /// The constant part of `filler`; `{{pad}}` in SQL.
-pub const PAD: &str = "dbdyno pads its rows with these letters and one number so that a row has about three hundred \
-                       bytes on every engine and the row function stays cheap abcdefghijklmnopqrst";
+pub const PAD: &str = "dbdyno pads its rows with these letters and one number so that a row has \
+                       about three hundred bytes on every engine and the row function stays cheap \
+                       abcdefghijklmnopqrst";
 
 const MODULUS: u64 = 2_147_483_647;
 const MULTIPLIER: u64 = 1_327_217_885;

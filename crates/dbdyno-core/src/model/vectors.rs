@@ -1,7 +1,8 @@
 //! Vectors of whole numbers and the truth about their neighbours, as pure functions of ids and a
 //! seed: the same on every engine, and exact in 32-bit floats.
 //!
-//! With M = 2^31 - 1 and L(s) = s * 48271 mod M, the step of the key generator; divisions round down:
+//! With M = 2^31 - 1 and L(s) = s * 48271 mod M, the step of the key generator; divisions round
+//! down:
 //!
 //! | value | formula |
 //! |---|---|
@@ -236,8 +237,8 @@ impl VectorData {
         (1..).zip(&self.queries).map(row)
     }
 
-    /// The vectors to add, from id 1: each farther from every query than its last neighbour, so that
-    /// no answer is another one when they are there.
+    /// The vectors to add, from id 1: each farther from every query than its last neighbour, so
+    /// that no answer is another one when they are there.
     pub fn added(&self) -> impl Iterator<Item = VectorRow> + '_ {
         let candidates = (1..=MOST_TRIES * self.set.added)
             .map(|n| (ADDED_FROM + n, self.function.vector(ADDED_FROM + n)));

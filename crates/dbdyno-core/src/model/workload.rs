@@ -76,8 +76,8 @@ pub struct Workload {
     /// Block names run in each job's session once, before the gate: settings that hold for this
     /// workload only.
     pub session: Vec<String>,
-    /// Block names run in a session of its own before the jobs start, which keeps what they began (a
-    /// transaction with its snapshot) until the last job has ended.
+    /// Block names run in a session of its own before the jobs start, which keeps what they began
+    /// (a transaction with its snapshot) until the last job has ended.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hold: Vec<String>,
     /// True if each op of the client drive opens a connection of its own, and closes it at its end.
@@ -90,8 +90,8 @@ pub struct Workload {
     /// `{{each_query}}` or `{{each_added}}` and `{{end}}` is written once for each of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vectors: Option<Vectors>,
-    /// Rows that an op is to find. How many of them it found is counted as `hits`: by a routine in its
-    /// sink, by a client as the sum of each row's first column.
+    /// Rows that an op is to find. How many of them it found is counted as `hits`: by a routine in
+    /// its sink, by a client as the sum of each row's first column.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finds: Option<Expr>,
     /// Queries that must return a row on the server, with the reason if they do not, by
@@ -346,9 +346,9 @@ pub struct Part {
 pub enum Bind {
     /// Uniform in 1..=N, drawn from the job's own generator.
     Random(Expr),
-    /// In 1..=N, drawn from the job's own generator by the law that the workload's parameters `keys`
-    /// and `place` choose. A plan has `Random` or `Skewed` in its place; in the body of a routine
-    /// `{{drawn_NAME}}` is the same draw.
+    /// In 1..=N, drawn from the job's own generator by the law that the workload's parameters
+    /// `keys` and `place` choose. A plan has `Random` or `Skewed` in its place; in the body of a
+    /// routine `{{drawn_NAME}}` is the same draw.
     Keyed(Expr),
     /// As a plan has what is not drawn evenly.
     Skewed { rows: u64, keys: KeyLaw, place: Place },

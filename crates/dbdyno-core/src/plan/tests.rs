@@ -114,18 +114,24 @@ min = 1
 about = "rows"
 "#;
 
-const COMMON: &str = "-- name: T-READ.get\nselect * from {{small}} where key25 = :key limit {{rows}};\n\
--- name: change\nupdate {{big}} set status = 1 where id = :id;\n-- name: look\nselect :id::int\n-- name: one\nselect 1\n\
--- name: twice\nselect 1 where :id between :id - 1 and :id and :job = 1;\n\
--- name: own-rowid\ncreate table own (\n  {{columns}});\n\
--- name: columns\norg text default '{{org}}',\njobs int default {{jobs}}\n";
-const SERVER: &str = "-- name: T-READ.body\nperform 1 from {{small}};\n-- name: T-WRITE.declare\nv int;\n\
--- name: T-WRITE.body\nupdate {{big}} set status = 2;\ncommit;\n-- name: make\ncreate table {{prefix}}own (jobs int default {{jobs}});\n\
--- name: T-OWN.body\nnull;\n-- name: relax-1\nset relaxed = on;\n-- name: relax-0\n-- nothing: it is the default\n\
--- name: own-heap\ncreate table {{prefix}}own () using heap;\n";
-const HARNESS: &str = "-- name: function\ncreate function {{routine}}() as $$\ndeclare\n  {{declare}}\nbegin\n  {{body}}\nend $$;\n\
--- name: procedure\ncreate procedure {{routine}}() as $$ declare {{declare}} begin {{body}} end $$;\n\
--- name: call\nselect * from {{routine}}(:job, :seed);\n-- name: drop-function\ndrop function {{routine}};\n-- name: drop-procedure\ndrop procedure {{routine}};\n";
+const COMMON: &str = "-- name: T-READ.get\nselect * from {{small}} where key25 = :key limit \
+                      {{rows}};\n-- name: change\nupdate {{big}} set status = 1 where id = \
+                      :id;\n-- name: look\nselect :id::int\n-- name: one\nselect 1\n-- name: \
+                      twice\nselect 1 where :id between :id - 1 and :id and :job = 1;\n-- name: \
+                      own-rowid\ncreate table own (\n  {{columns}});\n-- name: columns\norg text \
+                      default '{{org}}',\njobs int default {{jobs}}\n";
+const SERVER: &str = "-- name: T-READ.body\nperform 1 from {{small}};\n-- name: T-WRITE.declare\nv \
+                      int;\n-- name: T-WRITE.body\nupdate {{big}} set status = 2;\ncommit;\n-- \
+                      name: make\ncreate table {{prefix}}own (jobs int default {{jobs}});\n-- \
+                      name: T-OWN.body\nnull;\n-- name: relax-1\nset relaxed = on;\n-- name: \
+                      relax-0\n-- nothing: it is the default\n-- name: own-heap\ncreate table \
+                      {{prefix}}own () using heap;\n";
+const HARNESS: &str = "-- name: function\ncreate function {{routine}}() as $$\ndeclare\n  \
+                       {{declare}}\nbegin\n  {{body}}\nend $$;\n-- name: procedure\ncreate \
+                       procedure {{routine}}() as $$ declare {{declare}} begin {{body}} end \
+                       $$;\n-- name: call\nselect * from {{routine}}(:job, :seed);\n-- name: \
+                       drop-function\ndrop function {{routine}};\n-- name: drop-procedure\ndrop \
+                       procedure {{routine}};\n";
 const SUITE: &str = r#"
 id = "both"
 title = "both"
@@ -298,7 +304,12 @@ fn bad_requests_are_one_line_and_say_what_is_allowed() {
     assert!(refused("R1:rows=1", server()).contains("R1 means rows=25"));
     assert!(refused("T-REED", server()).contains("unknown workload 'T-REED'; did you mean T-READ"));
     assert!(refused("T-LOCAL", lite()).contains("T-LOCAL cannot run on lite: it lacks this"));
-    assert!(refused("T-READ:org=iot", server()).ends_with("cannot run on server: org=iot is not available: there are no clustered tables; see 'dbdyno show workload T-READ'"));
+    assert!(refused("T-READ:org=iot", server()).ends_with(
+        "cannot run on server: org=iot is not \
+                                                           available: there are no clustered \
+                                                           tables; see 'dbdyno show workload \
+                                                           T-READ'"
+    ));
     let database = Request { drive: Some(Drive::Database), ..lite() };
     assert!(refused("T-READ", database).contains("lite has no database drive"));
     let backwards = Request { jobs: Some("8..cores".parse().unwrap()), ..lite() };
@@ -484,7 +495,8 @@ fn a_precision_stands_instead_of_a_time_and_of_work() {
 
 #[test]
 fn a_suites_precision_gives_way_to_what_a_test_or_the_user_says() {
-    let head = "id = \"all\"\ntitle = \"all\"\nprecision = \"2%\"\nmax_duration_s = 9\n[[entry]]\nworkload = \"R2\"\n";
+    let head = "id = \"all\"\ntitle = \"all\"\nprecision = \"2%\"\nmax_duration_s = \
+                9\n[[entry]]\nworkload = \"R2\"\n";
     let suite = format!("{head}[[entry]]\nworkload = \"R2\"\nduration_s = 3\n");
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir_all(dir.path().join("suites")).unwrap();

@@ -252,7 +252,9 @@ impl BlockSet {
 mod tests {
     use super::*;
 
-    const FILE: &str = "-- Shared statements.\n\n-- name: A.one\n-- from: 14\n-- Reads one row.\n-- Twice.\n\nselect 1\n  -- inner\n  from t;\n\n-- name: two\nupdate t set a = ';' ; select 2\n";
+    const FILE: &str = "-- Shared statements.\n\n-- name: A.one\n-- from: 14\n-- Reads one \
+                        row.\n-- Twice.\n\nselect 1\n  -- inner\n  from t;\n\n-- name: two\nupdate \
+                        t set a = ';' ; select 2\n";
 
     #[test]
     fn reads_names_attributes_doc_and_text() {

@@ -55,8 +55,8 @@ fn of_few(few: &[u64]) -> Histogram<u64> {
     inner
 }
 
-/// Values below 2^11 have a bucket each; from there on the 11 leading bits of a value are its bucket
-/// (three digits of an HDR histogram).
+/// Values below 2^11 have a bucket each; from there on the 11 leading bits of a value are its
+/// bucket (three digits of an HDR histogram).
 const LEADING_BITS: u32 = 11;
 
 /// Number of low bits of a value that its bucket does not hold.

@@ -16,10 +16,11 @@ pub const MODULUS: u64 = 2_147_483_647;
 /// The multiplier.
 pub const MULTIPLIER: u64 = 48_271;
 /// Draws from the first state of a job to that of the next: the golden section of the circle of
-/// 2^31 - 2 states. Among n multiples of it the two nearest are at least 0.38 circles / n apart (the
-/// three-distance theorem). Equal parts of the circle would not do: streams half a circle apart are
-/// each other's mirror image, since 48271^(2^30 - 1) = -1 (A. De Matteis, S. Pagnutti,
-/// "Parallelization of random number generators and long-range correlations", Numer. Math. 53, 1988).
+/// 2^31 - 2 states. Among n multiples of it the two nearest are at least 0.38 circles / n apart
+/// (the three-distance theorem). Equal parts of the circle would not do: streams half a circle
+/// apart are each other's mirror image, since 48271^(2^30 - 1) = -1 (A. De Matteis, S. Pagnutti,
+/// "Parallelization of random number generators and long-range correlations", Numer. Math. 53,
+/// 1988).
 const JOB_STEP: u64 = 1_327_217_884;
 
 /// A stream of keys of one job.
@@ -77,8 +78,8 @@ impl KeyStream {
     }
 }
 
-/// The seed of test number `draw` under the run's seed: below 2^31, so that every format holds it as
-/// a number.
+/// The seed of test number `draw` under the run's seed: below 2^31, so that every format holds it
+/// as a number.
 pub fn test_seed(run_seed: u64, draw: u64) -> u64 {
     splitmix(splitmix(run_seed) ^ draw) % MODULUS
 }

@@ -7,9 +7,9 @@
 //! what the series leaves possible: its lag-1 autocorrelation, corrected for its bias (M. G.
 //! Kendall, Biometrika 41, 1954), and so many of its standard errors above it. Noise that has a
 //! quick and a slow part hides the slow one from neighbouring seconds; therefore the means of
-//! batches of 2, 4, 8, ... seconds are asked, too, and the interval that such noise would have whose
-//! slow part makes all that neighbours have in common; the widest interval counts (batch means:
-//! A. M. Law, W. D. Kelton, "Simulation Modeling and Analysis", chapter 9).
+//! batches of 2, 4, 8, ... seconds are asked, too, and the interval that such noise would have
+//! whose slow part makes all that neighbours have in common; the widest interval counts (batch
+//! means: A. M. Law, W. D. Kelton, "Simulation Modeling and Analysis", chapter 9).
 //!
 //! The constants are calibrated: with them the interval covers the mean of the process in 94 % of
 //! windows of 5 to 60 seconds whose correlation from second to second is 0 to 0.9
@@ -106,8 +106,8 @@ fn student_of_slow_part(points: &[f64]) -> Option<Interval> {
     with_variance(points, of_mean.map(|of_mean| (of_mean, 1.0 / of_mean)))
 }
 
-/// The correlation of neighbours, corrected for its bias, and so many of its standard errors; absent
-/// for a constant series.
+/// The correlation of neighbours, corrected for its bias, and so many of its standard errors;
+/// absent for a constant series.
 fn correlation(points: &[f64], errors: f64) -> Option<f64> {
     let (n, raw) = (points.len() as f64, lag1(points)?);
     let unbiased = raw + (1.0 + 4.0 * raw.max(0.0)) / n;

@@ -10,9 +10,9 @@ use super::histogram::bucket_middle;
 /// A cumulated count may be so much below a quantile's, relative to it, by rounding alone.
 const ROUNDING: f64 = 1e-9;
 
-/// Service times of ops that were sampled at different rates. A slice of a job has one rate: each of
-/// its samples stands for (ops of the slice) / (samples of the slice) ops, its weight. Resolution
-/// and buckets are those of [`LatencyHistogram`].
+/// Service times of ops that were sampled at different rates. A slice of a job has one rate: each
+/// of its samples stands for (ops of the slice) / (samples of the slice) ops, its weight.
+/// Resolution and buckets are those of [`LatencyHistogram`].
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Flat", into = "Flat")]
 pub struct WeightedTimes {

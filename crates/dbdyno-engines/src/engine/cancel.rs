@@ -47,8 +47,8 @@ pub fn cancellable<T>(
 #[cfg(has_client)]
 const CANCELLED_AT_ONCE: usize = 16;
 
-/// Calls `cancel` with every handle, several at once; it says whether somebody answered. Once nobody
-/// does the others are left out: each would be waited for in vain.
+/// Calls `cancel` with every handle, several at once; it says whether somebody answered. Once
+/// nobody does the others are left out: each would be waited for in vain.
 #[cfg(has_client)]
 pub(super) fn cancel_all<H: Sync>(handles: &[H], cancel: &(dyn Fn(&H) -> bool + Sync)) {
     let is_silent = AtomicBool::new(false);

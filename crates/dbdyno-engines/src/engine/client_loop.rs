@@ -52,8 +52,8 @@ pub trait ClientSession {
     /// # Errors
     /// The engine's error with its class.
     fn run(&mut self, statement: usize, binds: &[i64]) -> Result<u64, EngineError>;
-    /// As [`ClientSession::run`], of a statement whose first column is a whole number; also the sum of
-    /// that column.
+    /// As [`ClientSession::run`], of a statement whose first column is a whole number; also the sum
+    /// of that column.
     ///
     /// # Errors
     /// As [`ClientSession::run`]; class `Statement` where nobody adds it up.

@@ -83,7 +83,8 @@ pub trait Keeper: Send {
     fn execute(&mut self, sql: &str) -> Result<(), EngineError>;
     /// Proves that our schema, if it is there, holds nothing that somebody else could have put
     /// there, so that its names may be used; to be called in every session before any is. False if
-    /// it is not there: somebody else may make it at any time, so none of its names may be used yet.
+    /// it is not there: somebody else may make it at any time, so none of its names may be used
+    /// yet.
     ///
     /// # Errors
     /// Whose it is, or who may create in it.

@@ -47,7 +47,8 @@ impl<A> Loader<A> {
         Loader { source, loaded: Mutex::new(BTreeMap::new()) }
     }
 
-    /// Loads the library in `dir`, or the newest that was fetched, or the one that the system finds.
+    /// Loads the library in `dir`, or the newest that was fetched, or the one that the system
+    /// finds.
     ///
     /// # Errors
     /// There is none, it is damaged, or of a version that is not supported.
@@ -90,7 +91,8 @@ impl<A> Loader<A> {
 
     fn open(&self, path: &Path) -> Result<Loaded<A>, EngineError> {
         let Source { product, version_function, supported, advice, .. } = self.source;
-        // SAFETY: loading runs the initialisers of a library that the user, or the system, names as the engine's.
+        // SAFETY: loading runs the initialisers of a library that the user, or the system, names as
+        // the engine's.
         let library =
             unsafe { Library::new(path) }.map_err(|error| self.not_loaded(path, &error))?;
         let version = version_of(&library, version_function).ok_or_else(|| {
@@ -140,7 +142,8 @@ fn version_of(library: &Library, function: &str) -> Option<Version> {
     Some(Version::parse(text.to_str().ok()?.trim_start_matches('v')))
 }
 
-/// Declares the functions of a library, whose names begin with a prefix, and how they are looked up.
+/// Declares the functions of a library, whose names begin with a prefix, and how they are looked
+/// up.
 macro_rules! functions {
     ($prefix:literal: $($name:ident ( $($argument:ty),* ) $(-> $result:ty)?;)*) => {
         /// The functions, of a library that stays loaded for the rest of the process.
@@ -158,8 +161,9 @@ macro_rules! functions {
                 Ok(Api {
                     $($name: {
                         let symbol = concat!($prefix, stringify!($name));
-                        // SAFETY: the type is that of the function of this name in the header; whoever loads
-                        // another library under this name is told before anything else is called.
+                        // SAFETY: the type is that of the function of this name in the header;
+                        // whoever loads another library under this name is told before anything
+                        // else is called.
                         *unsafe { library.get(symbol.as_bytes()) }.map_err(|_| symbol)?
                     },)*
                 })

@@ -279,8 +279,8 @@ pub trait Database: Send + Sync {
     fn node_sessions(&self) -> Result<Vec<NodeSession>, EngineError> {
         Ok(vec![(String::new(), self.looking_session()?)])
     }
-    /// Opens a control session for polling. It reconnects if a firewall or proxy dropped it while it
-    /// was idle.
+    /// Opens a control session for polling. It reconnects if a firewall or proxy dropped it while
+    /// it was idle.
     ///
     /// # Errors
     /// As [`Database::session`].

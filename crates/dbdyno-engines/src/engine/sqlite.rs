@@ -27,7 +27,8 @@ const NO_PARTITIONS: &str = "SQLite has no partitions";
 const LACKING_ORGS: &[(&str, &str)] = &[
     (
         "heap",
-        "SQLite keeps the rows of every table in a b-tree: by rowid (org=default) or by the primary key (org=iot)",
+        "SQLite keeps the rows of every table in a b-tree: by rowid (org=default) or by the \
+         primary key (org=iot)",
     ),
     ("hash", "SQLite has no hash clusters"),
     ("heap-list", NO_PARTITIONS),

@@ -207,7 +207,8 @@ mod tests {
     fn cores_are_counted_per_socket() {
         let cpu = |n: u8, socket: u8, core: u8| {
             format!(
-                "processor\t: {n}\nmodel name\t: X 1\nphysical id\t: {socket}\ncore id\t\t: {core}\n\n"
+                "processor\t: {n}\nmodel name\t: X 1\nphysical id\t: {socket}\ncore id\t\t: \
+                 {core}\n\n"
             )
         };
         let text = [cpu(0, 0, 0), cpu(1, 0, 0), cpu(2, 1, 0), cpu(3, 1, 0)].concat();

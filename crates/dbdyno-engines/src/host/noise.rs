@@ -127,7 +127,8 @@ fn settings() -> Vec<Cause> {
     let found = [
         governor.filter(|governor| governor != "performance").map(|governor| {
             let advice = "cpupower frequency-set -g performance";
-            (format!("the frequency governor is {governor}: processors change their clock with the load"), advice)
+            (format!("the frequency governor is {governor}: processors change their clock with the \
+                      load"), advice)
         }),
         pages.filter(|pages| pages == "always").map(|_| {
             let advice = "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled";

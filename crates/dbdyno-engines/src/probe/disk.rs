@@ -27,7 +27,8 @@ impl DeviceTimes {
     pub fn open(storage: Option<&Path>) -> Result<DeviceTimes, String> {
         let storage = storage
             .ok_or("I/O of the device is not known: the database's files are not on this host")?;
-        let none = "I/O of the device is not known: the database's files lie on no block device of their own";
+        let none = "I/O of the device is not known: the database's files lie on no block device of \
+                    their own";
         let device = device_of(storage).ok_or(none)?;
         let times = DeviceTimes { device, flushed: flush_counting_disk(device) };
         times.read().map(|_| times).ok_or_else(|| none.to_string())

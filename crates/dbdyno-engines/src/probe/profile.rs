@@ -8,8 +8,8 @@ use dbdyno_core::model::{Counters, Profile, ProfileRow};
 use dbdyno_core::sql::{Block, statement};
 
 /// Blocks of queries whose column `name` says what a row is about; the others are cumulative
-/// numbers, as `time_ms`; or that give such a query ([`rows_of`]). What stands behind a second dot tells blocks of one profile apart: rows
-/// of `profile.io.log` belong to `io`.
+/// numbers, as `time_ms`; or that give such a query ([`rows_of`]). What stands behind a second dot
+/// tells blocks of one profile apart: rows of `profile.io.log` belong to `io`.
 const PROFILE: &str = "profile.";
 /// Ending of the block that says why there is no such profile, in one line; no row if there is one.
 const MISSING: &str = ".missing";

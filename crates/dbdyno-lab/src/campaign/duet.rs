@@ -87,7 +87,8 @@ pub(super) fn checked(sides: &[Campaign<'_>; 2]) -> Result<([Plan; 2], Halves)> 
             .advise("leave --duet out")
     })?;
     if halves.share_core {
-        let line = "--duet: both halves are threads of one core; swapping them removes what differs, not what they share";
+        let line = "--duet: both halves are threads of one core; swapping them removes what \
+                    differs, not what they share";
         (sides[0].events)(Event::Note(line));
     }
     let other = |event: Event<'_>| {

@@ -1,5 +1,5 @@
-//! `--test-bottleneck`: after the tests of a run, the experiment of what limits each workload, to see
-//! whether its forecast holds.
+//! `--test-bottleneck`: after the tests of a run, the experiment of what limits each workload, to
+//! see whether its forecast holds.
 //!
 //! As in a campaign, a block is a trial of each side in random order. On a private server that gets
 //! other settings each trial is on a new start of it. Trials are not tests of the run: what they

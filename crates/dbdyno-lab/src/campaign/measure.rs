@@ -515,8 +515,8 @@ impl Measuring<'_> {
         Ok(if self.answers_again() { Step::GoOn } else { Step::Stop(RunStatus::Failed) })
     }
 
-    /// True once the database can be used, at once or after it was started anew: one crash costs one
-    /// test.
+    /// True once the database can be used, at once or after it was started anew: one crash costs
+    /// one test.
     fn answers_again(&self) -> bool {
         let began = Instant::now();
         while let Err(error) = self.database.session() {

@@ -92,7 +92,8 @@ impl<'a> Probing<'a> {
                 Sampler::open(database, &blocks).map_err(|error| error.at(platform.label()))?;
             self.sampler = sampler.map(|sampler| Arc::new(Mutex::new(sampler)));
         }
-        self.read(Reading::AtOnce, None); // what cannot be read is told before the first test, not in it
+        // what cannot be read is told before the first test, not in it
+        self.read(Reading::AtOnce, None);
         Ok(())
     }
 

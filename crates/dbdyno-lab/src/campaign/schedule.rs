@@ -126,7 +126,8 @@ pub fn described(plan: &Plan, fresh: Fresh, target: &Target) -> Option<String> {
         (Fresh::Nothing, _) => "",
         (Fresh::Server, _) => "; each block starts the server anew and runs every test twice",
         (Fresh::Data, Target::Private { .. }) => {
-            "; each block loads the data anew and runs every test twice, and once more after a new start of the server"
+            "; each block loads the data anew and runs every test twice, and once more after a new \
+             start of the server"
         }
         (Fresh::Data, _) => "; each block loads the data anew and runs every test twice",
     };

@@ -59,8 +59,8 @@ struct Figure {
     blocks: Blocks,
 }
 
-/// Trials of a figure in a block: A (0) and B (1) in their order, and the seconds that the whole A/B
-/// test has left.
+/// Trials of a figure in a block: A (0) and B (1) in their order, and the seconds that the whole
+/// A/B test has left.
 struct Turn {
     order: [usize; 2],
     left_s: f64,

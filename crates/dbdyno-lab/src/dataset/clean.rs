@@ -1,10 +1,10 @@
 //! Removes what we made, and nothing else.
 //!
-//! Ours is what stands in our schema, belongs to our user, and is marked as made by us: by a comment
-//! where the engine has comments of tables and routines that only their owner can give, else by a
-//! name that begins with a word of [`Site::words`]. The blocks `objects.*` of the data set list it
-//! with the statements that drop it. What is not ours is left alone, and must not have the name of
-//! anything that a test would make or drop.
+//! Ours is what stands in our schema, belongs to our user, and is marked as made by us: by a
+//! comment where the engine has comments of tables and routines that only their owner can give,
+//! else by a name that begins with a word of [`Site::words`]. The blocks `objects.*` of the data
+//! set list it with the statements that drop it. What is not ours is left alone, and must not have
+//! the name of anything that a test would make or drop.
 
 use dbdyno_core::error::{Error, Result};
 use dbdyno_core::sql::Values;

@@ -28,7 +28,8 @@ impl Export<'_> {
         let (version, engine, plan) = (env!("CARGO_PKG_VERSION"), self.engine.name(), self.plan);
         let (size_gb, seed) = (plan.size_gb, plan.seed);
         format!(
-            "dbdyno-spool 1\npack {pack}\ndbdyno {version}\nengine {engine}\nsize_gb {size_gb}\nseed {seed}\n"
+            "dbdyno-spool 1\npack {pack}\ndbdyno {version}\nengine {engine}\nsize_gb \
+             {size_gb}\nseed {seed}\n"
         )
     }
 

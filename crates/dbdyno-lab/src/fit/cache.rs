@@ -57,8 +57,8 @@ pub fn cache_warning(plan: &Plan, cache_bytes: f64, whose: &str, another: &str) 
     if big < cache_bytes * NOT_CACHED_FACTOR && !uncached.is_empty() {
         let (who, have, least_gb) = (few(&uncached), have(big), least_gb(cache_bytes));
         return Some(format!(
-            "{who} may be invalid: the big table should be twice the cache or more and has {have}; use --size \
-             {least_gb} or more"
+            "{who} may be invalid: the big table should be twice the cache or more and has {have}; \
+             use --size {least_gb} or more"
         ));
     }
     if small > cache_bytes * CACHED_SHARE && !cached.is_empty() {
@@ -66,8 +66,8 @@ pub fn cache_warning(plan: &Plan, cache_bytes: f64, whose: &str, another: &str) 
             .map_or_else(String::new, |most_gb| format!("--size {most_gb} or less, or "));
         let (who, have) = (few(&cached), have(small));
         return Some(format!(
-            "{who} may be invalid: the small table with its indexes should fit the cache and has {have}; use \
-             {most_gb}{another}"
+            "{who} may be invalid: the small table with its indexes should fit the cache and has \
+             {have}; use {most_gb}{another}"
         ));
     }
     None
@@ -139,8 +139,8 @@ mod tests {
         let cache = 128.0 * MIB;
         assert_eq!(
             warning(&caching("C-OUT", 0.25), cache, "XS").unwrap(),
-            "C-OUT may be invalid: the big table should be twice the cache or more and has 74 MB at 0.25 GB, the cache \
-             of profile XS 134 MB; use --size 0.9 or more"
+            "C-OUT may be invalid: the big table should be twice the cache or more and has 74 MB \
+             at 0.25 GB, the cache of profile XS 134 MB; use --size 0.9 or more"
         );
         assert_eq!(warning(&caching("C-OUT", 1.0), cache, "XS"), None);
         assert_eq!(

@@ -42,7 +42,8 @@ pub fn most_jobs(plan: &Plan) -> u32 {
     plan.selections.iter().map(most).max().unwrap_or(0)
 }
 
-/// Sessions that are open beside those of a selection's jobs: of a workload beside it, and idle ones.
+/// Sessions that are open beside those of a selection's jobs: of a workload beside it, and idle
+/// ones.
 fn sessions_beside(selection: &Selection) -> u32 {
     selection.background_jobs().saturating_add(selection.idle_sessions())
 }
@@ -323,8 +324,8 @@ mod tests {
         let fitted = Fitted { plan: plan(Vec::new()), steps, shortened: 0 };
         assert_eq!(
             format!("{}: {}", limit.to_text(), left_out(&fitted, 94)),
-            "there is room for 94 jobs (max_connections = 100, 3 kept for superusers, 0 in use, 5 for ourselves): \
-             left out are T616 at 128, 256 and 512, T716 at 128"
+            "there is room for 94 jobs (max_connections = 100, 3 kept for superusers, 0 in use, 5 \
+             for ourselves): left out are T616 at 128, 256 and 512, T716 at 128"
         );
         let fitted = Fitted { plan: plan(Vec::new()), steps: Vec::new(), shortened: 4 };
         assert_eq!(left_out(&fitted, 94), "4 automatic ramps end at 94");
@@ -376,7 +377,8 @@ mod tests {
         let (_, line) = check_jobs(&wide(), left(6), "here").unwrap().unwrap();
         assert_eq!(
             line,
-            "there is room for 1 job (most = 9, 5 for ourselves): left out are P1 at 2; 2 automatic ramps end at 1"
+            "there is room for 1 job (most = 9, 5 for ourselves): left out are P1 at 2; 2 \
+             automatic ramps end at 1"
         );
         assert_eq!(check_jobs(&wide(), left(37), "here"), Ok(None));
         let given = Plan { jobs_given: true, ..wide() };

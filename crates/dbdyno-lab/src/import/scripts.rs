@@ -124,7 +124,8 @@ fn result(
 fn of_scripts(test: &SpooledTest, selection: &Selection) -> Vec<Reason> {
     let reason = |sentence| Reason::new(Status::Conditional, ReasonCode::Scripts, sentence);
     let unwatched = "run by plain scripts: the host, other programs and caches were not watched";
-    let other = "the scripts' SQL ({theirs}) is not that of this version ({ours}): its claims may be about another work";
+    let other = "the scripts' SQL ({theirs}) is not that of this version ({ours}): its claims may \
+                 be about another work";
     let differs = test.hash != selection.hash;
     let other = Sentence::new(other)
         .with("theirs", test.hash.as_str())

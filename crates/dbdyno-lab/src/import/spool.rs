@@ -338,12 +338,13 @@ fn whole(test: SpooledTest, line: &Line<'_>) -> Result<SpooledTest> {
 mod tests {
     use super::*;
 
-    const HEAD: &str = "dbdyno-spool 1\npack 01\ndbdyno 0.1.0\nengine any\nsize_gb 0.01\nseed 42\nserver 15.18 (x y)\n\
-                        setting fsync on\n\n";
-    const TEST: &str = "test SRV-QUERY1\nworkload SRV-QUERY1\nparam org heap\nhash 00\nstarted 2026-11-23T11:00:00Z\njobs 1\n\
-                        window_s 1\nbegin commits 5\nwarm 1 ops 3 rows 3 commits 0 elapsed_us 40\n\
-                        job 1 part 1 ops 10 rows 20 commits 0 elapsed_us 1000 stride 1 longest_us 17.5\nus 1 12 14:3\n\
-                        end commits 9\ndone\n";
+    const HEAD: &str = "dbdyno-spool 1\npack 01\ndbdyno 0.1.0\nengine any\nsize_gb 0.01\nseed \
+                        42\nserver 15.18 (x y)\nsetting fsync on\n\n";
+    const TEST: &str = "test SRV-QUERY1\nworkload SRV-QUERY1\nparam org heap\nhash 00\nstarted \
+                        2026-11-23T11:00:00Z\njobs 1\nwindow_s 1\nbegin commits 5\nwarm 1 ops 3 \
+                        rows 3 commits 0 elapsed_us 40\njob 1 part 1 ops 10 rows 20 commits 0 \
+                        elapsed_us 1000 stride 1 longest_us 17.5\nus 1 12 14:3\nend commits \
+                        9\ndone\n";
 
     fn read_text(text: &str) -> Result<Spool> {
         read(Text { place: "x.spool", text })

@@ -195,9 +195,9 @@ mod tests {
         page.add(&Family { name: "x_none", ..LEFT }, []);
         let counter = Family { name: "x_tests", kind: Kind::Counter, help: "Tests." };
         page.add(&counter, [(Vec::new(), 3.0)]);
-        let text = "# TYPE x_left_seconds gauge\n# UNIT x_left_seconds seconds\n# HELP x_left_seconds Time left.\n\
-                    x_left_seconds{run=\"a\\\"b\\\\\\n\"} 2.5\n\
-                    # TYPE x_tests counter\n# HELP x_tests Tests.\nx_tests_total 3\n# EOF\n";
+        let text = "# TYPE x_left_seconds gauge\n# UNIT x_left_seconds seconds\n# HELP \
+                    x_left_seconds Time left.\nx_left_seconds{run=\"a\\\"b\\\\\\n\"} 2.5\n# TYPE \
+                    x_tests counter\n# HELP x_tests Tests.\nx_tests_total 3\n# EOF\n";
         assert_eq!(page.end(), text);
     }
 

@@ -1,8 +1,8 @@
 //! The runner: one test at a time, from setup to figures. It prints nothing and judges nothing.
 //!
 //! A test is a gate, job threads that pull slices, and a coordinator that takes snapshots and cuts
-//! the window while the jobs run on. What the jobs did in their slices is summed up in a log ([`log`]);
-//! [`assemble`] turns the log into figures.
+//! the window while the jobs run on. What the jobs did in their slices is summed up in a log
+//! ([`log`]); [`assemble`] turns the log into figures.
 
 pub mod assemble;
 pub mod coordinator;

@@ -8,9 +8,9 @@ use dbdyno_core::stats::sequence::POINTS_PER_S;
 
 /// The first slice is short: it only learns how long an op takes.
 const PROBE_SLICE_S: f64 = 0.1;
-/// Where the work counts from the start nothing may be spent on learning: the first slice has so few
-/// ops that timing each of them does not show, the second one, which is timed as they taught, is
-/// short too. Fixed work of 65,536 look-ups is over in a quarter of a second.
+/// Where the work counts from the start nothing may be spent on learning: the first slice has so
+/// few ops that timing each of them does not show, the second one, which is timed as they taught,
+/// is short too. Fixed work of 65,536 look-ups is over in a quarter of a second.
 const FIRST_OPS: u64 = 16;
 const EARLY_SLICE_S: f64 = 0.02;
 /// Slices after the window, while slower jobs finish theirs.

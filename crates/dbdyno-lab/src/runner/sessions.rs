@@ -252,8 +252,8 @@ fn note(
 }
 
 impl SessionLog {
-    /// Adds a sample. Of a test so long that there are too many every other one is dropped, and from
-    /// now on they are taken half as often: what is left tells of the whole time alike.
+    /// Adds a sample. Of a test so long that there are too many every other one is dropped, and
+    /// from now on they are taken half as often: what is left tells of the whole time alike.
     fn keep(&mut self, sample: Sample) {
         self.samples.push(sample);
         if self.samples.len() >= MOST_SAMPLES {

@@ -179,7 +179,10 @@ pub(super) const TRANSFER_PROGRAM: &str = "wsrep_sst_dbdyno";
 fn galera_settings(node: &Node<'_>) -> Result<Settings> {
     let library = GALERA.iter().find(|path| Path::new(path).exists()).ok_or_else(|| {
         Error::target("mariadb-galera", "Galera's library libgalera_smm.so is not installed")
-            .advise("install it (Debian, Ubuntu: apt install galera-4; Fedora, RHEL: dnf install galera)")
+            .advise(
+                "install it (Debian, Ubuntu: apt install galera-4; Fedora, RHEL: dnf install \
+                     galera)",
+            )
     })?;
     let [messages, state] = node.plan.ports[node.at];
     let own = node.address(node.at);
@@ -224,8 +227,9 @@ fn galera_files(node: &Node<'_>) -> Result<()> {
 
 /// Makes a copy of the first node one that follows. Messages that wait in its cache are those of
 /// the first node.
-const FOLLOWS: &str = "sed 's/safe_to_bootstrap: 1/safe_to_bootstrap: 0/' grastate.dat >grastate.new \
-    && mv -f grastate.new grastate.dat && rm -f galera.cache gvwstate.dat";
+const FOLLOWS: &str = "sed 's/safe_to_bootstrap: 1/safe_to_bootstrap: 0/' grastate.dat \
+                       >grastate.new && mv -f grastate.new grastate.dat && rm -f galera.cache \
+                       gvwstate.dat";
 
 /// Runs a script in the directory of a node's data, as the user who owns it: what that user has put
 /// there may be a link to what only we may read or write.

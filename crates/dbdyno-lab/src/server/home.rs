@@ -207,8 +207,8 @@ impl Home {
     }
 }
 
-/// The user to run a server as if we are root: `preferred`, or whom the environment names; none if we
-/// are not root.
+/// The user to run a server as if we are root: `preferred`, or whom the environment names; none if
+/// we are not root.
 ///
 /// # Errors
 /// If we are root and there is no such user.

@@ -97,8 +97,9 @@ impl ServerKind for MariaDbServer {
         })
     }
     fn how_to_install(&self) -> &'static str {
-        "install one (Debian, Ubuntu: apt install mariadb-server; Fedora, RHEL: dnf install mariadb-server; macOS: brew \
-         install mariadb), fetch one ('dbdyno binaries fetch mariadb'), or name its directory with --server-bin"
+        "install one (Debian, Ubuntu: apt install mariadb-server; Fedora, RHEL: dnf install \
+         mariadb-server; macOS: brew install mariadb), fetch one ('dbdyno binaries fetch \
+         mariadb'), or name its directory with --server-bin"
     }
 
     fn create(&self, binaries: &Binaries, place: &Place) -> Command {
@@ -334,7 +335,8 @@ mod tests {
 
     #[test]
     fn the_server_tells_where_its_plugins_are() {
-        let help = "plugin-load             (No default value)\nplugin-dir              /usr/lib/mysql/plugin/\n";
+        let help = "plugin-load             (No default value)\nplugin-dir              \
+                    /usr/lib/mysql/plugin/\n";
         assert_eq!(plugin_dir_of(help), Some(PathBuf::from("/usr/lib/mysql/plugin/")));
         assert_eq!(plugin_dir_of("a text"), None);
     }

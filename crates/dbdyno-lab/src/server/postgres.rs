@@ -116,8 +116,9 @@ impl ServerKind for PostgresServer {
         })
     }
     fn how_to_install(&self) -> &'static str {
-        "install one (Debian, Ubuntu: apt install postgresql; Fedora, RHEL: dnf install postgresql-server; macOS: brew \
-         install postgresql), fetch one ('dbdyno binaries fetch postgres'), or name its directory with --server-bin"
+        "install one (Debian, Ubuntu: apt install postgresql; Fedora, RHEL: dnf install \
+         postgresql-server; macOS: brew install postgresql), fetch one ('dbdyno binaries fetch \
+         postgres'), or name its directory with --server-bin"
     }
 
     fn create(&self, binaries: &Binaries, place: &Place) -> Command {

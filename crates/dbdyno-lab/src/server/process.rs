@@ -280,15 +280,17 @@ mod tests {
 
     #[test]
     fn an_error_shows_the_cause_and_no_time_stamps() {
-        let log = "old\n2026-01-31 12:00:00.000 UTC [7] LOG:  invalid value for parameter \"x\"\n\
-                   2026-01-31 12:00:00.000 UTC [7] HINT:  more\n2026-01-31 12:00:00.001 UTC [7] FATAL:  it has errors\n\
-                   2026-01-31 12:00:00.001 UTC [7] STATEMENT:  select 1\n\tfrom t\n";
+        let log = "old\n2026-01-31 12:00:00.000 UTC [7] LOG:  invalid value for parameter \
+                   \"x\"\n2026-01-31 12:00:00.000 UTC [7] HINT:  more\n2026-01-31 12:00:00.001 UTC \
+                   [7] FATAL:  it has errors\n2026-01-31 12:00:00.001 UTC [7] STATEMENT:  select \
+                   1\n\tfrom t\n";
         assert_eq!(
             tail_of(log),
             "old; LOG:  invalid value for parameter \"x\"; FATAL:  it has errors"
         );
-        let log = "2026-01-31  6:00:00 0 [Note] InnoDB: x\n2026-01-31  6:00:00 0 [ERROR] unknown variable 'y=1'\n\
-                   2026-01-31  6:00:00 0 [ERROR] Aborting\nPlease check all of the above\n";
+        let log = "2026-01-31  6:00:00 0 [Note] InnoDB: x\n2026-01-31  6:00:00 0 [ERROR] unknown \
+                   variable 'y=1'\n2026-01-31  6:00:00 0 [ERROR] Aborting\nPlease check all of the \
+                   above\n";
         assert_eq!(tail_of(log), "unknown variable 'y=1'");
         assert_eq!(tail_of("FATAL:  down\nFATAL:  down\nFATAL:  down\n"), "FATAL:  down");
         assert_eq!(tail_of(""), "it wrote no log");

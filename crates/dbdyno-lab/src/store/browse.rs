@@ -46,7 +46,8 @@ pub struct Measured {
 fn platform(base: &dyn Base) -> Answer<String> {
     let of = |fact: &str| base.json_text("disclosure", &["hardware", fact]);
     Ok(format!(
-        "coalesce(nullif({}, 'unknown'), nullif({}, 'unknown'), CASE kind WHEN 'published' THEN target END)",
+        "coalesce(nullif({}, 'unknown'), nullif({}, 'unknown'), CASE kind WHEN 'published' THEN \
+         target END)",
         of("system")?,
         of("cpu_model")?
     ))
@@ -57,8 +58,9 @@ const VERDICTS: &str = "SELECT run_id, verdict, count(*) FROM test GROUP BY run_
 fn of_workload() -> String {
     TEST.select_with_sql(
         "run_id",
-        "WHERE run_id IN (SELECT run_id FROM test WHERE workload = ?1 AND jobs = ?2 \
-         AND run_id IN (SELECT id FROM run WHERE kind = 'measured' ORDER BY id DESC LIMIT ?3)) ORDER BY run_id, seq",
+        "WHERE run_id IN (SELECT run_id FROM test WHERE workload = ?1 AND jobs = ?2 AND run_id IN \
+         (SELECT id FROM run WHERE kind = 'measured' ORDER BY id DESC LIMIT ?3)) ORDER BY run_id, \
+         seq",
     )
 }
 
@@ -128,12 +130,13 @@ impl Store {
             .and_then(|platform| Ok((platform, base.json_text("rest", &["chosen"])?)));
         let (platform, chosen) = words.map_err(|trouble| self.explain(trouble))?;
         let sql = format!(
-            "WITH place AS MATERIALIZED (SELECT id AS place_id, engine, {platform} AS platform FROM run WHERE kind = 'measured'), \
-             point AS (SELECT min(id) AS test_id, count(DISTINCT run_id) AS runs, platform, engine \
-             FROM test JOIN place ON place_id = run_id \
-             GROUP BY engine, platform, workload, hash, params, drive, jobs ORDER BY runs DESC, test_id LIMIT {most}) \
-             SELECT engine, platform, workload, workload_group, drive, jobs, kpm_unit, {chosen}, runs, test_id \
-             FROM point JOIN test ON id = test_id ORDER BY runs DESC, test_id"
+            "WITH place AS MATERIALIZED (SELECT id AS place_id, engine, {platform} AS platform \
+             FROM run WHERE kind = 'measured'), point AS (SELECT min(id) AS test_id, \
+             count(DISTINCT run_id) AS runs, platform, engine FROM test JOIN place ON place_id = \
+             run_id GROUP BY engine, platform, workload, hash, params, drive, jobs ORDER BY runs \
+             DESC, test_id LIMIT {most}) SELECT engine, platform, workload, workload_group, drive, \
+             jobs, kpm_unit, {chosen}, runs, test_id FROM point JOIN test ON id = test_id ORDER BY \
+             runs DESC, test_id"
         );
         let rows = self.rows(&sql, Row::new())?;
         let mut courses = self.courses(most, &platform)?;
@@ -147,16 +150,17 @@ impl Store {
     /// The course of each point of [`Store::measured`], by the id of its first test.
     fn courses(&self, most: usize, platform: &str) -> Result<BTreeMap<i64, Vec<f64>>> {
         let sql = format!(
-            "WITH place AS MATERIALIZED (SELECT id AS place_id, engine, {platform} AS platform FROM run WHERE kind = 'measured'), \
-             point AS (SELECT min(id) AS first_id, count(DISTINCT run_id) AS runs, platform AS of_platform, engine AS of_engine, \
-             workload AS of_workload, hash AS of_hash, params AS of_params, drive AS of_drive, jobs AS of_jobs \
-             FROM test JOIN place ON place_id = run_id \
-             GROUP BY engine, platform, workload, hash, params, drive, jobs ORDER BY runs DESC, first_id LIMIT {most}) \
-             SELECT first_id, run_id, kpm_value \
-             FROM point JOIN test ON workload = of_workload AND hash = of_hash AND params = of_params AND drive = of_drive \
-             AND jobs = of_jobs JOIN place ON place_id = run_id AND engine = of_engine \
-             AND coalesce(platform, '') = coalesce(of_platform, '') \
-             WHERE verdict = 'valid' AND kpm_value > 0 ORDER BY first_id, run_id"
+            "WITH place AS MATERIALIZED (SELECT id AS place_id, engine, {platform} AS platform \
+             FROM run WHERE kind = 'measured'), point AS (SELECT min(id) AS first_id, \
+             count(DISTINCT run_id) AS runs, platform AS of_platform, engine AS of_engine, \
+             workload AS of_workload, hash AS of_hash, params AS of_params, drive AS of_drive, \
+             jobs AS of_jobs FROM test JOIN place ON place_id = run_id GROUP BY engine, platform, \
+             workload, hash, params, drive, jobs ORDER BY runs DESC, first_id LIMIT {most}) SELECT \
+             first_id, run_id, kpm_value FROM point JOIN test ON workload = of_workload AND hash = \
+             of_hash AND params = of_params AND drive = of_drive AND jobs = of_jobs JOIN place ON \
+             place_id = run_id AND engine = of_engine AND coalesce(platform, '') = \
+             coalesce(of_platform, '') WHERE verdict = 'valid' AND kpm_value > 0 ORDER BY \
+             first_id, run_id"
         );
         let rows = self.rows(&sql, Row::new())?;
         let value = |row: &Row| {

@@ -55,8 +55,10 @@ pub fn cannot_read(path: &Path, error: &rusqlite::Error) -> Error {
     match error.sqlite_error_code() {
         Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied | ErrorCode::ReadOnly) => {
             let what = format!("the results file cannot be read ({})", cause(error));
-            Error::target(place(path), what)
-                .advise("copy it, with the -wal file beside it if there is one, to where you may write, and name the copy with --results")
+            Error::target(place(path), what).advise(
+                "copy it, with the -wal file beside it if there is one, to where you may \
+                         write, and name the copy with --results",
+            )
         }
         _ => explain(path, error),
     }

@@ -213,7 +213,8 @@ pub(super) fn newer(place: &str, version: i32) -> Error {
 /// Results in a database that an older program wrote and that are only read.
 pub(super) fn older(place: &str, version: i32) -> Error {
     let what = format!(
-        "was written by an older dbdyno (schema {version}, this one's is {SCHEMA_VERSION}) and is only read here"
+        "was written by an older dbdyno (schema {version}, this one's is {SCHEMA_VERSION}) and is \
+         only read here"
     );
     Error::usage(place, what).advise("bring it up to date: 'dbdyno results list --results URL'")
 }

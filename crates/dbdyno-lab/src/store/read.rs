@@ -43,8 +43,8 @@ pub(super) const LIST: &str = "SELECT id, name, target, engine, started_at, stat
 /// Columns before those of a run: its number, and the process that writes it.
 const BESIDE: &str = "id, process";
 
-const FINISHED: &str = "SELECT id FROM run WHERE kind = 'measured' AND status = 'finished' AND id < ?1 \
-    ORDER BY id DESC LIMIT ?2";
+const FINISHED: &str = "SELECT id FROM run WHERE kind = 'measured' AND status = 'finished' AND id \
+                        < ?1 ORDER BY id DESC LIMIT ?2";
 const LAST: &str = "SELECT max(id) FROM run";
 const BY_ID: &str = "SELECT id FROM run WHERE id = ?1";
 const BY_NAME: &str = "SELECT max(id) FROM run WHERE name = ?1";

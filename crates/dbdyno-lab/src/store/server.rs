@@ -200,7 +200,8 @@ pub(super) enum Opening {
 }
 
 const OTHER_DATABASE: &str = "give another database with --results";
-const GRANT: &str = "the owner of schema dbdyno_results gives the right: 'dbdyno results grant reader|writer|conductor|worker USER --results URL'";
+const GRANT: &str = "the owner of schema dbdyno_results gives the right: 'dbdyno results grant \
+                     reader|writer|conductor|worker USER --results URL'";
 
 fn connect(url: &str, password: Option<&SecretString>) -> Result<Box<dyn Keeper>> {
     let unknown = || {

@@ -215,7 +215,10 @@ impl Import<'_> {
             Some(format) if format > u64::from(FORMAT_VERSION) => Err(Trouble::Said(
                 Error::usage(
                     format!("{}:{number}", self.source),
-                    format!("was written by a newer dbdyno (format {format}, this one knows {FORMAT_VERSION})"),
+                    format!(
+                        "was written by a newer dbdyno (format {format}, this one knows \
+                             {FORMAT_VERSION})"
+                    ),
                 )
                 .advise("update dbdyno"),
             )),

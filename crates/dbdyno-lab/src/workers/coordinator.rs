@@ -119,9 +119,14 @@ impl Crew {
         }
         let (came, all, wait_s) =
             (rows.len() - missing, rows.len(), self.patience.wait.as_secs_f64());
-        Err(EngineError::new(ErrorClass::WorkerLost, format!("{came} of {all} workers came within {wait_s} s"))
-            .advised("start 'dbdyno worker RESULTS TARGET' with the URLs of these results and of this target on each load machine, or give a \
-                      longer --worker-join-timeout"))
+        Err(EngineError::new(
+            ErrorClass::WorkerLost,
+            format!("{came} of {all} workers came within {wait_s} s"),
+        )
+        .advised(
+            "start 'dbdyno worker RESULTS TARGET' with the URLs of these results and of \
+                      this target on each load machine, or give a longer --worker-join-timeout",
+        ))
     }
 }
 

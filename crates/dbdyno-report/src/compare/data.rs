@@ -11,8 +11,9 @@ use dbdyno_core::analysis::compare::{
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// The source of the intervals.
-const NOISE: &str = "intervals are estimated from the repetitions of all figures of both runs, and from what \
-earlier runs of the platform differ by, else from a prior; of single tests from the seconds of their windows";
+const NOISE: &str = "intervals are estimated from the repetitions of all figures of both runs, and \
+                     from what earlier runs of the platform differ by, else from a prior; of \
+                     single tests from the seconds of their windows";
 
 /// The document of `compare --format json`: lists over all comparisons, each entry with its runs.
 #[derive(Serialize)]

@@ -29,21 +29,27 @@ const SHEET_TILES: usize = 5;
 const MOST_NAMED: usize = 7;
 
 /// Reading instructions for the cards.
-const CARDS: &str = "Best throughput at any number of jobs, or the time at one job. Dashed: perfect scaling from one job. Service \
-times on one logarithmic axis: thick mark p50, bar to p99; a diamond is a mean, where too few ops were timed. A ring is round the best. A rule chooses the \
-headline: the first workload of the group with a valid ramp, else with a valid figure.";
-const PANELS: &str = "One row per group; each column has the same axes in every row. A knee is drawn only where a law of scalability \
-explains four numbers of jobs or more.";
-const TIMELINE: &str = "Every second of every test on one line of time; a test that is shorter is one bar, by its mean. Gaps are set-up \
-and loading, which are not measured. Numbered: tests that others on the machine disturbed.";
-const FINGERPRINT: &str = "Each figure against {reference}, logarithmic: squares are speed (one job), circles throughput (best). Right \
-of the line is better; a hollow triangle is conditional, and nothing is said of it.";
+const CARDS: &str = "Best throughput at any number of jobs, or the time at one job. Dashed: \
+                     perfect scaling from one job. Service times on one logarithmic axis: thick \
+                     mark p50, bar to p99; a diamond is a mean, where too few ops were timed. A \
+                     ring is round the best. A rule chooses the headline: the first workload of \
+                     the group with a valid ramp, else with a valid figure.";
+const PANELS: &str = "One row per group; each column has the same axes in every row. A knee is \
+                      drawn only where a law of scalability explains four numbers of jobs or more.";
+const TIMELINE: &str = "Every second of every test on one line of time; a test that is shorter is \
+                        one bar, by its mean. Gaps are set-up and loading, which are not measured. \
+                        Numbered: tests that others on the machine disturbed.";
+const FINGERPRINT: &str = "Each figure against {reference}, logarithmic: squares are speed (one \
+                           job), circles throughput (best). Right of the line is better; a hollow \
+                           triangle is conditional, and nothing is said of it.";
 
-const ONE_JOB: &str = "Mean time of one op at one job; the longest of each workload fills its rows. An invalid figure has no bar.";
-const TIERS: &str = "Share of the blocks that each tier served at the best throughput, from the fastest tier to the slowest, and the \
-mean time of an access. The time of the buffer cache is an upper limit: it holds all other work of the statement.";
-const COMMITS: &str = "Share of the ops by their time at the best throughput, of workloads whose ops commit once: the wait for the log \
-is most of it.";
+const ONE_JOB: &str = "Mean time of one op at one job; the longest of each workload fills its \
+                       rows. An invalid figure has no bar.";
+const TIERS: &str = "Share of the blocks that each tier served at the best throughput, from the \
+                     fastest tier to the slowest, and the mean time of an access. The time of the \
+                     buffer cache is an upper limit: it holds all other work of the statement.";
+const COMMITS: &str = "Share of the ops by their time at the best throughput, of workloads whose \
+                       ops commit once: the wait for the log is most of it.";
 
 /// The page of one run or of several; none without runs.
 pub(super) fn page(input: &Input, limits: &Limits, left_out: &[String]) -> Option<Page> {
@@ -366,7 +372,8 @@ fn has_curves(input: &Input) -> bool {
 }
 
 /// Many platforms: which comes how near to the best, every figure of all side by side, what differs
-/// among them, their ramps; each against the base is folded, as the base is the first of the command.
+/// among them, their ramps; each against the base is folded, as the base is the first of the
+/// command.
 fn compared_many(input: &Input, comparisons: &[Comparison], paired: &[Beside]) -> Page {
     let language = input.language;
     let mut parts = beside::parts(paired, language);

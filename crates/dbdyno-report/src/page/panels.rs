@@ -43,7 +43,8 @@ pub(super) fn of(input: &Input) -> Option<Picture> {
     }))
 }
 
-/// The row of a group; `elsewhere` are workloads whose ramps over something else than jobs are drawn.
+/// The row of a group; `elsewhere` are workloads whose ramps over something else than jobs are
+/// drawn.
 fn row(
     language: Language,
     id: &str,

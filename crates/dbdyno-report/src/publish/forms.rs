@@ -73,10 +73,11 @@ pub fn release(text: &str) -> Option<String> {
 }
 
 /// Products that say their version, with the words of their names.
-const PRODUCTS: &str = "PostgreSQL MariaDB MySQL Percona Server SQLite DuckDB ClickHouse chDB Oracle Database \
-    PgBouncer AI Free Express Enterprise Standard Edition Release Community Debian GNU/Linux Ubuntu LTS Red \
-    Hat Linux Rocky AlmaLinux CentOS Stream Fedora SUSE SLES openSUSE Leap Tumbleweed Amazon \
-    Alpine Arch Gentoo NixOS RHEL macOS FreeBSD Windows";
+const PRODUCTS: &str = "PostgreSQL MariaDB MySQL Percona Server SQLite DuckDB ClickHouse chDB \
+                        Oracle Database PgBouncer AI Free Express Enterprise Standard Edition \
+                        Release Community Debian GNU/Linux Ubuntu LTS Red Hat Linux Rocky \
+                        AlmaLinux CentOS Stream Fedora SUSE SLES openSUSE Leap Tumbleweed Amazon \
+                        Alpine Arch Gentoo NixOS RHEL macOS FreeBSD Windows";
 
 /// Product and version: `PostgreSQL 15.18` of `PostgreSQL 15.18 (Debian 15.18-0+deb12u1)`. Words
 /// that no product has, and all that stands behind a version, are left out.
@@ -95,12 +96,14 @@ pub fn version(text: &str) -> Option<String> {
 
 /// Makers and families of processors, and the words beside them.
 const PROCESSORS: &str = "Intel AMD ARM Arm Apple IBM Ampere Altra Amazon Graviton Oracle SPARC \
-    Huawei Kunpeng Hygon Zhaoxin Loongson Fujitsu Cavium ThunderX Marvell Qualcomm NVIDIA Grace \
-    Xeon Core Pentium Celeron Atom Opteron EPYC Ryzen Threadripper PRO Athlon POWER Power \
-    Neoverse Cortex Platinum Gold Silver Bronze Max Ultra Processor processor CPU Virtual KVM QEMU \
-    Common Genuine Dual-Core Quad-Core Skylake Cascadelake Icelake Broadwell Haswell \
-    SandyBridge IvyBridge Nehalem Westmere SapphireRapids GraniteRapids EPYC-Rome EPYC-Milan EPYC-Genoa \
-    EPYC-Turin EPYC-Naples IBRS Server Client Mobile with Radeon Graphics Gen th";
+                          Huawei Kunpeng Hygon Zhaoxin Loongson Fujitsu Cavium ThunderX Marvell \
+                          Qualcomm NVIDIA Grace Xeon Core Pentium Celeron Atom Opteron EPYC Ryzen \
+                          Threadripper PRO Athlon POWER Power Neoverse Cortex Platinum Gold Silver \
+                          Bronze Max Ultra Processor processor CPU Virtual KVM QEMU Common Genuine \
+                          Dual-Core Quad-Core Skylake Cascadelake Icelake Broadwell Haswell \
+                          SandyBridge IvyBridge Nehalem Westmere SapphireRapids GraniteRapids \
+                          EPYC-Rome EPYC-Milan EPYC-Genoa EPYC-Turin EPYC-Naples IBRS Server \
+                          Client Mobile with Radeon Graphics Gen th";
 
 /// A processor's model in words that makers use, and model numbers: `Intel(R) Xeon(R) Platinum
 /// 8375C CPU @ 2.90GHz`. Other words are left out; a model without a word of a maker's is none.
@@ -150,8 +153,8 @@ pub fn is_cipher(text: &str) -> bool {
     words.all(|word| WORDS.contains(&word) || word == "AES128")
 }
 
-/// True if the text has the form of what leads to somebody: four dotted numbers, an IPv6 address, an
-/// address of mail, a path, a URL. It is refused even where its words may be published.
+/// True if the text has the form of what leads to somebody: four dotted numbers, an IPv6 address,
+/// an address of mail, a path, a URL. It is refused even where its words may be published.
 pub fn is_address(text: &str) -> bool {
     let text = text.replace("GNU/Linux", "Linux").replace("MB/s", "").replace("GB/s", "");
     let is_part = |token: &str| {

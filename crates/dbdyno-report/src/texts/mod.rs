@@ -308,7 +308,8 @@ mod tests {
         assert_eq!(Language::English.reason(&reason), reason.text);
         reason.sentence = None;
         assert!(german.reason(&reason).replace(NO_BREAK, " ").ends_with(
-            "(im Original: „TP-LIGHT: 4.10 % of the CPU time was taken by the host of this virtual machine“)"
+            "(im Original: „TP-LIGHT: 4.10 % of the CPU time was taken by the host of this virtual \
+             machine“)"
         ));
     }
 

@@ -157,8 +157,8 @@ fn doubtful(need: &Need, others: &[Point<'_>]) -> Option<Sentence> {
         true => "measure it again with --retry-disturbed",
         false => "measure it again, with --repeat 5",
     };
-    let text = "{most} {unit} with {jobs} were measured, {times~} times what is needed, but that is \
-                conditional ({because}): {next}";
+    let text = "{most} {unit} with {jobs} were measured, {times~} times what is needed, but that \
+                is conditional ({because}): {next}";
     Some(
         Sentence::new(text)
             .with("most", most.figure.value)
@@ -252,9 +252,10 @@ impl Case<'_> {
     fn promise_unknown(&self) -> Sentence {
         let promise = self.need.promise.map(|promise| promise.to_string()).unwrap_or_default();
         match self.valid.iter().all(|point| point.keeps(self.need.promise) == Some(false)) {
-            true => {
-                Sentence::new("{promise} is broken at every rate that was measured, all of them above the one needed")
-            }
+            true => Sentence::new(
+                "{promise} is broken at every rate that was measured, all of them \
+                               above the one needed",
+            ),
             false => Sentence::new("too few ops were timed to know whether {promise} is kept"),
         }
         .with("promise", promise)
@@ -263,8 +264,8 @@ impl Case<'_> {
     /// The best figure is not known well enough.
     fn no_margin(&self, most: &Point<'_>) -> Option<Sentence> {
         if let (None, Err(unknown)) = (most.span(), most.figure.interval) {
-            let text = "{most} {unit} is {times~} times what is needed, but how well that is known is not \
-                        ({why}): measure it again with --repeat 5";
+            let text = "{most} {unit} is {times~} times what is needed, but how well that is known \
+                        is not ({why}): measure it again with --repeat 5";
             return Some(
                 Sentence::new(text)
                     .with("most", most.figure.value)
@@ -291,7 +292,8 @@ impl Case<'_> {
         let next = above.min_by(|a, b| a.figure.value.total_cmp(&b.figure.value))?;
         let template = match next.keeps(Some(promise)) {
             Some(_) => {
-                "{promise} is kept at {kept} {unit} and broken at {next}; what lies between was not measured"
+                "{promise} is kept at {kept} {unit} and broken at {next}; what lies between was \
+                 not measured"
             }
             None => "{promise} is kept at {kept} {unit}; whether it is at {next} is not known",
         };
@@ -319,10 +321,17 @@ impl Case<'_> {
         let most_jobs =
             self.valid.iter().chain(self.others).filter_map(|point| point.figure.jobs).max();
         (most_jobs == most.figure.jobs && most_jobs.is_some() && self.is_rising(most)).then(|| {
-            let is_only = self.valid.iter().chain(self.others).all(|point| point.figure.jobs == most_jobs);
+            let is_only =
+                self.valid.iter().chain(self.others).all(|point| point.figure.jobs == most_jobs);
             let template = match is_only {
-                true => "the most with {jobs} is {most} {unit}, and no other number of jobs was measured",
-                false => "throughput still rose with {jobs}, the most that were measured: {most} {unit}",
+                true => {
+                    "the most with {jobs} is {most} {unit}, and no other number of jobs was \
+                         measured"
+                }
+                false => {
+                    "throughput still rose with {jobs}, the most that were measured: {most} \
+                          {unit}"
+                }
             };
             let told = Sentence::new(template).with("jobs", Sentence::jobs(most.jobs()));
             told.with("most", most.figure.value).with("unit", self.need.unit.as_str())

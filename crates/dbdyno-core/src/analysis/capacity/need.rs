@@ -12,7 +12,8 @@ const MOST_PER_S: f64 = 1e12;
 /// Word of a need that names the drive.
 const DRIVE: &str = "drive";
 /// Syntax of a requirement.
-pub const FORM: &str = "write WORKLOAD RATE UNIT, then parameters and a promise: TP-LIGHT 8000 tps update_pct=20 p99<5ms";
+pub const FORM: &str = "write WORKLOAD RATE UNIT, then parameters and a promise: TP-LIGHT 8000 tps \
+                        update_pct=20 p99<5ms";
 
 /// A rate of a workload that a platform should reach.
 #[derive(Debug, Clone, PartialEq)]
@@ -219,8 +220,9 @@ mod tests {
 
     #[test]
     fn a_file_holds_several_needs() {
-        let text = "[[need]]\nworkload = \"TP-LIGHT\"\nrate = 100\nunit = \"tps\"\nparams = { update_pct = 30, org = \"iot\" }\n\
-                    promise = \"p99<5ms\"\n[[need]]\nworkload = \"SRV-QUERY1\"\nrate = 2.5e3\nunit = \"qps\"\n";
+        let text = "[[need]]\nworkload = \"TP-LIGHT\"\nrate = 100\nunit = \"tps\"\nparams = { \
+                    update_pct = 30, org = \"iot\" }\npromise = \"p99<5ms\"\n[[need]]\nworkload = \
+                    \"SRV-QUERY1\"\nrate = 2.5e3\nunit = \"qps\"\n";
         let needs = Need::parse_file(text).unwrap();
         assert_eq!(
             needs[0],

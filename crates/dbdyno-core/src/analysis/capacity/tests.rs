@@ -84,8 +84,8 @@ fn nothing_is_said_beyond_what_was_measured() {
         .into_iter()
         .map(|test| TestResult { ci_fraction: None, window_s: 2.0, ..test })
         .collect();
-    let unknown = "306 qps is 30.60 times what is needed, but how well that is known is not (no interval: one \
-                   short window): measure it again with --repeat 5";
+    let unknown = "306 qps is 30.60 times what is needed, but how well that is known is not (no \
+                   interval: one short window): measure it again with --repeat 5";
     assert_eq!(said("10 qps", short), (Outcome::NotCovered, None, unknown.into()));
     let time = TestResult { kpm: kpm(KpmValue::ServiceTime, "ms", Better::Lower), ..point(1, 1.0) };
     assert_eq!(still(vec![time], "1 ms"), "it has no rate");
@@ -102,8 +102,8 @@ fn only_valid_figures_answer_and_the_others_are_counted() {
     let (need, tests) = (Need::parse("SRV-QUERY1 100 qps").unwrap(), tests(results));
     assert_eq!(answer(&need, &tests).left_out, 2);
     let all: Vec<_> = ramp().into_iter().map(|test| judged(Status::Conditional, test)).collect();
-    let doubtful = "306 qps with 8 jobs were measured, 30.60 times what is needed, but that is conditional (): \
-                    measure it again with --retry-disturbed";
+    let doubtful = "306 qps with 8 jobs were measured, 30.60 times what is needed, but that is \
+                    conditional (): measure it again with --retry-disturbed";
     assert_eq!(said("10 qps", all).2, doubtful);
     let all: Vec<_> = ramp().into_iter().map(|test| judged(Status::Invalid, test)).collect();
     assert_eq!(said("10 qps", all).2, "the verdict accepts none of its figures: 4 are left out");

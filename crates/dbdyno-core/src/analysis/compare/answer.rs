@@ -30,8 +30,9 @@ pub fn ability(comparison: &Comparison) -> Vec<Sentence> {
     }
     let spread = match comparison.earlier_runs {
         0 => Sentence::new(
-            "What differs between fresh runs is assumed (1.5 % for a figure, 1 % for all together), \
-             as no two earlier runs of this platform tell it: 'dbdyno calibrate' measures it",
+            "What differs between fresh runs is assumed (1.5 % for a figure, 1 % for all \
+             together), as no two earlier runs of this platform tell it: 'dbdyno calibrate' \
+             measures it",
         ),
         runs => Sentence::new(
             "What differs between fresh runs is that of {runs} earlier runs of this platform",
@@ -40,8 +41,8 @@ pub fn ability(comparison: &Comparison) -> Vec<Sentence> {
     };
     let widened = comparison.widened.map(|times| {
         Sentence::new(
-            "These two runs differ, figure by figure, {times} times as much as that allows, which widens \
-             all intervals: calibrate",
+            "These two runs differ, figure by figure, {times} times as much as that allows, which \
+             widens all intervals: calibrate",
         )
         .with("times", times)
     });
@@ -51,11 +52,13 @@ pub fn ability(comparison: &Comparison) -> Vec<Sentence> {
 fn outcome(comparison: &Comparison, gate: &Judgement) -> Sentence {
     match gate.outcome {
         Outcome::Pass => Sentence::new(
-            "Pass: no figure, no group and not the whole is worse by more than {limit%} beyond the noise",
+            "Pass: no figure, no group and not the whole is worse by more than {limit%} beyond the \
+             noise",
         )
         .with("limit", gate.limit),
         Outcome::NoAnswer => Sentence::new(
-            "No answer: no figure is valid in both runs and has an interval, so that nothing is judged",
+            "No answer: no figure is valid in both runs and has an interval, so that nothing is \
+             judged",
         ),
         Outcome::Fail => {
             let all = failures(comparison, gate);
@@ -109,12 +112,12 @@ fn figure(row: &Row) -> Sentence {
 fn of_whole(comparison: &Comparison, gate: &Judgement, whole: &Level) -> Sentence {
     let text = match whole.is_excluded {
         true => {
-            "Over {figures} {other} does x{ratio~} of {base} (x{low~} to x{high~}): a general loss of \
-             {limit%} is excluded"
+            "Over {figures} {other} does x{ratio~} of {base} (x{low~} to x{high~}): a general loss \
+             of {limit%} is excluded"
         }
         false => {
-            "Over {figures} {other} does x{ratio~} of {base} (x{low~} to x{high~}): a general loss of \
-             {limit%} is not excluded"
+            "Over {figures} {other} does x{ratio~} of {base} (x{low~} to x{high~}): a general loss \
+             of {limit%} is not excluded"
         }
     };
     Sentence::new(text)
@@ -183,18 +186,19 @@ fn blind(gate: &Judgement) -> Option<Sentence> {
 fn missing(missing: &Missing) -> Sentence {
     let sentence = match (missing.repetitions, missing.minutes, missing.runs) {
         (Some(count), Some(minutes), _) => Sentence::new(
-            "To find a loss of {loss%} in four fifths of the figures takes {count} repetitions in each run, \
-             {minutes} minutes of measuring",
+            "To find a loss of {loss%} in four fifths of the figures takes {count} repetitions in \
+             each run, {minutes} minutes of measuring",
         )
         .with("count", count)
         .with("minutes", minutes.ceil()),
         (Some(count), None, _) => Sentence::new(
-            "To find a loss of {loss%} in four fifths of the figures takes {count} repetitions in each run",
+            "To find a loss of {loss%} in four fifths of the figures takes {count} repetitions in \
+             each run",
         )
         .with("count", count),
         (None, _, runs) => Sentence::new(
-            "No number of repetitions finds a loss of {loss%} in four fifths of the figures: {count} fresh \
-             runs a side do, or a base of many (--baseline last:10)",
+            "No number of repetitions finds a loss of {loss%} in four fifths of the figures: \
+             {count} fresh runs a side do, or a base of many (--baseline last:10)",
         )
         .with("count", runs.unwrap_or(2.0)),
     };

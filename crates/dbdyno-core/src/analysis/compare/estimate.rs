@@ -43,8 +43,8 @@ pub struct Sample {
 struct Repetitions {
     /// Their logarithms, negated where less is better.
     logs: Vec<f64>,
-    /// Their value as their run tells it, with its logarithm negated where less is better; absent of
-    /// publications.
+    /// Their value as their run tells it, with its logarithm negated where less is better; absent
+    /// of publications.
     location: Option<Location>,
     /// Squared standard error of a single one as the seconds of its window tell it, or why they do
     /// not.

@@ -14,8 +14,8 @@ use crate::model::{Better, Reason, Sentence};
 /// A sentence, and what kind of thing it says.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Finding {
-    /// `slip`, `disclosure`, `tally`, `work`, `group`, `throughput`, `speed`, `undecided`, `left-out`,
-    /// `utilisation`, `not-compared`.
+    /// `slip`, `disclosure`, `tally`, `work`, `group`, `throughput`, `speed`, `undecided`,
+    /// `left-out`, `utilisation`, `not-compared`.
     pub code: String,
     #[serde(serialize_with = "super::said")]
     pub text: Sentence,
@@ -128,7 +128,8 @@ fn tally(comparison: &Comparison) -> Vec<Finding> {
             Some(named.with("ratio", ratio))
         };
         let (best, worst) = furthest(&ahead).zip(furthest(&behind))?;
-        let text = "{kind}: ahead in {ahead} and behind in {behind} of {figures}; furthest {best} and {worst}";
+        let text = "{kind}: ahead in {ahead} and behind in {behind} of {figures}; furthest {best} \
+                    and {worst}";
         let text = Sentence::new(text)
             .with("kind", Sentence::new(kind.name()))
             .with("ahead", ahead.len())
@@ -272,7 +273,8 @@ fn left_out(comparison: &Comparison) -> Option<Finding> {
 /// Findings for platforms that are nearly saturated although CPU busy does not show it.
 fn utilisation(side: &Side<'_>) -> Vec<Finding> {
     let sentence = |hidden: Hidden| {
-        let text = "{name}: at {busy} % CPU busy ({jobs}) {label} has reached {used%} of its best throughput";
+        let text = "{name}: at {busy} % CPU busy ({jobs}) {label} has reached {used%} of its best \
+                    throughput";
         let text = Sentence::new(text)
             .with("name", side.name)
             .with("busy", hidden.cpu_busy_pct)

@@ -151,8 +151,8 @@ fn both<'a>(
 }
 
 /// Throughput of two runs of one platform: at the number of jobs that is best by the mean of both,
-/// so that the ratio is not that of the luckier tests of each. Absent for speed, and where they have
-/// no number of jobs in common.
+/// so that the ratio is not that of the luckier tests of each. Absent for speed, and where they
+/// have no number of jobs in common.
 fn equally_best<'a>(
     context: &Context<'_>,
     pair: &Pair<'a>,

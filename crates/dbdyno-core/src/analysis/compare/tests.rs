@@ -66,7 +66,8 @@ fn what_lies_beyond_the_noise_is_better_or_worse_and_said() {
     let span = row.ratio.span.unwrap();
     assert!((span.high / 1.5).ln() > 0.105 && (span.high / 1.5).ln() < 0.110, "{span:?}");
     assert!((span.high * span.low - 2.25).abs() < 1e-9, "{span:?}");
-    let text = "SRV-QUERY1: throughput better, x1.50 (x1.35 to x1.67), at 8 jobs against 4; service time at full load x1.000";
+    let text = "SRV-QUERY1: throughput better, x1.50 (x1.35 to x1.67), at 8 jobs against 4; \
+                service time at full load x1.000";
     assert_eq!(found.findings[0].text.to_string(), text);
     let back = compared(&measured(&[(8, 300.0)]), &measured(&[(4, 200.0)]));
     assert!(

@@ -53,14 +53,15 @@ impl Floor {
     fn sentence(&self, platforms: usize) -> Sentence {
         let sentence = match self.units {
             Some(units) => Sentence::new(
-                "{near} of {platforms} platforms show only {distinct} different values within {within%}, in the ratio of \
-                 whole clock units from {units} on: the row shows the shortest time that was measured, not the platforms; \
-                 a lower bound",
+                "{near} of {platforms} platforms show only {distinct} different values within \
+                 {within%}, in the ratio of whole clock units from {units} on: the row shows the \
+                 shortest time that was measured, not the platforms; a lower bound",
             )
             .with("units", units),
             None => Sentence::new(
-                "{near} of {platforms} platforms show only {distinct} different values within {within%}: the row shows \
-                 the shortest time that was measured, not the platforms; a lower bound",
+                "{near} of {platforms} platforms show only {distinct} different values within \
+                 {within%}: the row shows the shortest time that was measured, not the platforms; \
+                 a lower bound",
             ),
         };
         let counts = [("near", self.near), ("platforms", platforms), ("distinct", self.distinct)];

@@ -33,8 +33,9 @@ pub fn of_platform(run: &RunRecord, tests: &[Test]) -> Vec<Reason> {
     let Some(found) = implied.iter().find(contradicting) else { return Vec::new() };
     let middle = found.points[found.points.len() / 2];
     let sentence = Sentence::new(
-        "the platform table says {printed} CPUs (threads), but CPU busy implies {implied}: in {workload}, {jobs} jobs \
-         keep {busy} % busy, over the whole ramp; figures per core or thread do not hold",
+        "the platform table says {printed} CPUs (threads), but CPU busy implies {implied}: in \
+         {workload}, {jobs} jobs keep {busy} % busy, over the whole ramp; figures per core or \
+         thread do not hold",
     );
     let sentence = sentence
         .with("printed", printed)

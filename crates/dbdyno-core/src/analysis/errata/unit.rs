@@ -39,11 +39,21 @@ fn other_metric(cell: &Cell<'_>, cells: &[Cell<'_>]) -> Option<Reason> {
     let fewer = votes(cell.metric, &family) <= votes(usual, &family);
     (usual != cell.metric && fewer && !comparable).then(|| {
         let sentence = match votes(usual, &family) {
-            1 => "{metric} beside 1 figure of this workload in {usual}: another unit, not comparable with it",
-            _ => "{metric} beside {count} figures of this workload in {usual}: another unit, not comparable with them",
+            1 => {
+                "{metric} beside 1 figure of this workload in {usual}: another unit, not \
+                  comparable with it"
+            }
+            _ => {
+                "{metric} beside {count} figures of this workload in {usual}: another unit, not \
+                  comparable with them"
+            }
         };
         let sentence = Sentence::new(sentence).with("metric", cell.metric).with("usual", usual);
-        Reason::new(Status::Conditional, ReasonCode::Unit, sentence.with("count", votes(usual, &family)))
+        Reason::new(
+            Status::Conditional,
+            ReasonCode::Unit,
+            sentence.with("count", votes(usual, &family)),
+        )
     })
 }
 
@@ -69,7 +79,8 @@ fn other_size(cell: &Cell<'_>, cells: &[Cell<'_>]) -> Option<Reason> {
     if !is_rate(cell.metric) || (LEAST..=SCALING * f64::from(most)).contains(&factor) {
         return None;
     }
-    let sentence = "throughput is {factor} times the speed with at most {most} jobs: one of the two is in another unit";
+    let sentence = "throughput is {factor} times the speed with at most {most} jobs: one of the \
+                    two is in another unit";
     let sentence = Sentence::new(sentence).with("factor", factor).with("most", most);
     Some(Reason::new(Status::Conditional, ReasonCode::Unit, sentence))
 }

@@ -64,12 +64,14 @@ pub fn told(explained: &Explained) -> Sentence {
             "{change} ({changed}): no block was measured, foretold {forecast} of the throughput"
         }
         (_, true) => {
-            "{change} ({changed}): {ratio} of the throughput ({low} to {high}, {blocks}), foretold {forecast}: {outcome}; \
-             {cause} took {before} of the jobs' time before and {after} after it"
+            "{change} ({changed}): {ratio} of the throughput ({low} to {high}, {blocks}), foretold \
+             {forecast}: {outcome}; {cause} took {before} of the jobs' time before and {after} \
+             after it"
         }
         (_, false) => {
-            "{change} ({changed}): {ratio} of the throughput ({blocks}, too few for an interval), foretold {forecast}: \
-             {outcome}; {cause} took {before} of the jobs' time before and {after} after it"
+            "{change} ({changed}): {ratio} of the throughput ({blocks}, too few for an interval), \
+             foretold {forecast}: {outcome}; {cause} took {before} of the jobs' time before and \
+             {after} after it"
         }
     };
     let sentence = Sentence::new(template)

@@ -60,8 +60,8 @@ impl TimeShares {
 }
 
 /// The gain of this experiment that is foretold from all trials before the change (median, with an
-/// interval that may be looked at after every block): the samples of one test alone say too little of a cause that takes nearly all of its
-/// time.
+/// interval that may be looked at after every block): the samples of one test alone say too little
+/// of a cause that takes nearly all of its time.
 pub fn forecast(
     result: &TestResult,
     limiter: &Limiter,

@@ -174,8 +174,8 @@ fn a_full_buffer_of_the_log_is_told_from_its_syncs_by_the_writes() {
     assert_eq!(causes(60.0), [Cause::LogBuffer, Cause::LogSync]);
     assert_eq!(causes(40.0), [Cause::LogSync, Cause::LogBuffer]);
     assert_eq!(causes(20.0), [Cause::LogSync], "less than a tenth of the time");
-    let text = "27 % of the jobs' time at the most: so much of their time at the log by sampling as 60 of its 100 writes were made \
-                because its buffer was full";
+    let text = "27 % of the jobs' time at the most: so much of their time at the log by sampling \
+                as 60 of its 100 writes were made because its buffer was full";
     assert_eq!(found(60.0)[0].evidence.to_string(), text);
     assert_eq!(
         limiters(&with(&[("log_buffer_full", 60.0), ("log_writes", 100.0)], &[])),
@@ -230,7 +230,8 @@ fn checkpoints_that_follow_one_another_are_a_cause() {
     waits.events[0].event.class = "checkpointer: the log is full".into();
     waits.events.extend(seen.waits.unwrap().events.pop());
     let found = limiters(&waiting).remove(0);
-    let text = "25 % of the jobs' time by sampling until a checkpoint gave room in the log, which was nearly full in 60 % of the samples";
+    let text = "25 % of the jobs' time by sampling until a checkpoint gave room in the log, which \
+                was nearly full in 60 % of the samples";
     assert_eq!(
         (found.cause, found.share, found.evidence.to_string().as_str()),
         (Cause::Checkpoint, Some(0.25), text)

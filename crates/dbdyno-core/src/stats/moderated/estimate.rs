@@ -15,9 +15,10 @@ pub struct Estimate {
     pub fresh: Option<Variance>,
 }
 
-/// By how much the error of a point of 2 to 12 repetitions is larger where fewer than [`FEW_POINTS`]
-/// tell what a repetition of the run varies by: a repetition that is held back as wild is one of
-/// few. Simulated with normal values: the 95 % interval holds the true one in 95 to 96 %.
+/// By how much the error of a point of 2 to 12 repetitions is larger where fewer than
+/// [`FEW_POINTS`] tell what a repetition of the run varies by: a repetition that is held back as
+/// wild is one of few. Simulated with normal values: the 95 % interval holds the true one in 95 to
+/// 96 %.
 const LONE: [f64; 11] = [1.0, 1.52, 1.56, 1.14, 1.13, 1.08, 1.08, 1.08, 1.08, 1.07, 1.07];
 /// Fewer points keep each their own variance.
 const FEW_POINTS: usize = 4;

@@ -7,8 +7,8 @@ use super::api::{Api, Handle};
 use super::error::{from_clickhouse, said};
 use crate::engine::EngineError;
 
-/// Named whole numbers of a statement: `{p1:Int64}`. The texts that they are handed over as are made
-/// in place, so that an op allocates nothing.
+/// Named whole numbers of a statement: `{p1:Int64}`. The texts that they are handed over as are
+/// made in place, so that an op allocates nothing.
 pub(super) struct Parameters {
     names: Vec<String>,
     values: Vec<String>,
@@ -111,7 +111,8 @@ impl Answer {
         format: &str,
         parameters: &mut Parameters,
     ) -> Result<Self, EngineError> {
-        // SAFETY: the connection is open; texts have their lengths and live through the call, which copies them.
+        // SAFETY: the connection is open; texts have their lengths and live through the call, which
+        // copies them.
         let raw = unsafe {
             ask(
                 connection,

@@ -164,7 +164,8 @@ impl Drop for Instance {
     }
 }
 
-/// Looks whether the directory can be opened: the library says why it cannot on standard error only.
+/// Looks whether the directory can be opened: the library says why it cannot on standard error
+/// only.
 fn usable(directory: &Path) -> Result<(), EngineError> {
     let shown = directory.display();
     let refused = |error: std::io::Error| {
@@ -191,7 +192,8 @@ struct Raw {
     place: *mut Handle,
 }
 
-// SAFETY: the library locks what its connections share; a connection is used by one thread at a time.
+// SAFETY: the library locks what its connections share; a connection is used by one thread at a
+// time.
 unsafe impl Send for Raw {}
 
 impl Raw {

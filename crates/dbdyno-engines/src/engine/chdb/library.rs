@@ -28,7 +28,8 @@ static LOADER: Loader<Api> = Loader::new(Source {
     supports,
     supported: "26.5 and newer",
     functions: Api::of,
-    advice: "fetch it ('dbdyno binaries fetch chdb', which uses your npm), or name the directory of another with --server-bin",
+    advice: "fetch it ('dbdyno binaries fetch chdb', which uses your npm), or name the directory \
+             of another with --server-bin",
 });
 
 fn supports(version: &Version) -> bool {

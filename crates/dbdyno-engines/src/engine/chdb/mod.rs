@@ -49,7 +49,8 @@ impl Engine for Chdb {
         "chdb"
     }
     fn title(&self) -> &'static str {
-        "ClickHouse as chDB, a column store in a private directory, in our own process; its library is loaded at run time"
+        "ClickHouse as chDB, a column store in a private directory, in our own process; its \
+         library is loaded at run time"
     }
     fn capabilities(&self) -> Capabilities {
         Capabilities {

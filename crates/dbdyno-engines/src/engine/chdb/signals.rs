@@ -1,6 +1,6 @@
 //! Signals of our process around a call that changes them: the library sets the handlers of deadly
-//! signals and of SIGTSTP to the system's own whenever a connection is opened, also where it is told
-//! to install none of its own, and blocks SIGPIPE in the thread that opens the first one.
+//! signals and of SIGTSTP to the system's own whenever a connection is opened, also where it is
+//! told to install none of its own, and blocks SIGPIPE in the thread that opens the first one.
 
 use std::mem::MaybeUninit;
 use std::ptr;

@@ -80,7 +80,8 @@ impl<S: ClientSession> Job<'_, S> {
 
 /// Asks the system to wake this thread when it shall wake, not up to 50 us later.
 pub(super) fn wake_on_time() {
-    let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1)); // where it cannot, wake-ups are later
+    // where it cannot, wake-ups are later
+    let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
 }
 
 /// Sleeps until the clock shows `at_ns`; returns what it shows then.

@@ -90,7 +90,8 @@ impl Program {
             branches => {
                 let state = self.draws.keys.step();
                 let Some(branch) = branches.iter().find(|branch| state < branch.below) else {
-                    return Ok(Done::default()); // the chances add up to less than 100: the rest does nothing
+                    // the chances add up to less than 100: the rest does nothing
+                    return Ok(Done::default());
                 };
                 branch
             }

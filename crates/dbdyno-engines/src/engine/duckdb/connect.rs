@@ -76,7 +76,8 @@ pub(super) struct Instance {
     memory_mib: Option<u32>,
 }
 
-// SAFETY: the library locks what connections of one database share; the handle is only closed when nobody has it.
+// SAFETY: the library locks what connections of one database share; the handle is only closed when
+// nobody has it.
 unsafe impl Send for Instance {}
 // SAFETY: as above.
 unsafe impl Sync for Instance {}
@@ -349,7 +350,8 @@ impl QueryResult<'_> {
     /// Names of the columns, and every row as text.
     pub(super) fn into_texts(mut self) -> crate::engine::Rows {
         let api = self.connection.api();
-        // SAFETY: columns and rows are within the numbers that the library gives; every text is copied and freed.
+        // SAFETY: columns and rows are within the numbers that the library gives; every text is
+        // copied and freed.
         unsafe {
             let columns = (api.column_count)(&mut self.raw);
             let name = |column, raw: &mut RawResult| said((api.column_name)(raw, column));

@@ -181,7 +181,8 @@ fn number_after(text: &[u8], word: &[u8]) -> Option<u64> {
 /// # Safety
 /// `database` is open.
 pub(super) unsafe fn register(api: &Api, database: Handle, counts: &Arc<Counts>) -> bool {
-    // SAFETY: the library keeps the name and, until it calls `delete`, the counts; the handle of the storage is ours.
+    // SAFETY: the library keeps the name and, until it calls `delete`, the counts; the handle of
+    // the storage is ours.
     unsafe {
         let mut storage = (api.create_log_storage)();
         (api.log_storage_set_name)(storage, STORAGE.as_ptr());

@@ -33,7 +33,8 @@ static LOADER: Loader<Api> = Loader::new(Source {
     supports,
     supported: "1.5 and newer 1.x",
     functions: Api::of,
-    advice: "fetch it ('dbdyno binaries fetch duckdb', which uses your npm), or name the directory of another with --server-bin",
+    advice: "fetch it ('dbdyno binaries fetch duckdb', which uses your npm), or name the directory \
+             of another with --server-bin",
 });
 
 fn supports(version: &Version) -> bool {

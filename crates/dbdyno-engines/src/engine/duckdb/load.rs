@@ -153,7 +153,8 @@ impl Chunk {
     /// Holds these rows from now on.
     fn fill(&mut self, load: &RowLoad<'_>, ids: std::ops::Range<u64>) {
         let (api, mut scratch) = (self.api, String::with_capacity(200));
-        // SAFETY: the vectors belong to the chunk; there are at most `room` rows, which each of them has space for.
+        // SAFETY: the vectors belong to the chunk; there are at most `room` rows, which each of
+        // them has space for.
         unsafe {
             (api.data_chunk_reset)(self.raw);
             let vectors: [Handle; COLUMNS] =

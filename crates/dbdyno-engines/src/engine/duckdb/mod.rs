@@ -48,7 +48,8 @@ impl Engine for DuckDb {
         "duckdb"
     }
     fn title(&self) -> &'static str {
-        "DuckDB, a column store in a private file, in our own process; its library is loaded at run time"
+        "DuckDB, a column store in a private file, in our own process; its library is loaded at \
+         run time"
     }
     fn capabilities(&self) -> Capabilities {
         Capabilities {

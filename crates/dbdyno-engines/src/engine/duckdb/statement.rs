@@ -110,7 +110,8 @@ impl<'c> Prepared<'c> {
         }
         let api = self.connection.api();
         let mut result = QueryResult { connection: self.connection, raw: RawResult::EMPTY };
-        // SAFETY: the statement is prepared; binds count from 1, within the number that the library gave.
+        // SAFETY: the statement is prepared; binds count from 1, within the number that the library
+        // gave.
         let state = unsafe {
             for (position, bind) in (1..).zip(binds) {
                 (api.bind_int64)(self.raw, position, *bind);
@@ -183,7 +184,8 @@ fn kind_of_type(of_type: u32) -> Kind {
 unsafe fn read_all(result: &QueryResult<'_>, columns: &[Kind]) -> Counted {
     let api = result.connection.api();
     let mut counted = Counted::default();
-    // SAFETY: a chunk is destroyed once, after its vectors were read; each has as many values as the chunk has rows.
+    // SAFETY: a chunk is destroyed once, after its vectors were read; each has as many values as
+    // the chunk has rows.
     unsafe {
         loop {
             let mut chunk = (api.fetch_chunk)(result.raw);

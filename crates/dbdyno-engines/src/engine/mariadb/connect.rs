@@ -182,9 +182,11 @@ fn wanted_encryption(
         Host::Socket(_) => Ok(CapabilityFlags::empty()),
         Host::Tcp { .. } if tls.mode == TlsMode::Disable => Ok(CapabilityFlags::empty()),
         Host::Tcp { .. } if offered.is_empty() && tls.mode > TlsMode::Prefer => {
-            Err(EngineError::new(ErrorClass::Denied, "the server cannot encrypt its connections").advised(
-                "give it a certificate (ssl_cert, ssl_key), or use ssl-mode=preferred over a network that you trust",
-            ))
+            Err(EngineError::new(ErrorClass::Denied, "the server cannot encrypt its connections")
+                .advised(
+                    "give it a certificate (ssl_cert, ssl_key), or use ssl-mode=preferred over a \
+                 network that you trust",
+                ))
         }
         Host::Tcp { .. } => Ok(offered),
     }
@@ -287,7 +289,8 @@ impl Context for &Login<'_> {
 }
 
 impl Login<'_> {
-    /// Sends who we are, and answers the server until it is satisfied; the method that it asked for.
+    /// Sends who we are, and answers the server until it is satisfied; the method that it asked
+    /// for.
     fn run(
         &mut self,
         wire: &mut Wire,
@@ -366,8 +369,13 @@ impl Login<'_> {
         }
         if matches!(plugin, AuthPlugin::MysqlClearPassword) && !self.socket {
             if !self.encrypted {
-                return Err(EngineError::new(ErrorClass::Denied, "the server wants the password in clear text").advised(
-                    "let it encrypt (ssl-mode=verify_ca), connect over its Unix socket, or give the user another authentication method",
+                return Err(EngineError::new(
+                    ErrorClass::Denied,
+                    "the server wants the password in clear text",
+                )
+                .advised(
+                    "let it encrypt (ssl-mode=verify_ca), connect over its Unix socket, or give \
+                     the user another authentication method",
                 ));
             }
             self.refuse_stranger()?;
@@ -413,8 +421,14 @@ impl Login<'_> {
     ) -> Result<Option<Vec<u8>>, EngineError> {
         match procedure.run(self, challenge) {
             Ok(Response::Next { packet } | Response::Last { packet }) => Ok(packet),
-            Err(error) => Err(EngineError::new(ErrorClass::Denied, format!("authentication failed ({error})"))
-                .advised("use ssl-mode=required or the server's Unix socket, or give the user mysql_native_password or ed25519")),
+            Err(error) => Err(EngineError::new(
+                ErrorClass::Denied,
+                format!("authentication failed ({error})"),
+            )
+            .advised(
+                "use ssl-mode=required or the server's Unix socket, or give the user \
+                          mysql_native_password or ed25519",
+            )),
         }
     }
 }

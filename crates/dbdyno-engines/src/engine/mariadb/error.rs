@@ -51,7 +51,8 @@ fn advice_of(code: u16) -> Option<&'static str> {
         1130 => "create the user for this host, or connect from another one",
         1040 | 1203 => "raise max_connections or use fewer --jobs",
         1049 => {
-            "create the database first, or leave it out of the URL: our tables are in a database of their own"
+            "create the database first, or leave it out of the URL: our tables are in a database \
+             of their own"
         }
         20 | 1021 | 1114 => "free space on the server's disk, or choose a smaller --size",
         1129 => "run 'mariadb-admin flush-hosts' on the server",

@@ -222,8 +222,8 @@ fn execute(
     Ok(if has_rows { fetched } else { affected })
 }
 
-/// The first of up to six columns of a row, a `bigint`: behind marker and NULL bits in a binary row,
-/// digits in one of texts.
+/// The first of up to six columns of a row, a `bigint`: behind marker and NULL bits in a binary
+/// row, digits in one of texts.
 fn first_number(mut row: &[u8], is_text: bool) -> Option<u64> {
     if is_text {
         let length = usize::try_from(reply::lenenc(&mut row)?).ok()?;

@@ -48,15 +48,17 @@ use url::Config;
 const LACKING_ORGS: &[(&str, &str)] = &[
     (
         "hash",
-        "MariaDB has no hash clusters: none of its storage engines places rows by a hash of their key",
+        "MariaDB has no hash clusters: none of its storage engines places rows by a hash of their \
+         key",
     ),
     ("range-list", "MariaDB's subpartitions are by hash or key only"),
 ];
 /// The organisation of MyRocks, a storage engine that a server may or may not have loaded.
 const LSM: &str = "lsm";
-const NO_ROCKSDB: &str = "the server has no storage engine ROCKSDB; install its library (Debian, Ubuntu: apt install \
-     mariadb-plugin-rocksdb; Fedora, RHEL: dnf install mariadb-rocksdb-engine), which a private server loads; on a server \
-     of yours also: install soname 'ha_rocksdb'";
+const NO_ROCKSDB: &str = "the server has no storage engine ROCKSDB; install its library (Debian, \
+                          Ubuntu: apt install mariadb-plugin-rocksdb; Fedora, RHEL: dnf install \
+                          mariadb-rocksdb-engine), which a private server loads; on a server of \
+                          yours also: install soname 'ha_rocksdb'";
 
 /// The MariaDB engine.
 pub struct MariaDb;

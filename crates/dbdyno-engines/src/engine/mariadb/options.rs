@@ -153,7 +153,8 @@ mod tests {
 
     #[test]
     fn only_the_clients_groups_count_and_quotes_go() {
-        let text = "[mysqld]\nuser=mysql\n[client]\n# user=no\nuser = ann # me\npassword = \"pa#ss 'x'\"\n[other]\nhost=no\n";
+        let text = "[mysqld]\nuser=mysql\n[client]\n# user=no\nuser = ann # me\npassword = \"pa#ss \
+                    'x'\"\n[other]\nhost=no\n";
         let options = ClientOptions::parse(text);
         assert_eq!(options.user.as_deref(), Some("ann"));
         assert_eq!(options.password.as_ref().map(ExposeSecret::expose_secret), Some("pa#ss 'x'"));

@@ -11,7 +11,8 @@ const MARK: &str = "MariaDB";
 macro_rules! session_settings {
     ($others:literal) => {
         concat!(
-            "set session autocommit = 1, sql_mode = 'STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,",
+            "set session autocommit = 1, sql_mode = \
+             'STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,",
             "NO_ENGINE_SUBSTITUTION', time_zone = '+00:00', wait_timeout = 31536000, ",
             $others
         )
@@ -61,7 +62,8 @@ pub(super) const MYSQL: Product = Product {
     scheme: "mysql",
     oldest: [8, 0],
     session_settings: session_settings!(
-        "max_execution_time = 0, information_schema_stats_expiry = 0, cte_max_recursion_depth = 4294967295"
+        "max_execution_time = 0, information_schema_stats_expiry = 0, cte_max_recursion_depth = \
+         4294967295"
     ),
     several_statements: true,
     bulk: false,

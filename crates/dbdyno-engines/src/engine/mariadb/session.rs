@@ -121,7 +121,8 @@ impl Session for MariaSession {
         let Some(name) = self.name_of(sql)? else { return self.query(sql, &[]) };
         match self.query(&format!("execute {name}"), &[]) {
             Err(error) if !error.is_of_session() => {
-                // Asked as it stands it may still be answered, or says by its own text what it lacks.
+                // Asked as it stands it may still be answered, or says by its own text what it
+                // lacks.
                 self.repeated.insert(sql.to_owned(), None);
                 self.query(sql, &[])
             }

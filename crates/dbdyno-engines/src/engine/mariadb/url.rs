@@ -197,8 +197,9 @@ impl Parts {
     }
 }
 
-const PARAMETERS: &str = "socket, user, nodes=all, auth=none, ssl-mode, ssl-ca, ssl-cert, ssl-key, server-public-key-path, \
-                          get-server-public-key=1, enable-cleartext-plugin=1, requirepeer";
+const PARAMETERS: &str = "socket, user, nodes=all, auth=none, ssl-mode, ssl-ca, ssl-cert, ssl-key, \
+                          server-public-key-path, get-server-public-key=1, \
+                          enable-cleartext-plugin=1, requirepeer";
 /// Allows MySQL's clients to tell a server the password (MySQL manual, "Client-Side Cleartext
 /// Pluggable Authentication").
 const CLEAR_TEXT: &str = "LIBMYSQL_ENABLE_CLEARTEXT_PLUGIN";

@@ -108,7 +108,8 @@ fn within<T: Send + 'static>(
 fn prepare_process() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        let _ = rustls::crypto::ring::default_provider().install_default(); // another one will do, too
+        // another one will do, too
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let usual = panic::take_hook();
         panic::set_hook(Box::new(move |news| {
             if thread::current().name() != Some(LOGIN) {

@@ -50,17 +50,20 @@ fn class_of(code: usize) -> ErrorClass {
 fn advice_of(code: usize) -> Option<&'static str> {
     Some(match code {
         1017 => {
-            "check user and password; an account that has only a 10G or 11G password verifier cannot log in by this driver: \
-             set its password anew while SQLNET.ALLOWED_LOGON_VERSION_SERVER is 12 or 12a"
+            "check user and password; an account that has only a 10G or 11G password verifier \
+             cannot log in by this driver: set its password anew while \
+             SQLNET.ALLOWED_LOGON_VERSION_SERVER is 12 or 12a"
         }
         28000 => "as administrator: alter user ... account unlock",
         28001 | 28002 => "set a new password for the user",
         28040 => {
-            "the server's SQLNET.ALLOWED_LOGON_VERSION_SERVER asks for a login that this driver does not have"
+            "the server's SQLNET.ALLOWED_LOGON_VERSION_SERVER asks for a login that this driver \
+             does not have"
         }
         1045 => "as administrator: grant create session to the user",
         1031 | 1950 => {
-            "as administrator: grant create table, create cluster, create procedure and a quota to the user"
+            "as administrator: grant create table, create cluster, create procedure and a quota to \
+             the user"
         }
         1536 => "raise the user's quota on the tablespace, or choose a smaller --size",
         257 => "free space for archived logs",
@@ -75,7 +78,8 @@ fn advice_of(code: usize) -> Option<&'static str> {
         12505 | 12514 => "'lsnrctl services' on the server lists the names that the listener knows",
         12541 => "start the listener, or check host and port",
         12660 | 12650 => {
-            "check that it is an Oracle listener; where native network encryption is required, use protocol=tcps: this driver has no other encryption"
+            "check that it is an Oracle listener; where native network encryption is required, use \
+             protocol=tcps: this driver has no other encryption"
         }
         1033 | 1034 => "wait for the instance, or start it",
         _ => return None,
@@ -117,24 +121,50 @@ fn of_network(kind: &ErrorKind, error: &Error, address: &str) -> EngineError {
     match kind {
         ErrorKind::CallTimeoutExceeded => no_answer(address, "it takes too long"),
         ErrorKind::StreamOperation | ErrorKind::TlsOperation if is_of_certificate(&why) => {
-            EngineError::new(ErrorClass::Denied, format!("the certificate of the server at {address} is refused ({why})"))
-                .advised("use the host's name in the certificate; certificates of your own issuer stand in ewallet.pem of wallet=DIRECTORY")
+            EngineError::new(
+                ErrorClass::Denied,
+                format!(
+                    "the certificate of the server at \
+                                                          {address} is refused ({why})"
+                ),
+            )
+            .advised(
+                "use the host's name in the certificate; certificates of your own issuer \
+                          stand in ewallet.pem of wallet=DIRECTORY",
+            )
         }
         ErrorKind::StreamOperation => no_answer(address, &why),
-        ErrorKind::DeadConnection => {
-            refused(format!("the server at {address} closed the connection before the login was done"), advice_of(12660))
-        }
-        ErrorKind::UnexpectedRefuse(_) => refused(format!("the listener at {address} refused the connection"), None),
+        ErrorKind::DeadConnection => refused(
+            format!(
+                "the server at {address} closed the connection before the login was \
+                             done"
+            ),
+            advice_of(12660),
+        ),
+        ErrorKind::UnexpectedRefuse(_) => refused(
+            format!(
+                "the listener at {address} refused the \
+                                                           connection"
+            ),
+            None,
+        ),
         ErrorKind::ServerVersionNotSupported => {
-            EngineError::new(ErrorClass::TooOld, "the server is too old").advised("use Oracle Database 19c or newer")
+            EngineError::new(ErrorClass::TooOld, "the server is too old")
+                .advised("use Oracle Database 19c or newer")
         }
         kind if is_garbage(kind) => unreadable(&why),
-        kind if is_of_wallet(kind) => EngineError::new(ErrorClass::Usage, why)
-            .advised("a wallet is a directory with ewallet.pem (convert a .p12: openssl pkcs12 -in ewallet.p12 -out ewallet.pem)"),
-        ErrorKind::NoConfigDir | ErrorKind::TnsAliasNotFound(..) => {
-            EngineError::new(ErrorClass::Usage, format!("{} is not a name in tnsnames.ora ({why})", quote(address)))
-                .advised("set TNS_ADMIN to the directory of tnsnames.ora, or write oracle://user@host:port/service")
-        }
+        kind if is_of_wallet(kind) => EngineError::new(ErrorClass::Usage, why).advised(
+            "a wallet is a directory with ewallet.pem (convert a .p12: openssl pkcs12 -in \
+                      ewallet.p12 -out ewallet.pem)",
+        ),
+        ErrorKind::NoConfigDir | ErrorKind::TnsAliasNotFound(..) => EngineError::new(
+            ErrorClass::Usage,
+            format!("{} is not a name in tnsnames.ora ({why})", quote(address)),
+        )
+        .advised(
+            "set TNS_ADMIN to the directory of tnsnames.ora, or write \
+                          oracle://user@host:port/service",
+        ),
         _ => EngineError::new(ErrorClass::Usage, why),
     }
 }
@@ -260,7 +290,8 @@ mod tests {
 
     #[test]
     fn an_error_is_one_line_with_its_code_and_statement() {
-        let text = "ORA-00942: table or view\n \"X\" does not exist\nHelp: https://docs.oracle.com/error-help/";
+        let text = "ORA-00942: table or view\n \"X\" does not exist\nHelp: \
+                    https://docs.oracle.com/error-help/";
         let error = from_server(942, text, "select *\n from x");
         assert_eq!(
             error.message,

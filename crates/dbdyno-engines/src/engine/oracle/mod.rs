@@ -54,7 +54,8 @@ impl Engine for Oracle {
         "oracle"
     }
     fn title(&self) -> &'static str {
-        "Oracle Database 19c or newer, by URL: after its documentation, not run on a live server by us"
+        "Oracle Database 19c or newer, by URL: after its documentation, not run on a live server \
+         by us"
     }
     fn capabilities(&self) -> Capabilities {
         Capabilities {

@@ -78,8 +78,10 @@ fn check_user(session: &mut OraSession) -> Result<String, EngineError> {
     let column = |name: &str| rows.get(0, name).unwrap_or_default();
     let (user, role, mode) = (column("name").to_owned(), column("role"), column("open_mode"));
     if OF_ORACLE.contains(&user.as_str()) {
-        return Err(privilege(format!("schema {user} belongs to the database itself"))
-            .advised("connect as a user of its own: create user dbdyno identified by ... quota unlimited on users"));
+        return Err(privilege(format!("schema {user} belongs to the database itself")).advised(
+            "connect as a user of its own: create user dbdyno identified by ... quota \
+                      unlimited on users",
+        ));
     }
     if !role.is_empty() && role != "PRIMARY" || mode.starts_with("READ ONLY") || mode == "MOUNTED" {
         return Err(
@@ -91,7 +93,8 @@ fn check_user(session: &mut OraSession) -> Result<String, EngineError> {
 
 fn lacks(lacking: &[&str], user: &str) -> EngineError {
     privilege(format!("user {user} lacks {}", lacking.join(", "))).advised(format!(
-        "as administrator: grant create table, create cluster, create procedure to {user}; alter user {user} quota unlimited on users"
+        "as administrator: grant create table, create cluster, create procedure to {user}; alter \
+         user {user} quota unlimited on users"
     ))
 }
 

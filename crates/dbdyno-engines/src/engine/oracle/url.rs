@@ -99,7 +99,10 @@ impl Config {
                 hosts.iter().try_for_each(|host| check_certificate_name(host))?;
                 if self.tcps || !self.nodes.is_empty() {
                     return Err(bad("protocol and nodes need a host and a service in the URL")
-                        .advised("write oracle://user@host:port/service, or put both into the descriptor"));
+                        .advised(
+                            "write oracle://user@host:port/service, or put both into the \
+                                  descriptor",
+                        ));
                 }
             }
             Address::Service { hosts, .. } => {
@@ -162,8 +165,14 @@ fn address(hosts: Vec<(String, String)>, service: Option<String>) -> Result<Addr
                 path.split_once('/').map_or((path.as_str(), None), |(name, at)| (name, Some(at)));
             let words = service.split(':').chain(instance);
             if let Some(word) = words.into_iter().find(|word| !is_word(word)) {
-                return Err(bad(format!("{} is not the name of a service or an instance", quote(word)))
-                    .advised("a name with other letters can stand in a descriptor: oracle://user@(DESCRIPTION=...)"));
+                return Err(bad(format!(
+                    "{} is not the name of a service or an instance",
+                    quote(word)
+                ))
+                .advised(
+                    "a name with other letters can stand in a descriptor: \
+                              oracle://user@(DESCRIPTION=...)",
+                ));
             }
             let numbered = |(host, port): (String, String)| {
                 port_number(Some(port).filter(|port| !port.is_empty()), DEFAULT_PORT)

@@ -130,8 +130,8 @@ fn prepare(
 /// server to each.
 const RUNS: usize = 20;
 
-/// Whether a pooler keeps what sessions prepare: both prepare a statement of the same name, of which
-/// that of the first alone gives a row, and the first runs its own.
+/// Whether a pooler keeps what sessions prepare: both prepare a statement of the same name, of
+/// which that of the first alone gives a row, and the first runs its own.
 ///
 /// # Errors
 /// A session is lost.

@@ -7,7 +7,8 @@
 //!
 //! `url` where to connect, `password` the password file, `connect` opens and cancels, `wire` frames
 //! messages, `reply` reads their bodies, `session` runs control statements and finds the server's
-//! processes, `pooler` finds out what a pooler does, `again` keeps those ready that are asked again and again, `owner` proves whose a schema is, `job` the client drive, `routine` the database
+//! processes, `pooler` finds out what a pooler does, `again` keeps those ready that are asked again
+//! and again, `owner` proves whose a schema is, `job` the client drive, `routine` the database
 //! drive, `copy` loads, `keeper` keeps results.
 
 use std::path::PathBuf;
@@ -230,8 +231,9 @@ struct PgDatabase {
 }
 
 impl PgDatabase {
-    /// Lets the sessions of the server that a pooler keeps tell what they counted: those that end do
-    /// so by themselves, these only now and then. Ours hold one after the other until all are held.
+    /// Lets the sessions of the server that a pooler keeps tell what they counted: those that end
+    /// do so by themselves, these only now and then. Ours hold one after the other until all are
+    /// held.
     fn settle(&self) -> Result<(), EngineError> {
         let road = self.road(Transport::Pooler)?;
         let mut direct = self.open_session(&[])?;

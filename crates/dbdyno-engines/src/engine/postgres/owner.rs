@@ -1,6 +1,6 @@
 //! Whose a schema of ours is: what stands in it runs with the rights of our user, so nothing in it
-//! is touched before it is proven that only our user, or one whom it must trust anyway, can have put
-//! it there.
+//! is touched before it is proven that only our user, or one whom it must trust anyway, can have
+//! put it there.
 
 use super::session::PgSession;
 use crate::engine::remote::own_sql;
@@ -31,7 +31,8 @@ impl Schema {
         let (name, user, owner) = (self.name, column(0), column(1));
         if column(2) != "1" {
             let what = format!(
-                "schema {name} belongs to {owner}: what stands in it would run with the rights of {user}"
+                "schema {name} belongs to {owner}: what stands in it would run with the rights of \
+                 {user}"
             );
             let advice =
                 format!("connect as {owner}, or, if nobody needs it: drop schema {name} cascade");

@@ -244,8 +244,8 @@ impl Parts {
     }
 }
 
-const PARAMETERS: &str = "host, port, user, dbname, nodes=all, sslmode, sslrootcert, sslcert, sslkey, sslnegotiation, channel_binding, \
-                          require_auth, requirepeer";
+const PARAMETERS: &str = "host, port, user, dbname, nodes=all, sslmode, sslrootcert, sslcert, \
+                          sslkey, sslnegotiation, channel_binding, require_auth, requirepeer";
 const BINDING: &str = "PGCHANNELBINDING";
 const BINDINGS: [(&str, Binding); 3] =
     [("disable", Binding::Disable), ("prefer", Binding::Prefer), ("require", Binding::Require)];

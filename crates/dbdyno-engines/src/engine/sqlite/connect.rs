@@ -37,8 +37,8 @@ type Entry = unsafe extern "C" fn(
 
 /// Gives a connection the functions of vectors (sqlite-vec).
 fn add_vectors(connection: &Connection) -> Result<(), EngineError> {
-    // SAFETY: the function is of the type of every extension's entry, which its binding leaves out; the handle is
-    // open, and no message is asked for.
+    // SAFETY: the function is of the type of every extension's entry, which its binding leaves out;
+    // the handle is open, and no message is asked for.
     let code = unsafe {
         let entry =
             std::mem::transmute::<unsafe extern "C" fn(), Entry>(sqlite_vec::sqlite3_vec_init);
@@ -199,8 +199,8 @@ fn set(connection: &Connection, settings: &[(String, String)]) -> Result<(), Eng
 /// changes nothing.
 pub(super) fn without_memory_statistics() {
     static ONCE: Once = Once::new();
-    // SAFETY: sqlite3_config with this option takes one int and is refused (SQLITE_MISUSE) once the library runs.
-    // `Once` keeps two of our threads from calling it together.
+    // SAFETY: sqlite3_config with this option takes one int and is refused (SQLITE_MISUSE) once the
+    // library runs. `Once` keeps two of our threads from calling it together.
     ONCE.call_once(|| unsafe {
         ffi::sqlite3_config(ffi::SQLITE_CONFIG_MEMSTATUS, 0);
     });

@@ -36,7 +36,8 @@ fn class_of(code: ErrorCode) -> (ErrorClass, Option<&'static str>) {
         ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => (
             ErrorClass::Other,
             Some(
-                "the file is damaged or not a SQLite database: remove it, or choose another --data-dir",
+                "the file is damaged or not a SQLite database: remove it, or choose another \
+                 --data-dir",
             ),
         ),
         ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied => {

@@ -125,7 +125,8 @@ fn take(connection: &Connection) -> Counters {
 /// Reads one counter and sets it back to 0, since it has 31 bits only.
 fn take_one(connection: &Connection, counter: c_int) -> Option<f64> {
     let (mut current, mut highest) = (0, 0);
-    // SAFETY: the handle lives as long as `connection`, both pointers are valid ints, nothing keeps them.
+    // SAFETY: the handle lives as long as `connection`, both pointers are valid ints, nothing keeps
+    // them.
     let code = unsafe {
         ffi::sqlite3_db_status(connection.handle(), counter, &mut current, &mut highest, 1)
     };

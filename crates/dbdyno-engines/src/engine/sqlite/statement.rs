@@ -86,8 +86,9 @@ impl<'c> Prepared<'c> {
             return Err(rusqlite::Error::InvalidParameterCount(binds.len(), self.binds));
         }
         let mut fetched = 0;
-        // SAFETY: `raw` is a prepared statement of an open connection that only this thread uses; parameters count
-        // from 1 and columns from 0, both within the numbers that the library gave.
+        // SAFETY: `raw` is a prepared statement of an open connection that only this thread uses;
+        // parameters count from 1 and columns from 0, both within the numbers that the library
+        // gave.
         let code = unsafe {
             for (position, bind) in (1..).zip(binds) {
                 ffi::sqlite3_bind_int64(self.raw, position, *bind);
@@ -126,7 +127,8 @@ fn first<'s>(
     let length = c_int::try_from(sql.len()).map_err(|_| failure(connection, ffi::SQLITE_TOOBIG))?;
     let text = sql.as_ptr().cast::<c_char>();
     let (mut raw, mut tail) = (ptr::null_mut(), ptr::null());
-    // SAFETY: the handle is open as long as `connection`; the text is read within the call, up to `length`.
+    // SAFETY: the handle is open as long as `connection`; the text is read within the call, up to
+    // `length`.
     let code =
         unsafe { ffi::sqlite3_prepare_v2(connection.handle(), text, length, &mut raw, &mut tail) };
     if code != ffi::SQLITE_OK || raw.is_null() {

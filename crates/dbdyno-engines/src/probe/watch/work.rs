@@ -81,7 +81,8 @@ impl Walk {
         {
             let mut line = self.at;
             for _ in 0..STEPS {
-                // SAFETY: the address is that of a line of the buffer; the instruction changes no memory.
+                // SAFETY: the address is that of a line of the buffer; the instruction changes no
+                // memory.
                 unsafe { std::arch::x86_64::_mm_clflush(self.next[line].as_ptr().cast()) };
                 line = successor(line);
             }

@@ -95,7 +95,8 @@ impl Line {
         if !self.ways.is_cut(&self.node) {
             return answer;
         }
-        thread::sleep(self.timeout.saturating_sub(asked.elapsed())); // as long as a client waits in vain
+        // as long as a client waits in vain
+        thread::sleep(self.timeout.saturating_sub(asked.elapsed()));
         Err(EngineError::new(ErrorClass::Lost, "the way to the node is cut"))
     }
 

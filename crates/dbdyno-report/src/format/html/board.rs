@@ -15,24 +15,28 @@ use dbdyno_core::model::Better;
 /// Address of the page of a run (`None`), or of a test of it.
 pub type Address<'a> = &'a dyn Fn(i64, Option<u32>) -> Option<String>;
 
-const ABOUT: &str = "Tick the platforms that you want to see side by side. Every figure has its verdict and leads to the page of \
-its test, every platform to its disclosure. Only valid figures are colored, ranked and averaged; conditional and invalid \
-ones stand there with their mark.";
-const HOW: &str = "The best valid figure of a row has the strongest colour, in between the colour is the share of the best \
-(best / figure where lower is better). * the best of the row; ~ does not differ from the best beyond the noise of both \
-(95 % intervals). Figures of other work (another drive or revision, a publication beside a measurement) have no colour.";
+const ABOUT: &str = "Tick the platforms that you want to see side by side. Every figure has its \
+                     verdict and leads to the page of its test, every platform to its disclosure. \
+                     Only valid figures are colored, ranked and averaged; conditional and invalid \
+                     ones stand there with their mark.";
+const HOW: &str = "The best valid figure of a row has the strongest colour, in between the colour \
+                   is the share of the best (best / figure where lower is better). * the best of \
+                   the row; ~ does not differ from the best beyond the noise of both (95 % \
+                   intervals). Figures of other work (another drive or revision, a publication \
+                   beside a measurement) have no colour.";
 const WITHOUT_SCRIPT: &str =
     "Without scripts all platforms are shown, and nothing is ranked or colored.";
 /// Texts of the script, by the name of the attribute.
 const SAID: [(&str, &str); 3] = [
     (
         "counted",
-        "{metric}: means over {rows} of {all} rows, those in which every ticked platform has a valid figure of the same work; \
-         the others are left out.",
+        "{metric}: means over {rows} of {all} rows, those in which every ticked platform has a \
+         valid figure of the same work; the others are left out.",
     ),
     (
         "nothing",
-        "{metric}: no row in which every ticked platform has a valid figure of the same work, so there is no mean.",
+        "{metric}: no row in which every ticked platform has a valid figure of the same work, so \
+         there is no mean.",
     ),
     ("few", "Tick two platforms or more to compare them."),
 ];

@@ -5,10 +5,11 @@ use maud::{Markup, PreEscaped, html};
 
 use crate::dress::Brand;
 
-const STYLE: &str = ".brand { display: flex; align-items: center; gap: 1rem; padding-bottom: 0.6rem; margin-bottom: 1rem; \
-border-bottom: 3px solid var(--brand); color: var(--brand); font-weight: 600; }\n\
-.brand img { max-height: 3rem; max-width: 12rem; }\n\
-body > footer { margin-top: 3rem; padding-top: 0.6rem; border-top: 1px solid var(--brand); }\n";
+const STYLE: &str = ".brand { display: flex; align-items: center; gap: 1rem; padding-bottom: \
+                     0.6rem; margin-bottom: 1rem; border-bottom: 3px solid var(--brand); color: \
+                     var(--brand); font-weight: 600; }\n.brand img { max-height: 3rem; max-width: \
+                     12rem; }\nbody > footer { margin-top: 3rem; padding-top: 0.6rem; border-top: \
+                     1px solid var(--brand); }\n";
 
 /// Addition to the page's policy: the logo within it.
 pub fn policy(brand: Option<&Brand>) -> &'static str {
@@ -21,7 +22,8 @@ pub fn style(brand: &Brand) -> Markup {
     let dark = brand.accent.as_ref().map_or("currentColor", |[_, dark]| dark);
     // Paper is white in both schemes.
     let colors = format!(
-        ":root {{ --brand: {light}; }}\n@media screen and (prefers-color-scheme: dark) {{ :root {{ --brand: {dark}; }} }}\n"
+        ":root {{ --brand: {light}; }}\n@media screen and (prefers-color-scheme: dark) {{ :root {{ \
+         --brand: {dark}; }} }}\n"
     );
     html! { style { "\n" (PreEscaped(colors)) (PreEscaped(STYLE)) } "\n" }
 }

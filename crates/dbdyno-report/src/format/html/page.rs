@@ -26,7 +26,8 @@ pub(super) fn content(page: &Page, language: Language) -> Markup {
 /// Program that made the page.
 pub(super) fn foot(language: Language) -> Markup {
     html! {
-        footer { p { (language.phrase("Made by dbdyno. One file, no network. A dash is unknown, never 0.")) } } "\n"
+        footer { p { (language.phrase("Made by dbdyno. One file, no network. A dash is unknown, \
+                                       never 0.")) } } "\n"
     }
 }
 
