@@ -11,9 +11,10 @@
 //! and again, `owner` proves whose a schema is, `job` the client drive, `routine` the database
 //! drive, `copy` loads, `keeper` keeps results.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use secrecy::SecretString;
 
@@ -186,6 +187,7 @@ fn open(
         running,
         jobs,
         pooled: Running::new(),
+        lent: Mutex::default(),
     }))
 }
 
@@ -228,6 +230,8 @@ struct PgDatabase {
     jobs: Arc<Running<u32>>,
     /// Jobs that go through a pooler.
     pooled: Arc<Running<()>>,
+    /// Backends that a pooler has lent to whole sessions of jobs: at their end it resets their names.
+    lent: Mutex<BTreeSet<u32>>,
 }
 
 impl PgDatabase {
@@ -237,7 +241,8 @@ impl PgDatabase {
     fn settle(&self) -> Result<(), EngineError> {
         let road = self.road(Transport::Pooler)?;
         let mut direct = self.open_session(&[])?;
-        let named = direct.query(&provision::named_sql(&application())?, &[])?;
+        let lent: Vec<u32> = self.lent().iter().copied().collect();
+        let named = direct.query(&provision::named_sql(&application(), &lent)?, &[])?;
         let ours: Vec<String> =
             self.running.all().iter().map(|session| session.pid.to_string()).collect();
         let since = named.get(0, "now").unwrap_or_default();
@@ -291,11 +296,18 @@ impl PgDatabase {
                     if self.road(wire.transport)?.config.pooling == Pooling::Sessions {
                         let settings = [JOB_SETTINGS, self.settings()].concat();
                         session.execute(&provision::set_sql(not_passed_on(&settings))?)?;
+                        let backend = session.query(&provision::sql("backend")?, &[])?;
+                        self.lent()
+                            .extend(backend.scalar().and_then(|pid| pid.parse::<u32>().ok()));
                     }
                     JobSession::prepare(session, statements, wire.protocol)
                 })
             }
         }
+    }
+
+    fn lent(&self) -> MutexGuard<'_, BTreeSet<u32>> {
+        self.lent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn open_session(&self, settings: &[(&str, &str)]) -> Result<PgSession, EngineError> {

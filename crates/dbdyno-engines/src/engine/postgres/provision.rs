@@ -33,9 +33,13 @@ pub(super) fn role_sql(role: &str, database: &str) -> Result<String, EngineError
     own_sql(include_str!("role.sql"), "role", &[("role", &role), ("database", &database)])
 }
 
-/// Asks for the sessions of this name, to which a pooler may add its client's address.
-pub(super) fn named_sql(application: &str) -> Result<String, EngineError> {
-    own_sql(SQL, "named-so", &[("application", application)])
+/// Asks for the sessions of this name, to which a pooler may add its client's address, and for
+/// these backends.
+pub(super) fn named_sql(application: &str, backends: &[u32]) -> Result<String, EngineError> {
+    let numbers: Vec<String> = backends.iter().map(u32::to_string).collect();
+    // No backend has the number 0.
+    let numbers = if numbers.is_empty() { "0".into() } else { numbers.join(", ") };
+    own_sql(SQL, "named-so", &[("application", application), ("backends", &numbers)])
 }
 
 /// Makes a session tell its counts; true of one that began after this moment of the server's clock.

@@ -47,7 +47,11 @@ select set_config('{{name}}', '{{value}}', false)
 
 -- name: named-so
 select pid, clock_timestamp() as now from pg_stat_activity
-where datname = current_database() and (application_name = '{{application}}' or application_name like '{{application}} %')
+where datname = current_database()
+  and (application_name = '{{application}}' or application_name like '{{application}} %' or pid in ({{backends}}))
+
+-- name: backend
+select pg_backend_pid()
 
 -- name: tell-counts
 -- At the end of its transaction a session tells what it counted, unless it has read no table. One that began since is new.
