@@ -78,9 +78,17 @@ impl Lab {
         Lab::private("mariadb", directory)
     }
 
-    /// A private server with more settings than those of the size profile.
-    pub fn with_settings(engine: &str, directory: &Path, more: &[(&str, &str)]) -> Result<Lab> {
-        let (catalog, server, settings) = started(engine, directory, None, more)?;
+    /// A private server of the programs in `bin`, or of those that are installed, with more settings
+    /// than those of the size profile.
+    pub fn with_settings(
+        engine: &str,
+        directory: &Path,
+        bin: Option<PathBuf>,
+        more: &[(&str, &str)],
+    ) -> Result<Lab> {
+        let options =
+            StartOptions { data_dir: directory.into(), server_bin: bin, ..StartOptions::default() };
+        let (catalog, server, settings) = started(engine, options, more)?;
         let target = Target::Existing { engine: engine.into(), url: server.url() };
         Lab::open(catalog, target, directory, Some(server), settings, None)
     }
@@ -88,14 +96,19 @@ impl Lab {
     /// A private PostgreSQL server that is reached over TCP and TLS.
     pub fn postgres_over_tls(directory: &Path) -> Result<Lab> {
         let port = tls::free_port()?;
-        let (catalog, server, settings) = started("postgres", directory, Some(port), &[])?;
+        let options = StartOptions {
+            data_dir: directory.into(),
+            port: Some(port),
+            ..StartOptions::default()
+        };
+        let (catalog, server, settings) = started("postgres", options, &[])?;
         let (url, password) = tls::encrypt(&server, port, directory)?;
         let target = Target::Existing { engine: "postgres".into(), url };
         Lab::open(catalog, target, directory, Some(server), settings, Some(password))
     }
 
     fn private(engine: &str, directory: &Path) -> Result<Lab> {
-        Lab::with_settings(engine, directory, &[])
+        Lab::with_settings(engine, directory, None, &[])
     }
 
     /// A private SQLite file.
@@ -217,8 +230,7 @@ impl Lab {
 /// A server of ours, with the catalogue and the settings that it has.
 fn started(
     engine: &str,
-    directory: &Path,
-    port: Option<u16>,
+    options: StartOptions,
     more: &[(&str, &str)],
 ) -> Result<(Catalog, PrivateServer, BTreeMap<String, String>)> {
     let mut catalog = Catalog::embedded()?;
@@ -229,12 +241,7 @@ fn started(
     // The other way round of saying the same would win.
     settings.retain(|name, _| !more.iter().any(|(given, _)| *name == format!("skip_{given}")));
     settings.extend(more.iter().map(|(name, value)| ((*name).into(), (*value).into())));
-    let options = StartOptions {
-        data_dir: directory.into(),
-        settings: settings.clone(),
-        port,
-        ..StartOptions::default()
-    };
+    let options = StartOptions { settings: settings.clone(), ..options };
     Ok((catalog, server::start(engine, &options)?, settings))
 }
 

@@ -16,6 +16,9 @@ use super::pairs::Done;
 const SESSION_OPTIONS: &str =
     "-c plan_cache_mode=force_generic_plan -c jit=off -c max_parallel_workers_per_gather=0";
 
+/// Begin of its line with the number of transactions.
+const PROCESSED: &str = "number of transactions actually processed: ";
+
 /// Way to call it.
 pub struct Pgbench {
     program: PathBuf,
@@ -42,7 +45,7 @@ impl Pgbench {
             "-n", "-M", "prepared", "-f", &file, "-c", &jobs, "-j", &jobs, "-T", &seconds,
         ])?;
         let rate = figure(&text, "tps = ").ok_or_else(|| failed("pgbench", "printed no tps"))?;
-        Ok(Done { rate, ops: figure(&text, "number of transactions actually processed: ") })
+        Ok(Done { rate, ops: processed(&text).map(|ops| ops as f64) })
     }
 
     /// Runs a script, each transaction in a connection of its own: transactions per second, the
@@ -53,7 +56,7 @@ impl Pgbench {
         let text =
             self.run(&["-n", "-C", "-f", &file, "-c", &jobs, "-j", &jobs, "-T", &seconds])?;
         let rate = figure(&text, "tps = ").ok_or_else(|| failed("pgbench", "printed no tps"))?;
-        Ok(Done { rate, ops: figure(&text, "number of transactions actually processed: ") })
+        Ok(Done { rate, ops: processed(&text).map(|ops| ops as f64) })
     }
 
     /// Runs a script with prepared statements: microseconds of each transaction, as it logs them
@@ -91,7 +94,8 @@ impl Pgbench {
         self.run(&["-i", "-q", "-s", &scale.to_string()]).map(drop)
     }
 
-    fn run(&self, arguments: &[&str]) -> Result<String> {
+    /// Runs it with these arguments; what it printed.
+    pub fn run(&self, arguments: &[&str]) -> Result<String> {
         let mut command = Command::new(&self.program);
         command.args(arguments).arg(&self.url).env("PGOPTIONS", SESSION_OPTIONS);
         self.password
@@ -112,6 +116,11 @@ pub fn write_script(lab: &Lab, text: &str) -> Result<PathBuf> {
     std::fs::write(&path, text)
         .map_err(|error| failed(&path.display().to_string(), error.to_string()))?;
     Ok(path)
+}
+
+/// Number of transactions that it says it processed.
+pub fn processed(text: &str) -> Option<u64> {
+    figure(text, PROCESSED).map(|count| count as u64)
 }
 
 /// The number after `label`.

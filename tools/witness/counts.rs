@@ -23,8 +23,8 @@ pub struct Extent {
 /// A server or a file in which the witnesses are at work.
 pub fn lab(engine: &str, directory: &std::path::Path, size_gb: f64) -> Result<Lab> {
     let mut lab = match engine {
-        "postgres" => Lab::with_settings(engine, directory, &postgres::SETTINGS)?,
-        "mariadb" => Lab::with_settings(engine, directory, &mariadb::SETTINGS)?,
+        "postgres" => Lab::with_settings(engine, directory, None, &postgres::SETTINGS)?,
+        "mariadb" => Lab::with_settings(engine, directory, None, &mariadb::SETTINGS)?,
         _ => Lab::sqlite(directory)?,
     };
     lab.hold(&["small", "big"], size_gb)?;

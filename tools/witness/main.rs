@@ -14,6 +14,7 @@ use dbdyno::error::{Error, Result};
 
 mod agreement;
 mod cases;
+mod connections;
 mod counts;
 #[path = "../peers/drive.rs"]
 #[allow(dead_code)] // peers need more of it
@@ -21,6 +22,7 @@ mod drive;
 #[path = "../peers/interrupt.rs"]
 #[allow(dead_code)]
 mod interrupt;
+mod keys;
 #[path = "../peers/lab.rs"]
 #[allow(dead_code)]
 mod lab;
@@ -35,7 +37,9 @@ mod pairs;
 #[allow(dead_code)]
 mod pgbench;
 mod postgres;
+mod recall;
 mod strace;
+mod sysbench;
 mod table;
 mod times;
 #[path = "../peers/tls.rs"]
@@ -45,12 +49,26 @@ mod tls;
 use agreement::Agreement;
 use cases::{CASES, Case};
 use counts::Extent;
+use lab::Lab;
 
-/// Workloads laid over the catalogue: it has all that are needed here.
-const MORE_WORKLOADS: Option<&str> = None;
+/// Workloads laid over the catalogue.
+const MORE_WORKLOADS: Option<&str> = Some(concat!(env!("CARGO_MANIFEST_DIR"), "/witness/catalog"));
 const ENGINES: [&str; 3] = ["postgres", "mariadb", "sqlite"];
 const COUNTS: [&str; 6] =
     ["statements", "rows", "rows gone through", "commits", "blocks", "blocks read"];
+const OTHERS: [&str; 11] = [
+    "connections",
+    "rows deleted",
+    "rows updated",
+    "draws",
+    "hottest key",
+    "hottest 10",
+    "hottest 100",
+    "chi-square",
+    "truths",
+    "neighbours found",
+    "recall %",
+];
 const TIMES: [&str; 2] = ["mean us", "p99 us"];
 
 /// Compares the counts and times of dbdyno with those of pgbench, sysbench, pg_stat_statements,
@@ -88,6 +106,7 @@ fn main() -> ExitCode {
     // What was measured before an error took minutes.
     if !all.is_empty() {
         println!("\n{}", table::render(&all, &COUNTS));
+        println!("{}", table::render(&all, &OTHERS));
         println!("{}", table::render(&all, &TIMES));
         println!("Machine: {}; dbdyno {}.", machine::describe(), dbdyno::VERSION);
     }
@@ -136,7 +155,50 @@ fn on_engine(
             Ok(())
         })
     });
-    lab.close().and(ended)
+    let ended = ended.and_then(|()| others(args, &lab, extent, all));
+    lab.close().and(ended)?;
+    if engine == "postgres" { vectors(args, directory, extent, all) } else { Ok(()) }
+}
+
+/// The same work by other programs: connections, skewed keys, deletes and updates.
+fn others(args: &Args, lab: &Lab, extent: Extent, all: &mut Vec<Agreement>) -> Result<()> {
+    let mut count = |name: &str, agreements: &dyn Fn(&Lab, Extent) -> Result<Vec<Agreement>>| {
+        interrupt::check()?;
+        if !name.contains(&args.workload) {
+            return Ok(());
+        }
+        eprintln!("{name} on {}", lab.engine.name());
+        all.extend(agreements(lab, extent)?);
+        Ok(())
+    };
+    match lab.engine.name() {
+        "postgres" => {
+            count("CONN-NEW beside pgbench -C", &connections::agreements)?;
+            count("WITNESS-KEYS beside random_zipfian", &keys::agreements)
+        }
+        "mariadb" => count("DL-DELETE, LGWR-LAT beside sysbench", &sysbench::agreements),
+        _ => Ok(()),
+    }
+}
+
+/// Recall by another program, on a server with vectors.
+fn vectors(args: &Args, directory: &Path, extent: Extent, all: &mut Vec<Agreement>) -> Result<()> {
+    if !"VEC-SEARCH, VEC-EXACT".contains(&args.workload) {
+        return Ok(());
+    }
+    let (Some(bin), Some(oracle)) = (recall::server_bin(), recall::oracle()) else {
+        eprintln!(
+            "no PostgreSQL with pgvector (scripts/vector-servers.sh) or no faiss \
+             (scripts/test-dependencies.sh --peers): recall has no witness"
+        );
+        return Ok(());
+    };
+    eprintln!("VEC-SEARCH, VEC-EXACT beside faiss on postgres");
+    let lab = Lab::with_settings("postgres", directory, Some(bin), &[])?;
+    let counted = recall::agreements(&lab, &oracle, extent);
+    let closed = lab.close();
+    all.extend(counted?);
+    closed
 }
 
 /// An error of the comparison itself.

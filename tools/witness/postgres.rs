@@ -78,6 +78,14 @@ pub fn active_ms(session: &mut dyn Session) -> Result<f64> {
     Ok(read.scalar().and_then(|text| text.parse().ok()).unwrap_or_default())
 }
 
+/// Sessions of this database that were opened so far.
+pub fn sessions(session: &mut dyn Session) -> Result<u64> {
+    let sql = "select sessions from pg_stat_database where datname = current_database()";
+    let read = session.query(sql, &[]).map_err(named)?;
+    let count = read.scalar().and_then(|text| text.parse().ok());
+    count.ok_or_else(|| failed("witness on PostgreSQL", "it does not count its sessions"))
+}
+
 /// A place in the log: everything before it is in the files.
 pub fn log_position(session: &mut dyn Session) -> Result<String> {
     let position = session.query("select pg_current_wal_insert_lsn()", &[]).map_err(named)?;

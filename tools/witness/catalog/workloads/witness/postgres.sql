@@ -1,0 +1,2 @@
+-- name: WITNESS-KEYS.count
+update {{prefix}}witness_keys set n = n + 1 where id = :id

@@ -1,0 +1,74 @@
+//! `CONN-NEW` beside `pgbench -C`: the same number of connections by each, which the server counts.
+
+use dbdyno::engine::Session;
+use dbdyno::error::Result;
+use dbdyno::model::Drive;
+
+use super::agreement::{Agreement, Bound, Report, Subject};
+use super::counts::Extent;
+use super::lab::Lab;
+use super::pgbench::{self, Pgbench};
+use super::{drive, failed, postgres};
+
+const WORKLOAD: &str = "CONN-NEW";
+const PGBENCH: &str = "pgbench -C";
+const SESSIONS: &str = "pg_stat_database.sessions";
+const JOBS: u32 = 2;
+const CONNECTIONS_PER_JOB: u64 = 300;
+/// The statement of an op, as pg_stat_statements shows it.
+const STATEMENT: &str = "select $1 as one";
+const OWN: Bound = Bound::Within(10.0, "the sessions of setup and teardown are counted, too");
+const FIRST: Bound = Bound::Within(2.0, "pgbench connects once more before it begins");
+
+/// Counts of both, one after the other.
+pub fn agreements(lab: &Lab, extent: Extent) -> Result<Vec<Agreement>> {
+    let per_job = ((CONNECTIONS_PER_JOB as f64 * extent.scale) as u64).max(1);
+    let mut session = lab.database.session().map_err(|error| error.at(WORKLOAD))?;
+    let selection = drive::fixed(lab, WORKLOAD, Drive::Client, per_job)?;
+    let mut agreements = Vec::new();
+    let before = begin(session.as_mut())?;
+    let database = lab.database.as_ref();
+    let result = drive::test(database, lab, &selection, JOBS, &mut |_| Default::default(), None)?;
+    let tally = &result.total;
+    let counts = Counts { ops: tally.ops, rows: tally.rows, before };
+    let subject = Subject { engine: lab.engine.name(), workload: WORKLOAD, drive: Drive::Client };
+    told(session.as_mut(), &counts, OWN, &mut Report { subject, agreements: &mut agreements })?;
+
+    let before = begin(session.as_mut())?;
+    let script = pgbench::write_script(lab, "select 1 as one;\n")?;
+    let (jobs, times) = (JOBS.to_string(), per_job.to_string());
+    let file = script.display().to_string();
+    let text = Pgbench::find(lab)?
+        .run(&["-n", "-C", "-f", &file, "-c", &jobs, "-j", &jobs, "-t", &times])?;
+    let ops = pgbench::processed(&text).ok_or_else(|| failed(PGBENCH, "printed no count"))?;
+    let counts = Counts { ops, rows: ops, before };
+    let subject = Subject { engine: lab.engine.name(), workload: PGBENCH, drive: Drive::Client };
+    told(session.as_mut(), &counts, FIRST, &mut Report { subject, agreements: &mut agreements })?;
+    Ok(agreements)
+}
+
+/// What a client counted, and the sessions of the server before it.
+struct Counts {
+    ops: u64,
+    rows: u64,
+    before: u64,
+}
+
+fn begin(session: &mut dyn Session) -> Result<u64> {
+    postgres::reset(session)?;
+    postgres::sessions(session)
+}
+
+fn told(
+    session: &mut dyn Session,
+    counts: &Counts,
+    bound: Bound,
+    report: &mut Report<'_>,
+) -> Result<()> {
+    let seen = postgres::statements(session, |query| query.trim() == STATEMENT)?;
+    report.equal("statements", counts.ops, postgres::STATEMENTS, seen.calls);
+    report.equal("rows", counts.rows, postgres::STATEMENTS, seen.rows);
+    let opened = postgres::sessions(session)?.saturating_sub(counts.before);
+    report.add("connections", counts.ops as f64, SESSIONS, opened as f64, bound);
+    Ok(())
+}
