@@ -78,8 +78,8 @@ impl Lab {
         Lab::private("mariadb", directory)
     }
 
-    /// A private server of the programs in `bin`, or of those that are installed, with more settings
-    /// than those of the size profile.
+    /// A private server of the programs in `bin`, or of those that are installed, with more
+    /// settings than those of the size profile.
     pub fn with_settings(
         engine: &str,
         directory: &Path,

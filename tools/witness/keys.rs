@@ -1,7 +1,8 @@
 //! Skewed keys beside pgbench's `random_zipfian`: as many draws by each, counted in a table.
 //!
-//! pgbench takes exponents above 1 only, and draws by rejection, whose law is Zipf's; our closed form has a
-//! law of its own near it. Both are known exactly, and so is how far the counts may be apart.
+//! pgbench takes exponents above 1 only, and draws by rejection, whose law is Zipf's; our closed
+//! form has a law of its own near it. Both are known exactly, and so is how far the counts may be
+//! apart.
 
 use dbdyno::engine::Session;
 use dbdyno::error::Result;
@@ -27,8 +28,8 @@ const SHARES: [(&str, u64); 3] = [("hottest key", 1), ("hottest 10", 10), ("hott
 const DEVIATIONS: f64 = 5.0;
 /// Ranks with fewer draws than this are counted together in a test of a law.
 const LEAST_EXPECTED: f64 = 10.0;
-const TWO_LAWS: &str = "the closed form differs from Zipf's law by a part that is known, and two samples by chance: five \
-     standard deviations are allowed";
+const TWO_LAWS: &str = "the closed form differs from Zipf's law by a part that is known, and two \
+                        samples by chance: five standard deviations are allowed";
 const CHANCE: &str =
     "chi-square of the counts by the law of the generator: five standard deviations are allowed";
 
@@ -44,7 +45,8 @@ pub fn agreements(lab: &Lab, extent: Extent) -> Result<Vec<Agreement>> {
 
     create(session.as_mut())?;
     let text = format!(
-        "\\set id random_zipfian(1, {ROWS}, {EXPONENT})\nupdate dbdyno.witness_keys set n = n + 1 where id = :id;\n"
+        "\\set id random_zipfian(1, {ROWS}, {EXPONENT})\nupdate dbdyno.witness_keys set n = n + 1 \
+         where id = :id;\n"
     );
     let script = pgbench::write_script(lab, &text)?;
     let (jobs, times) = (JOBS.to_string(), per_job.to_string());

@@ -1,5 +1,5 @@
-//! Recall of `VEC-SEARCH` and `VEC-EXACT` by another program: faiss, which searches exactly what our setup
-//! stored, and counts how many of the found rows are true neighbours.
+//! Recall of `VEC-SEARCH` and `VEC-EXACT` by another program: faiss, which searches exactly what
+//! our setup stored, and counts how many of the found rows are true neighbours.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -70,8 +70,8 @@ struct Searched {
     hits: u64,
 }
 
-/// Sets the workload up once more, asks its own statement for every query, and writes down what is stored
-/// and what was found.
+/// Sets the workload up once more, asks its own statement for every query, and writes down what is
+/// stored and what was found.
 fn searched(lab: &Lab, selection: &Selection) -> Result<Searched> {
     let part = &selection.parts[0];
     let data = part.vectors.map(|set| VectorData::new(set, SEED));

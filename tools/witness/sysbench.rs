@@ -1,5 +1,5 @@
-//! Deletes and updates beside `sysbench oltp_delete` and `oltp_update_index` on MariaDB: the server's own
-//! counter must be what each says that it did.
+//! Deletes and updates beside `sysbench oltp_delete` and `oltp_update_index` on MariaDB: the
+//! server's own counter must be what each says that it did.
 
 use std::process::Command;
 
