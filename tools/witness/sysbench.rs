@@ -7,7 +7,7 @@ use dbdyno::engine::Session;
 use dbdyno::error::Result;
 use dbdyno::model::{Drive, TestResult};
 
-use super::agreement::{Agreement, Report, Subject};
+use super::agreement::{Agreement, Bound, Report, Subject};
 use super::counts::Extent;
 use super::lab::Lab;
 use super::{drive, failed, mariadb};
@@ -16,6 +16,8 @@ const DATABASE: &str = "sbtest";
 const TABLE_ROWS: u64 = 10_000;
 const THREADS: u32 = 2;
 const EVENTS: f64 = 3000.0;
+/// Seen with a procedure of one statement: dropped, it adds 1 to Handler_delete.
+const ROUTINE: &str = "the routine that is dropped after the test is a row of mysql.proc";
 const OURS: [Change; 2] = [
     Change {
         workload: "DL-DELETE",
@@ -24,6 +26,7 @@ const OURS: [Change; 2] = [
         ops: 60.0,
         // As many come in as go.
         rows: |result| result.total.rows / 2,
+        of_routine: 1.0,
     },
     Change {
         workload: "LGWR-LAT",
@@ -31,6 +34,7 @@ const OURS: [Change; 2] = [
         counter: "Handler_update",
         ops: 300.0,
         rows: |result| result.total.rows,
+        of_routine: 0.0,
     },
 ];
 /// First what keeps all rows.
@@ -48,6 +52,8 @@ struct Change {
     ops: f64,
     /// Rows that we changed.
     rows: fn(&TestResult) -> u64,
+    /// Rows of the server's own tables that are changed when a routine is dropped.
+    of_routine: f64,
 }
 
 /// Counts of ours in each drive, and of sysbench's.
@@ -65,7 +71,14 @@ pub fn agreements(lab: &Lab, extent: Extent) -> Result<Vec<Agreement>> {
             let counted = counter(session.as_mut(), change.counter)? - before;
             let subject = Subject { engine: lab.engine.name(), workload: change.workload, drive };
             let mut report = Report { subject, agreements: &mut agreements };
-            report.equal(change.figure, (change.rows)(&result), change.counter, counted);
+            let bound = match drive {
+                Drive::Database if change.of_routine > 0.0 => {
+                    Bound::Within(change.of_routine, ROUTINE)
+                }
+                Drive::Database | Drive::Client => Bound::Equal,
+            };
+            let ours = (change.rows)(&result);
+            report.add(change.figure, ours as f64, change.counter, counted as f64, bound);
         }
     }
     for sql in
