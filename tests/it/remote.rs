@@ -2,7 +2,7 @@
 //! few rights can have, what is refused. `0.0.0.0` leads to this machine, but is not an address of
 //! its own loop: such a server counts as elsewhere.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Command, Stdio};
@@ -245,9 +245,12 @@ fn tests_go_directly_and_through_a_pooler_and_what_it_breaks_is_one_line() {
         assert_eq!(done.stderr.contains(BREAKS), lends, "{}", done.stderr);
         let document = done.json();
         for test in document["tests"].as_array().unwrap() {
-            // Sessions of ours beside the jobs tell their commits now and then, in any test.
+            // What the pooler resets after a session is a commit that is told with another test;
+            // other tests of this server use its cache, too.
             let mut found = mistakes(test);
-            found.retain(|reason| reason["sentence"]["values"]["what"] != "commits");
+            found.retain(|reason| {
+                reason["code"] != "contract" && reason["sentence"]["values"]["what"] != "commits"
+            });
             assert_eq!(found, Vec::<&Value>::new());
             assert_eq!(
                 (test["errors"].as_u64(), test["drive"].as_str()),
@@ -274,11 +277,18 @@ fn tests_go_directly_and_through_a_pooler_and_what_it_breaks_is_one_line() {
         let layers = desk.run("report layers last --format json").ok().json();
         // Commits of other sessions of ours make tests as short as these invalid, now and then:
         // what is compared is told of the blocks that are left.
-        for study in layers["studies"].as_array().unwrap() {
-            let rows = study["layers"].as_array().unwrap().iter();
-            let pooled: Vec<&Value> = rows.filter(|row| row["layer"] == "pooler").collect();
-            assert!(pooled.len() <= if lends { 1 } else { 2 }, "{study:#}");
-            assert!(pooled.iter().all(|row| row["blocks"].as_u64() <= Some(6)), "{pooled:#?}");
+        let studies = layers["studies"].as_array().unwrap();
+        let workloads: BTreeSet<&str> =
+            studies.iter().map(|study| study["workload"].as_str().unwrap()).collect();
+        assert_eq!(workloads, BTreeSet::from(["CONN-NEW", "SRV-QUERY1", "TP-LIGHT"]));
+        for study in studies {
+            let rows = study["layers"].as_array().unwrap();
+            let forms = if lends || study["workload"] == "CONN-NEW" { 1 } else { 2 };
+            assert_eq!(rows.len(), forms, "{study:#}");
+            for row in rows {
+                assert_eq!(row["layer"], "pooler", "{study:#}");
+                assert!(row["blocks"].as_u64() <= Some(6), "{study:#}");
+            }
         }
         let platform = desk.run("report platform last").ok().stdout;
         for told in ["PgBouncer 1.", mode, "pooler_keeps_prepared"] {

@@ -160,14 +160,22 @@ impl<'a> Study<'a> {
     }
 
     fn layers(self) -> Layers {
-        let clients = Transport::CHOICES.iter().flat_map(|transport| {
-            Protocol::CHOICES.iter().map(|protocol| Way::by(*transport, *protocol))
-        });
+        // A connection as the URL gives it is a way of its own beside a pooler only.
+        let given = Some(Transport::Given).filter(|_| self.has(Transport::Pooler));
+        let transports = given.into_iter().chain(Transport::CHOICES);
+        let clients = transports
+            .flat_map(|transport| Protocol::CHOICES.map(|protocol| Way::by(transport, protocol)));
         let ways =
             [Way::Inside].into_iter().chain(clients).filter(|way| !self.blocks(*way).is_empty());
         let ways: Vec<WayRow> = ways.map(|way| self.way(way)).collect();
         let layers = self.rows();
         Layers { workload: self.workload, jobs: self.jobs, ways, layers }
+    }
+
+    /// True if a test went this way, in any form of statements.
+    fn has(&self, transport: Transport) -> bool {
+        let is_measured = |protocol| !self.blocks(Way::by(transport, protocol)).is_empty();
+        Protocol::CHOICES.into_iter().any(is_measured)
     }
 
     fn way(&self, way: Way) -> WayRow {
@@ -189,6 +197,12 @@ impl<'a> Study<'a> {
         let in_process = Way::by(Transport::Process, Protocol::Prepared);
         if !self.blocks(in_process).is_empty() {
             return self.rows_in_process(in_process);
+        }
+        let poolers = Protocol::CHOICES.into_iter().filter_map(|protocol| self.pooler(protocol));
+        let poolers: Vec<LayerRow> = poolers.collect();
+        let has_named = Transport::OF_SERVERS.into_iter().any(|transport| self.has(transport));
+        if !poolers.is_empty() && !has_named {
+            return poolers;
         }
         let (socket, tcp) = (Transport::Socket, Transport::Tcp);
         let prepared = |transport| Way::by(transport, Protocol::Prepared);
@@ -225,7 +239,7 @@ impl<'a> Study<'a> {
         }
         let tls = Transport::Tls;
         rows.push(self.apart("tls", tls, "TLS instead of plain TCP", prepared(tls), prepared(tcp)));
-        rows.extend(Protocol::CHOICES.iter().filter_map(|protocol| self.pooler(*protocol)));
+        rows.extend(poolers);
         rows
     }
 
@@ -243,7 +257,7 @@ impl<'a> Study<'a> {
                 "the pooler, in the simple protocol, instead of a direct connection"
             }
             Protocol::Prepared | Protocol::PreparedText => {
-                "the pooler, with prepared statements, instead of a direct connection"
+                "the pooler instead of a direct connection"
             }
         };
         let row = self.apart("pooler", Transport::Pooler, name, pooled, direct);
@@ -408,6 +422,18 @@ mod tests {
 
     fn row<'a>(layers: &'a [Layers], layer: &str) -> &'a LayerRow {
         layers[0].layers.iter().find(|row| row.layer == layer).unwrap()
+    }
+
+    #[test]
+    fn a_pooler_is_compared_with_the_connection_of_the_url() {
+        let simple = ("protocol", "simple");
+        let direct =
+            [way(Drive::Client, &[], &drift(20.0)), way(Drive::Client, &[simple], &drift(30.0))];
+        let pooled = way(Drive::Client, &[simple, ("transport", "pooler")], &drift(42.0));
+        let found = layers(&[direct.concat(), pooled].concat(), &[]);
+        assert_eq!((found.len(), found[0].ways.len(), found[0].layers.len()), (1, 3, 1));
+        assert_eq!(row(&found, "pooler").us, Some(12.0));
+        assert_eq!(layers(&direct.concat(), &[]), [], "nothing was named to compare");
     }
 
     fn server() -> Vec<Test> {
