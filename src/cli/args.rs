@@ -264,7 +264,7 @@ pub enum ReferencePage {
     Columns,
 }
 
-/// What `list` lists.
+/// Subjects of `list`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Listing {
     Workloads,
@@ -275,7 +275,7 @@ pub enum Listing {
     Formats,
 }
 
-/// What `show` shows.
+/// Subjects of `show`.
 #[derive(Debug, Subcommand)]
 pub enum Show {
     /// A workload of the catalog with all that it inherits (--format text|json)
@@ -341,7 +341,7 @@ pub struct ExportArgs {
     pub output: PathBuf,
 }
 
-/// What `binaries` does.
+/// Actions of `binaries`.
 #[derive(Debug, Subcommand)]
 pub enum Server {
     /// Fetch a server's public binaries with your own Maven (mvn), or an engine's library with your
@@ -356,7 +356,7 @@ pub enum Server {
     },
 }
 
-/// What `results` does.
+/// Actions of `results`.
 #[derive(Debug, Subcommand)]
 pub enum Runs {
     /// List the runs (--format text|json)
@@ -540,7 +540,7 @@ pub enum DriveArg {
     Client,
 }
 
-/// What a user of shared results does.
+/// Roles of a user of shared results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum RoleArg {
     /// Reads runs: reports, comparisons, the web site
@@ -572,7 +572,7 @@ pub struct CheckArgs {
     pub role_sql: bool,
 }
 
-/// What and where, of the commands that touch a target.
+/// Target and selection of the commands that touch a target.
 #[derive(Debug, Clone, Default, Args)]
 pub struct TargetArgs {
     #[command(flatten)]

@@ -118,7 +118,7 @@ impl Course {
     }
 }
 
-/// What the load waits for or what would limit it first, in a sentence.
+/// The resource that the load waits for, or that would limit it first, in a sentence.
 pub fn answer(look: &Look) -> Option<String> {
     let busy_pct = look.rates.iter().find(|rate| rate.id == CPU).map(|rate| rate.now);
     let foreign_pct = cpu::foreign_pct(&look.grown).ok();

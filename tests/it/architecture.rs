@@ -359,7 +359,7 @@ fn functions_with_tuple_parameters(source: &str) -> Vec<String> {
     found
 }
 
-/// What belongs together is a type with names; what does not is parameters of its own.
+/// A type with names holds what belongs together; what does not is parameters of its own.
 #[test]
 fn no_function_takes_a_tuple_apart_in_its_parameters() {
     // This file is looked at, too.

@@ -204,7 +204,7 @@ fn a_pooler_is_refused_in_one_line_whether_it_passes_settings_on_or_drops_them()
     assert_eq!(desk.runs().len(), 0);
 }
 
-/// What is said of a pooler in transaction mode, of a version before 1.21.
+/// The line about a pooler in transaction mode, of a version before 1.21.
 const BREAKS: &str = "lends a session of the server to each transaction: it does not keep prepared \
                       statements, settings of a session, advisory locks";
 

@@ -47,7 +47,7 @@ pub fn agreements(lab: &Lab, extent: Extent) -> Result<Vec<Agreement>> {
     Ok(agreements)
 }
 
-/// What a client counted, and the sessions of the server before it.
+/// Counts of a client, and the sessions of the server before it.
 struct Counts {
     ops: u64,
     rows: u64,

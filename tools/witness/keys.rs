@@ -85,7 +85,7 @@ fn zipf() -> Vec<f64> {
     weights.iter().map(|weight| weight / sum).collect()
 }
 
-/// How far counts of `draws` draws may be apart that two laws give these parts.
+/// Bound within which counts of `draws` draws may be apart that two laws give these parts.
 fn apart(draws: f64, ours: f64, theirs: f64) -> Bound {
     let variance = draws * (ours * (1.0 - ours) + theirs * (1.0 - theirs));
     Bound::Within(draws * (ours - theirs).abs() + DEVIATIONS * variance.sqrt(), TWO_LAWS)

@@ -33,7 +33,7 @@ pub fn server_bin() -> Option<PathBuf> {
     dir.exists().then_some(dir)
 }
 
-/// Where `scripts/test-dependencies.sh --peers` puts faiss for Python.
+/// The directory into which `scripts/test-dependencies.sh --peers` puts faiss for Python.
 pub fn oracle() -> Option<PathBuf> {
     let dir = host::cache_dir().join("recall-oracle");
     dir.exists().then_some(dir)

@@ -37,8 +37,9 @@ pub fn all(input: &Input) -> Vec<Beside> {
 /// More runs beside publications than these are left to `compare`.
 const MOST_BESIDE: usize = 12;
 
-/// What a report of these runs shows beside publications: each run of ours beside each published
-/// one, also the one that a single run is shown against. Nothing where all are measured, or none.
+/// The pairs that a report of these runs shows beside publications: each run of ours beside each
+/// published one, also the one that a single run is shown against. Nothing where all are measured,
+/// or none.
 pub(super) fn shown(input: &Input) -> Vec<Beside> {
     let reference = input.reference.iter().filter(|_| input.runs.len() == 1);
     let is_published = |data: &&RunTests| data.run.kind == RunKind::Published;
@@ -165,12 +166,8 @@ fn ahead(pairs: &[&Pair], language: Language) -> Vec<String> {
     counted.collect()
 }
 
-/// Where a run stands beside the publication that it is shown against, in sentences; empty without
-/// a publication.
-pub(super) fn position(input: &Input) -> String {
-    let language = input.language;
-    let found = shown(input);
-    let Some(one) = found.first() else { return String::new() };
+/// The position of a run beside the publication that it is shown against, in sentences.
+pub(super) fn position(one: &Beside, language: Language) -> String {
     let pairs: Vec<&Pair> = one.pairs.iter().collect();
     let beside = language.say("Beside the publication {theirs}:", &[("theirs", &one.theirs)]);
     let counts = match pairs.is_empty() {

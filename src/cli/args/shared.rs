@@ -74,7 +74,7 @@ pub struct SelectionArgs {
     pub drive: Option<DriveArg>,
 }
 
-/// What a run is called.
+/// Name and labels of a run.
 #[derive(Debug, Clone, Default, Args)]
 pub struct NameArgs {
     /// Name of the run; the sides of an A/B test are called NAME-A and NAME-B
@@ -85,7 +85,7 @@ pub struct NameArgs {
     pub label: Vec<Label>,
 }
 
-/// What a comparison may find.
+/// Limits of a comparison.
 #[derive(Debug, Clone, Default, Args)]
 pub struct LimitArgs {
     /// Exit with 1 if a figure is worse by more than this beyond the noise, invalid or lost: 5%.
@@ -97,7 +97,7 @@ pub struct LimitArgs {
     pub junit: Option<PathBuf>,
 }
 
-/// What is added to a report.
+/// Additions to a report.
 #[derive(Debug, Clone, Default, Args)]
 pub struct DressArgs {
     /// File (TOML) with your name, logo, accent color and footer (html and pdf)
@@ -112,7 +112,7 @@ pub struct DressArgs {
     pub notes: Option<PathBuf>,
 }
 
-/// Where a report goes.
+/// Destination and language of a report.
 #[derive(Debug, Clone, Default, Args)]
 pub struct OutputArgs {
     /// File to write [default: standard output]
@@ -123,7 +123,7 @@ pub struct OutputArgs {
     pub language: Language,
 }
 
-/// What somebody states of the platform.
+/// Facts that somebody states of the platform.
 #[derive(Debug, Clone, Default, Args)]
 pub struct FactsArgs {
     /// File (TOML) with facts of the platform that no machine tells: storage array, memory, who
@@ -135,7 +135,7 @@ pub struct FactsArgs {
     pub facts: Option<PathBuf>,
 }
 
-/// Who tells of the database's host.
+/// Sources about the database's host.
 #[derive(Debug, Clone, Default, Args)]
 pub struct HostArgs {
     /// Metrics of an existing server's host, from a node_exporter or 'dbdyno host-exporter' there

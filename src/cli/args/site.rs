@@ -23,7 +23,7 @@ impl FromStr for Compared {
     }
 }
 
-/// What a run is called.
+/// Public name of a run.
 #[derive(Debug, Clone)]
 pub struct Named {
     pub run: String,

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use libloading::Library;
 
-use super::library::Package;
+use super::library::{Choice, Package, RuntimeLibrary};
 use super::{EngineError, ErrorClass, Version};
 use crate::host;
 
@@ -35,16 +35,34 @@ pub(super) struct Source<A> {
     pub advice: &'static str,
 }
 
-/// The libraries of an engine that this process has loaded.
+/// The first `most` characters of what a library says, on one line.
+pub(super) fn one_line(text: &str, most: usize) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(most) {
+        Some((end, _)) => format!("{}...", &line[..end]),
+        None => line,
+    }
+}
+
+/// The library of an engine: the directory that the user chose, and what this process has loaded.
 pub(super) struct Loader<A: 'static> {
     source: Source<A>,
+    choice: Choice,
     loaded: Mutex<BTreeMap<PathBuf, &'static Loaded<A>>>,
 }
 
 impl<A> Loader<A> {
     /// Nothing is loaded.
     pub(super) const fn new(source: Source<A>) -> Self {
-        Loader { source, loaded: Mutex::new(BTreeMap::new()) }
+        Loader { source, choice: Choice::none(), loaded: Mutex::new(BTreeMap::new()) }
+    }
+
+    /// The library that the user chose, or that is found.
+    ///
+    /// # Errors
+    /// As [`RuntimeLibrary::version`].
+    pub(super) fn chosen(&self) -> Result<&'static Loaded<A>, EngineError> {
+        self.load(self.choice.get().as_deref())
     }
 
     /// Loads the library in `dir`, or the newest that was fetched, or the one that the system
@@ -52,7 +70,7 @@ impl<A> Loader<A> {
     ///
     /// # Errors
     /// There is none, it is damaged, or of a version that is not supported.
-    pub(super) fn load(&self, dir: Option<&Path>) -> Result<&'static Loaded<A>, EngineError> {
+    fn load(&self, dir: Option<&Path>) -> Result<&'static Loaded<A>, EngineError> {
         let file = self.source.package.file();
         let path = match dir {
             Some(dir) => self.existing(&dir.join(&file))?,
@@ -127,6 +145,22 @@ impl<A> Loader<A> {
         let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
         let what = format!("{} cannot be loaded ({said})", path.display());
         EngineError::new(ErrorClass::Usage, what).advised(self.source.advice)
+    }
+}
+
+impl<A: Sync> RuntimeLibrary for Loader<A> {
+    fn package(&self) -> Package {
+        self.source.package
+    }
+    fn version(&self, dir: Option<&Path>) -> Result<Version, EngineError> {
+        let loaded = match dir {
+            Some(dir) => self.load(Some(dir)),
+            None => self.chosen(),
+        };
+        loaded.map(|loaded| loaded.version.clone())
+    }
+    fn choice(&self) -> &Choice {
+        &self.choice
     }
 }
 

@@ -349,7 +349,7 @@ pub trait Database: Send + Sync {
     }
 }
 
-/// What a pooler does with sessions, as far as it was found out.
+/// The behavior of a pooler towards sessions, as far as it was found out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pooler {
     /// Product and version, if it tells them.
@@ -367,7 +367,7 @@ pub struct Pooler {
 }
 
 impl Pooler {
-    /// What its users cannot rely on, in one line; none if they can on everything.
+    /// The guarantees of a session that it breaks, in one line; none if it keeps them all.
     pub fn broken(&self) -> Option<String> {
         let broken = [
             (!self.keeps_prepared, "prepared statements"),

@@ -152,7 +152,7 @@ impl Platform {
         Ok(())
     }
 
-    /// What the pooler before the server does.
+    /// The behavior of the pooler before the server.
     pub fn pooler(&self) -> Option<&Pooler> {
         self.pooler.as_ref()
     }

@@ -1,4 +1,4 @@
-//! What of a plan can go through a pooler.
+//! The part of a plan that can go through a pooler.
 
 use std::borrow::Cow;
 
@@ -40,7 +40,8 @@ pub(super) fn passable<'a>(
     }
 }
 
-/// What the disclosure says of the pooler: which it is, if that is known, and what it keeps.
+/// The entries of the disclosure about the pooler: which it is, if that is known, and what it
+/// keeps.
 pub(super) fn disclosed(platform: &Platform) -> Vec<(&'static str, String)> {
     let Some(pooler) = platform.pooler() else { return Vec::new() };
     let mode = if pooler.lends { "transaction" } else { "session" };
@@ -50,7 +51,7 @@ pub(super) fn disclosed(platform: &Platform) -> Vec<(&'static str, String)> {
     name.chain(kept.map(|(name, value)| (name, value.to_string()))).collect()
 }
 
-/// Why a selection cannot go through the pooler, if it cannot.
+/// The reason why a selection cannot go through the pooler, if it cannot.
 fn reason(pooler: &Pooler, selection: &Selection) -> Option<&'static str> {
     if selection.wire.transport != Transport::Pooler {
         return None;

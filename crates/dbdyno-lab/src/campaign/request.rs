@@ -28,7 +28,7 @@ pub struct Via {
 }
 
 impl Via {
-    /// Where an error about it happened.
+    /// The place of an error about it.
     pub fn place(&self) -> String {
         format!("--via {}", quote(&self.url))
     }

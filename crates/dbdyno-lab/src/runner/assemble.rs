@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::log::{Counted, JobLog, Second, Timeline};
+use super::log::{Counted, JobLog, Second};
 use super::nodes;
 use super::samples::Samples;
 use super::schedule::Edges;
 use super::sessions::SessionLog;
+use super::timeline::Timeline;
 use dbdyno_core::model::{
     Background, Beside, Counters, DriverFigures, Facts, JobFigures, LatencySummary, Loop, Moment,
     Offer, OpenLoop, OpsPerSample, PartFigures, PartPlan, PhaseFigures, Precision, RatePhase,

@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use super::coordinator::Now;
+use super::timeline::{EDGE_S, Timeline, Waiting, middle_s, spread};
 use dbdyno_core::model::{Counters, Tally};
 use dbdyno_core::stats::sequence::POINTS_PER_S;
 use dbdyno_core::stats::summary::Quantiles;
@@ -18,8 +19,6 @@ const OPEN_SECONDS: usize = 3;
 const LOOK_BACK_S: f64 = 4.0;
 /// Number of points in a report to another process, which may know some of them: those of a minute.
 const LAST_POINTS: usize = 60 * POINTS_PER_S;
-/// A slice that ends so little before a point does ends with it.
-const EDGE_S: f64 = 1e-3;
 /// Histograms that are kept for somebody else: of each second of an hour; of a longer test those of
 /// two seconds are put together, of four, and so on.
 const MOST_KEPT: usize = 3600;
@@ -119,144 +118,6 @@ impl JobLog {
         }
         self
     }
-}
-
-/// Ops of each part and failed ops over time, of all jobs together, in points (see
-/// [`POINTS_PER_S`]) since the gate: as long as the test, however many jobs it has.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Timeline {
-    /// Ops per point, by part.
-    pub ops: Vec<Vec<f64>>,
-    /// Failed ops per point.
-    pub errors: Vec<u64>,
-    /// Of an open loop: ops that were due and not started at the end of each point.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub behind: Vec<f64>,
-    /// End of the last slice: the last point ends then.
-    pub end_s: f64,
-}
-
-impl Timeline {
-    /// Adds the ops of a job of part `part` from one moment to another, spread evenly over that
-    /// time, and its failed ops to the point in which its last half second began.
-    pub fn add(&mut self, part: usize, start_s: f64, end_s: f64, ops: f64, errors: u64) {
-        if self.ops.len() <= part {
-            self.ops.resize_with(part + 1, Vec::new);
-        }
-        spread(&mut self.ops[part], start_s, end_s, ops);
-        if errors > 0 {
-            let at = (middle_s(start_s, end_s) * POINTS_PER_S as f64) as usize;
-            if self.errors.len() <= at {
-                self.errors.resize(at + 1, 0);
-            }
-            self.errors[at] += errors;
-        }
-        self.end_s = self.end_s.max(end_s);
-    }
-
-    /// Adds the ops that a job had before it from one moment to another, evenly more or fewer in
-    /// between.
-    fn add_behind(&mut self, from: Waiting, to: Waiting) {
-        let per_s = (to.ops - from.ops) / (to.at_s - from.at_s).max(1e-9);
-        let [first, end] =
-            [from.at_s, to.at_s].map(|at_s| (at_s * POINTS_PER_S as f64 + EDGE_S) as usize);
-        if self.behind.len() < end {
-            self.behind.resize(end, 0.0);
-        }
-        for (at, behind) in self.behind.iter_mut().enumerate().take(end).skip(first) {
-            let into_s = (at + 1) as f64 / POINTS_PER_S as f64 - from.at_s;
-            *behind += (from.ops + per_s * into_s).max(0.0);
-        }
-    }
-
-    /// Adds those of others, which took place so much later.
-    pub fn merge(&mut self, other: &Timeline, by_s: f64) {
-        for (part, ops) in other.ops.iter().enumerate() {
-            for (at, ops) in ops.iter().enumerate().filter(|(_, ops)| **ops > 0.0) {
-                let (from_s, to_s) = other.span_s(at);
-                self.add(part, from_s + by_s, to_s + by_s, *ops, 0);
-            }
-        }
-        for (at, errors) in other.errors.iter().enumerate().filter(|(_, errors)| **errors > 0) {
-            let (from_s, to_s) = other.span_s(at);
-            let middle_s = (from_s + to_s) / 2.0 + by_s;
-            self.add(0, middle_s, middle_s, 0.0, *errors);
-        }
-        for edge in 0..other.behind.len() {
-            let [from, to] = [edge, edge + 1].map(|edge| other.waiting(edge).later_by(by_s));
-            self.add_behind(from, to);
-        }
-    }
-
-    /// Ops that waited at an edge between points: at the start of all none.
-    fn waiting(&self, edge: usize) -> Waiting {
-        let ops = edge.checked_sub(1).and_then(|at| self.behind.get(at)).copied();
-        Waiting { at_s: edge as f64 / POINTS_PER_S as f64, ops: ops.unwrap_or_default() }
-    }
-
-    /// Begin and end of a point.
-    pub fn span_s(&self, at: usize) -> (f64, f64) {
-        let [from_s, to_s] = [at, at + 1].map(|at| at as f64 / POINTS_PER_S as f64);
-        (from_s, if self.end_s > from_s { to_s.min(self.end_s) } else { to_s })
-    }
-
-    /// Number of points.
-    pub fn len(&self) -> usize {
-        self.ops.iter().map(Vec::len).max().unwrap_or(0).max(self.errors.len())
-    }
-
-    /// True if nobody did anything.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Ops of all parts in a point.
-    fn all(&self, at: usize) -> f64 {
-        self.ops.iter().filter_map(|ops| ops.get(at)).sum()
-    }
-
-    /// Ops of all parts per point from `open_s` to `close_s`.
-    pub fn points(&self, open_s: f64, close_s: f64) -> Vec<f64> {
-        let [from, to] =
-            [open_s, close_s].map(|at_s| ((at_s + EDGE_S) * POINTS_PER_S as f64) as usize);
-        (from..to.min(self.len())).map(|at| self.all(at)).collect()
-    }
-
-    /// Ops of all parts from one moment to another; those of a point are spread evenly over it.
-    pub fn ops_between(&self, from_s: f64, to_s: f64) -> f64 {
-        let inside = |at: usize| {
-            let (start_s, end_s) = self.span_s(at);
-            let overlap_s = (to_s.min(end_s) - from_s.max(start_s)).max(0.0);
-            self.all(at) * overlap_s / (end_s - start_s).max(1e-9)
-        };
-        (0..self.len()).map(inside).sum()
-    }
-
-    /// Ops of all parts in each of the first `seconds` seconds.
-    pub fn by_second(&self, seconds: usize) -> Vec<f64> {
-        let second = |second: usize| {
-            (second * POINTS_PER_S..(second + 1) * POINTS_PER_S).map(|at| self.all(at)).sum()
-        };
-        (0..seconds).map(second).collect()
-    }
-}
-
-/// Ops that waited before a job at a moment.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-struct Waiting {
-    at_s: f64,
-    ops: f64,
-}
-
-impl Waiting {
-    fn later_by(self, by_s: f64) -> Waiting {
-        Waiting { at_s: self.at_s + by_s, ..self }
-    }
-}
-
-/// The moment that stands for a slice: its last half second began then.
-fn middle_s(start_s: f64, end_s: f64) -> f64 {
-    (end_s - ((end_s - start_s) / 2.0).min(0.5)).max(0.0)
 }
 
 /// Times of ops in periods of some seconds that follow one another.
@@ -556,18 +417,6 @@ impl Shared {
     }
 }
 
-fn spread(points: &mut Vec<f64>, start_s: f64, end_s: f64, ops: f64) {
-    let [from, to] = [start_s, end_s].map(|at_s| at_s.max(0.0) * POINTS_PER_S as f64);
-    let length = (to - from).max(1e-9);
-    if points.len() <= to as usize {
-        points.resize(to as usize + 1, 0.0);
-    }
-    for (at, point) in points.iter_mut().enumerate().take(to as usize + 1).skip(from as usize) {
-        let overlap = to.min(at as f64 + 1.0) - from.max(at as f64);
-        *point += ops * overlap.max(0.0) / length;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -614,20 +463,6 @@ mod tests {
     }
 
     #[test]
-    fn points_of_a_timeline_are_those_between_the_edges() {
-        let mut timeline = Timeline::default();
-        timeline.add(0, 0.0, 0.5, 20.0, 0);
-        timeline.add(0, 0.5, 1.0, 40.0, 3);
-        timeline.add(1, 0.25, 1.25, 4.0, 0);
-        assert_eq!(timeline.points(0.25, 1.0), [11.0, 21.0, 21.0]);
-        assert_eq!((timeline.by_second(2), &timeline.errors), (vec![63.0, 1.0], &vec![0, 0, 0, 3]));
-        let mut later = Timeline::default();
-        later.merge(&timeline, 1.0);
-        assert_eq!(later.points(1.25, 2.0), [11.0, 21.0, 21.0]);
-        assert_eq!((later.errors.iter().sum::<u64>(), later.end_s), (3, 2.25));
-    }
-
-    #[test]
     fn what_waits_is_known_at_the_end_of_every_point_of_all_jobs_together() {
         let log = SecondsLog::new(2);
         let none = LatencyHistogram::new();
@@ -648,13 +483,6 @@ mod tests {
         both.merge(&timeline, 0.0);
         both.merge(&timeline, 0.125);
         assert_eq!(both.behind, [2.25, 20.25, 41.0, 56.5, 75.0]);
-    }
-
-    #[test]
-    fn the_last_point_ends_with_the_last_slice() {
-        let mut timeline = Timeline::default();
-        timeline.add(0, 0.0, 0.26, 26.0, 0);
-        assert_eq!((timeline.span_s(0), timeline.span_s(1)), ((0.0, 0.25), (0.25, 0.26)));
     }
 
     #[test]

@@ -17,6 +17,7 @@ pub mod schedule;
 pub mod sessions;
 pub mod share;
 pub mod test;
+pub mod timeline;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

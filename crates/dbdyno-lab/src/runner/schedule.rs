@@ -8,10 +8,11 @@ use dbdyno_core::stats::sequence::POINTS_PER_S;
 
 /// The first slice is short: it only learns how long an op takes.
 const PROBE_SLICE_S: f64 = 0.1;
-/// Where the work counts from the start nothing may be spent on learning: the first slice has so
-/// few ops that timing each of them does not show, the second one, which is timed as they taught,
-/// is short too. Fixed work of 65,536 look-ups is over in a quarter of a second.
+/// Most ops of the first slice of work that counts from the start: so few that timing each of them
+/// does not show, for nothing may be spent on learning there.
 const FIRST_OPS: u64 = 16;
+/// Length of the second slice of such work, which is timed as the first one taught: fixed work of
+/// 65,536 lookups is over in a quarter of a second.
 const EARLY_SLICE_S: f64 = 0.02;
 /// Slices after the window, while slower jobs finish theirs.
 const TAIL_SLICE_S: f64 = 0.05;

@@ -9,11 +9,12 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use super::gate::Gate;
-use super::log::{JobLog, Periods, SecondsLog, Timeline, Who};
+use super::log::{JobLog, Periods, SecondsLog, Who};
 use super::own::Meter;
 use super::pacer::JobPacer;
 use super::schedule::{Edges, Schedule};
 use super::test::{Crew, Due, EndOnDrop, TestContext, log_of};
+use super::timeline::Timeline;
 use dbdyno_core::model::rows::RowFunction;
 use dbdyno_core::model::{Drive, DriverFigures, Facts, JobCode, TestSpec, Window, Wire};
 use dbdyno_engines::engine::{Database, Deal, EngineError, ErrorClass, JobOrder, threads};

@@ -63,7 +63,8 @@ pub(super) fn page(input: &Input, limits: &Limits, left_out: &[String]) -> Optio
 fn of_one(input: &Input, data: &RunTests, limits: &Limits, left_out: &[String]) -> Page {
     let language = input.language;
     let mut parts = vec![key_metrics(input, data)];
-    match beside::shown(input).as_slice() {
+    let published = beside::shown(input);
+    match published.as_slice() {
         [] => parts.extend(fingerprint(input, data)),
         published => parts.extend(beside::parts(published, language)),
     }
@@ -82,7 +83,12 @@ fn of_one(input: &Input, data: &RunTests, limits: &Limits, left_out: &[String]) 
     parts.extend(further(input));
     parts.push(platform_part(input, data));
     parts.push(method(input, left_out));
-    Page { is_sheet: false, is_list: false, head: head::of_run(input, data, "run report"), parts }
+    Page {
+        is_sheet: false,
+        is_list: false,
+        head: head::of_run(input, data, "run report", &published),
+        parts,
+    }
 }
 
 fn part(
@@ -497,7 +503,9 @@ pub(crate) fn sheet(input: &Input, sections: &[Section]) -> Option<Page> {
     let lines: Vec<(String, Vec<String>)> = sections.iter().map(line).collect();
     let (mut head, pictures) = match input.runs.as_slice() {
         [] => return None,
-        [data] => (head::of_run(input, data, "platform summary"), one_sheet(input)),
+        [data] => {
+            (head::of_run(input, data, "platform summary", &beside::shown(input)), one_sheet(input))
+        }
         _ => (head_of_several(input, "summary of several platforms"), standings(input)),
     };
     if input.runs.len() > 1 {

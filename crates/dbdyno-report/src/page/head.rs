@@ -8,6 +8,7 @@ use super::super::lowered::{self, Lowered};
 use super::super::picture::{Count, Fold, Head, Mark, Said, Tick};
 use super::super::{Input, Language, RunTests, beside, datasheet, summary};
 use super::cards::{self, Entry, compact, headline, mark};
+use dbdyno_core::analysis::beside::Beside;
 use dbdyno_core::analysis::interval::supports;
 use dbdyno_core::analysis::limiter::limiters;
 use dbdyno_core::analysis::ramp::Scalability;
@@ -23,14 +24,15 @@ const MOST_TICKS: usize = 300;
 /// Kinds of reasons that the fold tells one by one.
 const MOST_REASONS: usize = 60;
 
-/// The head of a page about this run.
-pub(super) fn of_run(input: &Input, data: &RunTests, kind: &str) -> Head {
+/// The head of a page about this run, which shows it beside these publications.
+pub(super) fn of_run(input: &Input, data: &RunTests, kind: &str, published: &[Beside]) -> Head {
     let language = input.language;
+    let position = published.first().map(|one| beside::position(one, language));
     Head {
         kind: language.phrase(kind),
         stamp: stamp(language, data),
         title: title(language, data),
-        answer: Said::sentence(&sentences(&[answer(input, data), beside::position(input)])),
+        answer: Said::sentence(&sentences(&[answer(input, data), position.unwrap_or_default()])),
         counts: counts(language, &data.tests),
         tests: strip(input, data),
         folds: reasons(language, &data.tests).into_iter().collect(),

@@ -2,6 +2,7 @@
 
 use std::ffi::{CStr, c_char};
 
+use crate::engine::loading::one_line;
 use crate::engine::{EngineError, ErrorClass};
 
 /// Numbers of ClickHouse's error codes.
@@ -58,15 +59,6 @@ fn class_of(code: Option<u32>, message: &str) -> (ErrorClass, Option<&'static st
             (ErrorClass::Other, None)
         }
         Some(_) => (ErrorClass::Statement, None),
-    }
-}
-
-/// The first `most` characters, on one line.
-fn one_line(text: &str, most: usize) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(most) {
-        Some((end, _)) => format!("{}...", &line[..end]),
-        None => line,
     }
 }
 

@@ -1,14 +1,12 @@
 //! The shared library: where it comes from, and which versions are supported.
 
-use std::path::Path;
-
 use super::api::Api;
-use crate::engine::library::{Choice, Package, RuntimeLibrary};
-use crate::engine::loading::{Loaded, Loader, Source};
-use crate::engine::{EngineError, Version};
+use crate::engine::Version;
+use crate::engine::library::Package;
+use crate::engine::loading::{Loader, Source};
 
 /// Version whose header `api` follows; there is a public package for one platform.
-pub(super) const PACKAGE: Package = Package {
+const PACKAGE: Package = Package {
     name: "@chdb/lib-",
     version: "26.7.3",
     revision: "26.7.3-stable.1",
@@ -19,8 +17,8 @@ pub(super) const PACKAGE: Package = Package {
 /// From it on there are parameters of a query, and sessions side by side.
 const OLDEST: [u32; 2] = [26, 5];
 
-static CHOICE: Choice = Choice::none();
-static LOADER: Loader<Api> = Loader::new(Source {
+/// The library as the rest of the program sees it.
+pub(super) static LIBRARY: Loader<Api> = Loader::new(Source {
     engine: "chdb",
     product: "chDB",
     package: PACKAGE,
@@ -34,28 +32,4 @@ static LOADER: Loader<Api> = Loader::new(Source {
 
 fn supports(version: &Version) -> bool {
     version.0.as_slice() >= OLDEST.as_slice()
-}
-
-/// ClickHouse's library as the rest of the program sees it.
-pub(super) struct ChdbLibrary;
-
-impl RuntimeLibrary for ChdbLibrary {
-    fn package(&self) -> Package {
-        PACKAGE
-    }
-    fn version(&self, dir: Option<&Path>) -> Result<Version, EngineError> {
-        let named = dir.map(Path::to_path_buf).or_else(|| CHOICE.get());
-        LOADER.load(named.as_deref()).map(|loaded| loaded.version.clone())
-    }
-    fn choice(&self) -> &Choice {
-        &CHOICE
-    }
-}
-
-/// The library that the user chose, or that is found.
-///
-/// # Errors
-/// As [`RuntimeLibrary::version`].
-pub(super) fn chosen() -> Result<&'static Loaded<Api>, EngineError> {
-    LOADER.load(CHOICE.get().as_deref())
 }

@@ -23,7 +23,7 @@ mod signals;
 mod statement;
 
 use connect::Instance;
-use library::ChdbLibrary;
+use library::LIBRARY;
 
 /// Organisations that ClickHouse's MergeTree has not
 /// (https://clickhouse.com/docs/engines/table-engines/mergetree-family/mergetree).
@@ -72,7 +72,7 @@ impl Engine for Chdb {
         }
     }
     fn library(&self) -> Option<&'static dyn RuntimeLibrary> {
-        Some(&ChdbLibrary)
+        Some(&LIBRARY)
     }
     fn open(&self, target: &ConnectTo, access: Access) -> Result<Box<dyn Database>, EngineError> {
         let directory = target
@@ -80,14 +80,15 @@ impl Engine for Chdb {
             .clone()
             .ok_or_else(|| EngineError::new(ErrorClass::Other, "no database directory is named"))?;
         let settings = connect::checked(&target.settings)?;
-        let loaded = library::chosen()?;
+        let loaded = LIBRARY.chosen()?;
         let opened = opened(&directory, access)?;
         let instance = Instance::open(&loaded.api, opened, &settings)?;
         Ok(Box::new(ChdbDatabase { instance, version: loaded.version.clone(), directory }))
     }
 }
 
-/// What is opened: the directory if it is there or may be made, else a database in memory.
+/// The place that is opened: the directory if it is there or may be made, else a database in
+/// memory.
 fn opened(directory: &Path, access: Access) -> Result<Option<&Path>, EngineError> {
     if access == Access::Provision || directory.exists() {
         return Ok(Some(directory));

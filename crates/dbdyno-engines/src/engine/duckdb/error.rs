@@ -2,6 +2,7 @@
 
 use std::ffi::{CStr, c_char};
 
+use crate::engine::loading::one_line;
 use crate::engine::{EngineError, ErrorClass};
 
 /// Numbers of `duckdb_error_type`.
@@ -77,15 +78,6 @@ fn class_of(kind: u32, message: &str) -> (ErrorClass, Option<&'static str>) {
         }
         kinds::IO | kinds::INTERNAL => (ErrorClass::Other, None),
         _ => (ErrorClass::Statement, None),
-    }
-}
-
-/// The first `most` characters, on one line.
-fn one_line(text: &str, most: usize) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(most) {
-        Some((end, _)) => format!("{}...", &line[..end]),
-        None => line,
     }
 }
 

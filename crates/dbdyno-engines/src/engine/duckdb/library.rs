@@ -1,14 +1,12 @@
 //! The shared library: where it comes from, and which versions are supported.
 
-use std::path::Path;
-
 use super::api::Api;
-use crate::engine::library::{Choice, Package, RuntimeLibrary};
-use crate::engine::loading::{Loaded, Loader, Source};
-use crate::engine::{EngineError, Version};
+use crate::engine::Version;
+use crate::engine::library::Package;
+use crate::engine::loading::{Loader, Source};
 
 /// Version whose header `api` follows.
-pub(super) const PACKAGE: Package = Package {
+const PACKAGE: Package = Package {
     name: "@duckdb/node-bindings-",
     version: "1.5.6",
     revision: "1.5.6-r.1",
@@ -24,8 +22,8 @@ pub(super) const PACKAGE: Package = Package {
 const MAJOR: u32 = 1;
 const OLDEST: [u32; 2] = [MAJOR, 5];
 
-static CHOICE: Choice = Choice::none();
-static LOADER: Loader<Api> = Loader::new(Source {
+/// The library as the rest of the program sees it.
+pub(super) static LIBRARY: Loader<Api> = Loader::new(Source {
     engine: "duckdb",
     product: "DuckDB",
     package: PACKAGE,
@@ -39,28 +37,4 @@ static LOADER: Loader<Api> = Loader::new(Source {
 
 fn supports(version: &Version) -> bool {
     version.0.first() == Some(&MAJOR) && version.0.as_slice() >= OLDEST.as_slice()
-}
-
-/// DuckDB's library as the rest of the program sees it.
-pub(super) struct DuckLibrary;
-
-impl RuntimeLibrary for DuckLibrary {
-    fn package(&self) -> Package {
-        PACKAGE
-    }
-    fn version(&self, dir: Option<&Path>) -> Result<Version, EngineError> {
-        let named = dir.map(Path::to_path_buf).or_else(|| CHOICE.get());
-        LOADER.load(named.as_deref()).map(|loaded| loaded.version.clone())
-    }
-    fn choice(&self) -> &Choice {
-        &CHOICE
-    }
-}
-
-/// The library that the user chose, or that is found.
-///
-/// # Errors
-/// As [`RuntimeLibrary::version`].
-pub(super) fn chosen() -> Result<&'static Loaded<Api>, EngineError> {
-    LOADER.load(CHOICE.get().as_deref())
 }

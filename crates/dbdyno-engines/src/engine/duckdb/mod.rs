@@ -22,7 +22,7 @@ mod session;
 mod statement;
 
 use connect::{Instance, Mode};
-use library::DuckLibrary;
+use library::LIBRARY;
 
 /// Organisations that DuckDB has not (https://duckdb.org/docs/current/internals/storage,
 /// https://duckdb.org/docs/current/sql/statements/create_table,
@@ -74,7 +74,7 @@ impl Engine for DuckDb {
         }
     }
     fn library(&self) -> Option<&'static dyn RuntimeLibrary> {
-        Some(&DuckLibrary)
+        Some(&LIBRARY)
     }
     fn open(&self, target: &ConnectTo, access: Access) -> Result<Box<dyn Database>, EngineError> {
         let file = target
@@ -82,7 +82,7 @@ impl Engine for DuckDb {
             .clone()
             .ok_or_else(|| EngineError::new(ErrorClass::Other, "no database file is named"))?;
         let settings = connect::checked(&target.settings)?;
-        let loaded = library::chosen()?;
+        let loaded = LIBRARY.chosen()?;
         let mode = mode(&file, access)?;
         let instance = Instance::open(&loaded.api, &file, &settings, mode)?;
         Ok(Box::new(DuckDatabase { instance, version: loaded.version.clone(), file }))

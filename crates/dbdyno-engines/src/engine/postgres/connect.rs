@@ -39,8 +39,8 @@ const SESSION_SETTINGS: &[(&str, &str)] = &[
     ("idle_in_transaction_session_timeout", "0"),
 ];
 
-/// What poolers pass on, in the server's own spelling. Of another one, as `ISO` of `ISO, MDY`, a
-/// pooler makes a statement before each transaction.
+/// The settings that poolers pass on, in the server's own spelling. Of another one, as `ISO` of
+/// `ISO, MDY`, a pooler makes a statement before each transaction.
 const PASSED_ON: [&str; 1] = ["client_encoding"];
 
 /// The settings of every session, with these on top, that poolers do not pass on.

@@ -130,7 +130,7 @@ fn prepare(
 /// server to each.
 const RUNS: usize = 20;
 
-/// Whether a pooler keeps what sessions prepare: both prepare a statement of the same name, of
+/// True if a pooler keeps what sessions prepare: both prepare a statement of the same name, of
 /// which that of the first alone gives a row, and the first runs its own.
 ///
 /// # Errors

@@ -14,7 +14,7 @@ const TRIES: usize = 20;
 /// The database of PgBouncer's own that tells of it (PgBouncer's manual, "Admin console").
 pub(super) const CONSOLE: &str = "pgbouncer";
 
-/// What a pooler does with sessions: found out by two of them.
+/// Finds out by two sessions what a pooler does with them.
 ///
 /// # Errors
 /// It leads to another server or database than `direct`; it serves only one of them; a session is

@@ -397,7 +397,7 @@ const RATE: f64 = 56.0;
 const CPU: f64 = 84.0;
 const DEVICE: f64 = 56.0;
 
-/// What disturbed more tests than these is folded.
+/// Most disturbed tests that are listed openly; more are folded.
 const MOST_DISTURBED: usize = 12;
 
 /// The whole run; every second is a part of a path.
