@@ -70,14 +70,18 @@ fn ctrl_c_leaves_no_server_behind() {
     peers
         .args(["harness", "--pairs", "1", "--seconds", "600", "--data-dir", &name])
         .process_group(0);
-    let peers = peers.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut peers = peers.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let url = PRIVATE[0].url(&dir.path().join(format!("dbdyno-peers-{}", peers.id())));
     let busy = "select count(*) from pg_stat_activity where state = 'active' and query like \
                 '%w_srv_query1%' and pid <> pg_backend_pid() and now() - query_start > interval \
                 '100 ms'";
+    let mut has_ended = false;
     until("a job runs", || {
-        try_session(&url).is_some_and(|mut session| column(session.as_mut(), busy) == ["1"])
+        has_ended = peers.try_wait().unwrap().is_some();
+        has_ended
+            || try_session(&url).is_some_and(|mut session| column(session.as_mut(), busy) == ["1"])
     });
+    assert!(!has_ended, "before a job ran: {:#?}", ended(peers, "peers"));
     // As the terminal does it: to the whole group.
     rustix::process::kill_process_group(Pid::from_child(&peers), Signal::INT).unwrap();
     let done = ended(peers, "peers");

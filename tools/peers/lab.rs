@@ -248,3 +248,20 @@ fn started(
 fn settings(catalog: &Catalog, engine: &str) -> Result<BTreeMap<String, String>> {
     Ok(catalog.profile(PROFILE)?.settings.get(engine).cloned().unwrap_or_default())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A workload of the tools' own must load whatever engines the embedded catalogue has: without
+    /// it no comparison starts.
+    #[test]
+    fn the_catalog_of_the_tool_fits_the_embedded_one() {
+        let mut catalog = Catalog::embedded().unwrap();
+        let before = catalog.entries().len();
+        if let Some(more) = MORE_WORKLOADS {
+            catalog.lay_over(Path::new(more)).unwrap_or_else(|error| panic!("{error}"));
+            assert!(catalog.entries().len() > before, "{more} has no workload");
+        }
+    }
+}

@@ -293,6 +293,7 @@ fn scope(claim: &Claim) -> String {
         if without { format!("{name} not {values}") } else { format!("{name}={values}") }
     });
     let when = claim.when.iter().map(|name| format!("unless {name} is 0"));
+    let share = claim.if_positive.iter().map(|expr| format!("where {} is above 0", expr.0));
     claim
         .engines
         .iter()
@@ -300,6 +301,7 @@ fn scope(claim: &Claim) -> String {
         .chain(drives)
         .chain(params)
         .chain(when)
+        .chain(share)
         .collect::<Vec<_>>()
         .join(", ")
 }

@@ -78,6 +78,7 @@ fn is_of_own_counts(claim: &Claim) -> bool {
     own(&claim.what)
         && claim.per.as_deref().is_none_or(own)
         && claim.when.as_deref().is_none_or(own)
+        && claim.if_positive.is_none()
 }
 
 /// The test as if there were only this part: its parameters and facts, and what its jobs counted in

@@ -124,6 +124,11 @@ impl<'a> Scope<'a> {
             .when
             .as_ref()
             .is_some_and(|name| self.own(name).or_else(|| self.counter(name)) == Some(0.0));
+        let too_small = claim
+            .if_positive
+            .as_ref()
+            .and_then(|expr| self.over_counters(expr))
+            .is_some_and(|rest| rest <= 0.0);
         let value = |name: &str| {
             let given = self.result.params.get(name).map(String::as_str);
             given.or_else(|| Wire::usual(name))
@@ -136,6 +141,7 @@ impl<'a> Scope<'a> {
             && listed(&claim.drives, self.result.drive.name())
             && chosen
             && !empty
+            && !too_small
     }
 }
 
@@ -282,5 +288,20 @@ mod tests {
         assert_eq!(scope.counter("durable"), Some(0.0));
         assert!(!scope.applies(&durable, "one"));
         assert!(scope.applies(&Claim::default(), "one"));
+    }
+
+    #[test]
+    fn a_share_that_is_too_small_makes_a_claim_moot_and_one_that_is_unknown_does_not() {
+        let mut result = fixture::result();
+        let share = Some(Expr("physical_reads - 0.05 * logical_reads".into()));
+        let from_device = Claim { if_positive: share, ..Claim::default() };
+        for (physical_reads, applies) in [(3.0, false), (50.0, false), (51.0, true)] {
+            result.counters =
+                fixture::counters(&[("physical_reads", physical_reads), ("logical_reads", 1000.0)]);
+            assert_eq!(Scope::new(&result).applies(&from_device, "one"), applies);
+        }
+        // An engine that does not count the reads of its cache.
+        result.counters = fixture::counters(&[("physical_reads", 3.0)]);
+        assert!(Scope::new(&result).applies(&from_device, "one"));
     }
 }

@@ -64,6 +64,20 @@ fn unwritten(entry: &Entry, engine: &str) -> bool {
     !entry.workload.client.is_empty() && !entry.blocks.engines().any(|known| known == engine)
 }
 
+/// True if the folder has SQL of other engines and none of this one, and what all engines share
+/// there does not hold a statement that the workload needs.
+pub(super) fn lacks_sql(entry: &Entry, engine: &str) -> bool {
+    let workload = &entry.workload;
+    let is_for_others = entry.blocks.engines().next().is_some();
+    let is_for_it = entry.blocks.engines().any(|known| known == engine);
+    if !workload.parts.is_empty() || is_for_it || !is_for_others {
+        return false;
+    }
+    let is_there = |name: &str| entry.blocks.resolve(engine, &workload.id, name).is_some();
+    let mut steps = workload.client.iter().flat_map(|branch| &branch.steps);
+    if workload.client.is_empty() { !is_there("body") } else { !steps.all(|step| is_there(step)) }
+}
+
 fn answer(entry: &Entry, engine: &str) -> Vec<String> {
     let Some(answer) = &entry.workload.answer else { return Vec::new() };
     let declared = answer.binds.keys().map(String::as_str).collect();

@@ -233,6 +233,8 @@ fn claim(
     let mut counters = std::iter::once(&claim.what).chain(&claim.per).chain(&claim.when);
     let counter =
         counters.find(|name| !known.contains_key(*name)).map(|name| unknown("counter", name));
+    let counter =
+        counter.or_else(|| Some(format!(": {}", claim.if_positive.as_ref()?.eval(known).err()?)));
     let bare = |need: &String| need.trim_start_matches(LACKS).to_string();
     let need = claim.needs.iter().map(bare).find(|name| !needed.contains(name));
     let listed = claim.needs.is_empty() && !claim.engines.is_empty();

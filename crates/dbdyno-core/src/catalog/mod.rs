@@ -121,7 +121,27 @@ impl Catalog {
         let files = files::from_dir(dir)?;
         load::only_of_engines(&files, &self.engines())?;
         load::add_layer(self, &files)?;
+        self.leave_out_engines_without_sql(&files);
         check::catalog(self)
+    }
+
+    /// Marks the workloads of `files` as unsupported on each engine for which their folder has no
+    /// SQL: whoever wrote them need not know every engine, least of all one that is added later.
+    fn leave_out_engines_without_sql(&mut self, files: &[files::File]) {
+        let engines: Vec<String> = self.engines().into_iter().map(String::from).collect();
+        for entry in &mut self.entries {
+            let path = entry.place.rsplit_once(':').map_or(entry.place.as_str(), |(path, _)| path);
+            if !files.iter().any(|file| file.label == path) {
+                continue;
+            }
+            for engine in &engines {
+                if check_blocks::lacks_sql(entry, engine) {
+                    let reason = "the folder of the workload has no SQL for this engine";
+                    let reasons = &mut entry.workload.unsupported;
+                    reasons.entry(engine.clone()).or_insert_with(|| reason.into());
+                }
+            }
+        }
     }
 
     /// Lays over it what only a self-test needs: its suite, and a workload whose times are known

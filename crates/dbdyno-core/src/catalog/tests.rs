@@ -95,6 +95,29 @@ fn broken_files_are_named_with_their_line() {
 }
 
 #[test]
+fn a_workload_that_is_laid_over_runs_on_the_engines_for_which_it_has_sql() {
+    let full = ("probes/full.sql", "-- name: counters.tables\nselect 1 as seq_scans\n");
+    let own = GROUP.replace("T-ONE", "U-ONE").replacen("\"T\"", "\"U\"", 1).replace("X1", "Y1");
+    let lay_over = |file: &str, sql: &str| {
+        let dir = tempfile::tempdir().unwrap();
+        write(dir.path(), "workloads/u/group.toml", &own);
+        write(dir.path(), file, &sql.replace("T-ONE", "U-ONE"));
+        let mut catalog = loaded_with(GROUP, SQL, &[full]).unwrap();
+        catalog.lay_over(dir.path()).map(|()| catalog)
+    };
+    let catalog = lay_over("workloads/u/lite.sql", SQL).unwrap_or_else(|error| panic!("{error}"));
+    let unsupported = &catalog.find("U-ONE").unwrap().entry.workload.unsupported;
+    let reason = "the folder of the workload has no SQL for this engine";
+    assert_eq!(*unsupported, [("full".into(), reason.into())].into());
+    assert!(catalog.find("T-ONE").unwrap().entry.workload.unsupported.is_empty());
+    // A name that is wrong in the only file is not taken for an engine without SQL.
+    for file in ["workloads/u/lite.sql", "workloads/u/common.sql"] {
+        let error = lay_over(file, &SQL.replace("T-ONE.get", "T-ONE.fetch")).unwrap_err();
+        assert!(error.to_string().contains("block 'U-ONE.get' or 'get' is missing"), "{error}");
+    }
+}
+
+#[test]
 fn a_block_includes_others_of_its_group_one_level_deep() {
     let sql = |row: &str| {
         format!(

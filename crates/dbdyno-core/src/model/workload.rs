@@ -439,6 +439,11 @@ pub struct Claim {
     /// is known to be 0.
     #[serde(default)]
     pub when: Option<String>,
+    /// An expression over counters, facts and our own counts: the claim is judged unless this is
+    /// known not to be above 0. So a claim about a share of the work can be passed over where that
+    /// share is too small to matter (`physical_reads - 0.05 * logical_reads`).
+    #[serde(default)]
+    pub if_positive: Option<Expr>,
     /// Verdict if the claim does not hold (default `invalid`); `conditional` for what only
     /// restricts a figure's meaning.
     #[serde(default)]
