@@ -107,6 +107,7 @@ fn chart(
             "Bars: 95 % interval where it is known. Dashed: the mean between two changes. Hollow: \
              conditional, and not looked through for changes.",
         ),
+        ..Chart::default()
     })
 }
 

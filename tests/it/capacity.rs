@@ -128,11 +128,17 @@ fn the_exit_code_tells_whether_it_fits() {
     assert_eq!(alias["needs"][0]["workload"], "SRV-QUERY1");
     // SRV-QUERY1 reached more, but only conditionally.
     let open = capacity(&desk, &["SRV-QUERY1 160500 qps"], "");
-    assert!(
-        open.fails(1, &["--requirement", "a: not covered by what was measured"])
-            .stdout
-            .contains("conditional")
-    );
+    let open = open.fails(1, &["--requirement", "a: fits 1.003 times by a conditional figure"]);
+    let words = open.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let settled = "measure again to settle it: 'dbdyno run postgres --workload SRV-QUERY1 --jobs \
+                   4 --repeat 5 --retry-disturbed'.";
+    assert!(words.contains(settled) && words.contains("161,002 qps"), "{words}");
+    let told = capacity(&desk, &["SRV-QUERY1 160500 qps"], "--format json").stdout;
+    let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+    let platform = &told["platforms"][0];
+    assert_eq!(platform["outcome"], "not-covered", "a doubt is no yes: {told:#}");
+    assert!(platform["doubtful_times"].as_f64().unwrap() > 1.0, "{told:#}");
+    assert_eq!(platform["doubtful_times"], platform["needs"][0]["doubtful_times"]);
     let file = desk.path("needs.toml");
     let text = "[[need]]\nworkload = \"TP-LIGHT\"\nrate = 100\nunit = \"tps\"\nparams = { \
                 update_pct = 50 }\n";

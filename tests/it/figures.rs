@@ -358,6 +358,136 @@ fn cells(row: &str) -> Vec<String> {
     row.split("<td").skip(1).map(cell).collect()
 }
 
+/// The tables of a page that hold figures: the texts of the cells of each row by their heads.
+fn html_rows(page: &str) -> Vec<BTreeMap<String, String>> {
+    let mut found = Vec::new();
+    for table in page.split("<table class=\"sortable").skip(1) {
+        let table = table.split("</table>").next().unwrap();
+        let (head, body) = table.split_once("</thead>").unwrap();
+        let name = |part: &str| {
+            let text = part.split_once('>').map_or("", |(_, rest)| rest);
+            text.split('<').next().unwrap_or_default().trim().to_string()
+        };
+        let names: Vec<String> = head.split("<th ").skip(1).map(name).collect();
+        for row in body.split("<tr>").skip(1) {
+            // Of columns with one name the first.
+            found.push(names.iter().cloned().zip(cells(row)).rev().collect());
+        }
+    }
+    found
+}
+
+#[test]
+fn tables_of_a_page_have_the_figure_and_the_verdict_that_the_run_tells() {
+    let desk = desk();
+    let run = desk.run("results show base --format json").ok().json();
+    let figures = run["figures"].as_array().unwrap();
+    let path = desk.path("page.html");
+    desk.run(&format!("report html base --output {}", path.display())).ok();
+    let page = std::fs::read_to_string(path).unwrap();
+    let mut told = 0;
+    for row in html_rows(&page) {
+        let names = ["Workload", "Throughput", "Jobs"];
+        let [Some(label), Some(shown), Some(jobs)] =
+            names.map(|name| row.get(name).filter(|text| !text.is_empty()))
+        else {
+            continue;
+        };
+        // The verdict of a row is the worst of its figures; the mark is the figure's own.
+        let verdict = match shown.chars().last() {
+            Some('?') => "conditional",
+            Some('!') => "invalid",
+            _ => "valid",
+        };
+        let shown: f64 = shown.replace([',', '?', '!', '*'], "").parse().unwrap();
+        let is_told = |figure: &&Value| {
+            figure["workload"] == workload(label)
+                && figure["jobs"].as_f64() == jobs.parse::<f64>().ok()
+                && figure["verdict"]["status"] == verdict
+                && (shown / figure["value"].as_f64().unwrap() - 1.0).abs() < 1e-3
+        };
+        assert!(figures.iter().any(|figure| is_told(&figure)), "{row:?} in {figures:#?}");
+        told += 1;
+    }
+    assert!(told >= POINTS.len() / 2, "{told}");
+}
+
+#[test]
+fn capacity_answers_by_the_bests_that_the_run_tells() {
+    let desk = desk();
+    let run = desk.run("results show base --format json").ok().json();
+    let figures = run["figures"].as_array().unwrap();
+    let (mut valid, mut doubtful) = (0, 0);
+    for best in figures.iter().filter(|figure| figure["kind"] == "throughput") {
+        let name = best["workload"].as_str().unwrap();
+        let mut command = desk.command("capacity base --format json");
+        command.args(["--requirement", &format!("{name} 1 tps")]);
+        let done = crate::support::finished(command, "capacity");
+        let told: Value = serde_json::from_str(&done.stdout).unwrap();
+        let need = &told["platforms"][0]["needs"][0];
+        let known = |key: &str| need["most"][key].as_f64();
+        if best["verdict"]["status"] == "valid" {
+            assert_eq!(known("value"), best["value"].as_f64(), "{name}: {need:#} but {best:#}");
+            assert_eq!(need["most_jobs"], best["jobs"], "{name}");
+            for end in ["low", "high"] {
+                let (one, other) = (known(end).unwrap(), best[end].as_f64().unwrap());
+                assert!((one / other - 1.0).abs() < 1e-9, "{name}: {need:#} but {best:#}");
+            }
+            valid += 1;
+        } else if let Some(times) = need["doubtful_times"].as_f64() {
+            // Of 1 tps it fits as many times as it has tps.
+            assert!((times / best["value"].as_f64().unwrap() - 1.0).abs() < 1e-9, "{need:#}");
+            assert_eq!(need["doubtful_jobs"], best["jobs"], "{name}");
+            doubtful += 1;
+        }
+    }
+    assert!(valid > 0 && valid + doubtful <= POINTS.len() / 2, "{valid} {doubtful}");
+}
+
+#[test]
+fn the_first_sheet_of_the_workbook_has_the_answer_and_the_figures() {
+    let desk = desk();
+    let run = desk.run("results show base --format json").ok().json();
+    let path = desk.path("book.xlsx");
+    desk.run(&format!("report workbook base --output {}", path.display())).ok();
+    let mut book = zip::ZipArchive::new(std::fs::File::open(path).unwrap()).unwrap();
+    let mut part = |name: &str| std::io::read_to_string(book.by_name(name).unwrap()).unwrap();
+    let texts = part("xl/sharedStrings.xml");
+    let texts: Vec<String> = texts
+        .split("<si>")
+        .skip(1)
+        .map(|one| text_of(one, "<t", "</t>").unwrap().trim_start_matches('>').to_string())
+        .collect();
+    let sheet = part("xl/worksheets/sheet1.xml");
+    let mut told = BTreeMap::new();
+    for row in sheet.split("<row ").skip(1) {
+        let cells = row.split("<c ").skip(1).filter_map(|cell| {
+            let value = text_of(cell, "<v>", "</v>")?;
+            match cell.contains("t=\"s\"") {
+                true => Some(texts[value.parse::<usize>().unwrap()].clone()),
+                false => Some(value),
+            }
+        });
+        let cells: Vec<String> = cells.collect();
+        if let Some(first) = cells.first().filter(|_| cells.len() > 4) {
+            told.insert(workload(first).to_string(), cells);
+        }
+    }
+    let bests = run["figures"].as_array().unwrap().iter();
+    for best in bests.filter(|figure| figure["kind"] == "throughput") {
+        let cells = &told[best["workload"].as_str().unwrap()];
+        let value = best["value"].as_f64().unwrap();
+        let is_value =
+            |cell: &String| cell.parse::<f64>().is_ok_and(|cell| (cell / value - 1.0).abs() < 1e-9);
+        assert!(cells.iter().any(is_value), "{cells:?} but {value}");
+        // The verdict of a row is the worst of its figures.
+        let verdicts = ["valid", "conditional", "invalid"];
+        let place = |word: &str| verdicts.iter().position(|verdict| *verdict == word).unwrap();
+        let own = place(best["verdict"]["status"].as_str().unwrap());
+        assert!(place(cells.last().unwrap()) >= own, "{cells:?} but {best:#}");
+    }
+}
+
 #[test]
 fn a_history_has_the_figure_and_the_interval_that_the_run_tells() {
     let desk = desk();

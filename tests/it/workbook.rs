@@ -66,6 +66,7 @@ fn chart() -> Chart {
         y: axis("Throughput", Some("qps"), Scale::Linear),
         series: vec![series("nightly", 0, 80_000.0), series("other", 1, 64_000.0)],
         caption: String::new(),
+        ..Chart::default()
     }
 }
 

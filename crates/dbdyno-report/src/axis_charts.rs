@@ -204,6 +204,7 @@ fn pair(input: &Input, over: &Over, lines: &[Vec<Placed<'_>>]) -> Vec<Chart> {
         },
         series: ramps.iter().map(|ramp| measured_throughput(input, ramp)).collect(),
         caption: language.phrase(over.about),
+        ..Chart::default()
     };
     let times = (!is_time).then(|| service_time(input, over, &said, workload, x(), &ramps));
     std::iter::once(chart).chain(times.flatten()).collect()
@@ -233,6 +234,7 @@ fn service_time(
         },
         series,
         caption: String::new(),
+        ..Chart::default()
     })
 }
 

@@ -8,7 +8,7 @@ use super::document::{Block, Cell, Column, Digits, Document, Section, Table};
 use super::{Input, Language, Report, RunTests, page, price};
 use dbdyno_core::analysis::capacity::{
     Answer, Cheapest, Component, First, Need, Outcome, Platform, Point, Side, Span, Use, ask,
-    cheapest, least,
+    cheapest, doubtful_answer, least,
 };
 use dbdyno_core::model::{Drive, Sentence, Status};
 
@@ -85,19 +85,46 @@ const MOST_TOLD: usize = 3;
 
 /// The answer of a platform in a few sentences.
 fn told(language: Language, platform: &Platform<'_>) -> String {
-    let outcome = language.phrase(platform.outcome.name());
-    let verdict =
-        language.say("capacity_answer", &[("platform", platform.name), ("outcome", &outcome)]);
-    let sentences = [Some(verdict), headroom(language, platform), first(language, platform)]
-        .into_iter()
-        .flatten();
-    let why = platform.why.iter().map(|why| capital(&language.sentence(why)));
+    let outcome = answer_of(language, platform);
+    let verdict = match platform.settling_command() {
+        Some(command) => language.say(
+            "capacity_doubtful",
+            &[("platform", platform.name), ("outcome", &outcome), ("command", &command)],
+        ),
+        None => {
+            language.say("capacity_answer", &[("platform", platform.name), ("outcome", &outcome)])
+        }
+    };
+    // What is full first is known of the valid figures alone, not of one with a doubt.
+    let first = first(language, platform).filter(|_| platform.doubts().is_empty());
+    let sentences = [Some(verdict), headroom(language, platform), first].into_iter().flatten();
+    let why = platform.why.iter().map(|why| capital(&language.sentence_grouped(why)));
     // What was measured is the answer's other half, where it cannot be accepted.
     let open = platform.answers.iter().filter(|answer| answer.outcome == Outcome::NotCovered);
     let measured = open.filter_map(|answer| {
-        Some(format!("{}: {}.", answer.need.label(), language.sentence(answer.why.as_ref()?)))
+        Some(format!(
+            "{}: {}.",
+            answer.need.label(),
+            language.sentence_grouped(answer.why.as_ref()?)
+        ))
     });
     sentences.chain(why).chain(measured.take(MOST_TOLD)).collect::<Vec<_>>().join(" ")
+}
+
+/// Yes, no, so many times by a figure with a doubt, or not covered.
+fn answer_of(language: Language, platform: &Platform<'_>) -> String {
+    match platform.doubtful_answer() {
+        Some(doubtful) => language.sentence_grouped(&doubtful),
+        None => language.phrase(platform.outcome.name()),
+    }
+}
+
+/// The same of one need.
+fn answer_to_need(language: Language, answer: &Answer<'_>) -> String {
+    match answer.doubtful_times() {
+        Some(times) => language.sentence_grouped(&doubtful_answer(times, &[answer])),
+        None => language.phrase(answer.outcome.name()),
+    }
 }
 
 fn capital(sentence: &str) -> String {
@@ -239,7 +266,7 @@ fn sizes(language: Language, platforms: &[Platform<'_>]) -> Table {
         let used = used_cell(&mut table, platform.used);
         table.rows.push(vec![
             Cell::text(platform.name),
-            Cell::text(language.phrase(platform.outcome.name())),
+            Cell::text(answer_of(language, platform)),
             used,
             platform.headroom().map_or(Cell::Empty, |span| number(span.value, SHARE)),
             whole(platform.cores),
@@ -322,7 +349,7 @@ fn need_cells(table: &mut Table, platform: &str, answer: &Answer<'_>) -> Vec<Cel
         number(need.rate, whole_or(need.rate)),
         Cell::text(&need.unit),
         need.promise.map_or(Cell::Empty, |promise| Cell::text(promise.to_string())),
-        Cell::text(language.phrase(answer.outcome.name())),
+        Cell::text(answer_to_need(language, answer)),
         jobs(answer.at),
         time_ms(answer).map_or(Cell::Empty, rate),
         answer.most.map_or(Cell::Empty, |most| rate(most.figure.value)),
@@ -349,7 +376,7 @@ fn time_ms(answer: &Answer<'_>) -> Option<f64> {
 fn remarks(language: Language, platform: &str, answer: &Answer<'_>) -> Vec<String> {
     let label = format!("{platform}, {}", answer.need.label());
     let named = |text: String| format!("{label}: {text}");
-    let why = answer.why.as_ref().map(|why| language.sentence(why));
+    let why = answer.why.as_ref().map(|why| language.sentence_grouped(why));
     let timed = answer.at.filter(|_| answer.need.promise.is_some()).map(|at| match at.is_open {
         true => language.phrase("times of the answers of an open loop"),
         false => language.phrase("times of ops of a closed loop"),
@@ -444,6 +471,8 @@ fn platform_data(platform: &Platform<'_>) -> Value {
         "run_id": platform.run.id,
         "outcome": platform.outcome.code(),
         "why": platform.why.as_ref().map(ToString::to_string),
+        "doubtful_times": platform.doubtful_times(),
+        "settling_command": platform.settling_command(),
         "needs": platform.answers.iter().map(answer_data).collect::<Vec<_>>(),
         "used": span_data(platform.used),
         "headroom": span_data(platform.headroom()),
@@ -473,6 +502,8 @@ fn answer_data(answer: &Answer<'_>) -> Value {
         "need": answer.need.label(),
         "outcome": answer.outcome.code(),
         "why": answer.why.as_ref().map(ToString::to_string),
+        "doubtful_times": answer.doubtful_times(),
+        "doubtful_jobs": jobs(answer.doubt),
         "jobs": jobs(answer.at),
         "time_ms": time_ms(answer),
         "open_loop": answer.at.map(|at| at.is_open),

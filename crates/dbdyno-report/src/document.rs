@@ -28,6 +28,8 @@ pub struct Document {
     pub data: Option<Value>,
     /// Checks for build servers: the checks behind the report, by suite.
     pub checks: Vec<Checks>,
+    /// The table of the figures that matter most, which a workbook shows with the answer.
+    pub key_figures: Option<Table>,
     /// Branding of pages.
     pub brand: Option<Brand>,
     /// Whose figures these are and the answer, of a report without a design of its own.
@@ -97,6 +99,8 @@ pub struct Chart {
     pub x: Axis,
     pub y: Axis,
     pub series: Vec<Series>,
+    /// Levels drawn behind the curves of a drawing; a table beside it has their figures.
+    pub levels: Vec<Level>,
     /// Caption: what to see in it, and how it was made; may be empty.
     pub caption: String,
 }
@@ -107,6 +111,17 @@ impl Chart {
         let measured = self.series.iter().filter(|series| series.role == Role::Measured);
         measured.map(|series| series.points.len()).max().unwrap_or(0)
     }
+}
+
+/// A level that curves come to between two places of x: what a cache serves.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Level {
+    pub name: String,
+    pub y: f64,
+    pub from: f64,
+    pub to: f64,
+    /// What ends it, at `to`: the size of the cache; none of the last.
+    pub end: Option<String>,
 }
 
 /// An axis of a chart.

@@ -207,6 +207,7 @@ fn course(language: Language, name: &str, all: &[Repetition<'_>]) -> Option<Char
         },
         series,
         caption: language.say(caption, &[("test", &first.test.seq.to_string()), ("marks", &told)]),
+        ..Chart::default()
     })
 }
 

@@ -145,6 +145,7 @@ fn chart(language: Language, subject: &str, result: &TestResult, debts: &[Debt])
         caption: language.phrase(
             "Each gauge in percent of the most that it was; checkpoints are named at their second.",
         ),
+        ..Chart::default()
     })
 }
 

@@ -239,19 +239,29 @@ fn sentence(language: Language, answer: &Answer<'_>) -> String {
 
 /// Statements of single trials about an answer that is not settled.
 fn bracket(language: Language, answer: &Answer<'_>) -> Option<String> {
-    let [kept, broken] = answer.bracket.map(|rate| rate.map(|rate| language.number(rate, RATE)));
     let is_settled = answer.kept.is_some() && answer.broken.is_some();
-    if is_settled || (kept.is_none() && broken.is_none()) {
-        return None;
-    }
-    let unknown = || language.phrase("unknown");
-    let values =
-        [("kept", kept.unwrap_or_else(unknown)), ("broken", broken.unwrap_or_else(unknown))];
-    Some(language.say(
-        "In single trials the highest rate that kept it was {kept} ops/s, the lowest that broke it \
-         {broken} ops/s.",
-        &values.each_ref().map(|(name, value)| (*name, value.as_str())),
-    ))
+    let [kept, broken] = answer.bracket;
+    if is_settled { None } else { of_single_trials(language, kept, broken) }
+}
+
+fn of_single_trials(language: Language, kept: Option<f64>, broken: Option<f64>) -> Option<String> {
+    let said = match (kept, broken) {
+        (Some(_), Some(_)) => {
+            "In single trials the highest rate that kept it was {kept} ops/s, the lowest that \
+             broke it {broken} ops/s."
+        }
+        (Some(_), None) => {
+            "In single trials the highest rate that kept it was {kept} ops/s; none tells of a \
+             rate that broke it."
+        }
+        (None, Some(_)) => {
+            "In single trials the lowest rate that broke it was {broken} ops/s; none tells of a \
+             rate that kept it."
+        }
+        (None, None) => return None,
+    };
+    let [kept, broken] = [kept, broken].map(|rate| language.number(rate.unwrap_or_default(), RATE));
+    Some(language.say(said, &[("kept", &kept), ("broken", &broken)]))
 }
 
 /// Trials that are no evidence, with the reasons.
@@ -346,5 +356,27 @@ impl<'a> Kept<'a> {
             status: answer.status,
             conditions: answer.conditions,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn single_trials_tell_what_they_know_and_name_no_unknown_rate() {
+        let said = |kept, broken| of_single_trials(Language::English, kept, broken);
+        assert_eq!(
+            said(Some(919.4), None).unwrap(),
+            "In single trials the highest rate that kept it was 919.4 ops/s; none tells of a rate \
+             that broke it."
+        );
+        assert_eq!(
+            said(None, Some(2000.0)).unwrap(),
+            "In single trials the lowest rate that broke it was 2,000 ops/s; none tells of a rate \
+             that kept it."
+        );
+        assert!(said(Some(900.0), Some(2000.0)).unwrap().ends_with("broke it 2,000 ops/s."));
+        assert_eq!(said(None, None), None);
     }
 }

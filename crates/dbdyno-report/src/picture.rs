@@ -467,7 +467,8 @@ impl Ratios {
         text(&mut self.spoken);
         self.heads.iter_mut().for_each(&mut *text);
         for row in &mut self.rows {
-            [&mut row.group, &mut row.label, &mut row.why].into_iter().for_each(&mut *text);
+            let RatioRow { group, label, why, verdict, .. } = row;
+            [group, label, why, verdict].into_iter().for_each(&mut *text);
             row.cells.iter_mut().for_each(&mut *text);
         }
     }

@@ -198,6 +198,7 @@ fn throughput(input: &Input, subject: &str, unit: String, ramps: &[Ramp<'_>]) ->
         y: Axis { name: language.phrase("Throughput"), unit: Some(unit), scale: Scale::Linear },
         series: measured.chain(fitted).chain(bands).collect(),
         caption: caption.join(" "),
+        ..Chart::default()
     }
 }
 
@@ -336,6 +337,7 @@ fn service_time(input: &Input, subject: &str, ramps: &[Ramp<'_>]) -> Option<Char
         },
         series,
         caption: String::new(),
+        ..Chart::default()
     })
 }
 

@@ -117,6 +117,7 @@ fn chart(language: Language, at: usize, number: usize, search: &Search) -> Chart
         y: Axis { name: language.phrase("Throughput"), unit, scale: Scale::Linear },
         series: jobs.into_iter().enumerate().map(series).collect(),
         caption: String::new(),
+        ..Chart::default()
     }
 }
 

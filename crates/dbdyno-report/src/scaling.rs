@@ -314,6 +314,7 @@ fn chart(
         y: axis("Throughput", Some(scaling.best.unit), Scale::Linear),
         series: std::iter::once(measured).chain(fitted).collect(),
         caption: String::new(),
+        ..Chart::default()
     }
 }
 

@@ -4,7 +4,7 @@
 use serde_json::json;
 
 use super::document::{
-    Axis, Block, Cell, Chart, Column, Digits, Document, Point, Scale, Section, Series, Table,
+    Axis, Block, Cell, Chart, Column, Digits, Document, Level, Point, Scale, Section, Series, Table,
 };
 use super::format::json;
 use super::study::{OfBlocks, conditions, median_cells, undecided};
@@ -23,6 +23,8 @@ const HOW_TO_READ: &str = "Random rows of the first part of a table are read, an
                            each block: base + rise x (1 - c / active MB) beyond c. Shown are \
                            medians over the blocks with their 95 % intervals. The tier of a \
                            plateau is what the counters say.";
+const LEVELS: &str = "Level lines are the plateaus: the time of an op that a tier serves in full, \
+                      up to the size of its cache, an upright line.";
 const TIMES: &str = "Published service times over the size of the database: jobs / throughput \
                      where no time is printed.";
 const NO_TESTS: &str =
@@ -145,6 +147,7 @@ fn chart(language: Language, at: usize, curves: &[Curve]) -> Chart {
         points: curve.steps.iter().filter_map(point).collect(),
         ..Series::default()
     };
+    let levels = levels(language, curves);
     Chart {
         name: format!("sweep {at}"),
         language,
@@ -160,8 +163,46 @@ fn chart(language: Language, at: usize, curves: &[Curve]) -> Chart {
             scale: Scale::Log10,
         },
         series: curves.iter().enumerate().map(series).collect(),
-        caption: String::new(),
+        caption: if levels.is_empty() { String::new() } else { language.phrase(LEVELS) },
+        levels,
     }
+}
+
+/// The verdict of what is said of a whole curve: the worst of its steps.
+fn verdict_of(curve: &Curve) -> Status {
+    curve.steps.iter().map(|step| step.verdict).max().unwrap_or(Status::Invalid)
+}
+
+/// The plateaus of curves that are not invalid, each from where the cache before it ends to where its own ends.
+/// Curves share caches: what is drawn of one is not drawn again.
+fn levels(language: Language, curves: &[Curve]) -> Vec<Level> {
+    let mut drawn: Vec<Level> = Vec::new();
+    for curve in curves {
+        let verdict = verdict_of(curve);
+        if verdict == Status::Invalid {
+            continue;
+        }
+        let (Some(first), Some(last)) = (curve.steps.first(), curve.steps.last()) else { continue };
+        let mut from = Some(first.active_mb);
+        for (place, plateau) in curve.plateaus.iter().enumerate() {
+            let is_last = place + 1 == curve.plateaus.len();
+            let mb = plateau.up_to_mb.as_ref().map(|known| known.value);
+            let to = if is_last { Some(mb.unwrap_or(last.active_mb)) } else { mb };
+            let us = plateau.us.as_ref().map(|known| known.value).or(plateau.median_us);
+            if let (Some(from), Some(to), Some(y)) = (from, to, us) {
+                let shown = language.number(y, FIGURE);
+                let tier = language.phrase(tier_name(place, plateau.tier));
+                let mark = if supports(verdict) { "" } else { "?" };
+                let name = format!("{tier}, {shown} us{mark}");
+                let end = mb.map(|mb| format!("{} MB", language.number(mb, FIGURE)));
+                let is_new = drawn.iter().all(|known| known.name != name || known.end != end);
+                let level = Level { name, y, from, to, end };
+                drawn.extend(is_new.then_some(level));
+            }
+            from = to;
+        }
+    }
+    drawn
 }
 
 fn point(step: &Step) -> Option<Point> {
@@ -198,7 +239,7 @@ fn plateaus(language: Language, at: usize, curve: &Curve) -> Table {
         format!("plateaus {at} {} {} {kind}", curve.workload, curve.jobs),
         columns,
     );
-    let verdict = curve.steps.iter().map(|step| step.verdict).max().unwrap_or(Status::Invalid);
+    let verdict = verdict_of(curve);
     for (at, plateau) in curve.plateaus.iter().enumerate() {
         let row = plateau_cells(&mut table, at, plateau, verdict);
         table.rows.push(row);
@@ -208,12 +249,16 @@ fn plateaus(language: Language, at: usize, curve: &Curve) -> Table {
     table
 }
 
-fn plateau_cells(table: &mut Table, at: usize, plateau: &Plateau, verdict: Status) -> Vec<Cell> {
-    let tier = match (at, plateau.tier) {
+/// The tier of the plateau at this place, from 0.
+fn tier_name(at: usize, tier: Tier) -> &'static str {
+    match (at, tier) {
         (1.., Tier::BufferCache) => "the database's cache, beyond the processor's",
         (_, tier) => tier.name(),
-    };
-    let tier = table.language.phrase(tier);
+    }
+}
+
+fn plateau_cells(table: &mut Table, at: usize, plateau: &Plateau, verdict: Status) -> Vec<Cell> {
+    let tier = table.language.phrase(tier_name(at, plateau.tier));
     let figure = OfBlocks { known: plateau.us.as_ref(), median: plateau.median_us };
     let why = Sentence::new("fewer than 6 whole blocks");
     let [us @ .., _] = median_cells(table, figure, &why, FIGURE, verdict);
@@ -320,6 +365,7 @@ fn printed_chart(language: Language, at: usize, group: &[&PublishedCurve]) -> Ch
         },
         series: group.iter().enumerate().map(series).collect(),
         caption: String::new(),
+        ..Chart::default()
     }
 }
 

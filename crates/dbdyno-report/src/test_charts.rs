@@ -65,6 +65,7 @@ pub fn distribution(language: Language, subject: &str, curves: &[Curve<'_>]) -> 
         series,
         caption: language
             .phrase("N = 2 is the median, 10 the 90th, 100 the 99th percentile, 1000 the 99.9th."),
+        ..Chart::default()
     })
 }
 
@@ -336,6 +337,7 @@ fn chart(
         },
         series,
         caption: String::new(),
+        ..Chart::default()
     })
 }
 

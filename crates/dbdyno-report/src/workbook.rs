@@ -3,7 +3,7 @@
 use super::columns::RATE;
 use super::document::{Block, Cell, Column, Digits, Section, Table};
 use super::page::{self, Limits};
-use super::{Document, Input, Report, heatmap};
+use super::{Document, Input, Report, datasheet, heatmap};
 use dbdyno_core::model::{RunRecord, SeriesPoint, Test};
 
 /// A spreadsheet holds more lines than a page can; of the raw seconds, [`series`] takes its share.
@@ -27,8 +27,10 @@ impl Report for FullWorkbook {
 
     fn build(&self, input: &Input) -> Document {
         let mut document = page::document(input, &LIMITS);
-        if input.runs.len() == 1 {
+        if let [data] = input.runs.as_slice() {
             document.sections.extend(heatmap::sections(input));
+            let figures = datasheet::kpms(input, data);
+            document.key_figures = (!figures.rows.is_empty()).then_some(figures);
         }
         document.sections.extend(series(input));
         document

@@ -15,10 +15,12 @@ mod tests;
 pub use answer::{Answer, Point, answer};
 pub use need::{FORM, Need};
 
+use std::collections::BTreeSet;
+
 use super::derive::{derive, not_known};
 use super::limiter::{Cause, limiters, usable_processors, used_processors};
 use super::price::PriceList;
-use crate::model::{RunRecord, Sentence, Test, TestResult};
+use crate::model::{Drive, RunRecord, Sentence, Status, Test, TestResult, params};
 
 /// Answer for one requirement, or for all of them together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -224,6 +226,80 @@ impl Platform<'_> {
     pub fn headroom(&self) -> Option<Span> {
         self.used.map(|used| used.share(1.0))
     }
+
+    /// The figures that answer with a doubt; none where the answer is known, or a need has no
+    /// figure at all.
+    pub fn doubts(&self) -> Vec<&Answer<'_>> {
+        let is_open = self.outcome == Outcome::NotCovered && self.why.is_none();
+        let is_answered =
+            |answer: &Answer<'_>| answer.outcome == Outcome::Fits || answer.doubt.is_some();
+        if !is_open || !self.answers.iter().all(is_answered) {
+            return Vec::new();
+        }
+        self.answers.iter().filter(|answer| answer.doubt.is_some()).collect()
+    }
+
+    /// Number of times that all needs together fit by figures of which some have a doubt.
+    pub fn doubtful_times(&self) -> Option<f64> {
+        if self.doubts().is_empty() {
+            return None;
+        }
+        let share = |answer: &Answer<'_>| match answer.doubtful_times() {
+            Some(times) => Some(1.0 / times),
+            None => answer.used.map(|used| used.value),
+        };
+        self.answers.iter().map(share).sum::<Option<f64>>().map(|share| 1.0 / share)
+    }
+
+    /// The third answer, between yes and no: so many times it fits by a figure with a doubt.
+    pub fn doubtful_answer(&self) -> Option<Sentence> {
+        Some(doubtful_answer(self.doubtful_times()?, &self.doubts()))
+    }
+
+    /// The command that measures the figures with a doubt again; none of a publication.
+    pub fn settling_command(&self) -> Option<String> {
+        let doubts = self.doubts();
+        let points: Vec<Point<'_>> = doubts.iter().filter_map(|answer| answer.doubt).collect();
+        if points.is_empty() || points.iter().any(|point| point.figure.test.measured().is_none()) {
+            return None;
+        }
+        // Of `engine (private server)` the word that starts one.
+        let target = self.run.target.split(" (").next().unwrap_or_default();
+        let mut words = format!("dbdyno run {target}");
+        for point in &points {
+            let chosen = params::assignments(point.figure.test.chosen(), ",");
+            let colon = if chosen.is_empty() { "" } else { ":" };
+            words += &format!(" --workload {}{colon}{chosen}", point.figure.test.workload());
+        }
+        let jobs: BTreeSet<u32> = points.iter().filter_map(|point| point.figure.jobs).collect();
+        let jobs: Vec<String> = jobs.iter().map(u32::to_string).collect();
+        if !jobs.is_empty() {
+            words += &format!(" --jobs {}", jobs.join(","));
+        }
+        if points.iter().all(|point| point.figure.test.drive() == Drive::Client) {
+            words += " --drive client";
+        }
+        words += " --repeat 5";
+        if points.iter().any(|point| point.figure.is_disturbed()) {
+            words += " --retry-disturbed";
+        }
+        Some(words)
+    }
+}
+
+/// `fits 3.50 times by a conditional figure`.
+pub fn doubtful_answer(times: f64, answers: &[&Answer<'_>]) -> Sentence {
+    let mut points = answers.iter().filter_map(|answer| answer.doubt);
+    let by = match (points.next(), points.next()) {
+        (Some(one), None) if one.figure.status() == Status::Conditional => "a conditional figure",
+        (Some(_), None) => "a figure without an interval",
+        _ => "figures with a doubt",
+    };
+    let template = match times >= 1.0 {
+        true => "fits {times~} times by {by}",
+        false => "reaches {times~} times what is needed by {by}",
+    };
+    Sentence::new(template).with("times", times).with("by", Sentence::new(by))
 }
 
 /// Asks a platform whether it does all that is needed, at once.

@@ -82,6 +82,7 @@ pub(super) fn escaped(document: &Document, escape: fn(&str) -> String) -> Docume
         apply(&mut section.title);
         section.blocks.iter_mut().for_each(|part| block(part, apply));
     }
+    document.key_figures.iter_mut().for_each(|part| table(part, apply));
     if let Some(head) = &mut document.head {
         head.each(&mut { apply }, &mut |part| block(part, apply));
     }
@@ -128,6 +129,9 @@ fn chart(chart: &mut Chart, apply: impl Fn(&mut String)) {
     [&mut chart.name, &mut chart.title, &mut chart.caption].into_iter().for_each(&apply);
     for axis in [&mut chart.x, &mut chart.y] {
         [&mut axis.name].into_iter().chain(&mut axis.unit).for_each(&apply);
+    }
+    for level in &mut chart.levels {
+        [&mut level.name].into_iter().chain(&mut level.end).for_each(&apply);
     }
     for series in &mut chart.series {
         apply(&mut series.name);

@@ -5,7 +5,8 @@
 const PROCESSORS: [&str; 3] = ["x86", "x64", "x32"];
 /// Signs that may stand before and behind a word.
 const OPENING: &[char] = &['(', '['];
-const CLOSING: &[char] = &[')', ']', ',', '.', ';', ':', '!'];
+/// Marks of verdicts are among them.
+const CLOSING: &[char] = &[')', ']', ',', '.', ';', ':', '!', '?'];
 
 /// The text with the signs of print. A word is changed only where it can be nothing else: the unit
 /// `us` alone, in brackets or behind a number, `x` before a number that ends there.
@@ -65,6 +66,9 @@ mod tests {
             ("Service time [us]", "Service time [µs]"),
             ("Device 34.4 us", "Device 34.4 µs"),
             ("2.1\u{a0}us, or more", "2.1\u{a0}µs, or more"),
+            ("53.98@70.4 us?", "53.98@70.4 µs?"),
+            ("53.98@70.4 us!", "53.98@70.4 µs!"),
+            ("x0.838?", "0.838×?"),
             ("CI95 +-", "CI95 ±"),
             ("known to +-92 % only", "known to ±92 % only"),
             ("about x1.96 (x0.910 to x2.1).", "about 1.96× (0.910× to 2.1×)."),
@@ -78,6 +82,7 @@ mod tests {
     fn names_and_the_word_us_stay() {
         for text in [
             "measured by us",
+            "who of us?",
             "sessions waited 3 s for us; we worked",
             "x86_64",
             "x86",

@@ -114,6 +114,26 @@ impl Language {
         self.translated(sentence).unwrap_or_else(|| sentence.to_string())
     }
 
+    /// The sentence with thousands separators in its numbers, as tables beside it have them.
+    pub fn sentence_grouped(self, sentence: &Sentence) -> String {
+        let show = |value: &Value, style: Style| match value {
+            Value::Text(text) => text.clone(),
+            Value::Number(value) => self.punctuated(&with_groups(&style.show(*value))),
+            Value::Span(least, most) => {
+                self.punctuated(&style.show_span(*least, *most, &self.phrase("to")))
+            }
+            Value::Sentence(inner) => self.sentence_grouped(inner),
+        };
+        let is_english = self == Language::English || sentence.template.is_empty();
+        let template =
+            if is_english { Some(&*sentence.template) } else { self.known(&sentence.template) };
+        match template {
+            Some(template) if is_english => sentence.fill(template, show),
+            Some(template) => self.typeset(sentence.fill(template, show)),
+            None => self.quote(&sentence.to_string()),
+        }
+    }
+
     /// The sentence in this language; none if it knows none. Texts of others are quoted.
     fn translated(self, sentence: &Sentence) -> Option<String> {
         if self == Language::English {
@@ -250,6 +270,16 @@ impl Language {
     }
 }
 
+/// A number as a sentence shows it, perhaps with a sign before it and a unit behind it, with
+/// thousands separators.
+fn with_groups(shown: &str) -> String {
+    let begin = shown.find(|one: char| one.is_ascii_digit()).unwrap_or(shown.len());
+    let (sign, rest) = shown.split_at(begin);
+    let end = rest.find(|one: char| !one.is_ascii_digit() && one != '.').unwrap_or(rest.len());
+    let (digits, unit) = rest.split_at(end);
+    [sign, &number::grouped(digits), unit].concat()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -342,6 +372,29 @@ mod tests {
             Vec::<&&str>::new(),
             "German of no claim"
         );
+    }
+
+    #[test]
+    fn numbers_of_sentences_are_grouped_as_those_of_tables() {
+        let most = Sentence::new("the most is {most} {unit}, with {jobs}")
+            .with("most", 52744.4)
+            .with("unit", "qps")
+            .with("jobs", Sentence::jobs(1200));
+        assert_eq!(
+            Language::English.sentence_grouped(&most),
+            "the most is 52,744 qps, with 1,200 jobs"
+        );
+        let german = Language::German.sentence_grouped(&most);
+        assert!(german.contains("52.744") && german.contains("1.200"), "{german}");
+        for (shown, grouped) in [
+            ("123", "123"),
+            ("-1234.5", "-1,234.5"),
+            ("+123456.0 %", "+123,456.0 %"),
+            ("1.2e-4", "1.2e-4"),
+            ("", ""),
+        ] {
+            assert_eq!(with_groups(shown), grouped);
+        }
     }
 
     #[test]

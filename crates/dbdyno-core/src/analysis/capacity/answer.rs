@@ -32,8 +32,18 @@ pub struct Answer<'a> {
     pub most: Option<Point<'a>>,
     /// Share of that best which is needed.
     pub used: Option<Span>,
+    /// The best figure that keeps the promise but is conditional or has no interval, where the
+    /// valid ones leave the answer open: it answers with a doubt.
+    pub doubt: Option<Point<'a>>,
     /// Figures that the verdict does not accept.
     pub left_out: usize,
+}
+
+impl Answer<'_> {
+    /// Number of times that the need fits by the figure that answers with a doubt.
+    pub fn doubtful_times(&self) -> Option<f64> {
+        Some(self.doubt?.figure.value / self.need.rate)
+    }
 }
 
 impl<'a> Point<'a> {
@@ -105,7 +115,26 @@ pub fn answer<'a>(need: &'a Need, tests: &'a [Test]) -> Answer<'a> {
     let used = most.and_then(|most| most.span()).map(|span| span.share(need.rate));
     let (outcome, why) =
         refused.map_or((Outcome::Fits, None), |(outcome, why)| (outcome, Some(why)));
-    Answer { need, outcome, why, at, most, used, left_out: others.len() }
+    let doubt = (outcome == Outcome::NotCovered).then(|| doubted(need, &others, most)).flatten();
+    Answer { need, outcome, why, at, most, used, doubt, left_out: others.len() }
+}
+
+/// The figure that answers with a doubt: a valid one without an interval that would do, before a
+/// conditional one that would; with neither, what was measured. Beside a valid one with an interval
+/// only a figure that would do says more.
+fn doubted<'a>(need: &Need, others: &[Point<'a>], most: Option<Point<'a>>) -> Option<Point<'a>> {
+    let would_do = |point: &Point<'_>| point.figure.value >= need.rate;
+    let is_conditional = |point: &&Point<'_>| {
+        point.figure.status() == Status::Conditional && point.keeps(need.promise) == Some(true)
+    };
+    let conditional = others.iter().filter(is_conditional).copied();
+    let conditional = conditional.max_by(|a, b| a.figure.value.total_cmp(&b.figure.value));
+    match most {
+        None => conditional,
+        Some(most) if most.span().is_some() => conditional.filter(would_do),
+        Some(most) if would_do(&most) => Some(most),
+        Some(most) => conditional.filter(would_do).or(Some(most)),
+    }
 }
 
 /// Of tests with both drives those of the client: applications are clients.
@@ -263,7 +292,9 @@ impl Case<'_> {
 
     /// The best figure is not known well enough.
     fn no_margin(&self, most: &Point<'_>) -> Option<Sentence> {
-        if let (None, Err(unknown)) = (most.span(), most.figure.interval) {
+        let is_enough =
+            most.figure.value >= self.need.rate || self.conditional_that_would_do().is_none();
+        if let (None, Err(unknown), true) = (most.span(), most.figure.interval, is_enough) {
             let text = "{most} {unit} is {times~} times what is needed, but how well that is known \
                         is not ({why}): measure it again with --repeat 5";
             return Some(
@@ -308,10 +339,7 @@ impl Case<'_> {
 
     /// More than the best valid figure is possible: a conditional one would do, or more jobs might.
     fn beyond(&self, most: &Point<'_>) -> Option<Sentence> {
-        let would_do = |point: &&Point<'_>| {
-            point.figure.status() == Status::Conditional && point.figure.value >= self.need.rate
-        };
-        if let Some(better) = self.others.iter().find(would_do) {
+        if let Some(better) = self.conditional_that_would_do() {
             let text = "{value} {unit} with {jobs} would do, but that figure is conditional";
             let told = Sentence::new(text)
                 .with("value", better.figure.value)
@@ -335,6 +363,14 @@ impl Case<'_> {
             };
             let told = Sentence::new(template).with("jobs", Sentence::jobs(most.jobs()));
             told.with("most", most.figure.value).with("unit", self.need.unit.as_str())
+        })
+    }
+
+    fn conditional_that_would_do(&self) -> Option<&Point<'_>> {
+        self.others.iter().find(|point| {
+            point.figure.status() == Status::Conditional
+                && point.figure.value >= self.need.rate
+                && point.keeps(self.need.promise) != Some(false)
         })
     }
 

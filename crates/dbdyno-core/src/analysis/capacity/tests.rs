@@ -109,6 +109,54 @@ fn only_valid_figures_answer_and_the_others_are_counted() {
     assert_eq!(said("10 qps", all).2, "the verdict accepts none of its figures: 4 are left out");
 }
 
+/// The third answer for needs, and the command that settles it.
+fn doubtful(needs: &[&str], results: Vec<TestResult>) -> (Option<String>, Option<String>) {
+    let needs: Vec<Need> =
+        needs.iter().map(|need| Need::parse(&format!("SRV-QUERY1 {need}")).unwrap()).collect();
+    let (run, tests) =
+        (RunRecord { target: "engine (private server)".into(), ..run() }, tests(results));
+    let found = ask(Side { name: "a", run: &run, tests: &tests, price: None }, &needs);
+    (found.doubtful_answer().map(|said| said.to_string()), found.settling_command())
+}
+
+#[test]
+fn a_figure_with_a_doubt_is_an_answer_that_names_its_doubt_and_what_settles_it() {
+    let conditional: Vec<_> =
+        ramp().into_iter().map(|test| judged(Status::Conditional, test)).collect();
+    let command = "dbdyno run engine --workload SRV-QUERY1 --jobs 8 --repeat 5 --retry-disturbed";
+    let (said, settled) = doubtful(&["102 qps"], conditional.clone());
+    assert_eq!(said.unwrap(), "fits 3.00 times by a conditional figure");
+    assert_eq!(settled.unwrap(), command);
+    let (said, _) = doubtful(&["612 qps"], conditional.clone());
+    assert_eq!(said.unwrap(), "reaches 0.500 times what is needed by a conditional figure");
+    // Together they take a third and a half.
+    let (said, _) = doubtful(&["102 qps", "153 qps"], conditional.clone());
+    assert_eq!(said.unwrap(), "fits 1.20 times by figures with a doubt");
+    let (said, _) = doubtful(&["102 qps p99<1ms"], conditional.clone());
+    assert_eq!(said, None, "no figure keeps the promise");
+    let short = TestResult { ci_fraction: None, window_s: 2.0, ..point(8, 306.0) };
+    let (said, _) = doubtful(&["102 qps"], vec![short]);
+    assert_eq!(said.unwrap(), "fits 3.00 times by a figure without an interval");
+    // A valid figure without an interval answers before a conditional one, if it would do.
+    let short = TestResult { ci_fraction: None, window_s: 2.0, ..point(8, 306.0) };
+    let both = vec![short, judged(Status::Conditional, point(16, 900.0))];
+    let (answered, _) = doubtful(&["102 qps"], both.clone());
+    assert_eq!(answered.unwrap(), "fits 3.00 times by a figure without an interval");
+    let (answered, _) = doubtful(&["450 qps"], both.clone());
+    assert_eq!(answered.unwrap(), "fits 2.00 times by a conditional figure");
+    let why = "900 qps with 16 jobs would do, but that figure is conditional";
+    assert_eq!(self::said("450 qps", both).2, why, "the reason is of the figure that answers");
+    // Where a valid figure answers there is no doubt, and an invalid one answers nothing.
+    assert_eq!(doubtful(&["100 qps"], ramp()), (None, None));
+    let mut more = ramp();
+    more.push(judged(Status::Conditional, point(16, 200.0)));
+    assert_eq!(doubtful(&["305 qps"], more.clone()).0, None, "a lower one says nothing more");
+    more.push(judged(Status::Conditional, point(32, 610.0)));
+    assert_eq!(doubtful(&["305 qps"], more).0.unwrap(), "fits 2.00 times by a conditional figure");
+    let invalid: Vec<_> = ramp().into_iter().map(|test| judged(Status::Invalid, test)).collect();
+    assert_eq!(doubtful(&["10 qps"], invalid), (None, None));
+}
+
 #[test]
 fn a_promise_must_be_kept_where_the_rate_is_reached() {
     assert_eq!(said("150 qps p99<5ms", ramp()), (Outcome::Fits, Some(2), String::new()));

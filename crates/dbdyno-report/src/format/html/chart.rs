@@ -7,7 +7,7 @@ use super::svg::{
     self, Shape, Span, apart, line, mark, powers, rule, short, steps, stretched, text, tick,
 };
 use super::table;
-use crate::document::{Axis, Chart, Digits, Point, Role, Scale, Series, Table};
+use crate::document::{Axis, Chart, Digits, Level, Point, Role, Scale, Series, Table};
 use crate::picture::Mark;
 use dbdyno_core::model::Status;
 
@@ -30,6 +30,8 @@ const MOST_FITTED: usize = 4;
 /// Colours and styles of lines.
 const COLORS: usize = 8;
 const DASHES: usize = 4;
+/// Height of a line of small text, in pixels.
+const LINE_HEIGHT: f64 = 13.0;
 
 /// The chart with its caption and its table.
 pub(super) fn figure(chart: &Chart) -> Markup {
@@ -54,8 +56,10 @@ pub(super) fn drawing(chart: &Chart) -> Markup {
         @if !is_named && drawn.len() > 1 { (legend(&drawn)) }
         svg.plot width="100%" height=(short(HEIGHT)) role="img" aria-label=(spoken(chart)) { "\n"
             (plot.axes(chart)) "\n"
+            @if !chart.levels.is_empty() { (plot.levels(&chart.levels)) "\n" }
             @for series in &drawn { (plot.curve(chart, series)) "\n" }
             @if is_named { (plot.names(&drawn)) }
+            @if !chart.levels.is_empty() { (plot.level_names(&chart.levels)) }
         }
     }
 }
@@ -135,7 +139,8 @@ impl Plot {
             // Not the lower ends: one near 0 would take most of a logarithmic axis.
             _ => {
                 let shown = |point: &Point| [point.y, point.high.unwrap_or(point.y)];
-                ticks(&chart.y, points().flat_map(shown))
+                let levels = chart.levels.iter().map(|level| level.y);
+                ticks(&chart.y, points().flat_map(shown).chain(levels))
             }
         };
         let right = if is_named { NAMED_PCT } else { RIGHT_PCT };
@@ -175,6 +180,37 @@ impl Plot {
                 (text(self.x.place(value), BOTTOM + 18.0, "m", &tick(language, value)))
             }
             (text((self.x.from + self.x.to) / 2.0, BOTTOM + 36.0, "m", &named(&chart.x)))
+        }
+    }
+
+    /// Levels across, and a line down to the axis where one ends.
+    fn levels(&self, levels: &[Level]) -> Markup {
+        html! {
+            @for level in levels {
+                @let (y, from, to) = (self.y.place(level.y), self.x.place(level.from), self.x.place(level.to));
+                (rule((from, y), (to, y), "level"))
+                @if level.end.is_some() { (rule((to, TOP), (to, BOTTOM), "knee")) }
+            }
+        }
+    }
+
+    /// The names of levels above them, and what ends them at the axis.
+    fn level_names(&self, levels: &[Level]) -> Markup {
+        let wishes: Vec<f64> = levels.iter().map(|level| self.y.place(level.y) - 5.0).collect();
+        let heights = apart(&wishes, LINE_HEIGHT, TOP, BOTTOM - LINE_HEIGHT);
+        let mut ends: Vec<(f64, &str)> = levels
+            .iter()
+            .filter_map(|level| Some((self.x.place(level.to), level.end.as_deref()?)))
+            .collect();
+        // Curves of one cache end where it ends.
+        ends.dedup_by(|a, b| (a.0 - b.0).abs() < 1.0 && a.1 == b.1);
+        html! {
+            @for (level, height) in levels.iter().zip(heights) {
+                @let (from, to) = (self.x.place(level.from), self.x.place(level.to));
+                @let is_left = from + to < self.x.from + self.x.to;
+                (text(if is_left { from + 0.5 } else { to }, height, if is_left { "level" } else { "e level" }, &level.name))
+            }
+            @for (x, end) in ends { (text(x + 0.8, BOTTOM - 5.0, "level", end)) }
         }
     }
 
@@ -355,6 +391,30 @@ mod tests {
         };
         assert!(with(3).contains("class=\"name p2\"") && !with(3).contains("legend"));
         assert!(with(9).contains("legend") && !with(9).contains("class=\"name"));
+    }
+
+    #[test]
+    fn levels_have_their_names_and_the_place_where_they_end() {
+        let level = |name: &str, y: f64, end: Option<&str>| Level {
+            name: name.into(),
+            y,
+            from: 1.0,
+            to: 2.0,
+            end: end.map(String::from),
+        };
+        let levels = vec![level("cache <1>", 2.0, Some("16.0 MB")), level("device", 90.0, None)];
+        let mut drawn = chart();
+        drawn.y.scale = Scale::Log10;
+        drawn.levels = levels;
+        let html = drawing(&drawn).into_string();
+        assert_eq!(html.matches("class=\"level\"></line>").count(), 2, "{html}");
+        assert_eq!(html.matches("class=\"knee\"").count(), 1, "{html}");
+        for part in ["cache &lt;1&gt;</text>", "16.0 MB</text>", "device</text>"] {
+            assert!(html.contains(part), "no {part} in {html}");
+        }
+        let plot = Plot::of(&drawn, &[&drawn.series[0]], false);
+        assert_eq!(plot.y_ticks.last(), Some(&100.0), "a level above all points is in sight");
+        assert!(!drawing(&chart()).into_string().contains("level"));
     }
 
     #[test]

@@ -18,13 +18,15 @@ const MOST_NOTES: usize = 5;
 const LONG_TEXT: usize = 60;
 /// A table of so many rows scrolls in a box of its own, below its head.
 const TALL: usize = 40;
+/// So many columns a wide table shows at first; a switch shows all.
+const FIRST_COLUMNS: usize = 8;
 /// More columns than these do not fit on a sheet: those of least priority are for the screen.
 const PAPER_COLUMNS: usize = 27;
 
 /// The table with its footnotes and remarks.
 pub(super) fn table(table: &Table) -> Markup {
     let table = &fronted(table.without_unknown_columns());
-    let screen = screen_only(table);
+    let places = places(table);
     let many = if table.columns.len() >= MANY_COLUMNS { " many" } else { "" };
     let tall = if table.rows.len() >= TALL { " tall" } else { "" };
     let content = html! {
@@ -32,19 +34,28 @@ pub(super) fn table(table: &Table) -> Markup {
             thead { tr {
                 @for (position, column) in table.columns.iter().enumerate() {
                     @let number = if is_number(table, position) { "number" } else { "" };
-                    th scope="col" class=[classes(number, "", screen[position])] {
+                    th scope="col" class=[classes(number, "", places[position])] {
                         (column.name) @if let Some(unit) = &column.unit { span.unit { (unit) } }
                     }
                 }
             } } "\n"
             tbody { "\n"
                 @for row in &table.rows {
-                    tr { @for (content, screen) in row.iter().zip(&screen) { (cell(content, table.language, *screen)) } } "\n"
+                    tr { @for (content, shown) in row.iter().zip(&places) { (cell(content, table.language, *shown)) } } "\n"
                 }
             } "\n"
         }
     };
-    html! { (wide(&table.name, &content)) (paper_note(&screen, table.language)) (notes(table)) }
+    html! { (switch(&places, table.language)) (wide(&table.name, &content)) (paper_note(&places, table.language)) (notes(table)) }
+}
+
+/// The columns that stand in front of a wide table: the workload and its verdict.
+fn front(table: &Table) -> Vec<usize> {
+    let place = |english: &str| {
+        let name = table.language.phrase(english);
+        table.columns.iter().position(|column| column.name == name)
+    };
+    [place("Workload"), place("Verdict")].into_iter().flatten().collect()
 }
 
 /// A table of many columns with the workload and its verdict in front: the first column stays where
@@ -53,11 +64,7 @@ fn fronted(table: Table) -> Table {
     if table.columns.len() < MANY_COLUMNS {
         return table;
     }
-    let place = |english: &str| {
-        let name = table.language.phrase(english);
-        table.columns.iter().position(|column| column.name == name)
-    };
-    let first: Vec<usize> = [place("Workload"), place("Verdict")].into_iter().flatten().collect();
+    let first = front(&table);
     let others = (0..table.columns.len()).filter(|at| !first.contains(at));
     let order: Vec<usize> = first.iter().copied().chain(others).collect();
     let row = |row: &Vec<Cell>| order.iter().map(|at| row[*at].clone()).collect();
@@ -68,21 +75,46 @@ fn fronted(table: Table) -> Table {
     }
 }
 
-/// Which columns are left out on paper: those with the highest priority numbers, of equal ones the
-/// last.
-fn screen_only(table: &Table) -> Vec<bool> {
+/// The columns beyond the `most` that are needed first: those in front, then those with the lowest
+/// priority numbers, of equal ones the first.
+fn beyond(table: &Table, most: usize, front: &[usize]) -> Vec<usize> {
     let mut by_need: Vec<usize> = (0..table.columns.len()).collect();
-    by_need.sort_by_key(|&column| table.columns[column].priority);
-    let mut screen = vec![false; table.columns.len()];
-    for &column in
-        by_need.iter().skip(PAPER_COLUMNS).filter(|&&column| table.columns[column].priority > 0)
-    {
-        screen[column] = true;
-    }
-    screen
+    by_need.sort_by_key(|at| (!front.contains(at), table.columns[*at].priority));
+    by_need.split_off(most.min(by_need.len()))
 }
 
-fn cell(cell: &Cell, language: Language, is_screen_only: bool) -> Markup {
+/// Where a column is shown.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Shown {
+    /// Left out on paper.
+    is_screen_only: bool,
+    /// Left out on the screen, until the reader switches all columns on.
+    is_extra: bool,
+}
+
+fn places(table: &Table) -> Vec<Shown> {
+    let mut places = vec![Shown::default(); table.columns.len()];
+    for column in beyond(table, PAPER_COLUMNS, &[]) {
+        places[column].is_screen_only = table.columns[column].priority > 0;
+    }
+    if table.columns.len() >= MANY_COLUMNS {
+        for column in beyond(table, FIRST_COLUMNS, &front(table)) {
+            places[column].is_extra = true;
+        }
+    }
+    places
+}
+
+/// The switch that shows all columns of a wide table; it needs no script.
+fn switch(places: &[Shown], language: Language) -> Markup {
+    html! {
+        @if places.iter().any(|shown| shown.is_extra) {
+            label.columns { input type="checkbox"; (language.phrase("all columns")) " (" (places.len()) ")" } "\n"
+        }
+    }
+}
+
+fn cell(cell: &Cell, language: Language, place: Shown) -> Markup {
     let (kind, mark) = match cell {
         Cell::Number { verdict, .. } => ("number", class(*verdict)),
         Cell::Unknown(_) => ("number", "unknown"),
@@ -90,14 +122,14 @@ fn cell(cell: &Cell, language: Language, is_screen_only: bool) -> Markup {
         Cell::Text(text) if text.chars().count() > LONG_TEXT => ("long", ""),
         Cell::Empty | Cell::Text(_) => ("", ""),
     };
-    html! { td class=[classes(kind, mark, is_screen_only)] { (shown(cell, language)) } }
+    html! { td class=[classes(kind, mark, place)] { (shown(cell, language)) } }
 }
 
 /// The classes of a cell, if it has any.
-fn classes(kind: &str, mark: &str, is_screen_only: bool) -> Option<String> {
-    let names = [kind, mark, if is_screen_only { "screen" } else { "" }]
-        .into_iter()
-        .filter(|name| !name.is_empty());
+fn classes(kind: &str, mark: &str, place: Shown) -> Option<String> {
+    let screen = if place.is_screen_only { "screen" } else { "" };
+    let extra = if place.is_extra { "extra" } else { "" };
+    let names = [kind, mark, screen, extra].into_iter().filter(|name| !name.is_empty());
     Some(names.collect::<Vec<_>>().join(" ")).filter(|names| !names.is_empty())
 }
 
@@ -111,8 +143,8 @@ fn class(verdict: Option<Status>) -> &'static str {
 }
 
 /// Says on paper what is not there.
-fn paper_note(screen_only: &[bool], language: Language) -> Markup {
-    let left_out = screen_only.iter().filter(|screen| **screen).count();
+fn paper_note(places: &[Shown], language: Language) -> Markup {
+    let left_out = places.iter().filter(|shown| shown.is_screen_only).count();
     html! {
         @if left_out > 0 { p.paper { (language.count("left_out_on_paper", left_out, &[])) } "\n" }
     }
@@ -181,8 +213,34 @@ fn heat(cell: &HeatCell) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::Digits;
+    use crate::document::{Column, Digits};
     use dbdyno_core::model::Better;
+
+    #[test]
+    fn a_wide_table_shows_eight_columns_first_and_a_switch_shows_all() {
+        let columns = |count: usize| {
+            let mut columns: Vec<Column> = (0..count - 2)
+                .map(|at| Column::new(format!("c{at}"), "", u8::try_from(at % 5).unwrap()))
+                .collect();
+            columns.push(Column::new("Workload", "", 0));
+            columns.push(Column::new("Verdict", "", 9));
+            columns
+        };
+        let shown = |count: usize| {
+            let mut table = Table::new(Language::English, "kpm", columns(count));
+            table.rows.push(vec![Cell::text("x"); count]);
+            super::table(&table).into_string()
+        };
+        let wide = shown(20);
+        assert_eq!(wide.matches("<td>").count(), FIRST_COLUMNS, "{wide}");
+        assert_eq!(wide.matches("<td class=\"extra\">").count(), 20 - FIRST_COLUMNS);
+        assert!(wide.contains("<input type=\"checkbox\">all columns (20)"), "{wide}");
+        let first = wide.split("<th scope=\"col\">").skip(1);
+        let first: Vec<&str> = first.map(|part| part.split('<').next().unwrap()).collect();
+        assert_eq!(first, ["Workload", "Verdict", "c0", "c1", "c5", "c6", "c10", "c15"]);
+        let narrow = shown(MANY_COLUMNS - 1);
+        assert!(!narrow.contains("extra") && !narrow.contains("checkbox"), "{narrow}");
+    }
 
     #[test]
     fn cells_have_a_ground_a_sign_and_their_note() {

@@ -111,6 +111,10 @@ fn contents(
         }
         sheet.gap();
     }
+    if let Some(figures) = &document.key_figures {
+        sheet.table(figures)?;
+        sheet.gap();
+    }
     for (name, section) in sections {
         sheet.link(name, &section.title)?;
     }
