@@ -123,7 +123,8 @@ fn doubtful(needs: &[&str], results: Vec<TestResult>) -> (Option<String>, Option
 fn a_figure_with_a_doubt_is_an_answer_that_names_its_doubt_and_what_settles_it() {
     let conditional: Vec<_> =
         ramp().into_iter().map(|test| judged(Status::Conditional, test)).collect();
-    let command = "dbdyno run engine --workload SRV-QUERY1 --jobs 8 --repeat 5 --retry-disturbed";
+    let command = "dbdyno run engine --workload SRV-QUERY1 --jobs 8 --drive client --repeat 5 \
+                   --retry-disturbed";
     let (said, settled) = doubtful(&["102 qps"], conditional.clone());
     assert_eq!(said.unwrap(), "fits 3.00 times by a conditional figure");
     assert_eq!(settled.unwrap(), command);
