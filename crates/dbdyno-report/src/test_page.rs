@@ -126,21 +126,21 @@ fn sections_of(language: Language, run: &RunRecord, test: &Test, several: bool) 
         ),
         part("Verdict", verdict(language, test)),
         part("Load over time", open_loop::phases(language, &[test])),
-        part("Limiter", measured(&test_waits::limits)),
+        part("Bottlenecks", measured(&test_waits::limits)),
         part("Load profile", measured(&test_waits::load)),
         part("Time model", measured(&test_waits::times)),
         part("Top events", measured(&test_waits::events).into_iter().chain(classes).collect()),
         part("Statements", measured(&profiles::statements)),
         part("Input and output", measured(&profiles::io)),
-        part("The server's log", measured(&test_waits::log)),
+        part("Server log", measured(&test_waits::log)),
         part("Second by second", charts.into_iter().map(Block::Chart).collect()),
         part("Distribution of service times", distribution.into_iter().map(Block::Chart).collect()),
-        part("Burst and sustained", lasting::blocks(language, &subject, test)),
+        part("Burst and sustained rate", lasting::blocks(language, &subject, test)),
         part("Metrics", table(metrics(language, test))),
         part("Contract and cross-check", claims(language, run, test)),
         part("Parts", parts(language, run, test)),
         part("Nodes", table(nodes::of_test(language, test))),
-        part("Load machines", table(machines::of_test(language, test))),
+        part("Load generators", table(machines::of_test(language, test))),
         part("Jobs", table(job_figures(language, test))),
         part("Counters", table(counters(language, test))),
         part("Snapshots", table(snapshots(language, test))),
@@ -278,7 +278,7 @@ fn percentiles(times: &LatencySummary) -> [(&'static str, Option<f64>); 6] {
 fn verdict(language: Language, test: &Test) -> Vec<Block> {
     let mut blocks = vec![Block::Table(reasons(language, test))];
     if !test.verdict().reasons.is_empty() {
-        let text = "'dbdyno show reason CODE' tells the cause of a reason and what to do.";
+        let text = "'dbdyno show reason CODE' shows the cause of a reason and what to do.";
         blocks.push(Block::Paragraph(language.phrase(text)));
     }
     blocks

@@ -24,9 +24,9 @@ const HOW_TO_READ: &str = "Ratios are B / A, the median over the blocks; each bl
                            within the margin; a difference within it is none.";
 
 /// The same of a duet.
-const DUET: &str = "Duet: both sides at the same time, each on half of the processors, then \
-                    swapped; a block's ratio is the geometric mean of both. The columns A and B \
-                    are of half a machine beside the other side.";
+const DUET: &str = "Duet: both sides at the same time, each on half of the CPUs, then swapped; a \
+                    block's ratio is the geometric mean of both. The columns A and B are of half a \
+                    machine beside the other side.";
 
 /// A figure of which nothing can be said, because no trial, or none of one side, can be used.
 const UNUSABLE: &str = "invalid";
@@ -138,7 +138,7 @@ impl Found<'_> {
             Section::new(language, "How it was measured", vec![Block::Facts(self.facts(language))]),
         ];
         Document {
-            title: language.say("Campaign: A = {base}, B = {other}", &sides),
+            title: language.say("A/B test: A = {base}, B = {other}", &sides),
             sections: sections.into(),
             language,
             data: Some(json::value(&Data::of(self))),

@@ -35,7 +35,7 @@ const CARDS: &str = "Best throughput at any number of jobs, or the time at one j
                      ring is round the best. A rule chooses the headline: the first workload of \
                      the group with a valid ramp, else with a valid figure.";
 const PANELS: &str = "One row per group; each column has the same axes in every row. A knee is \
-                      drawn only where a law of scalability explains four numbers of jobs or more.";
+                      drawn only where the scalability law fits at least four numbers of jobs.";
 const TIMELINE: &str = "Every second of every test on one line of time; a test that is shorter is \
                         one bar, by its mean. Gaps are set-up and loading, which are not measured. \
                         Numbered: tests that others on the machine disturbed.";
@@ -201,7 +201,7 @@ fn further(input: &Input) -> Option<Part> {
     let priced = !input.prices.is_empty();
     let all: Vec<Block> = price::sections(input).into_iter().flat_map(blocks).collect();
     priced.then(|| {
-        part(input.language, "Licences and prices", "", vec![Picture::Blocks(all)], Vec::new())
+        part(input.language, "Licenses and prices", "", vec![Picture::Blocks(all)], Vec::new())
     })
 }
 
@@ -212,7 +212,7 @@ fn platform_part(input: &Input, data: &RunTests) -> Part {
     let loads =
         loads.map(|table| Fold { is_open: true, ..fold(language, "Data as loaded", vec![table]) });
     let folds = disclosure(input).into_iter().chain(loads).collect();
-    part(language, "Platform as disclosed", "", Vec::new(), folds)
+    part(language, "Platform", "", Vec::new(), folds)
 }
 
 /// The tests of an open loop, with the phases of a load over time; none without any. The charts of
@@ -268,12 +268,12 @@ fn of_several(input: &Input, limits: &Limits, left_out: &[String]) -> Page {
     parts.extend(overlays(input));
     parts.extend(served(input));
     let laws = sections_folded(scaling::tables(input));
-    parts.push(part(language, "Laws of scalability", "", Vec::new(), laws));
+    parts.push(part(language, "Scalability law", "", Vec::new(), laws));
     parts.extend(every_test(input, limits));
     parts.extend(further(input));
     let datasheets = sections_folded(datasheet::sections_of_all(input));
     parts.push(part(language, "Datasheets", "", Vec::new(), datasheets));
-    parts.push(part(language, "Platforms as disclosed", "", Vec::new(), disclosure(input)));
+    parts.push(part(language, "Platforms", "", Vec::new(), disclosure(input)));
     parts.push(method(input, left_out));
     Page { is_sheet: false, is_list: false, head: head_of_several(input, "platforms"), parts }
 }
@@ -610,7 +610,7 @@ fn one_sheet(input: &Input) -> Vec<Part> {
             String::new()
         };
         Part {
-            title: language.phrase("What more jobs bring"),
+            title: language.phrase("Scaling with jobs"),
             about: about + &more,
             pictures: vec![picture],
             ..Part::default()
