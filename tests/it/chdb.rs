@@ -143,3 +143,23 @@ fn a_scan_that_no_row_meets_reads_every_column_each_time() {
         assert!(read >= each, "{read} bytes of {each}");
     }
 }
+
+/// What a join reads right after the load is a few blocks that the operating system still holds:
+/// that the figure is one of the database's own cache is said, and the few are not held against it.
+#[test]
+fn a_join_right_after_the_load_is_no_worse_than_conditional() {
+    if let Some(why) = lacks_library("chdb") {
+        return skipped("CHDB", why);
+    }
+    let _turn = turn("chdb");
+    let line = "run chdb --workload DA-JOIN-HASH --size 0.1 --jobs 1..2 --warmup 0 --duration 1s \
+                --format json --quiet";
+    let document = Desk::new().run(line).ok().json();
+    let tests = document["tests"].as_array().unwrap();
+    assert_eq!(tests.len(), 2);
+    for test in tests {
+        assert_ne!(test["verdict"]["status"], "invalid", "{:#}", test["verdict"]);
+        let counted = |name: &str| test["counters"][name].as_f64().unwrap_or_default();
+        assert!(counted("logical_reads") > 0.0, "{:#}", test["counters"]);
+    }
+}

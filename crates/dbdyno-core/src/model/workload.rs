@@ -441,7 +441,7 @@ pub struct Claim {
     pub when: Option<String>,
     /// An expression over counters, facts and our own counts: the claim is judged unless this is
     /// known not to be above 0. So a claim about a share of the work can be passed over where that
-    /// share is too small to matter (`physical_reads - 0.05 * logical_reads`).
+    /// share is too small to matter (`physical_reads - 0.05 / jobs * logical_reads`).
     #[serde(default)]
     pub if_positive: Option<Expr>,
     /// Verdict if the claim does not hold (default `invalid`); `conditional` for what only
