@@ -377,7 +377,7 @@ pub enum Runs {
     /// Read runs from JSON lines, what the scripts of 'export-sql' wrote down, or published results
     /// from CSV
     Import {
-        /// File written by 'results export', or by run.sh of 'export-sql' (`results.spool`); '-' is
+        /// File written by 'results export', or by run.sh of 'export-sql' (results.spool); '-' is
         /// standard input
         #[arg(required_unless_present = "csv", conflicts_with = "csv")]
         file: Option<PathBuf>,
@@ -476,7 +476,8 @@ pub struct CapacityArgs {
         allow_hyphen_values = true
     )]
     pub requirement: Vec<String>,
-    /// Needs as [[need]] with workload, rate, unit, params and promise (TOML); may be repeated
+    /// File (TOML) with requirements: each [[need]] has workload, rate and unit; params and promise
+    /// (the SLO) are optional; may be repeated
     #[arg(long, alias = "needs", value_name = "FILE")]
     pub requirements: Vec<PathBuf>,
     /// Licenses and prices of a platform (docs/price.md): which is the cheapest; may be repeated

@@ -146,7 +146,7 @@ fn runs(language: Language, links: &Links<'_>, runs: &[&Listed]) -> Markup {
     html! {
         form.runs method="get" action="/compare" { "\n"
             input type="hidden" name="base" value="oldest";
-            p.act { button type="submit" { (language.phrase("Compare selected runs")) } " " span.soft { (language.phrase("The oldest is the base.")) } } "\n"
+            p.act { button type="submit" { (language.phrase("Compare ticked runs")) } " " span.soft { (language.phrase("The oldest is the base.")) } } "\n"
             (table)
         }
     }

@@ -86,6 +86,9 @@ fn assert_stored(desk: &Desk, document: &Value) {
             "{runs}"
         );
     }
+    let title = "A/B test: A = spin-A (null), B = spin-B (null, op=spin 20000)";
+    let page = desk.run("report ab-test spin-A --format markdown").ok().stdout;
+    assert!(page.contains(title), "{page}");
     desk.run("run sqlite --workload CPU-LOOP --size 0.01 --jobs 1 --ops 1 --name other --quiet")
         .ok();
     desk.run("report ab-test").fails(2, &["is not a side of an A/B test"]);

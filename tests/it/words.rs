@@ -100,6 +100,76 @@ fn report_texts() -> Vec<Text> {
     found
 }
 
+/// String literals of Rust code outside comments, raw strings left out; an escaped line end and the
+/// spaces behind it are left out, too.
+fn literals(code: &str) -> Vec<String> {
+    let (mut found, mut rest) = (Vec::new(), code);
+    while let Some(at) = rest.find(['"', '/', '\'', 'r']) {
+        let (before, here) = rest.split_at(at);
+        let is_in_name = before.ends_with(|last: char| last.is_alphanumeric() || last == '_');
+        rest = if here.starts_with("//") {
+            here.split_once('\n').map_or("", |(_, below)| below)
+        } else if let Some(quoted) = here.strip_prefix('"') {
+            let (literal, behind) = literal(quoted);
+            found.push(literal);
+            behind
+        } else if here.starts_with("'\"'") || here.starts_with("'\\") {
+            &here[3..]
+        } else if !is_in_name && (here.starts_with("r\"") || here.starts_with("r#\"")) {
+            let (raw, end) = match here.strip_prefix("r#\"") {
+                Some(raw) => (raw, "\"#"),
+                None => (&here[2..], "\""),
+            };
+            raw.split_once(end).map_or("", |(_, behind)| behind)
+        } else {
+            &here[1..]
+        };
+    }
+    found
+}
+
+/// The text of a literal, from behind its opening quotation mark, and what follows it.
+fn literal(quoted: &str) -> (String, &str) {
+    let (mut text, mut rest) = (String::new(), quoted);
+    while let Some(at) = rest.find(['"', '\\']) {
+        text += &rest[..at];
+        if rest[at..].starts_with('"') {
+            return (text, &rest[at + 1..]);
+        }
+        let escaped = &rest[at + 1..];
+        let mut behind = escaped.chars();
+        rest = match behind.next() {
+            Some('\n') => escaped.trim_start(),
+            Some(_) => behind.as_str(),
+            None => "",
+        };
+    }
+    (text, "")
+}
+
+/// Sentences that the program's sources hold, those of tests and kept names of columns left out.
+fn messages() -> Vec<Text> {
+    let english = table(Path::new("crates/dbdyno-report/src/texts/en.toml"));
+    let kept = english["phrases"].as_table().unwrap();
+    let mut found = Vec::new();
+    let crates =
+        ["core", "engines", "lab", "report"].map(|name| format!("crates/dbdyno-{name}/src"));
+    for folder in crates.iter().map(String::as_str).chain(["src"]) {
+        for (file, text) in crate::docs::files_below(Path::new(folder)) {
+            let is_test = file.display().to_string().contains("tests");
+            if is_test || file.extension().is_none_or(|ending| ending != "rs") {
+                continue;
+            }
+            let shipped = text.split("#[cfg(test)]").next().unwrap_or_default();
+            let sentences = literals(shipped).into_iter();
+            let sentences = sentences.filter(|one| one.contains(' ') && !kept.contains_key(one));
+            let place = file.display().to_string();
+            found.extend(sentences.map(|words| Text { place: place.clone(), words }));
+        }
+    }
+    found
+}
+
 /// Titles, descriptions and reasons of the catalog.
 fn catalog_texts() -> Vec<Text> {
     let mut found = Vec::new();
@@ -144,11 +214,12 @@ fn documents() -> Vec<Text> {
 
 /// The parts of what people read, each with the fewest texts that it surely has: a part that were
 /// empty could not fail.
-fn parts() -> [(&'static str, usize, Vec<Text>); 5] {
+fn parts() -> [(&'static str, usize, Vec<Text>); 6] {
     let mut help = Vec::new();
     help_of(&mut Cli::command(), "dbdyno", &mut help);
     [
         ("help", 40, help),
+        ("messages", 2_000, messages()),
         ("reports", 1_000, report_texts()),
         ("catalog", 400, catalog_texts()),
         ("reference", 150, reference_texts()),
@@ -157,7 +228,7 @@ fn parts() -> [(&'static str, usize, Vec<Text>); 5] {
 }
 
 #[test]
-fn no_replaced_word_is_in_help_reports_catalog_and_documents() {
+fn no_replaced_word_is_in_help_messages_reports_catalog_and_documents() {
     let Replaced { words, exception } = replaced();
     assert!(words.len() > 70, "only {} words", words.len());
     assert!(exception.iter().all(|one| !one.why.is_empty()));
@@ -190,6 +261,13 @@ fn around(place: &str, text: &str, word: &str, instead: &str) -> String {
     let at = text.find(word).unwrap_or_default();
     let behind: String = text[at..].chars().take(60).collect();
     format!("{place}: '{word}', write '{instead}': {behind}")
+}
+
+#[test]
+fn literals_are_read_out_of_code() {
+    let code = "// \"a comment\"\nlet a = \"one \\\n     line\"; let b = '\"'; f(\"a \\\"b\\\" c\", 'x');\n\
+                let r = r#\"raw \" text\"#; g(\"end\");";
+    assert_eq!(literals(code), ["one line", "a b c", "end"]);
 }
 
 #[test]

@@ -92,7 +92,7 @@ fn sections(input: &Input, data: &RunTests, several: bool) -> Vec<Section> {
     sections.extend(open.map(|blocks| section("Open loop", blocks)));
     let spread = spread::blocks(language, data).filter(|_| spread::tells_more(data));
     sections.extend(spread.map(|blocks| section("Spread of repetitions", blocks)));
-    sections.push(section("How it was measured", vec![Block::Facts(origin(language, &data.run))]));
+    sections.push(section("How it was made", vec![Block::Facts(origin(language, &data.run))]));
     sections
 }
 

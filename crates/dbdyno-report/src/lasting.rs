@@ -109,10 +109,10 @@ fn table(language: Language, debts: &[Debt]) -> Table {
 
 /// Titles of the gauges; one of another engine is shown by its name.
 const TITLES: [(&str, &str); 4] = [
-    ("debt_dirty_blocks", "Dirty blocks"),
+    ("debt_dirty_blocks", "Changed blocks, not written"),
     ("debt_log_bytes", "Log since the last checkpoint, bytes"),
     ("debt_dead_rows", "Dead rows"),
-    ("debt_undo", "Transactions not yet purged"),
+    ("debt_undo", "Transactions, not purged"),
 ];
 
 fn title(language: Language, debt: &Debt) -> String {
@@ -137,7 +137,7 @@ fn chart(language: Language, subject: &str, result: &TestResult, debts: &[Debt])
             scale: Scale::Linear,
         },
         y: Axis {
-            name: language.phrase("Share of the maximum"),
+            name: language.phrase("Share of the most"),
             unit: Some("%".into()),
             scale: Scale::Linear,
         },

@@ -31,7 +31,7 @@ impl Report for PriceReport {
     fn build(&self, input: &Input) -> Document {
         Document {
             head: Some(page::masthead(input, "licences and prices", &answer(input))),
-            ..Document::new(input.language, "Licenses and prices", sections(input))
+            ..Document::new(input.language, "Licences and prices", sections(input))
         }
     }
 }
@@ -61,7 +61,7 @@ pub fn sections(input: &Input) -> Vec<Section> {
     vec![
         Section::new(
             language,
-            "Licenses and cost",
+            "Licences and cost",
             vec![
                 Block::Bars(bars::costs(language, &priced)),
                 Block::Table(costs(language, &priced)),

@@ -267,7 +267,7 @@ pub fn log(language: Language, result: &TestResult) -> Vec<Block> {
             let rest = (log.left_out > 0).then_some(more);
             let lines = log.lines.iter().cloned().chain(rest).collect::<Vec<_>>();
             Block::Code(Code {
-                caption: language.phrase("From the start to the end of the test"),
+                caption: language.phrase("From the begin to the end of the test"),
                 text: lines.join("\n"),
             })
         }

@@ -107,6 +107,17 @@ pub fn unpaired_of(input: &Input) -> Vec<Unpaired> {
     unpaired(&base.tests, &other.tests)
 }
 
+/// What a side measured: its target and the settings that it set.
+fn measured(side: &Side<'_>) -> String {
+    let set = side.run.labels.get(SETTINGS).map(|set| format!(", {set}")).unwrap_or_default();
+    format!("{}{set}", side.run.target)
+}
+
+/// The name of a side and, in brackets, what it measured.
+fn described(side: &Side<'_>) -> String {
+    format!("{} ({})", side.name, measured(side))
+}
+
 /// All that is said.
 struct Found<'a> {
     base: Side<'a>,
@@ -121,7 +132,8 @@ struct Found<'a> {
 impl Found<'_> {
     fn document(&self, input: &Input) -> Document {
         let language = input.language;
-        let sides = [("base", self.base.name), ("other", self.other.name)];
+        let [base, other] = [described(&self.base), described(&self.other)];
+        let sides = [("base", base.as_str()), ("other", other.as_str())];
         let duet = match self.method {
             Method::Duet => format!("{} ", language.phrase(DUET)),
             Method::InTurns => String::new(),
@@ -251,11 +263,7 @@ impl Found<'_> {
     }
 
     fn facts(&self, language: Language) -> Vec<(String, String)> {
-        let run = |side: &Side<'_>| {
-            let set =
-                side.run.labels.get(SETTINGS).map(|set| format!(", {set}")).unwrap_or_default();
-            format!("{}: {}{set}", side.run.id, side.run.target)
-        };
+        let run = |side: &Side<'_>| format!("{}: {}", side.run.id, measured(side));
         let level =
             Sentence::new("{level%} each, 95 % together").with("level", 1.0 - self.rule.alpha());
         let seed = self.base.run.seed.map_or_else(String::new, |seed| seed.to_string());

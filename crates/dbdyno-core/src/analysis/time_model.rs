@@ -48,7 +48,11 @@ pub struct LoadLine {
 /// device's counters.
 pub fn load_profile(result: &TestResult) -> Vec<LoadLine> {
     let window = &result.window;
-    let ours = [("Ops", window.ops), ("Rows", window.rows), ("Commits waited for", window.commits)];
+    let ours = [
+        ("Calls of ops", window.ops),
+        ("Rows", window.rows),
+        ("Commits waited for", window.commits),
+    ];
     let own = ours.into_iter().map(|(title, count)| {
         let per_op = count as f64 / window.ops as f64;
         line(title, "", finite(per_op * result.ops_per_s), result)
@@ -95,7 +99,7 @@ pub struct TimePart {
 /// Name of an activity in the time model.
 pub fn title(activity: Activity) -> &'static str {
     match activity {
-        Activity::Cpu => "CPU or run queue",
+        Activity::Cpu => "CPU, or waiting for a processor",
         Activity::LogSync => "Writing and syncing the log",
         Activity::DataRead => "Reading data",
         Activity::DataWrite => "Writing data",
@@ -118,9 +122,9 @@ pub fn of_jobs(result: &TestResult, waits: &Waits) -> Vec<TimePart> {
         Some(counted) => {
             let part = |part_s: f64| seconds(sessions * part_s / counted.of_s);
             vec![
-                ("On CPU: user mode", part(counted.user_s)),
-                ("On CPU: kernel mode", part(counted.kernel_s)),
-                ("Run queue", part(counted.queued_s)),
+                ("On a processor: the server's own code", part(counted.user_s)),
+                ("On a processor: the kernel for the server", part(counted.kernel_s)),
+                ("Waiting for a processor", part(counted.queued_s)),
             ]
         }
     };
@@ -150,8 +154,8 @@ pub fn of_processors(result: &TestResult) -> Vec<TimePart> {
         ("The database", database),
         ("The session that samples, in the database", sampler),
         ("dbdyno", counter("self_cpu_s").filter(|_| !is_elsewhere(result))),
-        ("Other processes", counter("os_cpu_foreign_s").map(|seconds| seconds.max(0.0))),
-        ("Steal time", counter("os_cpu_steal_s")),
+        ("Other programs", counter("os_cpu_foreign_s").map(|seconds| seconds.max(0.0))),
+        ("Taken by the host of a virtual machine", counter("os_cpu_steal_s")),
         ("Idle, waiting for the device", counter("os_cpu_iowait_s")),
         ("Idle", counter("os_cpu_idle_s")),
     ];
@@ -160,7 +164,7 @@ pub fn of_processors(result: &TestResult) -> Vec<TimePart> {
     let rest = whole - known.iter().map(|(_, seconds)| seconds).sum::<f64>();
     let title = match is_elsewhere(result) {
         true => "At work: the database and all others",
-        false => "Kernel threads and unattributed",
+        false => "The kernel, and what nobody counts",
     };
     parts(known.into_iter().chain([(title, rest)]), whole)
 }
@@ -206,7 +210,7 @@ mod tests {
         let parts = of_jobs(&result, &waits());
         let found: Vec<(&str, f64)> = parts.iter().map(|part| (part.title, part.seconds)).collect();
         let expected = [
-            ("CPU or run queue", 10.0),
+            ("CPU, or waiting for a processor", 10.0),
             ("Writing and syncing the log", 6.0),
             ("Waiting for the client", 3.0),
             ("Not seen: between two sessions, or ended", 1.0),
@@ -224,9 +228,9 @@ mod tests {
         let found: Vec<(&str, f64)> =
             parts.iter().map(|part| (part.title, part.seconds.round())).collect();
         let expected = [
-            ("On CPU: user mode", 4.0),
-            ("On CPU: kernel mode", 2.0),
-            ("Run queue", 2.0),
+            ("On a processor: the server's own code", 4.0),
+            ("On a processor: the kernel for the server", 2.0),
+            ("Waiting for a processor", 2.0),
             ("Writing and syncing the log", 8.0),
             ("Waiting for the client", 4.0),
             ("Not seen: between two sessions, or ended", 1.0),
@@ -263,7 +267,7 @@ mod tests {
         let parts = of_processors(&result);
         assert_eq!(
             parts.last().map(|part| (part.title, part.seconds)),
-            Some(("Kernel threads and unattributed", 6.0))
+            Some(("The kernel, and what nobody counts", 6.0))
         );
         assert!((parts.iter().map(|part| part.share).sum::<f64>() - 1.0).abs() < 1e-9, "{parts:?}");
         result.window_counters.set("server_cpu_s", 18.5);

@@ -16,8 +16,8 @@ use dbdyno_engines::host::{cache_dir, may_be_run, stranger_at};
 use super::home::{account_for_server, check_reach};
 use super::{ServerKind, find_kind, pinned, unusable};
 
-/// What Maven says of a version that its repository does not have.
-const NOT_FOUND: &str = "Could not find artifact";
+/// Before what Maven says of a version that its repository does not have.
+const NOT_FOUND: &str = "Unable to find/resolve artifact. ";
 /// Maven's plugin by its version: without one Maven runs the newest that there is.
 const MAVEN_COPY: &str = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy";
 
@@ -207,7 +207,7 @@ fn unpack(kind: &dyn ServerKind, artifact: &Artifact, version: &str, partial: &P
     maven.arg(format!("-Dartifact={coordinates}"));
     maven.arg(format!("-DoutputDirectory={}", partial.display())).current_dir(partial);
     run(maven, "install the package maven, or the server itself with your package manager")
-        .map_err(|error| match error.what.contains(NOT_FOUND) {
+        .map_err(|error| match error.what.contains(archive.name) {
             true => error.advise(format!(
                 "give a full version, as {} (the default); the repository lists them",
                 artifact.version
@@ -298,8 +298,9 @@ fn first_error(text: &str) -> String {
 
 /// What Maven could not find, without the names of its own plugins before it and behind it.
 fn without_stack(line: &str) -> &str {
-    let start = line.find(NOT_FOUND).unwrap_or(0);
-    line[start..].split(" -> [Help").next().unwrap_or(line)
+    let said = line.split_once(NOT_FOUND).map_or(line, |(_, said)| said);
+    let ends = [" -> [Help", " during a previous attempt"];
+    ends.iter().fold(said, |said, end| said.split(end).next().unwrap_or(said))
 }
 
 fn archive_in(dir: &Path) -> Option<PathBuf> {
@@ -364,8 +365,8 @@ mod tests {
         assert_eq!(first_error("npm error code E404\nnpm error 404 Not Found\n"), "404 Not Found");
         assert_eq!(first_error("tar: no such file\nmore"), "tar: no such file");
         assert_eq!(first_error(""), "it says nothing");
-        let stack = "[ERROR] Failed to execute goal plugin:copy on project x: Could not find \
-                     artifact g:postgres:jar:17 in central (https://m.example/maven2) -> [Help 1]";
+        let stack = "[ERROR] Failed to execute goal plugin:copy on project x: Unable to \
+                     find/resolve artifact. Could not find artifact g:postgres:jar:17 in central (https://m.example/maven2) -> [Help 1]";
         let short =
             "Could not find artifact g:postgres:jar:17 in central (https://m.example/maven2)";
         assert_eq!(first_error(stack), short);

@@ -201,7 +201,7 @@ fn further(input: &Input) -> Option<Part> {
     let priced = !input.prices.is_empty();
     let all: Vec<Block> = price::sections(input).into_iter().flat_map(blocks).collect();
     priced.then(|| {
-        part(input.language, "Licenses and prices", "", vec![Picture::Blocks(all)], Vec::new())
+        part(input.language, "Licences and prices", "", vec![Picture::Blocks(all)], Vec::new())
     })
 }
 
@@ -212,7 +212,7 @@ fn platform_part(input: &Input, data: &RunTests) -> Part {
     let loads =
         loads.map(|table| Fold { is_open: true, ..fold(language, "Data as loaded", vec![table]) });
     let folds = disclosure(input).into_iter().chain(loads).collect();
-    part(language, "Platform", "", Vec::new(), folds)
+    part(language, "Platform as disclosed", "", Vec::new(), folds)
 }
 
 /// The tests of an open loop, with the phases of a load over time; none without any. The charts of
@@ -268,12 +268,12 @@ fn of_several(input: &Input, limits: &Limits, left_out: &[String]) -> Page {
     parts.extend(overlays(input));
     parts.extend(served(input));
     let laws = sections_folded(scaling::tables(input));
-    parts.push(part(language, "Scalability law", "", Vec::new(), laws));
+    parts.push(part(language, "Laws of scalability", "", Vec::new(), laws));
     parts.extend(every_test(input, limits));
     parts.extend(further(input));
     let datasheets = sections_folded(datasheet::sections_of_all(input));
     parts.push(part(language, "Datasheets", "", Vec::new(), datasheets));
-    parts.push(part(language, "Platforms", "", Vec::new(), disclosure(input)));
+    parts.push(part(language, "Platforms as disclosed", "", Vec::new(), disclosure(input)));
     parts.push(method(input, left_out));
     Page { is_sheet: false, is_list: false, head: head_of_several(input, "platforms"), parts }
 }
@@ -610,7 +610,7 @@ fn one_sheet(input: &Input) -> Vec<Part> {
             String::new()
         };
         Part {
-            title: language.phrase("Scaling with jobs"),
+            title: language.phrase("What more jobs bring"),
             about: about + &more,
             pictures: vec![picture],
             ..Part::default()

@@ -135,7 +135,7 @@ fn labels(language: Language) -> TimelineWords {
         own: word("database and dbdyno"),
         foreign: word("other processes"),
         iowait: word("waiting for I/O"),
-        steal: word("steal time"),
+        steal: word("taken by the host"),
         read: word("reading"),
         write: word("writing"),
     }
