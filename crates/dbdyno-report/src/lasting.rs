@@ -128,7 +128,7 @@ fn chart(language: Language, subject: &str, result: &TestResult, debts: &[Debt])
     });
     let series: Vec<Series> = series.collect();
     (!series.is_empty()).then(|| Chart {
-        name: format!("{subject} deferred work"),
+        name: format!("{subject} debt"),
         language,
         title: format!("{subject}: {}", language.phrase("deferred work")),
         x: Axis {

@@ -19,11 +19,8 @@ const HEADS: [(&str, &str); 9] = [
 
 /// Each load machine of a test, the one that conducted it first; no rows where that is not known.
 pub fn of_test(language: Language, test: &Test) -> Table {
-    let mut table = Table::new(
-        language,
-        "load generators",
-        HEADS.map(|(head, unit)| Column::new(head, unit, 0)),
-    );
+    let mut table =
+        Table::new(language, "load machines", HEADS.map(|(head, unit)| Column::new(head, unit, 0)));
     let Some(result) = test.measured() else { return table };
     if let Some(driver) = &result.driver {
         let is_alone = result.workers.is_empty();

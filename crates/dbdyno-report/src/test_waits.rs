@@ -114,8 +114,9 @@ pub fn times(language: Language, result: &TestResult) -> Vec<Block> {
         Block::Table(table)
     });
     let processors = time_model::of_processors(result);
-    let processors = (!processors.is_empty())
-        .then(|| Block::Table(parts(language, "CPU time", "Time of the processors", &processors)));
+    let processors = (!processors.is_empty()).then(|| {
+        Block::Table(parts(language, "time of processors", "Time of the processors", &processors))
+    });
     let none = sampled.is_none().then(|| Block::Paragraph(not_sampled(language, result)));
     jobs.into_iter().chain(none).chain(processors).collect()
 }
