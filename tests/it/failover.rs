@@ -2,13 +2,15 @@
 //! with what the others hold, and nothing is left behind.
 
 use dbdyno::model::{
-    ClusterSpec, Failover, FailoverTimes, How, LedgerCounts, Promotion, Survivor, TestResult,
+    ClusterSpec, Failover, FailoverTimes, How, LedgerCounts, Promotion, SeriesPoint, Survivor,
+    Test, TestResult,
 };
-use dbdyno::report::{Input, RunTests};
+use dbdyno::report::{FORMATS, Input, Options, REPORTS, RunTests};
 use dbdyno::server::{self, StartOptions};
 use serde_json::Value;
 
 use crate::fixture;
+use crate::reports::rendered;
 use crate::skipped::skipped;
 use crate::support::{Desk, directory, finished, processes, start_options, until};
 
@@ -73,6 +75,38 @@ fn of(seq: u32) -> Failover {
         },
         survivors: vec![survivor("n2", true), survivor("n3", false)],
         stayed_down: true,
+    }
+}
+
+#[test]
+fn a_report_draws_the_course_of_a_failure_with_its_moments_numbered_in_their_order() {
+    let mut input = input();
+    let second = |t_s: u32| SeriesPoint {
+        t_s: f64::from(t_s),
+        interval_s: 1.0,
+        ops: if (11..=12).contains(&t_s) { 7.0 } else { 500.0 },
+        ..fixture::tests()[0].series[0].clone()
+    };
+    for test in &mut input.runs[0].tests {
+        let Test::Measured(test) = test else { unreachable!("all of them were measured") };
+        test.series = (1..=20).map(second).collect();
+    }
+    let report = REPORTS.iter().find(|report| report.name() == "failover").unwrap();
+    let html = FORMATS.iter().find(|format| format.name() == "html").unwrap();
+    let page = rendered(*html, &report.build(&input), Options::default());
+    for told in [
+        "Throughput over the failure",
+        "Numbers on the curve of test 1, times since the failure: 0 = the failure, 0 s; \
+         1 = First error that a client saw, 0.00400 s; 2 = First commit, of any client, 0.200 s; \
+         3 = First commit, of a client of the failed node, 0.250 s; \
+         4 = 90 % of the throughput before, 0.500 s.",
+        // At the failure, and in the second after it.
+        ">0</text>",
+        ">1, 2, 3, 4</text>",
+        // Bad seconds are drawn.
+        "test 3: Time since the start 12, 7.000 ops/s",
+    ] {
+        assert!(page.contains(told), "no {told:?} in {page}");
     }
 }
 

@@ -23,9 +23,9 @@ struct Point {
     disturbed: &'static [usize],
 }
 
-/// Calm ones, a wild repetition, a disturbed one, a best that is disturbed in all repetitions, and
-/// one that is hardly known.
-const POINTS: [Point; 10] = [
+/// Calm ones, a wild repetition, a disturbed one, a best that is disturbed in all repetitions, one
+/// that is hardly known, and a best that is disturbed beside one that is hardly known.
+const POINTS: [Point; 12] = [
     point("CPU-NUMBER", "CPU", 1, [100.0, 101.0, 99.0, 100.5, 99.5], &[]),
     point("CPU-NUMBER", "CPU", 2, [196.0, 199.0, 201.0, 200.0, 203.0], &[]),
     point("SRV-QUERY1", "SRV", 1, [5000.0, 5100.0, 4900.0, 5050.0, 2500.0], &[]),
@@ -36,6 +36,8 @@ const POINTS: [Point; 10] = [
     point("STO-RANDOM", "STO", 2, [6000.0, 6100.0, 6050.0, 5900.0, 5950.0], &[]),
     point("TP-LIGHT", "TP", 1, [1400.0, 1410.0, 1420.0, 1390.0, 1405.0], &[0, 1]),
     point("TP-LIGHT", "TP", 2, [1395.0, 1400.0, 1410.0, 1415.0, 1380.0], &[]),
+    point("TP-MEDIUM", "TP", 1, [900.0, 600.0, 1500.0, 400.0, 1900.0], &[]),
+    point("TP-MEDIUM", "TP", 2, [3000.0, 3010.0, 2990.0, 3005.0, 2995.0], &[0, 1, 2, 3, 4]),
 ];
 
 const fn point(
@@ -229,8 +231,12 @@ fn no_figure_has_two_values_verdicts_intervals_or_bests() {
         }
     }
     let compared = desk.run("compare base other --format json").ok().json();
-    let value_of =
-        |row: &Value| Said { by: "compare".into(), value: row["base"].as_f64(), ..Said::default() };
+    let value_of = |row: &Value| Said {
+        by: "compare".into(),
+        value: row["base"].as_f64(),
+        verdict: row["base_verdict"].as_str().map(String::from),
+        ..Said::default()
+    };
     for row in compared["equal_jobs"].as_array().unwrap() {
         let name = row["workload"].as_str().unwrap();
         sayings.add(format!("{name} at {}", row["jobs"].as_f64().unwrap()), value_of(row));
@@ -246,11 +252,101 @@ fn no_figure_has_two_values_verdicts_intervals_or_bests() {
         sayings.0.iter().map(|(figure, said)| (figure.as_str(), said.len())).collect();
     assert_eq!(
         counts.len(),
-        15,
-        "five workloads at two numbers of jobs and their bests: {counts:?}"
+        18,
+        "six workloads at two numbers of jobs and their bests: {counts:?}"
     );
     assert!(counts.values().all(|count| *count >= 6), "{counts:?}");
     assert_eq!(sayings.contradictions(), Vec::<String>::new());
+}
+
+/// What a page says of a figure in a card: workload, value in three digits, verdict.
+#[derive(Debug, PartialEq)]
+struct Card {
+    workload: String,
+    value: f64,
+    verdict: String,
+}
+
+/// The text of the first element that is opened so, without the tags in it.
+fn text_of(part: &str, opening: &str, end: &str) -> Option<String> {
+    let (_, rest) = part.split_once(opening)?;
+    let inner = rest.split_once(end)?.0;
+    let mut pieces = inner.split('<');
+    let first = pieces.next().unwrap_or_default().to_string();
+    let texts = pieces.filter_map(|piece| Some(piece.split_once('>')?.1));
+    Some(texts.fold(first, |text, more| text + more))
+}
+
+/// `1.69 M` as a number.
+fn number_shown(text: &str) -> f64 {
+    let (number, suffix) = text.split_once('\u{202f}').unwrap_or((text, ""));
+    let scale = match suffix.trim() {
+        "k" => 1e3,
+        "M" => 1e6,
+        "G" => 1e9,
+        _ => 1.0,
+    };
+    scale * number.trim().replace(',', "").parse::<f64>().unwrap()
+}
+
+/// The figures of the cards of a page: the headline of each, and the lines below it.
+fn cards(page: &str) -> Vec<Card> {
+    let mut found = Vec::new();
+    for part in page.split("<article class=\"card\">").skip(1) {
+        let part = part.split_once("</article>").map_or(part, |(card, _)| card);
+        let big = text_of(part, "<p class=\"big\">", " <span>").unwrap();
+        found.push(Card {
+            workload: text_of(part, "<p class=\"what\"><strong>", "</strong>").unwrap(),
+            value: number_shown(&big),
+            verdict: text_of(part, "<span class=\"verdict ", "</span>")
+                .and_then(|text| Some(text.rsplit_once('>')?.1.to_string()))
+                .unwrap(),
+        });
+        for line in part.split("<li>").skip(1) {
+            found.push(Card {
+                workload: text_of(line, "<span class=\"label\">", "</span>").unwrap(),
+                value: number_shown(&text_of(line, "<span class=\"value\">", " <span").unwrap()),
+                verdict: text_of(line, "aria-label=\"", "\"").unwrap(),
+            });
+        }
+    }
+    found
+}
+
+#[test]
+fn cards_of_pages_have_the_figure_and_the_verdict_that_the_run_tells() {
+    let desk = desk();
+    let run = desk.run("results show base --format json").ok().json();
+    let is_best = |figure: &&Value| figure["kind"] == "throughput";
+    let bests: Vec<&Value> = run["figures"].as_array().unwrap().iter().filter(is_best).collect();
+    let served = Served::start(&desk, "", None);
+    let file = |report: &str| {
+        let path = desk.path(&format!("{report}.html"));
+        desk.run(&format!("report {report} base --output {}", path.display())).ok();
+        std::fs::read_to_string(path).unwrap()
+    };
+    let pages =
+        [("html", file("html")), ("summary", file("summary")), ("serve", served.page("/run/1"))];
+    let mut told = Vec::new();
+    for (name, page) in &pages {
+        let cards = cards(page);
+        told.push(cards.len());
+        for card in &cards {
+            // The tiles of the summary have names for deciders in place of workloads.
+            let is_named = |best: &Value| {
+                card.workload.is_empty() || best["workload"] == workload(&card.workload)
+            };
+            let is_told = |best: &&Value| {
+                is_named(best)
+                    && best["verdict"]["status"] == card.verdict.as_str()
+                    && (card.value / best["value"].as_f64().unwrap() - 1.0).abs() < 6e-3
+            };
+            assert!(bests.iter().any(is_told), "{name}: {card:?} in {bests:#?}");
+        }
+    }
+    assert_eq!(told[0], POINTS.len() / 2, "every workload has a card or a line in one");
+    assert_eq!(told[2], told[0]);
+    assert!(told[1] > 0, "{told:?}");
 }
 
 /// The texts of the cells of a row of a page.
@@ -289,5 +385,5 @@ fn a_history_has_the_figure_and_the_interval_that_the_run_tells() {
         }
         told += 1;
     }
-    assert_eq!(told, 10, "{run:#}");
+    assert_eq!(told, 12, "{run:#}");
 }

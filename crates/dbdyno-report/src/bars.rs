@@ -42,6 +42,7 @@ pub(super) fn one_job(input: &Input) -> Option<Bars> {
                 full,
                 shown,
                 verdict: Some(figure.status()),
+                is_disturbed: figure.is_disturbed(),
             });
         }
     }
@@ -114,6 +115,7 @@ pub(super) fn costs(language: Language, priced: &[(&str, &RunTests, &PriceList)]
                 !list.unpriced(&data.run).is_empty(),
             ),
             verdict: None,
+            is_disturbed: false,
         };
         bars.rows.push(row);
     }
@@ -216,7 +218,13 @@ fn shares(
                 _ => format!("{platform}, {at}"),
             };
             let verdict = Some(best.status());
-            let new = BarRow { group: row.label.clone(), label, verdict, ..BarRow::default() };
+            let new = BarRow {
+                group: row.label.clone(),
+                label,
+                verdict,
+                is_disturbed: best.is_disturbed(),
+                ..BarRow::default()
+            };
             of_test(new, best.test)
         });
         found.collect::<Vec<_>>()

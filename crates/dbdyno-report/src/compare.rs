@@ -366,9 +366,12 @@ pub(super) fn rows(comparison: &Comparison, language: Language, several: bool) -
     table
 }
 
+/// A figure with the mark of its own verdict.
+fn figure(value: f64, verdict: Status) -> Cell {
+    Cell::Number { value, digits: RATE, verdict: Some(verdict) }
+}
+
 fn row_cells(row: &Row, language: Language) -> Vec<Cell> {
-    let figure =
-        |value: f64, verdict: Status| Cell::Number { value, digits: RATE, verdict: Some(verdict) };
     let ratio =
         |value: Option<f64>| value.map_or(Cell::Empty, |value| number(value, Digits::Decimals(3)));
     vec![
@@ -456,13 +459,12 @@ pub(super) fn equal_jobs(comparison: &Comparison, language: Language, several: b
         value.map_or(Cell::Empty, |value| number(value * scale, Digits::Decimals(1)))
     };
     let cells = |line: &EqualJobs| {
-        let figure = |value: f64| Cell::Number { value, digits: RATE, verdict: Some(line.status) };
         vec![
             Cell::text(line.subject.label()),
             Cell::count(line.jobs),
             Cell::text(&line.unit),
-            figure(line.base),
-            figure(line.other),
+            figure(line.base, line.base_status),
+            figure(line.other, line.other_status),
             number(line.ratio.value, Digits::Decimals(3)),
             Cell::text(language.phrase(line.ratio.change(line.better).name())),
             percent(line.base_utilisation, 100.0),

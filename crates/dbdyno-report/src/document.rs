@@ -101,6 +101,14 @@ pub struct Chart {
     pub caption: String,
 }
 
+impl Chart {
+    /// The most measured points of one of its curves.
+    pub fn places(&self) -> usize {
+        let measured = self.series.iter().filter(|series| series.role == Role::Measured);
+        measured.map(|series| series.points.len()).max().unwrap_or(0)
+    }
+}
+
 /// An axis of a chart.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Axis {
@@ -185,6 +193,8 @@ pub struct BarRow {
     pub shown: String,
     /// The verdict on the figure; none of what nobody measured.
     pub verdict: Option<Status>,
+    /// Others on the machine lowered it.
+    pub is_disturbed: bool,
 }
 
 /// A part of a bar.

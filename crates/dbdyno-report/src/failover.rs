@@ -3,7 +3,9 @@
 use serde::Serialize;
 use serde_json::json;
 
-use super::document::{Block, Cell, Column, Digits, Document, Section, Table};
+use super::document::{
+    Axis, Block, Cell, Chart, Column, Digits, Document, Point, Role, Scale, Section, Series, Table,
+};
 use super::format::json;
 use super::{Input, Language, Report, RunTests, page};
 use dbdyno_core::analysis::failover::{FEWEST, Over, over};
@@ -46,7 +48,7 @@ impl Report for FailoverReport {
     }
 
     fn needs_seconds(&self) -> bool {
-        false
+        true
     }
 
     fn build(&self, input: &Input) -> Document {
@@ -98,12 +100,15 @@ impl<'a> Repetition<'a> {
 /// A time: its name for programs, and for people.
 type Time = (&'static str, &'static str, fn(&FailoverTimes) -> Option<f64>);
 
+/// The one that is no moment.
+const LONGEST_GAP: &str = "longest_gap_s";
+
 const TIMES: [Time; 5] = [
     ("detected_s", "First error that a client saw", |times| times.detected_s),
     ("first_commit_s", "First commit, of any client", |times| times.first_commit_s),
     ("first_moved_s", "First commit, of a client of the failed node", |times| times.first_moved_s),
     ("regained_s", "90 % of the throughput before", |times| times.regained_s),
-    ("longest_gap_s", "Longest time without a commit", |times| times.longest_gap_s),
+    (LONGEST_GAP, "Longest time without a commit", |times| times.longest_gap_s),
 ];
 
 /// A time over the repetitions that are not invalid; if it is unknown of one, the mean of the
@@ -136,6 +141,7 @@ fn section(language: Language, data: &RunTests, name: &str, all: &[Repetition<'_
         Block::Paragraph(outcome(language, data, all)),
         Block::Paragraph(language.phrase(HOW_TO_READ)),
     ];
+    blocks.extend(course(language, name, all).map(Block::Drawing));
     blocks.push(Block::Facts(facts(language, all)));
     let tables = [
         times(language, all),
@@ -145,6 +151,74 @@ fn section(language: Language, data: &RunTests, name: &str, all: &[Repetition<'_
     ];
     blocks.extend(tables.map(Block::Table));
     Section { title: format!("{name}: {}", language.phrase("Failover")), blocks }
+}
+
+/// Throughput over the seconds, a curve per repetition, all failing where the first one fails. On
+/// the curve of the first repetition stand its times, in their order. None without seconds.
+fn course(language: Language, name: &str, all: &[Repetition<'_>]) -> Option<Chart> {
+    let first = all.first()?;
+    let fails_at_s = first.failover.failed_at_s;
+    let times = TIMES.iter().filter(|(id, ..)| *id != LONGEST_GAP);
+    let known = times.filter_map(|(_, name, time)| Some((*name, time(&first.failover.times)?)));
+    let mut marks: Vec<(&str, f64)> = std::iter::once(("the failure", 0.0)).chain(known).collect();
+    marks.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let curve = |(number, one): (usize, &Repetition<'_>)| {
+        let shift_s = fails_at_s - one.failover.failed_at_s;
+        let seconds = one.test.series.iter().filter(|point| point.interval_s > 0.0);
+        let points = seconds.filter(|point| point.t_s + shift_s >= 0.0).map(|point| Point {
+            x: point.t_s + shift_s,
+            y: point.ops / point.interval_s,
+            verdict: Some(one.verdict()),
+            ..Point::default()
+        });
+        let mut points: Vec<Point> = points.collect();
+        if number == 0 {
+            write_marks(&mut points, &marks, fails_at_s);
+        }
+        Series {
+            name: language.say("test {test}", &[("test", &one.test.seq.to_string())]),
+            platform: number,
+            variant: 0,
+            role: Role::Measured,
+            points,
+        }
+    };
+    let series: Vec<Series> =
+        all.iter().enumerate().map(curve).filter(|series| !series.points.is_empty()).collect();
+    let told = marks.iter().enumerate().map(|(number, (name, after_s))| {
+        let seconds = language.number(*after_s, Digits::Significant(3));
+        format!("{number} = {}, {seconds} s", language.phrase(name))
+    });
+    let told = told.collect::<Vec<_>>().join("; ");
+    let caption = "Numbers on the curve of test {test}, times since the failure: {marks}.";
+    (!series.is_empty()).then(|| Chart {
+        name: format!("{name} failover"),
+        language,
+        title: language.phrase("Throughput over the failure"),
+        x: Axis {
+            name: language.phrase("Time since the start"),
+            unit: Some("s".into()),
+            scale: Scale::Linear,
+        },
+        y: Axis {
+            name: language.phrase("Throughput"),
+            unit: Some("ops/s".into()),
+            scale: Scale::Linear,
+        },
+        series,
+        caption: language.say(caption, &[("test", &first.test.seq.to_string()), ("marks", &told)]),
+    })
+}
+
+/// Writes the numbers of the marks at the points whose seconds they lie in.
+fn write_marks(points: &mut [Point], marks: &[(&str, f64)], fails_at_s: f64) {
+    for (number, (_, after_s)) in marks.iter().enumerate() {
+        let Some(point) = points.iter_mut().find(|point| point.x >= fails_at_s + after_s) else {
+            continue;
+        };
+        let before = point.written.take().map(|before| format!("{before}, "));
+        point.written = Some(format!("{}{number}", before.unwrap_or_default()));
+    }
 }
 
 /// Outcome of the commits, in a sentence or two.

@@ -457,6 +457,7 @@ impl Card {
         [group, title, label, about, unit].into_iter().for_each(&mut *text);
         self.pair.iter_mut().for_each(|said| text(&mut said.text));
         self.spark.iter_mut().for_each(|spark| text(&mut spark.spoken));
+        self.chips.iter_mut().for_each(|chip| text(&mut chip.text));
         self.others.iter_mut().flat_map(|other| [&mut other.label, &mut other.unit]).for_each(text);
     }
 }

@@ -111,9 +111,12 @@ fn section(language: Language, at: usize, name: &str, curves: &[Curve]) -> Secti
         .filter(|chart| chart.series.iter().any(|one| !one.points.is_empty()));
     let mut blocks = vec![Block::Paragraph(language.phrase(HOW_TO_READ))];
     blocks.extend(drawn.map(Block::Drawing));
-    for curve in curves {
-        blocks.push(Block::Table(plateaus(language, at, curve)));
-    }
+    // Of several curves each table says which one it is of.
+    let named = |curve: &Curve, table: Table| {
+        let name = (curves.len() > 1).then(|| Block::Paragraph(label(language, curve)));
+        name.into_iter().chain([Block::Table(table)]).collect::<Vec<_>>()
+    };
+    blocks.extend(curves.iter().flat_map(|curve| named(curve, plateaus(language, at, curve))));
     let may_reach_device =
         |curve: &Curve| curve.reaches(Tier::Device) || curve.reaches(Tier::Unknown);
     if !curves.iter().any(may_reach_device) {
@@ -121,7 +124,7 @@ fn section(language: Language, at: usize, name: &str, curves: &[Curve]) -> Secti
             language.phrase("The device was not reached: a cache before it served what was read."),
         ));
     }
-    blocks.extend(curves.iter().map(|curve| Block::Table(steps(language, at, curve))));
+    blocks.extend(curves.iter().flat_map(|curve| named(curve, steps(language, at, curve))));
     Section { title: name.to_string(), blocks }
 }
 

@@ -85,7 +85,8 @@ pub fn limits(language: Language, result: &TestResult) -> Vec<Block> {
         let next = experiment(result, limiter);
         table.rows.push(vec![
             Cell::text(language.phrase(limiter.cause.code())),
-            limiter.share.map_or(Cell::Empty, percent),
+            // As in the sentences: no cause takes more than all of the time.
+            limiter.share.map_or(Cell::Empty, |share| percent(share.min(1.0))),
             Cell::text(language.sentence(&limiter.evidence)),
             Cell::text(language.sentence(&next.change)),
             next.gain.map_or(Cell::Empty, |gain| gain_cell(language, gain - 1.0, next.bound)),

@@ -121,9 +121,8 @@ impl<'a> Figure<'a> {
     }
 
     fn wide(&self) -> Option<Reason> {
-        let half = self.interval.ok()?.half_width();
+        let half = self.interval.ok().filter(|_| is_wide(&self.interval))?.half_width();
         let sentence = match half {
-            half if half <= USEFUL => return None,
             half if half < std::f64::consts::LN_2 => {
                 Sentence::new("accurate to +-{half%} only: repeat it").with("half", half)
             }
@@ -132,6 +131,11 @@ impl<'a> Figure<'a> {
         };
         Some(Reason::new(Status::Conditional, ReasonCode::Wide, sentence))
     }
+}
+
+/// True if an interval is wider than what is useful.
+pub fn is_wide(known: &Known) -> bool {
+    known.is_ok_and(|interval| interval.half_width() > USEFUL)
 }
 
 /// A figure beside which a better one is not valid is a lower bound.

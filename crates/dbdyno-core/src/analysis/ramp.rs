@@ -134,7 +134,8 @@ pub fn one_job_s<'a>(tests: &[&'a Test]) -> Option<Figure<'a>> {
     let one = at_jobs.iter().find(|repeats| repeats[0].1.jobs() == Some(1))?;
     let kpm = one[0].1.kpm();
     let figure = Figure::computed(one, kpm, &KpmValue::ServiceTime);
-    Some(Figure { unit: "s", better: Better::Lower, ..figure })
+    let test = standing(&by_jobs(tests, Test::kpm_value), one).unwrap_or(figure.test);
+    Some(Figure { unit: "s", better: Better::Lower, test, ..figure })
 }
 
 /// Growth of throughput over the ramp.
@@ -224,11 +225,23 @@ fn representatives<'a>(
     tests: &[&'a Test],
     metric: fn(&'a Test) -> Option<Metric<'a>>,
 ) -> Vec<Figure<'a>> {
+    let of_kpm = by_jobs(tests, Test::kpm_value);
     let representative = |repeats: &Vec<(f64, &'a Test)>| {
         let (_, kpm, computed) = metric(repeats[0].1)?;
-        Some(Figure::computed(repeats, kpm, computed))
+        let figure = Figure::computed(repeats, kpm, computed);
+        Some(Figure { test: standing(&of_kpm, repeats).unwrap_or(figure.test), ..figure })
     };
     by_jobs(tests, |test| Some(metric(test)?.0)).iter().filter_map(representative).collect()
+}
+
+/// The test that stands for repetitions in every metric: the one with the median KPM, so that
+/// percentiles, counters and verdict beside a rate are those that stand beside the KPM. None if it
+/// is not among the repetitions that count.
+fn standing<'a>(of_kpm: &[Vec<(f64, &'a Test)>], repeats: &[(f64, &'a Test)]) -> Option<&'a Test> {
+    let jobs = repeats[0].1.jobs();
+    let same_jobs = of_kpm.iter().find(|repeats| repeats[0].1.jobs() == jobs)?;
+    let (_, test) = median(same_jobs, same_jobs[0].1.kpm().better);
+    repeats.iter().any(|(_, repeat)| std::ptr::eq(*repeat, test)).then_some(test)
 }
 
 /// The tests with a value per number of jobs, ascending by jobs and by value. What a publication
@@ -338,6 +351,26 @@ mod tests {
         assert_eq!(gains([100.0, 170.0, 180.0, 160.0], Some(4.0)), (1.8, Some(true)));
         assert_eq!(gains([100.0, 90.0, 80.0, 70.0], Some(4.0)), (1.0, Some(false)));
         assert_eq!(gains([100.0, 170.0, 180.0, 160.0], None), (1.8, None), "without intervals");
+    }
+
+    #[test]
+    fn one_test_stands_for_repetitions_in_every_metric() {
+        // The median of the times is not that of the rates.
+        let repeats = [(1, 1.0, 30.0), (2, 2.0, 10.0), (3, 3.0, 20.0)];
+        let tests = repeats.map(|(seq, time_ms, tps)| {
+            Test::from(TestResult {
+                seq,
+                jobs: 1,
+                kpm: kpm(KpmValue::ServiceTime, "ms", Better::Lower),
+                kpm_value: Some(time_ms),
+                second: Some(kpm(KpmValue::Ops, "tps", Better::Higher)),
+                second_value: Some(tps),
+                ..crate::analysis::fixture::result()
+            })
+        });
+        let tests: Vec<&Test> = tests.iter().collect();
+        let stands = [speed(&tests), throughput(&tests), one_job_s(&tests)];
+        assert_eq!(stands.map(|figure| figure.unwrap().test.seq()), [2, 2, 2]);
     }
 
     #[test]

@@ -4,6 +4,8 @@
 use crate::document::{Bars, Block, Cell, Chart, Column, Document, Heatmap, Table};
 use dbdyno_core::error::visible;
 
+use super::signs::printed;
+
 /// A cell of a workbook holds at most so many characters.
 const LONGEST_CELL: usize = 32_767;
 
@@ -62,7 +64,12 @@ fn is_formula(text: &str) -> bool {
 
 /// As a workbook holds it; its cells are typed, so that a text is never a formula.
 pub(super) fn workbook(text: &str) -> String {
-    visible(text).chars().take(LONGEST_CELL).collect()
+    printed(&visible(text)).chars().take(LONGEST_CELL).collect()
+}
+
+/// As a page prints it.
+pub(super) fn page(text: &str) -> String {
+    printed(&visible(text))
 }
 
 /// The document with every text made fit by `escape`. Lines of code stand as they are, but for what

@@ -17,7 +17,7 @@ mod table;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::escape::escaped;
+use super::escape::{self, escaped};
 use super::{Format, Options, Rendered};
 use crate::Language;
 use crate::document::{Block, Code, Document, Section};
@@ -50,7 +50,7 @@ impl Format for Html {
     }
 
     fn render(&self, document: &Document, _options: Options) -> Result<Rendered> {
-        let document = &escaped(document, visible);
+        let document = &escaped(document, escape::page);
         let page = html! {
             (DOCTYPE) "\n"
             html lang=(document.language.tag()) { "\n"
@@ -113,7 +113,7 @@ pub fn framed(frame: &Frame<'_>, content: &Markup) -> String {
 
 /// The content of a document, for a page of a web site.
 pub fn content(document: &Document) -> Markup {
-    body(&escaped(document, visible))
+    body(&escaped(document, escape::page))
 }
 
 /// The design of the document, if it has one; else its sections.

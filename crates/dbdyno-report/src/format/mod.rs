@@ -10,6 +10,7 @@ pub mod layout;
 pub mod markdown;
 pub mod number;
 pub mod pdf;
+mod signs;
 pub mod text;
 pub mod xlsx;
 

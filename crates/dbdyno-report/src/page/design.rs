@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::document::{Bars, Block, Section, Table};
+use super::super::document::{Bars, Block, Chart, Section, Table};
 use super::super::picture::{Card, Fold, Head, Page, Part, Picture, Said, Tone};
 use super::super::{
     Input, Language, RunTests, about, axis_charts, bars, beside, compare, datasheet, heatmap, kpm,
@@ -24,6 +24,9 @@ const SHEET_FACTS: usize = 6;
 const SHEET_PLATFORMS: usize = 9;
 /// Tiles on it.
 const SHEET_TILES: usize = 5;
+
+/// A curve of fewer places is not drawn beside others.
+const FEWEST_PLACES: usize = 3;
 
 /// Runs whose names stand in a title; of more the others stand on the name plate.
 const MOST_NAMED: usize = 7;
@@ -324,20 +327,35 @@ fn heat(input: &Input) -> Vec<Part> {
     heatmap::sections(input).into_iter().map(of).collect()
 }
 
-/// The ramps of each group, platforms over one another.
+/// The ramps of each group, platforms over one another. Two points say no more than the ratios do:
+/// such curves are not drawn, and a sentence says how many.
 fn overlays(input: &Input) -> Vec<Part> {
-    let of = |section: Section| {
+    let mut parts = Vec::new();
+    let mut left_out = 0;
+    for section in ramp_charts::sections(input) {
         let charts = section.blocks.into_iter().filter_map(|block| match block {
             Block::Chart(chart) => Some(chart),
             _ => None,
         });
-        Part {
-            title: section.title,
-            pictures: vec![Picture::Charts(charts.collect())],
-            ..Part::default()
+        let (drawn, short): (Vec<Chart>, Vec<Chart>) =
+            charts.partition(|chart| chart.places() >= FEWEST_PLACES);
+        left_out += short.len();
+        if !drawn.is_empty() {
+            let pictures = vec![Picture::Charts(drawn)];
+            parts.push(Part { title: section.title, pictures, ..Part::default() });
         }
-    };
-    ramp_charts::sections(input).into_iter().map(of).collect()
+    }
+    if left_out > 0 {
+        let about = "Curves of fewer than three points are not drawn ({count}): the ratios and the \
+                     figures at equal numbers of jobs tell the same.";
+        let language = input.language;
+        parts.push(Part {
+            title: language.phrase("Ramps"),
+            about: language.say(about, &[("count", &left_out.to_string())]),
+            ..Part::default()
+        });
+    }
+    parts
 }
 
 /// The page of comparisons with one base.

@@ -1,5 +1,6 @@
 //! The figures of tests by metric, so that the same is compared with the same.
 
+use super::estimate::worst;
 use crate::analysis::interval::most_trusted;
 use crate::analysis::interval::{self, Known};
 use crate::analysis::{derive, figure, published, ramp};
@@ -139,6 +140,15 @@ pub struct Reading<'a> {
     pub passed_over: Option<u32>,
 }
 
+impl Reading<'_> {
+    /// The verdict on the figure itself, as every report of its run states it.
+    pub fn status(&self) -> Status {
+        let is_doubtful = figure::is_wide(&self.known) || self.passed_over.is_some();
+        let own = if is_doubtful { Status::Conditional } else { Status::Valid };
+        own.max(worst(&self.all))
+    }
+}
+
 /// The readings of a metric, one per number of jobs (of repetitions the median one), ascending.
 ///
 /// A speed or throughput that a publication states stands in for its run table where that has no
@@ -158,13 +168,12 @@ pub fn readings<'a>(tests: &[&'a Test], metric: &Metric, kind: PublishedKind) ->
 
 /// The best reading; a conditional one wins only if none is valid, an invalid one only if all are.
 pub fn best<'a>(readings: Vec<Reading<'a>>, better: Better) -> Option<Reading<'a>> {
-    let status = |reading: &Reading<'_>| reading.test.status();
     let sound: Vec<(f64, Option<u32>)> = readings
         .iter()
-        .filter(|one| status(one) < Status::Invalid)
+        .filter(|one| one.status() < Status::Invalid)
         .map(|one| (one.value, one.jobs))
         .collect();
-    let candidates = most_trusted(readings, status);
+    let candidates = most_trusted(readings, Reading::status);
     let all: Vec<(f64, Known)> = candidates.iter().map(|one| (one.value, one.known)).collect();
     let best = candidates
         .into_iter()

@@ -209,9 +209,9 @@ pub struct Row {
     #[serde(serialize_with = "all_said")]
     pub reasons: Vec<Sentence>,
     /// The verdicts of the two figures themselves.
-    #[serde(skip)]
+    #[serde(rename = "base_verdict")]
     pub base_status: Status,
-    #[serde(skip)]
+    #[serde(rename = "other_verdict")]
     pub other_status: Status,
     /// Mean service times at those jobs, in ms.
     #[serde(rename = "base_service_time_ms")]
@@ -282,6 +282,11 @@ pub struct EqualJobs {
     pub other_service_ms: Option<f64>,
     #[serde(rename = "verdict")]
     pub status: Status,
+    /// The verdicts of the two figures themselves.
+    #[serde(rename = "base_verdict")]
+    pub base_status: Status,
+    #[serde(rename = "other_verdict")]
+    pub other_status: Status,
     #[serde(skip)]
     pub sample: Option<estimate::Sample>,
 }

@@ -169,8 +169,7 @@ fn equally_best<'a>(
         Some((base.clone(), other.clone()))
     };
     let common: Vec<(Reading<'a>, Reading<'a>)> = ours.iter().filter_map(of_jobs).collect();
-    let status =
-        |(base, other): &(Reading<'_>, Reading<'_>)| base.test.status().max(other.test.status());
+    let status = |(base, other): &(Reading<'_>, Reading<'_>)| base.status().max(other.status());
     let own = [&ours, &theirs].map(|readings| best(readings.to_vec(), metric.better));
     let is_common = |best: &Option<Reading<'_>>| {
         best.as_ref().is_some_and(|best| common.iter().any(|(base, _)| base.jobs == best.jobs))
@@ -266,8 +265,8 @@ fn make(
         estimate: None,
         status,
         reasons,
-        base_status: worst(&counted[0]),
-        other_status: worst(&counted[1]),
+        base_status: base.status(),
+        other_status: other.status(),
         base_service_ms: service_ms(base.test),
         other_service_ms: service_ms(other.test),
         per_job: per(jobs).filter(|_| is_rate),
@@ -314,7 +313,10 @@ fn equal_jobs(context: &Context<'_>, pair: &Pair<'_>) -> Vec<EqualJobs> {
         return Vec::new();
     }
     let all = |tests: &[&'_ Test]| -> Option<f64> {
-        best(readings(tests, &own, PublishedKind::Point), own.better).map(|best| best.value)
+        // Where a better figure is not valid, the best is not known, and no share of it.
+        best(readings(tests, &own, PublishedKind::Point), own.better)
+            .filter(|best| best.passed_over.is_none())
+            .map(|best| best.value)
     };
     let (most_base, most_other) = (all(&pair.base), all(&pair.other));
     let theirs = readings(&pair.other, &own, PublishedKind::Point);
@@ -343,6 +345,8 @@ fn equal_jobs(context: &Context<'_>, pair: &Pair<'_>) -> Vec<EqualJobs> {
             base_service_ms: service_ms(base.test),
             other_service_ms: service_ms(other.test),
             status: verdict(context, pair, [base, other], &counted).0,
+            base_status: base.status(),
+            other_status: other.status(),
             sample: Some(Sample::new(pair, &own, &counted, context.past)),
         }
     };

@@ -6,6 +6,7 @@ use super::svg::{self, pct, px};
 use super::wide;
 use crate::document::{BarRow, Bars};
 use crate::picture::Mark;
+use dbdyno_core::model::Status;
 
 /// Height of a row, and of its bar.
 const ROW: f64 = 22.0;
@@ -30,12 +31,20 @@ pub(super) fn bars(bars: &Bars) -> Markup {
                     td.label { (row.label) }
                     td.plot { (drawn(row)) }
                     td.number { (row.shown) }
-                    td.sign { @if let Some(status) = row.verdict { (svg::sign(Mark::from(status), &language.verdict(status))) } }
+                    td.sign { @if let Some(status) = row.verdict { (svg::sign(mark(row, status), &language.verdict(status))) } }
                 } "\n"
             } } "\n"
         }
     };
     wide(&bars.name, &content)
+}
+
+/// As on the cards: what others disturbed has a sign of its own.
+fn mark(row: &BarRow, status: Status) -> Mark {
+    match status {
+        Status::Conditional if row.is_disturbed => Mark::Disturbed,
+        status => status.into(),
+    }
 }
 
 fn drawn(row: &BarRow) -> Markup {
@@ -66,7 +75,6 @@ fn color(number: usize) -> String {
 mod tests {
     use super::*;
     use crate::document::BarPart;
-    use dbdyno_core::model::Status;
 
     #[test]
     fn parts_follow_one_another_and_names_are_texts() {
@@ -78,11 +86,16 @@ mod tests {
             full: 100.0,
             shown: "x".into(),
             verdict: Some(Status::Conditional),
+            is_disturbed: false,
         };
-        let drawn = bars(&Bars { rows: vec![row], ..Bars::default() }).into_string();
+        let drawn = bars(&Bars { rows: vec![row.clone()], ..Bars::default() }).into_string();
         for piece in ["x=\"25%\"", "width=\"75%\"", "a &amp; b", "&lt;b&gt;", "conditional"] {
             assert!(drawn.contains(piece), "no {piece} in {drawn}");
         }
+        let disturbed = BarRow { is_disturbed: true, ..row.clone() };
+        let rows = vec![row, disturbed];
+        let drawn_rows = bars(&Bars { rows, ..Bars::default() }).into_string();
+        assert_eq!(drawn_rows.matches("#v-disturbed").count(), 1, "{drawn_rows}");
         let nothing = BarRow { full: 0.0, parts: vec![part(1.0, 0)], ..BarRow::default() };
         let empty = bars(&Bars { rows: vec![nothing], ..Bars::default() }).into_string();
         assert!(!empty.contains("NaN") && !empty.contains("inf"));
