@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+mod ab_test;
 mod bundle;
-mod campaign;
 mod failover;
 mod monitor;
 mod run;
@@ -21,8 +21,8 @@ use crate::model::AskedRamp;
 use crate::plan::DEFAULT_SEED;
 use crate::report::Language;
 
+pub use ab_test::AbTestArgs;
 pub use bundle::{AuditArgs, BundleArgs, RerunArgs};
-pub use campaign::CampaignArgs;
 pub use failover::{FailoverArgs, HowArg};
 pub use monitor::MonitorArgs;
 pub use run::{ArrivalsArg, FreshArg, RunArgs};
@@ -107,7 +107,7 @@ pub enum Command {
     /// whether B differs from A (--format text|markdown|html|csv|json). Every trial is stored as a
     /// test of its side's run.
     #[command(alias = "campaign")]
-    AbTest(Box<CampaignArgs>),
+    AbTest(Box<AbTestArgs>),
     /// Measure what each layer between client and database costs
     ///
     /// The layers of a lookup: socket, TCP, text results, simple protocol (--format as of

@@ -8,7 +8,7 @@ use super::commands::serve::{may_listen, token};
 use crate::error::Result;
 use crate::monitor::open_metrics;
 use crate::serve::http::{self, PLAIN, response};
-use crate::serve::{Token, opened};
+use crate::serve::{Token, check_access};
 
 const OPTION: &str = "--metrics";
 /// Path of the metrics.
@@ -32,7 +32,7 @@ fn answer(
     token: Option<&Token>,
     text: &dyn Fn() -> String,
 ) -> Response<Body> {
-    opened(request, token).unwrap_or_else(|| match request.uri().path() {
+    check_access(request, token).unwrap_or_else(|| match request.uri().path() {
         PATH => response(StatusCode::OK, open_metrics::CONTENT_TYPE, text()),
         _ => response(StatusCode::NOT_FOUND, PLAIN, format!("see {PATH}\n")),
     })

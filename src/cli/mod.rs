@@ -72,7 +72,7 @@ fn dispatch(cli: Cli) -> Result<()> {
     match cli.command.unwrap_or_else(default_command) {
         Command::Run(args) => commands::run::run(&context, &args),
         Command::Calibrate(args) => commands::calibrate::calibrate(&context, &args),
-        Command::AbTest(args) => commands::campaign::campaign(&context, &args),
+        Command::AbTest(args) => commands::ab_test::ab_test(&context, &args),
         Command::Layers(args) => commands::study::layers(&context, &args),
         Command::Interference(args) => commands::study::interference(&context, &args),
         Command::Sweep(args) => commands::study::sweep(&context, &args),

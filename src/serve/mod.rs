@@ -1,8 +1,8 @@
 //! A results file as a local web site: runs, tests, comparisons, histories, a run under way. It
 //! reads the results file and nothing else, and writes nothing.
 
+mod access;
 mod address;
-mod door;
 pub mod files;
 mod history;
 pub mod http;
@@ -25,8 +25,8 @@ use crate::catalog::Catalog;
 use crate::error::Result;
 use crate::report::Language;
 use crate::store::{Place, Store};
+pub use access::{Token, check_access};
 use address::Links;
-pub use door::{Token, opened};
 use pages::{Look, Pages, Refused};
 
 /// Clients at once. Each has two file descriptors, of which a process often has a thousand.
@@ -60,7 +60,7 @@ impl Site {
 
     /// The answer to a request.
     pub fn answer(&self, request: &Request<Body>) -> Response<Body> {
-        door::guarded(door::opened(request, self.token.as_ref()).unwrap_or_else(|| {
+        access::guarded(access::check_access(request, self.token.as_ref()).unwrap_or_else(|| {
             let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
             catch_unwind(AssertUnwindSafe(|| self.page(request))).unwrap_or_else(|_| broken())
         }))

@@ -8,7 +8,7 @@ use crate::catalog::Catalog;
 use crate::engine;
 use crate::error::Result;
 use crate::model::{RunKind, RunRecord};
-use crate::report::trials::{CAMPAIGN, SIDE};
+use crate::report::ab_test::{CAMPAIGN, SIDE};
 use crate::report::{Input, RunTests};
 use crate::store::Store;
 

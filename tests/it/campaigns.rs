@@ -2,9 +2,9 @@
 
 use dbdyno::catalog::Catalog;
 use dbdyno::model::{Reason, ReasonCode, RunRecord, Status, Test, TestResult, Verdict};
+use dbdyno::report::ab_test::TrialsReport;
 use dbdyno::report::compare::CompareReport;
 use dbdyno::report::format::junit::Junit;
-use dbdyno::report::trials::TrialsReport;
 use dbdyno::report::{FORMATS, Format, Input, Language, Options, Report, RunTests};
 use rustix::process::Signal;
 use serde_json::Value;

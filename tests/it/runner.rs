@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use dbdyno::analysis::{self, JudgeContext, unsteady};
 use dbdyno::engine::{
-    self, Access, AfterError, ConnectTo, Database, EngineError, ErrorClass, JobOrder, Pacer,
+    self, Access, AfterError, ConnectTo, Database, EngineError, ErrorClass, JobSpec, Pacer,
     RowLoad, Rows, Session, Slice, SliceReport, Version,
 };
 use dbdyno::model::rows::RowFunction;
@@ -17,7 +17,7 @@ use dbdyno::model::{
     RateProfile, Reason, ReasonCode, Selection, Status, Tally, Target, TestResult, TestSpec,
     Verdict, Window, Workload,
 };
-use dbdyno::probe::{Pace, ProbeSet, Round, Watch};
+use dbdyno::probe::{CpuSpeed, CpuSpeedProbe, CpuSpeedSample, ProbeSet};
 use dbdyno::runner::{
     CONNECT_TIMEOUT, Interrupt, Outcome, Progress, ReadProbes, TestContext, run_test,
 };
@@ -224,7 +224,7 @@ impl Database for Metronome {
     fn session(&self) -> Result<Box<dyn Session>, EngineError> {
         self.inner.session()
     }
-    fn run_job(&self, _: &JobOrder<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
+    fn run_job(&self, _: &JobSpec<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
         let latency = LatencyHistogram::new();
         let began = pacer.ready().then(Instant::now);
         let mut done_s = 0.0;
@@ -401,7 +401,7 @@ impl Database for Diary {
         let (inner, lines) = (self.inner.session()?, self.lines.clone());
         Ok(Box::new(DiarySession { inner, lines, refused: self.refused }))
     }
-    fn run_job(&self, job: &JobOrder<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
+    fn run_job(&self, job: &JobSpec<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
         let (lines, number) = (self.lines.clone(), job.job);
         if let Some((_, line)) = self.slow_job.filter(|(slow, _)| *slow == number) {
             until(line, || lines.have(line));
@@ -539,10 +539,13 @@ fn a_job_that_comes_too_late_to_the_gate_fails_the_test_and_says_so() {
 fn a_processor_that_becomes_slower_is_a_reason_and_its_seconds_are_marked() {
     let mut looks = 0;
     let mut probes = ProbeSet::default();
-    probes.push(Box::new(Watch::of(move || {
+    probes.push(Box::new(CpuSpeedProbe::of(move || {
         looks += 1;
         let speed = if looks < 2 { 1.0 } else { 0.62 };
-        Round { pace: Some(Pace { work_s: 1e-4 / speed, speed }), ..Round::default() }
+        CpuSpeedSample {
+            pace: Some(CpuSpeed { work_s: 1e-4 / speed, speed }),
+            ..CpuSpeedSample::default()
+        }
     })));
     let mut read = |_| (probes.read().counters, 0.0);
     let selection = selection(ONE_MS, seconds(0.0, 4.0));

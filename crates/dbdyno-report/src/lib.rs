@@ -3,6 +3,7 @@
 //! A report measures nothing and opens no database. Adding one: one file here and one line in
 //! [`REPORTS`].
 
+pub mod ab_test;
 pub mod about;
 pub mod audit;
 mod axis_charts;
@@ -51,7 +52,6 @@ mod test_charts;
 pub mod test_page;
 mod test_waits;
 pub mod texts;
-pub mod trials;
 pub mod units;
 pub mod workbook;
 
@@ -274,4 +274,4 @@ pub const REPORTS: &[&dyn Report] = &[
 ];
 
 /// Reports of runs that were measured together, of which no other run has one.
-pub const OF_CAMPAIGNS: &[&dyn Report] = &[&trials::TrialsReport];
+pub const OF_CAMPAIGNS: &[&dyn Report] = &[&ab_test::TrialsReport];

@@ -8,8 +8,8 @@ use serde::Serialize;
 use super::columns::{RATE, no_percentile};
 use super::document::{Block, Cell, Column, Table};
 use super::{Language, RunTests, test_charts};
+use dbdyno_core::analysis::ab_test::Counted;
 use dbdyno_core::analysis::promise::{self, Answer};
-use dbdyno_core::analysis::trials::Counted;
 use dbdyno_core::model::{
     OpenLoop, PhaseFigures, PhaseKind, ReasonCode, Status, Test, TestResult, params,
     without_schedule,

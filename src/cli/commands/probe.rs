@@ -12,7 +12,7 @@ use crate::cli::out;
 use crate::error::{Error, Result};
 use crate::monitor::{host_metrics, open_metrics};
 use crate::serve::http::{self, PLAIN, response};
-use crate::serve::{Token, opened};
+use crate::serve::{Token, check_access};
 
 /// Path of the metrics.
 const PATH: &str = "/metrics";
@@ -35,7 +35,7 @@ pub fn probe(context: &Context, args: &ProbeArgs) -> Result<()> {
 }
 
 fn answer(request: &Request<Body>, token: Option<&Token>) -> Response<Body> {
-    opened(request, token).unwrap_or_else(|| match request.uri().path() {
+    check_access(request, token).unwrap_or_else(|| match request.uri().path() {
         PATH => response(StatusCode::OK, open_metrics::CONTENT_TYPE, host_metrics::text()),
         _ => response(StatusCode::NOT_FOUND, PLAIN, format!("see {PATH}\n")),
     })

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::analysis::price::PriceList;
 use crate::catalog::nearest;
 use crate::cli::args::{DressArgs, ReportArgs};
-use crate::cli::commands::{campaign, catalogue};
+use crate::cli::commands::{ab_test, catalogue};
 use crate::cli::context::Context;
 use crate::cli::paths::command_line;
 use crate::cli::{file, out, pdf};
@@ -37,7 +37,7 @@ pub fn report(context: &Context, args: &ReportArgs) -> Result<()> {
         Subject::Catalog => Err(Error::usage("report catalog", "does not take a run")
             .advise("leave out the run and --test")),
         Subject::Campaign => {
-            Ok(Input { language: args.out.language, ..campaign::stored(context, &args.runs)? })
+            Ok(Input { language: args.out.language, ..ab_test::stored(context, &args.runs)? })
         }
         Subject::Runs | Subject::Tests => input(context, args, subject),
     })

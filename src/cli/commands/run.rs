@@ -21,7 +21,7 @@ use crate::report::run_json::RunReport;
 use crate::report::{Document, Input, Language, Report, RunTests};
 use crate::runner::Workers;
 use crate::store::{Store, url_of};
-use crate::workers::{Crew, Patience};
+use crate::workers::{WorkerPool, WorkerTimeouts};
 
 /// Default time that a test waits for its workers.
 const WORKER_WAIT_S: f64 = 60.0;
@@ -133,7 +133,7 @@ pub fn measure(
 }
 
 /// The load machines that run the jobs, if there are some.
-fn crew(context: &Context, args: &RunArgs, request: &Request) -> Result<Option<Mutex<Crew>>> {
+fn crew(context: &Context, args: &RunArgs, request: &Request) -> Result<Option<Mutex<WorkerPool>>> {
     let Some(count) = args.workers else { return Ok(None) };
     let url = match &request.target {
         Target::Existing { url, .. } => Some(url.as_str()),
@@ -154,11 +154,11 @@ fn crew(context: &Context, args: &RunArgs, request: &Request) -> Result<Option<M
     let given = |time: Option<Seconds>, usual_s| {
         Duration::from_secs_f64(time.map_or(usual_s, |time| time.0))
     };
-    let patience = Patience {
+    let patience = WorkerTimeouts {
         wait: given(args.worker_join_timeout, WORKER_WAIT_S),
         silence: given(args.worker_timeout, WORKER_SILENCE_S),
     };
-    let crew = Crew::call(&context.place(), count, patience, request.target.engine(), url)?;
+    let crew = WorkerPool::call(&context.place(), count, patience, request.target.engine(), url)?;
     Ok(Some(Mutex::new(crew)))
 }
 

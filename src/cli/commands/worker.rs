@@ -10,7 +10,7 @@ use crate::cli::target::{Where, parse};
 use crate::error::{Error, Kind, Result};
 use crate::model::Target;
 use crate::store::Place;
-use crate::workers::{Orders, serve};
+use crate::workers::{WorkerOptions, serve};
 
 /// Works until Ctrl-C, or until there was nothing to do for long enough.
 ///
@@ -30,7 +30,7 @@ pub fn worker(context: &Context, args: &WorkerArgs) -> Result<()> {
     let targets = args.targets.iter().map(|text| target(text)).collect::<Result<Vec<_>>>()?;
     let mut place = Place::from(&args.results_url);
     let work = |place: &Place| {
-        serve(&Orders {
+        serve(&WorkerOptions {
             place,
             targets: &targets,
             name: name.clone(),

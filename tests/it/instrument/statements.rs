@@ -16,10 +16,10 @@ use dbdyno::model::{
     Arrivals, Lasting, LastingState, LatencySummary, Offer, OpenLoop, Reason, ReasonCode,
     RunRecord, RunStatus, Sentence, Status, Test, TestResult, Verdict,
 };
+use dbdyno::report::ab_test::TrialsReport;
 use dbdyno::report::capacity::CapacityReport;
 use dbdyno::report::compare::CompareReport;
 use dbdyno::report::document::Outcome;
-use dbdyno::report::trials::TrialsReport;
 use dbdyno::report::{
     Document, FORMATS, Format, Input, Options, REPORTS, Report, RunTests, Subject,
 };

@@ -1,6 +1,7 @@
 //! Analysis: from what a test counted to KPMs, report columns, ramps and verdicts. Pure functions,
 //! no I/O.
 
+pub mod ab_test;
 pub mod audit;
 pub mod beside;
 pub mod capacity;
@@ -44,7 +45,6 @@ pub mod study;
 pub mod sweep;
 pub mod tiers;
 pub mod time_model;
-pub mod trials;
 pub mod unsteady;
 pub mod verdict;
 

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use super::trials::{Counted, count};
+use super::ab_test::{Counted, count};
 use crate::model::{
     Loop, Offer, OpenLoop, Promise, Reason, ReasonCode, Status, Test, TestResult, Verdict,
     without_offer,

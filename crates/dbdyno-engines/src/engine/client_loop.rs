@@ -6,7 +6,7 @@
 
 use super::stalls::Stalls;
 use super::{
-    AfterError, EngineError, ErrorClass, JobOrder, OpenSlice, Pacer, RowLoad, Slice, SliceReport,
+    AfterError, EngineError, ErrorClass, JobSpec, OpenSlice, Pacer, RowLoad, Slice, SliceReport,
     Timetable,
 };
 use dbdyno_core::model::{BoundStatement, Branch, Connects, Counters, JobCode, Tally};
@@ -141,7 +141,7 @@ pub struct Transaction {
 /// What ended the job early; class `Statement` if the job's code is not client code or a bind
 /// cannot be evaluated.
 pub fn drive<S: ClientSession>(
-    order: &JobOrder<'_>,
+    order: &JobSpec<'_>,
     pacer: &mut dyn Pacer,
     connect: impl FnOnce(&[&BoundStatement]) -> Result<S, EngineError>,
 ) -> Result<(), EngineError> {
@@ -155,7 +155,7 @@ pub fn drive<S: ClientSession>(
 /// # Errors
 /// As [`drive`].
 pub fn drive_connecting<S: ClientSession>(
-    order: &JobOrder<'_>,
+    order: &JobSpec<'_>,
     pacer: &mut dyn Pacer,
     mut connect: impl FnMut(&[&BoundStatement]) -> Result<S, EngineError>,
 ) -> Result<(), EngineError> {
@@ -216,7 +216,7 @@ enum Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    fn compile(order: &JobOrder<'a>) -> Result<Self, EngineError> {
+    fn compile(order: &JobSpec<'a>) -> Result<Self, EngineError> {
         match order.code {
             JobCode::Client { branches, binds, shared_read, hits, connects } => {
                 let mut program = Program::compile(order, branches, binds, *shared_read)?;
@@ -253,7 +253,7 @@ struct Calls {
 }
 
 impl Calls {
-    fn compile(order: &JobOrder<'_>, call: &BoundStatement) -> Result<Self, EngineError> {
+    fn compile(order: &JobSpec<'_>, call: &BoundStatement) -> Result<Self, EngineError> {
         let value = |name: &String| match name.as_str() {
             "job" => Ok(order.job.into()),
             "jobs" => Ok(order.jobs.into()),

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::stalls::Stalls;
-use super::{AfterError, EngineError, ErrorClass, JobOrder, Pacer, Slice, SliceReport};
+use super::{AfterError, EngineError, ErrorClass, JobSpec, Pacer, Slice, SliceReport};
 use dbdyno_core::model::{BoundStatement, Counters, JobCode, Routine, Tally};
 use dbdyno_core::stats::LatencyHistogram;
 use dbdyno_core::stats::keys::{KeyStream, test_seed};
@@ -102,7 +102,7 @@ impl<F: FnMut(&[i64]) -> Result<SliceResult, EngineError>> Routines for F {
 /// # Errors
 /// What ended the job early.
 pub(super) fn run(
-    order: &JobOrder<'_>,
+    order: &JobSpec<'_>,
     harness_call: &BoundStatement,
     pacer: &mut dyn Pacer,
     mut session: impl Routines,
@@ -119,7 +119,7 @@ pub(super) fn run(
 }
 
 fn slices(
-    order: &JobOrder<'_>,
+    order: &JobSpec<'_>,
     harness_call: &BoundStatement,
     pacer: &mut dyn Pacer,
     session: &mut impl Routines,
@@ -264,7 +264,7 @@ fn report(
 /// The value of a bind of the harness' call.
 fn bind_value(
     name: &str,
-    order: &JobOrder<'_>,
+    order: &JobSpec<'_>,
     slice: &Slice,
     seed: u64,
 ) -> Result<i64, EngineError> {
@@ -371,7 +371,7 @@ mod tests {
         let mut notes = Notes { left: returned.len(), ..Notes::default() };
         let code = dbdyno_core::model::JobCode::Bulk { table: String::new(), batch: 1 };
         let (facts, table_rows) = (dbdyno_core::model::Facts::new(), 1);
-        let order = JobOrder {
+        let order = JobSpec {
             job: 1,
             jobs: 1,
             code: &code,

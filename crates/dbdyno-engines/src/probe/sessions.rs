@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fs;
 
-use super::profile::{Profiles, Reading};
+use super::server_statistics::{Profiles, Reading};
 use super::sql::{OWN_COUNTS, OwnCounts, take};
 use super::thread_times::{Serving, ThreadTimes};
 use crate::engine::{Rows, Session};
@@ -41,18 +41,18 @@ const LOOKS: u32 = 3;
 
 /// Whose sessions are looked at: blocks with all of it, with less, and of what is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Whose {
+pub enum SessionScope {
     /// Those of jobs of ours.
     Jobs,
     /// Those of everybody but ourselves: blocks of the same columns.
     All,
 }
 
-impl Whose {
+impl SessionScope {
     fn blocks(self) -> [&'static str; 3] {
         match self {
-            Whose::Jobs => [SESSIONS, LESS, MISSING],
-            Whose::All => ["sessions.all", "sessions.all.less", "sessions.all.missing"],
+            SessionScope::Jobs => [SESSIONS, LESS, MISSING],
+            SessionScope::All => ["sessions.all", "sessions.all.less", "sessions.all.missing"],
         }
     }
 }
@@ -101,7 +101,7 @@ impl Sessions {
         mut session: Box<dyn Session>,
         blocks: &[&Block],
         server_pids: &[u32],
-        whose: Whose,
+        whose: SessionScope,
     ) -> Option<Sessions> {
         let find = |name: &str| blocks.iter().find(|block| block.name == name).copied();
         let [full, less, missing] = whose.blocks();
@@ -411,7 +411,7 @@ mod tests {
             Box::new(Fixed(Rows { columns, rows })),
             &blocks.iter().collect::<Vec<_>>(),
             &[],
-            Whose::Jobs,
+            SessionScope::Jobs,
         )
     }
 

@@ -11,12 +11,12 @@ use super::numbers::is_cached;
 use super::platform::Platform;
 use super::prepare::{OpenRun, prepared};
 use super::probing::Probing;
-use super::schedule::{Answers, Leg};
+use super::schedule::{Answers, ServerStart};
 use super::{Campaign, Event};
 use crate::runner::Outcome;
 use crate::server::Setup;
+use dbdyno_core::analysis::ab_test::{Blocks, MARGIN, Rule, Trial};
 use dbdyno_core::analysis::limiter::{self, Action, Experiment, Limiter, TimeShares};
-use dbdyno_core::analysis::trials::{Blocks, MARGIN, Rule, Trial};
 use dbdyno_core::error::{Error, Kind, Result};
 use dbdyno_core::model::{
     Explained, ForecastOutcome, Reason, ReasonCode, RunRecord, RunStatus, Selection, Sentence,
@@ -271,7 +271,7 @@ impl Side {
         self.server.as_ref().map_or(Ok(()), |setup| platform.restart_with(setup))?;
         let campaign = Campaign { plan: &self.plan, events: &|_| (), ..*campaign };
         let mut probing = Probing::new(platform, campaign.catalog, campaign.events)?;
-        let leg = Leg { load: 1, server_start: 1, turns: Vec::new() };
+        let leg = ServerStart { load: 1, server_start: 1, turns: Vec::new() };
         let selection = &self.plan.selections[0];
         prepared(&campaign, platform, &leg, &mut probing, run, |ready, probing, _| {
             let evictor = (ready.measuring.prepare)(selection, Answers::Known)?;

@@ -13,10 +13,10 @@ use dbdyno_core::error::{Error, Kind, Result};
 use dbdyno_core::model::{How, Plan, RunStatus, Target};
 use dbdyno_engines::engine::Access;
 
-mod hand;
-mod line;
+mod faults;
+mod node_audit;
 mod record;
-mod survey;
+mod timed_session;
 mod trial;
 mod writers;
 
@@ -206,8 +206,10 @@ fn renewed(campaign: &Campaign<'_>, platform: &mut Platform) -> Result<()> {
     let (nodes, deadline) = (platform.database.nodes().len(), Instant::now() + WHOLE);
     loop {
         let whole = platform.reopen().and_then(|()| {
-            let deal =
-                platform.database.deal(None, true).map_err(|error| error.at(platform.label()))?;
+            let deal = platform
+                .database
+                .place_jobs(None, true)
+                .map_err(|error| error.at(platform.label()))?;
             let is_whole = deal.missing.is_empty() && platform.database.nodes().len() == nodes;
             if is_whole {
                 Ok(())

@@ -5,15 +5,15 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use super::aside::Aside;
-use super::debt::Debtor;
+use super::deferred_work::CatchUp;
 use super::evict::Evictor;
 use super::instrument::SampleCost;
 use super::numbers::{Number, Numbers};
 use super::probing::Probing;
-use super::schedule::{self, Answers, Leg, Turn};
+use super::schedule::{self, Answers, ScheduledRamp, ServerStart};
+use super::server_evidence::ServerEvidence;
 use super::sync::SyncProbe;
-use super::take::{Taken, Taking};
+use super::test_execution::{TestExecution, UnjudgedTest};
 use super::{Event, Sink};
 use crate::runner::{Interrupt, Outcome, Workers};
 use crate::store::Store;
@@ -37,14 +37,14 @@ const STARTS_WITHIN: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(200);
 
 /// Context of measuring.
-pub struct Measuring<'a> {
+pub struct MeasureContext<'a> {
     pub database: &'a dyn Database,
     pub plan: &'a Plan,
     /// Facts of the loaded data set as a selection sees them.
     pub facts: &'a dyn Fn(&Selection) -> Facts,
     pub rows: RowFunction,
     pub run_id: i64,
-    pub leg: &'a Leg,
+    pub leg: &'a ServerStart,
     pub interrupt: &'a Interrupt,
     /// True if the database runs inside our process.
     pub in_process: bool,
@@ -55,9 +55,9 @@ pub struct Measuring<'a> {
     /// The database's device, if it is known and the plan has commits.
     pub sync: Option<&'a SyncProbe>,
     /// Catch-up after a test, if the database can be made to do it and the plan has commits.
-    pub debtor: Option<&'a Debtor<'a>>,
+    pub debtor: Option<&'a CatchUp<'a>>,
     /// Sources of server-side evidence.
-    pub aside: Aside,
+    pub aside: ServerEvidence,
     /// Longest absence of the database after a test in which it was lost.
     pub back_within: Duration,
     /// The other side of a campaign is measured at the same time.
@@ -88,7 +88,7 @@ pub(super) enum Step {
 }
 
 /// A test that was measured and stored.
-pub(super) struct Kept {
+pub(super) struct StoredTest {
     pub trial: Trial,
     pub kpm_value: Option<f64>,
     pub total_s: f64,
@@ -105,22 +105,22 @@ enum RampEnd {
 }
 
 /// Progress of a run.
-pub struct Course {
+pub struct RunProgress {
     /// Of the tests so far.
     numbers: Numbers,
     /// Rest of the ramp of each selection; none where it could not be prepared.
     ramps: Vec<Option<Ramp>>,
     /// All turns that have not begun.
-    ahead: VecDeque<Turn>,
+    ahead: VecDeque<ScheduledRamp>,
     /// Best ops per second of every selection so far of each series of rising values.
     climbs: BTreeMap<String, Vec<f64>>,
 }
 
-impl Course {
+impl RunProgress {
     /// Before the first of these legs.
-    pub fn new(plan: &Plan, legs: &[Leg]) -> Course {
+    pub fn new(plan: &Plan, legs: &[ServerStart]) -> RunProgress {
         let ramps = plan.selections.iter().map(|selection| Some(selection.ramp.clone())).collect();
-        Course {
+        RunProgress {
             numbers: Numbers::default(),
             ramps,
             ahead: legs.iter().flat_map(|leg| leg.turns.clone()).collect(),
@@ -160,14 +160,14 @@ pub fn judge_repetitions(run_id: i64, store: &mut Store) -> Result<()> {
     Ok(())
 }
 
-impl Measuring<'_> {
+impl MeasureContext<'_> {
     /// Measures every turn of the leg; returns how it ended.
     ///
     /// # Errors
     /// If a result cannot be stored.
     pub fn all(
         &self,
-        course: &mut Course,
+        course: &mut RunProgress,
         probing: &mut Probing<'_>,
         store: &mut Store,
     ) -> Result<RunStatus> {
@@ -183,7 +183,7 @@ impl Measuring<'_> {
             match self.ramp(selection, &ramp, turn.answers(), after_s, &mut bench)? {
                 RampEnd::Stop(status) => return Ok(status),
                 RampEnd::Hopeless => course.ramps[turn.selection] = None,
-                RampEnd::Done(steps) if turn.finds_ramp() && !steps.is_empty() => {
+                RampEnd::Done(steps) if turn.discovers_ramp() && !steps.is_empty() => {
                     let jobs = steps.iter().map(|step| step.0).collect();
                     course.ramps[turn.selection] = Some(Ramp::Fixed(jobs));
                     let best = steps.iter().map(|step| step.1).fold(0.0, f64::max);
@@ -336,14 +336,14 @@ impl Measuring<'_> {
         after_s: f64,
         probing: &mut Probing<'_>,
         store: &mut Store,
-    ) -> Result<(Option<Kept>, Step)> {
-        let taken = self.taking(spec.selection).take(spec, evictor, after_s, probing);
+    ) -> Result<(Option<StoredTest>, Step)> {
+        let taken = self.taking(spec.selection).execute(spec, evictor, after_s, probing);
         self.stored(taken, spec, store)
     }
 
     /// Context for executing a test of the selection.
-    pub(super) fn taking(&self, selection: &Selection) -> Taking<'_> {
-        Taking {
+    pub(super) fn taking(&self, selection: &Selection) -> TestExecution<'_> {
+        TestExecution {
             database: self.database,
             facts: (self.facts)(selection),
             rows: self.rows,
@@ -360,11 +360,11 @@ impl Measuring<'_> {
     /// Judges and stores a test that was taken.
     pub(super) fn stored(
         &self,
-        taken: Taken,
+        taken: UnjudgedTest,
         spec: &TestSpec<'_>,
         store: &mut Store,
-    ) -> Result<(Option<Kept>, Step)> {
-        let Taken { outcome, started_at, clock_step_s } = taken;
+    ) -> Result<(Option<StoredTest>, Step)> {
+        let UnjudgedTest { outcome, started_at, clock_step_s } = taken;
         match outcome {
             Outcome::Done(result) => {
                 Ok((Some(self.keep(*result, spec.selection, clock_step_s, store)?), Step::GoOn))
@@ -398,8 +398,8 @@ impl Measuring<'_> {
         evictor: &Evictor,
         probing: &mut Probing<'_>,
     ) -> Outcome {
-        let taken = Taking { debtor: None, ..self.taking(spec.selection) }
-            .take(spec, evictor, 0.0, probing);
+        let taken = TestExecution { debtor: None, ..self.taking(spec.selection) }
+            .execute(spec, evictor, 0.0, probing);
         match taken.outcome {
             Outcome::Done(result) => {
                 Outcome::Done(Box::new(self.judged(*result, spec.selection, taken.clock_step_s)))
@@ -436,7 +436,7 @@ impl Measuring<'_> {
             }
         };
         reasons.extend(analysis::parts::judge(&result, &selection.parts, &self.plan.engine));
-        reasons.extend(self.is_duet.then(analysis::trials::of_duet));
+        reasons.extend(self.is_duet.then(analysis::ab_test::of_duet));
         reasons.extend(self.unconfirmed.clone());
         reasons.extend(analysis::nodes::judge(&result, !self.database.server_pids().is_empty()));
         let device_per_s = self.device_per_s(&result);
@@ -461,12 +461,12 @@ impl Measuring<'_> {
         selection: &Selection,
         clock_step_s: f64,
         store: &mut Store,
-    ) -> Result<Kept> {
+    ) -> Result<StoredTest> {
         let result = self.judged(result, selection, clock_step_s);
         store.save_test(self.run_id, &result)?;
         (self.events)(Event::TestDone(&result));
         let TestResult { kpm_value, total_s, ref verdict, .. } = result;
-        Ok(Kept { trial: Trial::of(&result), kpm_value, total_s, verdict: verdict.clone() })
+        Ok(StoredTest { trial: Trial::of(&result), kpm_value, total_s, verdict: verdict.clone() })
     }
 
     fn keep_partial(
@@ -561,10 +561,10 @@ fn hopeless(selection: &Selection, trials: &[Trial]) -> Option<String> {
 /// measured.
 fn until_undisturbed(
     most: u32,
-    test: &mut dyn FnMut() -> Result<(Option<Kept>, Step)>,
+    test: &mut dyn FnMut() -> Result<(Option<StoredTest>, Step)>,
     tell: &dyn Fn(u32),
 ) -> Result<(Option<Trial>, Step)> {
-    let mut best: Option<Kept> = None;
+    let mut best: Option<StoredTest> = None;
     let mut left = most;
     loop {
         let (kept, step) = test()?;

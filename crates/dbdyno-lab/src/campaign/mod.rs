@@ -7,9 +7,9 @@ use crate::runner::Now;
 use dbdyno_core::error::Error;
 use dbdyno_core::model::{LoadResult, Selection, TestResult};
 
+pub mod ab_test;
 pub mod answers;
-mod aside;
-pub mod debt;
+pub mod deferred_work;
 mod duet;
 mod evict;
 mod explain;
@@ -29,9 +29,9 @@ pub mod run;
 pub mod sampler;
 pub mod schedule;
 pub mod selftest;
+mod server_evidence;
 mod sync;
-mod take;
-pub mod trials;
+mod test_execution;
 
 pub use answers::{Checked, check as check_answers};
 pub use platform::{Keep, Platform, remove_private};

@@ -15,7 +15,7 @@ use dbdyno_core::plan;
 use dbdyno_core::stats::{LatencyHistogram, Quantiles};
 use dbdyno_engines::engine::null::Null;
 use dbdyno_engines::engine::{
-    Access, AfterError, ConnectTo, Database, Engine, EngineError, JobOrder, Pacer, Slice,
+    Access, AfterError, ConnectTo, Database, Engine, EngineError, JobSpec, Pacer, Slice,
     SliceReport,
 };
 
@@ -56,7 +56,7 @@ const TAIL_S: f64 = 2.0;
 pub(super) fn own_loop() -> Option<OwnLoop> {
     let database = open_null().ok()?;
     let selection = selection(TAIL_OP_NS, TAIL_S);
-    let order = JobOrder {
+    let order = JobSpec {
         job: 1,
         jobs: 1,
         code: &selection.parts[0].code,

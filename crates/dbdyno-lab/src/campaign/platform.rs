@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::{Event, HostUrls, Request, Sink, Via};
 use crate::fit::{Limits, SessionCaches};
 use crate::runner::Interrupt;
-use crate::server::{self, FileLock, Links, PrivateServer, Setup, StartOptions};
+use crate::server::{self, FileLock, NetworkEmulation, PrivateServer, Setup, StartOptions};
 use dbdyno_core::error::{Error, Result};
 use dbdyno_core::model::{How, Plan, Sentence, Target, Transport};
 use dbdyno_engines::engine::{self, Access, ConnectTo, Database, Engine, Pooler};
@@ -278,7 +278,7 @@ impl Platform {
     }
 
     /// Network emulation of a private cluster, if there is one.
-    pub fn links(&self) -> Option<&Links> {
+    pub fn links(&self) -> Option<&NetworkEmulation> {
         self.server.as_ref()?.links()
     }
 

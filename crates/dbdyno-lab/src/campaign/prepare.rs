@@ -1,15 +1,15 @@
 //! Preparation of a platform for measuring: its data, loaded and locked, its caches warmed, its
 //! counters read.
 
-use super::aside::Aside;
-use super::debt::Debtor;
+use super::deferred_work::CatchUp;
 use super::evict::{self, Evictor};
 use super::instrument::SampleCost;
-use super::measure::Measuring;
+use super::measure::MeasureContext;
 use super::platform::Platform;
 use super::probing::Probing;
 use super::run::{data_request, interruptible, load_with, make_site, spare, standard_definition};
-use super::schedule::{Answers, Leg};
+use super::schedule::{Answers, ServerStart};
+use super::server_evidence::ServerEvidence;
 use super::sync::SyncProbe;
 use super::{Campaign, answers};
 use crate::dataset::{self, Lock, Site, Table};
@@ -20,7 +20,7 @@ use dbdyno_core::model::{Facts, Plan, Reason, RunRecord, Selection};
 
 /// A platform that is ready to be measured.
 pub(super) struct Ready<'a> {
-    pub measuring: Measuring<'a>,
+    pub measuring: MeasureContext<'a>,
     /// Its data; none without a database.
     data: Option<(&'a Site<'a>, &'a Lock)>,
 }
@@ -50,7 +50,7 @@ pub(super) struct OpenRun<'r> {
 pub(super) fn prepared<'p, T>(
     campaign: &Campaign<'_>,
     platform: &Platform,
-    leg: &Leg,
+    leg: &ServerStart,
     probing: &mut Probing<'p>,
     run: &mut OpenRun<'_>,
     work: impl FnOnce(&Ready<'_>, &mut Probing<'p>, &mut Store) -> Result<T>,
@@ -61,7 +61,7 @@ pub(super) fn prepared<'p, T>(
         record.device_sync = sync.as_ref().map(|(_, found)| *found);
         store.update_run(record)?;
     }
-    let measuring = Measuring {
+    let measuring = MeasureContext {
         database: platform.database.as_ref(),
         plan: campaign.plan,
         facts: &|_| Facts::new(),
@@ -73,7 +73,7 @@ pub(super) fn prepared<'p, T>(
         prepare: &|_, _| Ok(Evictor::default()),
         sync: sync.as_ref().map(|(probe, _)| probe),
         debtor: None,
-        aside: Aside::of(platform, campaign.catalog, &campaign.request.repositories)?,
+        aside: ServerEvidence::of(platform, campaign.catalog, &campaign.request.repositories)?,
         back_within: platform.back_within(),
         is_duet: campaign.request.duet,
         unconfirmed: unconfirmed(campaign, platform),
@@ -97,7 +97,7 @@ pub(super) fn prepared<'p, T>(
         }
         _ => measuring.sample_cost,
     };
-    let measuring = Measuring { sample_cost, ..measuring };
+    let measuring = MeasureContext { sample_cost, ..measuring };
     let loaded =
         load_with(&site, &lock, &data_request(campaign.plan), campaign.interrupt, campaign.events)?;
     let block_bytes = probing.block_bytes();
@@ -126,9 +126,9 @@ pub(super) fn prepared<'p, T>(
             evictor(campaign, &site, selection)
         })
     };
-    let debtor = Debtor::open(campaign, platform);
+    let debtor = CatchUp::open(campaign, platform);
     let measuring =
-        Measuring { facts: &facts, prepare: &prepare, debtor: debtor.as_ref(), ..measuring };
+        MeasureContext { facts: &facts, prepare: &prepare, debtor: debtor.as_ref(), ..measuring };
     work(&Ready { measuring, data: Some((&site, &lock)) }, probing, store)
 }
 

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use serde_json::json;
 
 use super::explain::explain;
-use super::measure::{Course, judge_repetitions};
+use super::measure::{RunProgress, judge_repetitions};
 use super::platform::Platform;
 use super::prepare::{OpenRun, prepared};
 use super::probing::{Probing, SUPERUSER, rights};
@@ -148,7 +148,7 @@ fn provided<'a>(
         return Ok(plan);
     }
     let at = |error: EngineError| error.at(platform.label());
-    let mut session = platform.database.looking_session().map_err(at)?;
+    let mut session = platform.database.polling_session().map_err(at)?;
     let mut missing = Vec::new();
     for requirement in wanted {
         if session.query(&requirement.sql, &[]).map_err(at)?.rows.is_empty() {
@@ -270,7 +270,7 @@ pub fn lacking(plan: &Plan, platform: &Platform) -> Option<Lacking> {
             .iter()
             .any(|selection| selection.params.get(ORG).is_some_and(|is| is == org))
     };
-    let all_orgs = platform.database.lacking_orgs();
+    let all_orgs = platform.database.unsupported_orgs();
     let orgs: Vec<_> = all_orgs.iter().filter(|(org, _)| asked(org)).copied().collect();
     let all_orgs = if orgs.is_empty() { &[] } else { all_orgs };
     let lacking = Lacking { drive, orgs, all_orgs };
@@ -342,7 +342,7 @@ fn measured<'a>(
         (campaign.events)(Event::Note(&order));
     }
     let legs = schedule::legs(campaign.plan, request.fresh, &request.target);
-    let (mut course, mut first) = (Course::new(campaign.plan, &legs), Some(probing));
+    let (mut course, mut first) = (RunProgress::new(campaign.plan, &legs), Some(probing));
     for (at, leg) in legs.iter().enumerate() {
         if at > 0 {
             platform.restart(campaign.events)?;

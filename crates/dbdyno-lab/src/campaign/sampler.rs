@@ -4,7 +4,9 @@ use crate::runner::{IoCounts, SessionSource};
 use dbdyno_core::model::{Counters, Seen, ThreadTime};
 use dbdyno_core::sql::Block;
 use dbdyno_engines::engine::{Database, EngineError, JobSessions, NodeSession};
-use dbdyno_engines::probe::{DeviceTimes, ProfileReading, Sessions, Whose, profiles_together};
+use dbdyno_engines::probe::{
+    DeviceTimes, ProfileReading, SessionScope, Sessions, profiles_together,
+};
 
 /// Looks at the sessions of all nodes.
 pub struct Sampler {
@@ -31,7 +33,8 @@ impl Sampler {
         let device = DeviceTimes::open(database.storage_path().as_deref());
         let open = |(name, session): NodeSession| {
             let pids = database.node_pids(&name);
-            Sessions::open(session, blocks, &pids, Whose::Jobs).map(|sessions| (name, sessions))
+            Sessions::open(session, blocks, &pids, SessionScope::Jobs)
+                .map(|sessions| (name, sessions))
         };
         let nodes: Option<Vec<_>> = database.node_sessions()?.into_iter().map(open).collect();
         Ok(nodes.map(|nodes| Sampler { nodes, lost: Vec::new(), device }))

@@ -4,11 +4,11 @@
 
 use std::borrow::Cow;
 
-use super::measure::Course;
+use super::measure::RunProgress;
 use super::platform::{Platform, is_there};
 use super::prepare::{Ready, prepared};
 use super::run::{fitting, interruptible, make_site, recorded, standard_definition};
-use super::schedule::{self, Leg};
+use super::schedule::{self, ServerStart};
 use super::{Campaign, Checked, Event, Request, answers, overhead};
 use crate::dataset::{self, Lock};
 use crate::store::Store;
@@ -287,7 +287,11 @@ fn one_run(
             if let Some(answers) = answers {
                 *answers = checked(campaign, ready)?;
             }
-            ready.measuring.all(&mut Course::new(plan, std::slice::from_ref(&leg)), probing, store)
+            ready.measuring.all(
+                &mut RunProgress::new(plan, std::slice::from_ref(&leg)),
+                probing,
+                store,
+            )
         })
     })?;
     let tests: Vec<TestResult> =
@@ -300,10 +304,10 @@ fn one_run(
 }
 
 /// One turn for each selection, whose answers are checked apart.
-fn leg(campaign: &Campaign<'_>) -> Leg {
-    let turn = |turn: schedule::Turn| schedule::Turn { round: 2, ..turn };
+fn leg(campaign: &Campaign<'_>) -> ServerStart {
+    let turn = |turn: schedule::ScheduledRamp| schedule::ScheduledRamp { round: 2, ..turn };
     let turns = schedule::turns(campaign.plan).into_iter().map(turn).collect();
-    Leg { load: 1, server_start: 1, turns }
+    ServerStart { load: 1, server_start: 1, turns }
 }
 
 fn interrupted() -> Error {

@@ -31,7 +31,7 @@ pub fn while_telling<T>(
             let (mut session, mut told) = (None, String::new());
             while wait_for_done.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
                 if session.is_none() {
-                    session = database.looking_session().ok();
+                    session = database.polling_session().ok();
                 }
                 let Some(session) = session.as_deref_mut() else { continue };
                 if let Some(line) = waits_for(session, sql).filter(|line| *line != told) {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde::Serialize;
 
-use super::against::Covered;
+use super::baseline::Covered;
 use dbdyno_core::analysis::cpu;
 use dbdyno_core::model::Counters;
 

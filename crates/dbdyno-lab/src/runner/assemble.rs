@@ -18,7 +18,7 @@ use dbdyno_core::stats::mean_interval::{Interval, mean_interval};
 use dbdyno_core::stats::sequence::{POINTS_PER_S, known_mean};
 use dbdyno_core::stats::summary::Quantiles;
 use dbdyno_core::stats::{LatencyHistogram, WeightedTimes};
-use dbdyno_engines::engine::Deal;
+use dbdyno_engines::engine::JobPlacement;
 
 /// Share of the window for which a background workload may be missing.
 const UNCOVERED: f64 = 0.01;
@@ -53,7 +53,7 @@ pub struct Raw {
     /// Facts of the data set and `jobs`.
     pub facts: Facts,
     /// Of a cluster: who got the jobs.
-    pub deal: Deal,
+    pub deal: JobPlacement,
     /// Resources that our process used.
     pub driver: Option<DriverFigures>,
 }

@@ -4,9 +4,9 @@
 use std::time::{Duration, Instant};
 
 use super::Interrupt;
+use super::driver_cost::DriverCost;
 use super::gate::Gate;
 use super::log::SecondsLog;
-use super::own::Meter;
 use super::samples::Samples;
 use super::schedule::Schedule;
 use dbdyno_core::model::{Counters, DriverFigures, Moment, Snapshot};
@@ -87,7 +87,7 @@ pub struct Coordinator<'a, 'p> {
     /// Lets jobs elsewhere begin, and gives when; none = ours begin when the gate opens.
     start: Option<&'a dyn Fn() -> Instant>,
     /// Of our own process.
-    meter: Meter,
+    meter: DriverCost,
 }
 
 impl<'a, 'p> Coordinator<'a, 'p> {
@@ -101,7 +101,7 @@ impl<'a, 'p> Coordinator<'a, 'p> {
         progress: &'a mut dyn FnMut(Progress),
     ) -> Self {
         let (snapshots, samples, stage) = (Vec::new(), Samples::default(), Stage::Warming);
-        let meter = Meter::start(gate.jobs());
+        let meter = DriverCost::start(gate.jobs());
         Coordinator {
             gate,
             schedule,

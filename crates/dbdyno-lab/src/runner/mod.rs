@@ -5,29 +5,31 @@
 //! ([`log`]); [`assemble`] turns the log into figures.
 
 pub mod assemble;
+pub mod assignment;
 pub mod coordinator;
-pub mod crew;
+mod driver_cost;
 pub mod gate;
 pub mod log;
 mod nodes;
-mod own;
 pub mod pacer;
+pub mod remote_workers;
 pub mod samples;
 pub mod schedule;
 pub mod sessions;
-pub mod share;
 pub mod test;
 pub mod timeline;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+pub use assignment::{
+    CoordinatorLink, CoordinatorUpdate, WorkerAssignment, WorkerLog, run_assignment,
+};
 pub use coordinator::{CONNECT_TIMEOUT, Now, Progress, ReadProbes, Reading};
-pub use crew::{Come, Stage, Workers};
 pub use log::{Points, SecondsLog};
+pub use remote_workers::{Stage, WorkerProgress, Workers};
 pub use schedule::Edges;
 pub use sessions::{IoCounts, SessionSource};
-pub use share::{Foreman, Share, ShareLog, Told, run_share};
 pub use test::{Outcome, TestContext, run_test};
 
 /// Set by the signal handler; asked wherever something may take long. Clones share the flag.

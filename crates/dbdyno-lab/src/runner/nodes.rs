@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::assemble::Raw;
 use dbdyno_core::model::{Counters, JobFigures, Moment, NodeFigures, Snapshot};
-use dbdyno_engines::engine::Deal;
+use dbdyno_engines::engine::JobPlacement;
 
 /// A gauge of a node: how far it is behind.
 const LAG: &str = "replication_lag_s";
@@ -75,7 +75,7 @@ fn taken(snapshot: &mut Snapshot) -> (Moment, OfNodes) {
 }
 
 /// Figures of the jobs of a node.
-fn of_jobs(name: &str, deal: &Deal, jobs: &[JobFigures]) -> NodeFigures {
+fn of_jobs(name: &str, deal: &JobPlacement, jobs: &[JobFigures]) -> NodeFigures {
     let own = || jobs.iter().filter(|job| deal.node(job.job) == Some(name));
     let per_s = |job: &JobFigures| {
         if job.elapsed_s > 0.0 { job.tally.ops as f64 / job.elapsed_s } else { 0.0 }
@@ -103,7 +103,7 @@ mod tests {
             Snapshot { moment, t_s: 0.0, counters, cost_ms: 0.0 }
         };
         let figures = |end: &[&str]| {
-            let deal = Deal { nodes: vec!["n1".into()], missing: Vec::new() };
+            let deal = JobPlacement { nodes: vec!["n1".into()], missing: Vec::new() };
             let snapshots =
                 vec![snapshot(Moment::Begin, &["n1", "n2"]), snapshot(Moment::End, end)];
             let mut raw = Raw { deal, snapshots, ..Raw::default() };
@@ -120,7 +120,8 @@ mod tests {
 
     #[test]
     fn each_node_has_its_jobs_and_its_counters_and_a_missing_one_none() {
-        let deal = Deal { nodes: vec!["n1".into(), "n2".into()], missing: vec!["n3".into()] };
+        let deal =
+            JobPlacement { nodes: vec!["n1".into(), "n2".into()], missing: vec!["n3".into()] };
         let snapshot = |moment, commits: [f64; 2]| {
             let mut counters = Counters([("commits".to_owned(), commits[0] + commits[1])].into());
             for (name, commits) in ["n1", "n2"].into_iter().zip(commits) {

@@ -10,14 +10,14 @@ use serde::{Deserialize, Serialize};
 
 use super::Interrupt;
 use super::assemble::{Raw, assemble, test_facts};
+use super::assignment::WorkerAssignment;
 use super::coordinator::{Coordinator, Ended, Progress, ReadProbes};
-use super::crew::{self, Workers};
 use super::gate::Gate;
 use super::log::{JobLog, SecondsLog, Who};
 use super::pacer::JobPacer;
+use super::remote_workers::{self, Workers};
 use super::schedule::Schedule;
 use super::sessions::{SessionLog, SessionSource, sample};
-use super::share::Share;
 use dbdyno_core::model::params::{IDLE_SESSION_BYTES, IDLE_SESSIONS};
 use dbdyno_core::model::rows::RowFunction;
 use dbdyno_core::model::vectors::VectorData;
@@ -28,7 +28,7 @@ use dbdyno_core::sql;
 use dbdyno_core::stats::arrivals::DueTimes;
 use dbdyno_core::stats::keys;
 use dbdyno_engines::engine::{
-    Database, Deal, EngineError, ErrorClass, JobOrder, Session, cancellable, threads,
+    Database, EngineError, ErrorClass, JobPlacement, JobSpec, Session, cancellable, threads,
 };
 
 /// Difference between the seed of a background workload's keys and the test's.
@@ -104,15 +104,17 @@ fn run_to_end(
     );
     let held = set_up.and_then(|()| hold(context.database, spec, context.interrupt));
     let outcome = match held {
-        Ok(held) => match context.database.deal(spec.selection.nodes, spec.selection.writes()) {
-            Ok(deal) => match context.workers {
-                Some(workers) => {
-                    measure_elsewhere(context, spec, workers, deal, held, probes, progress)
-                }
-                None => measure(context, spec, deal, held, probes, progress),
-            },
-            Err(error) => Outcome::Failed(error),
-        },
+        Ok(held) => {
+            match context.database.place_jobs(spec.selection.nodes, spec.selection.writes()) {
+                Ok(deal) => match context.workers {
+                    Some(workers) => {
+                        measure_elsewhere(context, spec, workers, deal, held, probes, progress)
+                    }
+                    None => measure(context, spec, deal, held, probes, progress),
+                },
+                Err(error) => Outcome::Failed(error),
+            }
+        }
         Err(error) => Outcome::Failed(error),
     };
     let torn_down = provision(session.as_mut(), spec, Phase::Teardown, context.rows.seed);
@@ -144,7 +146,7 @@ fn provision(
     seed: u64,
 ) -> Result<(), EngineError> {
     let (mut first_error, mut done) = (Ok(()), Vec::new());
-    let crews = Crew::all(spec);
+    let crews = JobGroup::all(spec);
     for (crew, part) in
         crews.iter().flat_map(|crew| crew.selection.parts.iter().map(move |part| (crew, part)))
     {
@@ -185,7 +187,7 @@ fn hold(
     interrupt: &Interrupt,
 ) -> Result<Held, EngineError> {
     let mut held = Held { sessions: Vec::new(), facts: Facts::new() };
-    for crew in Crew::all(spec) {
+    for crew in JobGroup::all(spec) {
         for part in crew.selection.parts.iter().filter(|part| !part.hold.is_empty()) {
             let mut session = database.session()?;
             for statement in &part.hold {
@@ -258,7 +260,7 @@ fn if_kept(kept: Result<(), EngineError>, outcome: Outcome) -> Outcome {
 fn measure(
     context: &TestContext<'_>,
     spec: &TestSpec<'_>,
-    deal: Deal,
+    deal: JobPlacement,
     held: Held,
     probes: &mut ReadProbes<'_>,
     progress: &mut dyn FnMut(Progress),
@@ -268,7 +270,7 @@ fn measure(
         Loop::Profile(..) => schedule.by_points(),
         _ => schedule,
     };
-    let crews = Crew::all(spec);
+    let crews = JobGroup::all(spec);
     let gate = Gate::new(crews.iter().map(|crew| crew.size).sum());
     let logs: Vec<SecondsLog> = crews.iter().map(|crew| SecondsLog::new(crew.size)).collect();
     let seconds = &logs[0];
@@ -343,30 +345,32 @@ fn measure_elsewhere(
     context: &TestContext<'_>,
     spec: &TestSpec<'_>,
     workers: &Mutex<dyn Workers>,
-    deal: Deal,
+    deal: JobPlacement,
     held: Held,
     probes: &mut ReadProbes<'_>,
     progress: &mut dyn FnMut(Progress),
 ) -> Outcome {
-    let shares = match Share::all(spec, context, &deal, crew::lock(workers).count()) {
-        Ok(shares) => shares,
-        Err(error) => return Outcome::Failed(error),
-    };
+    let shares =
+        match WorkerAssignment::all(spec, context, &deal, remote_workers::lock(workers).count()) {
+            Ok(shares) => shares,
+            Err(error) => return Outcome::Failed(error),
+        };
     let schedule = Schedule::new(&spec.selection.window);
     // Who runs a share stands there for its jobs.
     let count = shares.len() as u32;
     let (gate, seconds) = (Gate::new(count), SecondsLog::new(count));
     let started_at = jiff::Timestamp::now().to_string();
     // Workers that cannot be told never begin: whoever looks at them learns why.
-    let start = || crew::lock(workers).start().unwrap_or_else(|_| Instant::now());
+    let start = || remote_workers::lock(workers).start().unwrap_or_else(|_| Instant::now());
     let patience = context.connect_timeout * 2;
     let mut coordinator =
         Coordinator::new(&gate, &schedule, &seconds, patience, probes, progress).starting(&start);
     let (running, has_ended) = channel();
     let (told, ended, sessions) = std::thread::scope(|scope| {
         let sampler = threads::start(scope, || sampled(context, &gate, has_ended));
-        let liaison =
-            threads::start(scope, || crew::liaise(workers, &shares, &gate, &schedule, &seconds));
+        let liaison = threads::start(scope, || {
+            remote_workers::represent_workers(workers, &shares, &gate, &schedule, &seconds)
+        });
         if liaison.is_err() {
             (0..count).for_each(|_| gate.ended()); // nobody else will tell
         }
@@ -401,11 +405,11 @@ fn measure_elsewhere(
         driver,
         ..Raw::default()
     };
-    let figures = crew::merge(logs, &mut raw, spec);
+    let figures = remote_workers::merge(logs, &mut raw, spec);
     match if_kept(kept, conclude(context, spec, raw, &ended)) {
-        Outcome::Done(result) => Outcome::Done(Box::new(crew::told(*result, figures))),
+        Outcome::Done(result) => Outcome::Done(Box::new(remote_workers::told(*result, figures))),
         Outcome::Interrupted(Some(result)) => {
-            Outcome::Interrupted(Some(Box::new(crew::told(*result, figures))))
+            Outcome::Interrupted(Some(Box::new(remote_workers::told(*result, figures))))
         }
         other => other,
     }
@@ -420,7 +424,7 @@ fn sampled(context: &TestContext<'_>, gate: &Gate, ended: Receiver<()>) -> Sessi
     let Some(source) = context.sessions else { return SessionLog::default() };
     let mut source = source.lock().unwrap_or_else(PoisonError::into_inner);
     let jobs = || match context.workers {
-        Some(workers) => [(String::new(), crew::lock(workers).sessions())].into(),
+        Some(workers) => [(String::new(), remote_workers::lock(workers).sessions())].into(),
         None => context.database.node_job_sessions(),
     };
     sample(&mut *source, gate, &jobs, &ended)
@@ -509,7 +513,7 @@ pub(super) fn panicked() -> JobLog {
 }
 
 /// Jobs that run a selection: those of the test, or those beside them.
-pub(super) struct Crew<'a> {
+pub(super) struct JobGroup<'a> {
     pub selection: &'a Selection,
     pub size: u32,
     /// The number of its first job, less 1; and the jobs that the numbers are of. A workload beside
@@ -519,12 +523,12 @@ pub(super) struct Crew<'a> {
     pub is_background: bool,
 }
 
-impl<'a> Crew<'a> {
-    pub(super) fn all(spec: &TestSpec<'a>) -> Vec<Crew<'a>> {
+impl<'a> JobGroup<'a> {
+    pub(super) fn all(spec: &TestSpec<'a>) -> Vec<JobGroup<'a>> {
         let (selection, size) = (spec.selection, spec.jobs);
         let shared = if selection.is_beside_itself() { selection.background_jobs() } else { 0 };
-        let own = Crew { selection, size, after: 0, jobs: size + shared, is_background: false };
-        let background = selection.background.as_ref().map(|background| Crew {
+        let own = JobGroup { selection, size, after: 0, jobs: size + shared, is_background: false };
+        let background = selection.background.as_ref().map(|background| JobGroup {
             selection: &background.selection,
             size: background.jobs,
             after: if shared > 0 { size } else { 0 },
@@ -547,7 +551,7 @@ impl<'a> Crew<'a> {
 
 /// A job of a crew.
 struct CrewJob<'a> {
-    crew: &'a Crew<'a>,
+    crew: &'a JobGroup<'a>,
     /// From 1, within the crew.
     number: u32,
     /// Node of the cluster that it works on.
@@ -567,7 +571,7 @@ fn run_job(
     let part = &crew.selection.parts[crew.part(number)];
     let mut facts = facts.clone();
     facts.extend(part.facts.clone());
-    let order = JobOrder {
+    let order = JobSpec {
         job: crew.after + number,
         jobs: crew.jobs,
         code: &part.code,

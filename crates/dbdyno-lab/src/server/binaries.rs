@@ -13,7 +13,7 @@ use zip::ZipArchive;
 use dbdyno_core::error::{Error, Result, quote};
 use dbdyno_engines::host::{cache_dir, may_be_run, stranger_at};
 
-use super::home::{account_for_server, check_reach};
+use super::server_dir::{account_for_server, check_reach};
 use super::{ServerKind, find_kind, pinned, unusable};
 
 /// Before what Maven says of a version that its repository does not have.

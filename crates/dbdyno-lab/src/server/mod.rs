@@ -20,30 +20,30 @@ use dbdyno_engines::engine::{Access, ConnectTo, ErrorClass};
 use dbdyno_engines::host::{Account, allow_files};
 
 mod binaries;
-mod breaking;
 mod cluster;
-mod home;
-mod link;
+mod faults;
 mod lock;
+mod log_in_tmpfs;
 mod mariadb;
 mod marker;
-mod memory;
+mod network_emulation;
 mod nodes;
 mod packages;
 mod pinned;
 mod postgres;
 mod process;
+mod server_dir;
 
 pub use binaries::{Binaries, Fetched, fetch};
 pub use cluster::{CLUSTERS, ClusterKind, MOST_NODES, USUAL_NODES, find_cluster};
-pub use link::Links;
 pub use lock::{FileLock, lock_file};
-pub use memory::memory_place;
+pub use log_in_tmpfs::memory_place;
+pub use network_emulation::NetworkEmulation;
 
-use home::{Home, SHARED_USER, State, USER_VARIABLE, account_for_server, check_reach};
-use link::Network;
+use network_emulation::Network;
 use nodes::{known_cluster, remove_nodes, start_cluster};
 use process::{Daemon, StopSignals};
+use server_dir::{SHARED_USER, ServerDir, State, USER_VARIABLE, account_for_server, check_reach};
 
 /// Longest wait for a started server to answer: it may have to recover a large log first.
 const READY_TIMEOUT: Duration = Duration::from_secs(120);
@@ -143,7 +143,7 @@ pub struct PrivateServer {
     kind: &'static dyn ServerKind,
     binaries: Binaries,
     place: Place,
-    home: Home,
+    home: ServerDir,
     daemon: Option<Daemon>,
     /// Of a cluster: what it is, and the other nodes of its first one.
     cluster: Option<&'static ClusterKind>,
@@ -179,7 +179,7 @@ fn claimed(
     let binaries = kind.find(options.server_bin.as_deref())?;
     // Before anything is made.
     let account = account_for_server(kind.account())?;
-    let home = Home::claim(&options.data_dir, home)?;
+    let home = ServerDir::claim(&options.data_dir, home)?;
     retire(kind, &home)?;
     let place =
         check_port(options.port).and_then(|()| make_place(&home, name, options, account.as_ref()));
@@ -207,10 +207,10 @@ fn remove_home(
     name: &str,
     data_dir: &Path,
 ) -> Result<Option<PathBuf>> {
-    if !Home::path(data_dir, name).exists() {
+    if !ServerDir::path(data_dir, name).exists() {
         return Ok(None);
     }
-    let home = Home::claim(data_dir, name)?;
+    let home = ServerDir::claim(data_dir, name)?;
     stop_orphans(kind, &home)?;
     home.remove()?;
     Ok(Some(home.directory().to_path_buf()))
@@ -220,10 +220,9 @@ fn remove_home(
 /// `data_dir`, running or not.
 pub fn is_there(engine: &str, data_dir: &Path) -> bool {
     match find_cluster(engine) {
-        Some(cluster) => {
-            (0..MOST_NODES as usize).any(|at| Home::path(data_dir, &cluster.home_of(at)).exists())
-        }
-        None => Home::path(data_dir, engine).exists(),
+        Some(cluster) => (0..MOST_NODES as usize)
+            .any(|at| ServerDir::path(data_dir, &cluster.home_of(at)).exists()),
+        None => ServerDir::path(data_dir, engine).exists(),
     }
 }
 
@@ -238,7 +237,7 @@ pub fn preflight(engine: &str, options: &StartOptions) -> Result<String> {
     check_port(options.port)?;
     let mut product = product(kind, &binaries.version);
     if let Some(account) = account_for_server(kind.account())? {
-        check_reach(&account, &Home::path(&options.data_dir, kind.engine()))?;
+        check_reach(&account, &ServerDir::path(&options.data_dir, kind.engine()))?;
         if account.name == SHARED_USER {
             let _ = write!(
                 product,
@@ -303,7 +302,7 @@ fn find_kind(engine: &str) -> Result<&'static dyn ServerKind> {
 
 /// Brings a claimed home into a state to start from: no server runs; what is there is either kept
 /// or gone.
-fn retire(kind: &dyn ServerKind, home: &Home) -> Result<()> {
+fn retire(kind: &dyn ServerKind, home: &ServerDir) -> Result<()> {
     stop_orphans(kind, home)?;
     match home.state() {
         Some(State::Kept) => Ok(()),
@@ -313,7 +312,7 @@ fn retire(kind: &dyn ServerKind, home: &Home) -> Result<()> {
 
 /// Ends what a dead run left at work in a claimed home: its server, or what was creating the
 /// database.
-fn stop_orphans(kind: &dyn ServerKind, home: &Home) -> Result<()> {
+fn stop_orphans(kind: &dyn ServerKind, home: &ServerDir) -> Result<()> {
     process::stop(kind.signals(), || process::at_work(kind.programs(), &home.data()))
 }
 
@@ -348,7 +347,7 @@ fn check_port(port: Option<u16>) -> Result<()> {
 
 /// The directories of the server.
 fn make_place(
-    home: &Home,
+    home: &ServerDir,
     name: &str,
     options: &StartOptions,
     account: Option<&Account>,
@@ -424,9 +423,9 @@ impl PrivateServer {
     pub fn restart_with(&mut self, setup: &Setup) -> Result<()> {
         self.stop()?;
         let account = account_for_server(self.kind.account())?;
-        memory::fetch(&self.home, self.kind.log_files(), account.as_ref())?;
+        log_in_tmpfs::fetch(&self.home, self.kind.log_files(), account.as_ref())?;
         let put = |room_bytes| {
-            memory::put(&self.home, self.kind.log_files(), room_bytes, account.as_ref())
+            log_in_tmpfs::put(&self.home, self.kind.log_files(), room_bytes, account.as_ref())
         };
         setup.log_in_memory.map_or(Ok(()), put)?;
         self.kind.configure(&self.place, &setup.settings)?;
@@ -592,7 +591,7 @@ impl PrivateServer {
         // A node that is cut off would wait for the others.
         self.network.iter().for_each(|(network, _)| network.mend());
         if self.failed == Some(How::Freeze) {
-            self.pid().into_iter().for_each(breaking::wake);
+            self.pid().into_iter().for_each(faults::wake);
         }
         self.peers.iter_mut().try_for_each(PrivateServer::stop)?;
         self.daemon.take().map_or(Ok(()), |daemon| daemon.stop(self.kind.signals()))

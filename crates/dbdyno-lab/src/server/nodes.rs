@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::cluster::{self, ClusterKind, MOST_NODES, find_cluster};
-use super::home::{State, account_for_server};
-use super::link::{Links, Network};
+use super::network_emulation::{Network, NetworkEmulation};
+use super::server_dir::{State, account_for_server};
 use super::{
     Place, PrivateServer, READY_POLL, READY_TIMEOUT, StartOptions, claimed, find_kind, process,
     remove_home,
@@ -142,7 +142,7 @@ impl PrivateServer {
     }
 
     /// Network emulation between the nodes, if there is one.
-    pub fn links(&self) -> Option<&Links> {
+    pub fn links(&self) -> Option<&NetworkEmulation> {
         self.network.as_ref().map(|(network, _)| network.links())
     }
 

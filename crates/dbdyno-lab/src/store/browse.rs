@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 
 use super::Store;
-use super::base::{Answer, Base, Row};
+use super::backend::{Answer, Row, StoreBackend};
 use super::read::{self, RunSummary};
 use super::tables::TEST;
 use dbdyno_core::error::Result;
 use dbdyno_core::model::Test;
-use dbdyno_engines::engine::keeper::Datum;
+use dbdyno_engines::engine::results_backend::SqlValue;
 
 /// A run with what it can be found by.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,7 +43,7 @@ pub struct Measured {
 }
 
 /// The platform of a run, of its disclosure; of a publication its target.
-fn platform(base: &dyn Base) -> Answer<String> {
+fn platform(base: &dyn StoreBackend) -> Answer<String> {
     let of = |fact: &str| base.json_text("disclosure", &["hardware", fact]);
     Ok(format!(
         "coalesce(nullif({}, 'unknown'), nullif({}, 'unknown'), CASE kind WHEN 'published' THEN \
@@ -71,9 +71,9 @@ impl Store {
     /// If the file cannot be read.
     pub fn listing(&self) -> Result<Vec<Listed>> {
         let platform = platform(self.base.as_ref()).map_err(|trouble| self.explain(trouble))?;
-        let text = |row: &Row, at: usize| row.get(at).and_then(Datum::text).map(str::to_string);
+        let text = |row: &Row, at: usize| row.get(at).and_then(SqlValue::text).map(str::to_string);
         let number =
-            |row: &Row, at: usize| row.get(at).and_then(Datum::integer).unwrap_or_default();
+            |row: &Row, at: usize| row.get(at).and_then(SqlValue::integer).unwrap_or_default();
         let details =
             self.rows(&format!("SELECT id, suite, labels, {platform} FROM run"), Row::new())?;
         let details: BTreeMap<i64, Row> =

@@ -7,12 +7,12 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::Store;
-use super::base::Row;
+use super::backend::Row;
 use super::columns::Table;
 use super::tables::{LOAD, RUN, SERIES, SNAPSHOT, TEST};
 use dbdyno_core::error::{Error, Result, quote};
 use dbdyno_core::model::{RunKind, RunRecord, RunStatus, Test};
-use dbdyno_engines::engine::keeper::Datum;
+use dbdyno_engines::engine::results_backend::SqlValue;
 
 /// A run as a line of `results list`; the field names are those of its JSON form.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -291,8 +291,8 @@ impl Store {
 
     /// A row of [`LIST`].
     pub(super) fn summary(&self, row: &Row) -> Result<RunSummary> {
-        let number = |at: usize| row.get(at).and_then(Datum::integer).unwrap_or_default();
-        let text = |at: usize| row.get(at).and_then(Datum::text);
+        let number = |at: usize| row.get(at).and_then(SqlValue::integer).unwrap_or_default();
+        let text = |at: usize| row.get(at).and_then(SqlValue::text);
         let some = |at: usize| text(at).unwrap_or_default().to_string();
         Ok(RunSummary {
             id: number(0),

@@ -8,10 +8,10 @@ use super::document::{
 };
 use super::format::json;
 use super::{Input, Language, Report, Subject, compare};
-use dbdyno_core::analysis::compare::{Difference, Side, differences};
-use dbdyno_core::analysis::trials::{
+use dbdyno_core::analysis::ab_test::{
     Counted, MARGIN, Method, Outcome, Row, Rule, Unpaired, rows, unpaired,
 };
+use dbdyno_core::analysis::compare::{Difference, Side, differences};
 use dbdyno_core::model::{Sentence, Status};
 
 /// Version of the JSON structure.

@@ -4,11 +4,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::assemble::Raw;
+use super::assignment::{WorkerAssignment, WorkerLog};
 use super::gate::Gate;
 use super::log::{JobLog, Periods, Points, SecondsLog};
 use super::schedule::{Edges, Schedule};
-use super::share::{Share, ShareLog};
-use super::test::Crew;
+use super::test::JobGroup;
 use dbdyno_core::model::{TestResult, TestSpec, WorkerFigures};
 use dbdyno_engines::engine::EngineError;
 
@@ -23,17 +23,17 @@ pub trait Workers: Send {
     ///
     /// # Errors
     /// If nobody can be told.
-    fn give(&mut self, shares: &[Share]) -> Result<(), EngineError>;
+    fn assign(&mut self, shares: &[WorkerAssignment]) -> Result<(), EngineError>;
     /// Progress of each part.
     ///
     /// # Errors
     /// A worker is lost, has failed, or did not come in time; or nothing can be learned.
-    fn look(&mut self) -> Result<Vec<Come>, EngineError>;
+    fn poll(&mut self) -> Result<Vec<WorkerProgress>, EngineError>;
     /// The window opens and closes then, in s since the common start.
     ///
     /// # Errors
     /// If nobody can be told.
-    fn move_edges(&mut self, edges: Edges) -> Result<(), EngineError>;
+    fn set_window(&mut self, edges: Edges) -> Result<(), EngineError>;
     /// Lets all begin together, soon; gives when, by our clock, after that moment.
     ///
     /// # Errors
@@ -48,14 +48,14 @@ pub trait Workers: Send {
     ///
     /// # Errors
     /// If that cannot be read.
-    fn collect(&mut self) -> Result<Vec<ShareLog>, EngineError>;
+    fn collect(&mut self) -> Result<Vec<WorkerLog>, EngineError>;
     /// Sessions of the database in which their jobs are.
     fn sessions(&self) -> Vec<u32>;
 }
 
 /// Progress of a part, and the last report of its jobs.
 #[derive(Debug, Clone)]
-pub struct Come {
+pub struct WorkerProgress {
     pub stage: Stage,
     pub points: Points,
 }
@@ -83,15 +83,15 @@ pub(super) fn lock(workers: &Mutex<dyn Workers>) -> MutexGuard<'_, dyn Workers +
 ///
 /// # Errors
 /// Those of the workers; then the gate counts all of them as ended.
-pub(super) fn liaise(
+pub(super) fn represent_workers(
     workers: &Mutex<dyn Workers>,
-    shares: &[Share],
+    shares: &[WorkerAssignment],
     gate: &Gate,
     schedule: &Schedule,
     log: &SecondsLog,
-) -> Result<Vec<ShareLog>, EngineError> {
+) -> Result<Vec<WorkerLog>, EngineError> {
     let (seen, edges) = (vec![Stage::Preparing; shares.len()], schedule.edges());
-    let mut liaison = Liaison { gate, schedule, log, seen, edges, is_stopped: false };
+    let mut liaison = WorkerProxy { gate, schedule, log, seen, edges, is_stopped: false };
     let told = liaison.follow(workers, shares);
     if told.is_err() && !liaison.is_stopped {
         let _ = lock(workers).stop(); // those that are left; what failed says more
@@ -101,7 +101,7 @@ pub(super) fn liaise(
     told
 }
 
-struct Liaison<'a> {
+struct WorkerProxy<'a> {
     gate: &'a Gate,
     schedule: &'a Schedule,
     log: &'a SecondsLog,
@@ -111,13 +111,13 @@ struct Liaison<'a> {
     is_stopped: bool,
 }
 
-impl Liaison<'_> {
+impl WorkerProxy<'_> {
     fn follow(
         &mut self,
         workers: &Mutex<dyn Workers>,
-        shares: &[Share],
-    ) -> Result<Vec<ShareLog>, EngineError> {
-        lock(workers).give(shares)?;
+        shares: &[WorkerAssignment],
+    ) -> Result<Vec<WorkerLog>, EngineError> {
+        lock(workers).assign(shares)?;
         while self.seen.iter().any(|stage| *stage != Stage::Done) {
             std::thread::sleep(LOOK);
             if self.gate.is_stopped() && !self.is_stopped {
@@ -129,10 +129,10 @@ impl Liaison<'_> {
             }
             let edges = self.schedule.edges();
             if edges != self.edges {
-                lock(workers).move_edges(edges)?;
+                lock(workers).set_window(edges)?;
                 self.edges = edges;
             }
-            let now = lock(workers).look()?;
+            let now = lock(workers).poll()?;
             now.iter()
                 .zip(1..)
                 .for_each(|(come, worker)| self.log.take_points(worker, &come.points));
@@ -158,7 +158,11 @@ impl Liaison<'_> {
 
 /// Puts what the workers did together as if it had been one driver: nothing is averaged. Seconds
 /// count from the common start.
-pub(super) fn merge(logs: Vec<ShareLog>, raw: &mut Raw, spec: &TestSpec<'_>) -> Vec<WorkerFigures> {
+pub(super) fn merge(
+    logs: Vec<WorkerLog>,
+    raw: &mut Raw,
+    spec: &TestSpec<'_>,
+) -> Vec<WorkerFigures> {
     let figures = logs.iter().map(figures).collect();
     let (mut jobs, mut beside, mut periods) = (Vec::new(), Vec::new(), Periods::default());
     for log in logs {
@@ -167,7 +171,7 @@ pub(super) fn merge(logs: Vec<ShareLog>, raw: &mut Raw, spec: &TestSpec<'_>) -> 
         jobs.extend(shifted(log.jobs, log.late_s));
         beside.extend(shifted(log.beside, log.late_s));
     }
-    let crews = Crew::all(spec);
+    let crews = JobGroup::all(spec);
     let of_crew =
         |at: usize, jobs| crews.get(at).map(|crew| in_order(jobs, crew)).unwrap_or_default();
     (raw.jobs, raw.background) = (of_crew(0, jobs), of_crew(1, beside));
@@ -182,13 +186,13 @@ fn shifted(jobs: Vec<(u32, JobLog)>, by_s: f64) -> impl Iterator<Item = (u32, Jo
 }
 
 /// Jobs in the order of their numbers, each with the index of its part.
-fn in_order(mut jobs: Vec<(u32, JobLog)>, crew: &Crew<'_>) -> Vec<(usize, JobLog)> {
+fn in_order(mut jobs: Vec<(u32, JobLog)>, crew: &JobGroup<'_>) -> Vec<(usize, JobLog)> {
     jobs.sort_by_key(|(job, _)| *job);
     jobs.into_iter().map(|(job, log)| (crew.part(job), log)).collect()
 }
 
 /// Figures of one worker.
-fn figures(log: &ShareLog) -> WorkerFigures {
+fn figures(log: &WorkerLog) -> WorkerFigures {
     let mut service = dbdyno_core::stats::WeightedTimes::default();
     log.jobs.iter().for_each(|(_, job)| service.merge(&job.times.service));
     let counted = log.jobs.iter().filter_map(|(_, job)| job.counted.as_ref());

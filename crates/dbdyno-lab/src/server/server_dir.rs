@@ -42,7 +42,7 @@ pub(super) const SHARED_USER: &str = "nobody";
 pub(super) const USER_VARIABLE: &str = "DBDYNO_SERVER_USER";
 
 /// A claimed directory.
-pub(super) struct Home {
+pub(super) struct ServerDir {
     directory: PathBuf,
     /// Engine of the server, or node of a cluster.
     name: String,
@@ -55,7 +55,7 @@ pub(super) struct Home {
     ours: Cell<bool>,
 }
 
-impl Home {
+impl ServerDir {
     /// Directory of an engine's private server, or of a node of a cluster.
     pub(super) fn path(data_dir: &Path, name: &str) -> PathBuf {
         data_dir.join(format!("dbdyno-{name}"))
@@ -66,16 +66,16 @@ impl Home {
     /// # Errors
     /// In use by a living process, not ours, another user's, not writable, a marker that we do not
     /// understand: what it marks may be a database that somebody kept, and is left alone.
-    pub(super) fn claim(data_dir: &Path, name: &str) -> Result<Home> {
+    pub(super) fn claim(data_dir: &Path, name: &str) -> Result<ServerDir> {
         let data_dir = own_dir(data_dir)?;
-        let directory = Home::path(&data_dir, name);
+        let directory = ServerDir::path(&data_dir, name);
         private_dir(&directory)?;
         check_owner(&directory)?;
         refuse_strangers(&directory, stranger_at(&directory))?;
         check_ours(&directory)?;
         let lock = lock(&directory)?;
         let marker = RefCell::new(Marker::read(&directory)?);
-        Ok(Home { directory, name: name.into(), marker, _lock: lock, ours: Cell::new(true) })
+        Ok(ServerDir { directory, name: name.into(), marker, _lock: lock, ours: Cell::new(true) })
     }
 
     pub(super) fn directory(&self) -> &Path {
@@ -383,25 +383,29 @@ mod tests {
     #[test]
     fn a_directory_has_one_owner_at_a_time() {
         let dir = tempfile::tempdir().unwrap();
-        let first = Home::claim(dir.path(), "postgres").unwrap();
+        let first = ServerDir::claim(dir.path(), "postgres").unwrap();
         first.mark(State::Running).unwrap();
-        let second = Home::claim(dir.path(), "postgres").err().unwrap();
+        let second = ServerDir::claim(dir.path(), "postgres").err().unwrap();
         assert!(
             second.what.contains(&format!("in use by dbdyno process {}", std::process::id())),
             "{second}"
         );
         drop(first);
-        assert_eq!(Home::claim(dir.path(), "postgres").unwrap().state(), Some(State::Running));
+        assert_eq!(ServerDir::claim(dir.path(), "postgres").unwrap().state(), Some(State::Running));
     }
 
     #[test]
     fn a_foreign_directory_is_left_alone() {
         let dir = tempfile::tempdir().unwrap();
-        let home = Home::path(dir.path(), "postgres");
+        let home = ServerDir::path(dir.path(), "postgres");
         fs::create_dir(&home).unwrap();
         fs::write(home.join("precious"), "x").unwrap();
         assert!(
-            Home::claim(dir.path(), "postgres").err().unwrap().what.contains("not made by dbdyno")
+            ServerDir::claim(dir.path(), "postgres")
+                .err()
+                .unwrap()
+                .what
+                .contains("not made by dbdyno")
         );
         assert!(home.join("precious").exists());
     }
@@ -409,12 +413,12 @@ mod tests {
     #[test]
     fn what_was_marked_is_known_to_the_next_owner() {
         let dir = tempfile::tempdir().unwrap();
-        let home = Home::claim(dir.path(), "postgres").unwrap();
+        let home = ServerDir::claim(dir.path(), "postgres").unwrap();
         assert_eq!(home.state(), None);
         home.mark(State::Kept).unwrap();
         assert_eq!(home.state(), Some(State::Kept));
         drop(home);
-        let next = Home::claim(dir.path(), "postgres").unwrap();
+        let next = ServerDir::claim(dir.path(), "postgres").unwrap();
         assert_eq!(next.state(), Some(State::Kept));
         next.empty().unwrap();
         assert_eq!(next.state(), None);
@@ -424,11 +428,11 @@ mod tests {
     fn a_long_path_gets_a_short_socket_directory() {
         let dir = tempfile::tempdir().unwrap();
         let deep = dir.path().join("d".repeat(90));
-        let home = Home::claim(&deep, "postgres").unwrap();
+        let home = ServerDir::claim(&deep, "postgres").unwrap();
         let [_, socket, _] = home.directories(None).unwrap();
         assert!(socket.as_os_str().len() <= MAX_SOCKET_DIR_BYTES && socket.is_dir());
         assert_eq!(home.directories(None).unwrap()[1], socket, "the next start uses it again");
         home.remove().unwrap();
-        assert!(!socket.parent().unwrap().exists() && !Home::path(&deep, "postgres").exists());
+        assert!(!socket.parent().unwrap().exists() && !ServerDir::path(&deep, "postgres").exists());
     }
 }

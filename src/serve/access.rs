@@ -53,9 +53,9 @@ fn hash(text: &str) -> [u8; 32] {
 }
 
 /// The answer to whoever may not come in, or has just shown a token; none: the site answers.
-pub fn opened(request: &Request<Body>, token: Option<&Token>) -> Option<Response<Body>> {
+pub fn check_access(request: &Request<Body>, token: Option<&Token>) -> Option<Response<Body>> {
     let wrong_host = || (token.is_none() && !is_local(request)).then(wrong_host);
-    refused_method(request).or_else(wrong_host).or_else(|| unknown(request, token?))
+    refused_method(request).or_else(wrong_host).or_else(|| check_token(request, token?))
 }
 
 /// True if it is asked for by a name or an address of this machine's own loop.
@@ -75,10 +75,12 @@ fn wrong_host() -> Response<Body> {
 
 /// The answer to a reader without the token, or who brings it in the address and gets a cookie for
 /// it.
-fn unknown(request: &Request<Body>, token: &Token) -> Option<Response<Body>> {
+fn check_token(request: &Request<Body>, token: &Token) -> Option<Response<Body>> {
     let query = Query::parse(request.uri().query().unwrap_or_default());
     match query.get("token") {
-        Some(given) if token.is(given) => Some(welcomed(request.uri().path(), &query, token)),
+        Some(given) if token.is(given) => {
+            Some(set_token_cookie(request.uri().path(), &query, token))
+        }
         None if is_known(request, token) => None,
         _ => {
             let text = "give the token once as ?token=..., or as 'Authorization: Bearer ...'\n";
@@ -102,7 +104,7 @@ fn is_known(request: &Request<Body>, token: &Token) -> bool {
 }
 
 /// Sends the reader to the same page without the token in its address.
-fn welcomed(path: &str, query: &Query, token: &Token) -> Response<Body> {
+fn set_token_cookie(path: &str, query: &Query, token: &Token) -> Response<Body> {
     let mut answer = response(StatusCode::SEE_OTHER, PLAIN, "welcome\n");
     // One slash: '//name' would be a page of others.
     let place = format!("/{}{}", path.trim_start_matches('/'), query.without("token"));
@@ -147,7 +149,7 @@ mod tests {
     }
 
     fn status(request: &Request<Body>, token: Option<&Token>) -> Option<u16> {
-        opened(request, token).map(|answer| answer.status().as_u16())
+        check_access(request, token).map(|answer| answer.status().as_u16())
     }
 
     #[test]
@@ -168,7 +170,7 @@ mod tests {
     fn a_token_opens_by_address_header_and_cookie_and_nothing_else_does() {
         let token = Token::new(SECRET).unwrap();
         let asked = |uri: &str, headers: &[(HeaderName, &str)]| {
-            opened(&request(uri, headers), Some(&token))
+            check_access(&request(uri, headers), Some(&token))
         };
         let is_closed =
             |answer: Option<Response<Body>>| answer.is_some_and(|answer| answer.status() == 401);

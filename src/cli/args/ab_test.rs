@@ -10,7 +10,7 @@ use crate::model::AskedRamp;
 
 /// Arguments of `ab-test`.
 #[derive(Debug, Clone, Args)]
-pub struct CampaignArgs {
+pub struct AbTestArgs {
     /// A, the base: an engine or the URL of an existing server, as the TARGET of 'run'
     pub a: String,
     /// B

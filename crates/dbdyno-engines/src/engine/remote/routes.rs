@@ -22,14 +22,14 @@ pub(in crate::engine) const TCP_ACCOUNT: &str = "dbdyno_tcp";
 
 /// A way to a server.
 #[derive(Clone)]
-pub(in crate::engine) struct Road<C> {
+pub(in crate::engine) struct Route<C> {
     /// Hosts, user, database.
     pub config: C,
     pub passwords: Arc<Passwords>,
 }
 
 /// Configuration of a client as a route needs it.
-pub(in crate::engine) trait Reach: Clone {
+pub(in crate::engine) trait Routable: Clone {
     fn hosts(&self) -> &[Host];
     fn tls(&self) -> &Tls;
     /// The same by these hosts, encrypted so.
@@ -38,12 +38,12 @@ pub(in crate::engine) trait Reach: Clone {
 
 /// The road that a database was opened by, and others, each found when it is asked for first.
 pub(in crate::engine) struct Roads<C> {
-    pub given: Arc<Road<C>>,
-    others: Mutex<BTreeMap<Transport, Arc<Road<C>>>>,
+    pub given: Arc<Route<C>>,
+    others: Mutex<BTreeMap<Transport, Arc<Route<C>>>>,
 }
 
 impl<C> Roads<C> {
-    pub(in crate::engine) fn new(given: Road<C>) -> Self {
+    pub(in crate::engine) fn new(given: Route<C>) -> Self {
         Roads { given: Arc::new(given), others: Mutex::default() }
     }
 
@@ -54,8 +54,8 @@ impl<C> Roads<C> {
     fn get(
         &self,
         transport: Transport,
-        find: impl FnOnce() -> Result<Road<C>, EngineError>,
-    ) -> Result<Arc<Road<C>>, EngineError> {
+        find: impl FnOnce() -> Result<Route<C>, EngineError>,
+    ) -> Result<Arc<Route<C>>, EngineError> {
         if transport == Transport::Given {
             return Ok(self.given.clone());
         }
@@ -69,7 +69,7 @@ impl<C> Roads<C> {
     }
 
     /// Remembers the road of a transport that nobody finds by himself.
-    pub(in crate::engine) fn add(&self, transport: Transport, road: Arc<Road<C>>) {
+    pub(in crate::engine) fn add(&self, transport: Transport, road: Arc<Route<C>>) {
         self.others.lock().unwrap_or_else(PoisonError::into_inner).insert(transport, road);
     }
 
@@ -79,7 +79,7 @@ impl<C> Roads<C> {
     }
 }
 
-impl<C: Reach> Roads<C> {
+impl<C: Routable> Roads<C> {
     /// The road of a transport: by the URL's hosts, else the one that `other` finds, if it lets
     /// `try_out` through. On a private server of ours (`is_ours`) the encrypted road is the plain
     /// one, encrypted: the account is one for both.
@@ -90,9 +90,9 @@ impl<C: Reach> Roads<C> {
         &self,
         transport: Transport,
         is_ours: bool,
-        other: &dyn Fn(Transport) -> Result<Road<C>, EngineError>,
-        try_out: &dyn Fn(&Road<C>) -> Result<(), EngineError>,
-    ) -> Result<Arc<Road<C>>, EngineError> {
+        other: &dyn Fn(Transport) -> Result<Route<C>, EngineError>,
+        try_out: &dyn Fn(&Route<C>) -> Result<(), EngineError>,
+    ) -> Result<Arc<Route<C>>, EngineError> {
         let is_above = is_ours && transport == Transport::Tls;
         let plain =
             is_above.then(|| self.by(Transport::Tcp, is_ours, other, try_out)).transpose()?;
@@ -102,14 +102,14 @@ impl<C: Reach> Roads<C> {
             let road = match (plain.as_deref(), hosts.is_empty()) {
                 (Some(plain), _) => plain.clone(),
                 (None, false) => {
-                    Road { config: given.config.reaching(hosts, Tls::default()), ..given.clone() }
+                    Route { config: given.config.reaching(hosts, Tls::default()), ..given.clone() }
                 }
                 (None, true) => other(transport)?,
             };
             // From the URL: the plain road has none.
             let tls = tls_by(given.config.tls(), transport);
             let road =
-                Road { config: road.config.reaching(road.config.hosts().to_vec(), tls), ..road };
+                Route { config: road.config.reaching(road.config.hosts().to_vec(), tls), ..road };
             try_out(&road).map(|()| road)
         })
     }
@@ -185,7 +185,7 @@ mod tests {
     fn a_road_is_looked_for_once_and_a_missing_one_again() {
         let road = |config: u32| {
             let sources = dbdyno_core::model::PasswordSources { variable: "NONE", file: "none" };
-            Road { config, passwords: own_account(sources, String::new()) }
+            Route { config, passwords: own_account(sources, String::new()) }
         };
         let roads = Roads::new(road(1));
         let get = |transport, found: Option<u32>| {

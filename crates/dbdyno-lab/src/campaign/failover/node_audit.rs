@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::line::{Line, Ways};
+use super::timed_session::{ClientRoutes, TimedSession};
 use dbdyno_core::analysis::failover::{Noted, Rows, differing};
 use dbdyno_core::model::{LedgerCounts, Survivor};
 use dbdyno_engines::engine::EngineError;
@@ -16,7 +16,7 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// Reader of the nodes.
 pub(super) struct Survey<'a> {
-    pub ways: &'a Arc<Ways>,
+    pub ways: &'a Arc<ClientRoutes>,
     /// The node that we promoted: the others still follow the failed one, whatever they believe.
     pub promoted: Option<&'a str>,
     pub member: &'a str,
@@ -34,12 +34,12 @@ struct Seen {
 impl Survey<'_> {
     /// True if a node answers and belongs to the writable cluster.
     pub(super) fn is_member(&self, node: &str) -> Result<bool, EngineError> {
-        let line = Line::open(self.ways, node, self.timeout)?;
+        let line = TimedSession::open(self.ways, node, self.timeout)?;
         Ok(line.query(self.member)?.scalar() == Some("1"))
     }
 
     fn rows(&self, node: &str) -> Result<Rows, EngineError> {
-        let rows = Line::open(self.ways, node, READING)?.query(self.read)?;
+        let rows = TimedSession::open(self.ways, node, READING)?.query(self.read)?;
         Ok(rows.rows.iter().filter_map(|row| row_of(row)).collect())
     }
 

@@ -1,23 +1,23 @@
-//! `campaign A B`: blocks of trials of both sides until it is known whether they differ.
+//! `ab-test A B`: blocks of trials of both sides until it is known whether they differ.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::report;
-use crate::analysis::trials::{Outcome, Row, Rule, Unpaired};
+use crate::analysis::ab_test::{Outcome, Row, Rule, Unpaired};
+use crate::campaign::ab_test::{self, Trials, TrialsEnded};
 use crate::campaign::schedule;
-use crate::campaign::trials::{self, Trials, TrialsEnded};
 use crate::campaign::{Campaign, Event, Request};
 use crate::catalog::Catalog;
-use crate::cli::args::{CampaignArgs, DataArgs, NameArgs, PlaceArgs, RunArgs, TargetArgs};
+use crate::cli::args::{AbTestArgs, DataArgs, NameArgs, PlaceArgs, RunArgs, TargetArgs};
 use crate::cli::console::Console;
 use crate::cli::context::{Context, interrupt};
 use crate::cli::values::{Label, Setting};
 use crate::cli::{file, forecast, out, paths, request};
 use crate::error::{Error, Kind, Result, quote};
 use crate::model::{RunStatus, Status, Target};
+use crate::report::ab_test::{CAMPAIGN, SETTINGS, SIDE, TrialsReport, rows_of, unpaired_of};
 use crate::report::format::junit::Junit;
-use crate::report::trials::{CAMPAIGN, SETTINGS, SIDE, TrialsReport, rows_of, unpaired_of};
 use crate::report::{Input, RunTests};
 use crate::serve::stored;
 use crate::store::{self, Store};
@@ -29,7 +29,7 @@ const SIDES: [&str; 2] = ["A", "B"];
 ///
 /// # Errors
 /// Usage, either target, interrupted; a figure that is worse than allowed.
-pub fn campaign(context: &Context, args: &CampaignArgs) -> Result<()> {
+pub fn ab_test(context: &Context, args: &AbTestArgs) -> Result<()> {
     let format = report::form(context, &TrialsReport, args.out.output.as_deref())?;
     for path in args.out.output.iter().chain(&args.limit.junit) {
         file::refuse_results(context, path)?;
@@ -63,7 +63,7 @@ pub fn campaign(context: &Context, args: &CampaignArgs) -> Result<()> {
 fn measure(
     context: &Context,
     catalog: &Catalog,
-    args: &CampaignArgs,
+    args: &AbTestArgs,
     requests: &[Request; 2],
     console: &Console,
     store: &mut Store,
@@ -96,7 +96,7 @@ fn measure(
         let sides = [campaign(first, &plans[0]), campaign(&second, &plans[1])];
         let trials =
             Trials { sides, margin: args.margin.0, most_s: args.max_duration.0, duet: args.duet };
-        trials::run(&trials, store)
+        ab_test::run(&trials, store)
     })
 }
 
@@ -124,7 +124,7 @@ fn tell(console: &Console, event: &Event<'_>) {
 }
 
 /// The request of a side.
-fn side(catalog: &Catalog, args: &CampaignArgs, at: usize, started: &str) -> Result<Request> {
+fn side(catalog: &Catalog, args: &AbTestArgs, at: usize, started: &str) -> Result<Request> {
     let own =
         [(&args.a, &args.set_a, &args.server_bin_a), (&args.b, &args.set_b, &args.server_bin_b)];
     let (target, set, server_bin) = own[at];
@@ -220,12 +220,7 @@ fn is_server(request: &Request) -> bool {
 }
 
 /// Both runs as they are stored.
-fn input(
-    store: &Store,
-    ended: &TrialsEnded,
-    catalog: Catalog,
-    args: &CampaignArgs,
-) -> Result<Input> {
+fn input(store: &Store, ended: &TrialsEnded, catalog: Catalog, args: &AbTestArgs) -> Result<Input> {
     let runs = ended
         .runs
         .iter()
@@ -298,7 +293,7 @@ fn tell_where(context: &Context, ended: &TrialsEnded) {
 
 /// Judges the end: stopped, or with a figure that is worse than allowed.
 fn judge(
-    args: &CampaignArgs,
+    args: &AbTestArgs,
     ended: &TrialsEnded,
     rows: &[Row],
     unpaired: &[Unpaired],

@@ -9,18 +9,18 @@
 
 use std::time::Instant;
 
-use super::duet::{self, Player};
+use super::duet::{self, DuetSide};
 use super::evict::Evictor;
-use super::measure::{Kept, Measuring, Step};
+use super::measure::{MeasureContext, Step, StoredTest};
 use super::numbers::Numbers;
 use super::platform::Platform;
 use super::prepare::{OpenRun, prepared};
 use super::probing::Probing;
 use super::run::{Ended, adapted, fitting, recorded};
-use super::schedule::{Answers, Leg, shuffle};
+use super::schedule::{Answers, ServerStart, shuffle};
 use super::{Campaign, Event, Sink};
 use crate::store::Store;
-use dbdyno_core::analysis::trials::{Blocks, Outcome, Rule, Span, Trial};
+use dbdyno_core::analysis::ab_test::{Blocks, Outcome, Rule, Span, Trial};
 use dbdyno_core::error::{Error, Kind, Result};
 use dbdyno_core::model::{Better, Ramp, RunStatus, Selection, Sentence, Target, Verdict};
 use dbdyno_core::stats::keys::KeyStream;
@@ -61,13 +61,13 @@ struct Figure {
 
 /// Trials of a figure in a block: A (0) and B (1) in their order, and the seconds that the whole
 /// A/B test has left.
-struct Turn {
+struct PairTurn {
     order: [usize; 2],
     left_s: f64,
 }
 
 /// A side, whose trials are taken one after the other.
-trait Tried {
+trait TrialSource {
     /// One test of the figure, which is stored; none if it failed.
     fn trial(
         &mut self,
@@ -75,19 +75,19 @@ trait Tried {
         numbers: &mut Numbers,
         left_s: f64,
         store: &mut Store,
-    ) -> Result<(Option<Kept>, Step)>;
+    ) -> Result<(Option<StoredTest>, Step)>;
 }
 
 /// A side that is ready.
 struct Side<'a, 'm, 'p> {
-    measuring: &'a Measuring<'m>,
+    measuring: &'a MeasureContext<'m>,
     probing: &'a mut Probing<'p>,
     /// 0 for A, 1 for B.
     at: usize,
 }
 
 /// Progress of an A/B test.
-struct Course {
+struct AbTestProgress {
     figures: Vec<Figure>,
     /// Of the tests of A and B.
     numbers: [Numbers; 2],
@@ -99,7 +99,7 @@ struct Course {
     halves: Option<Halves>,
 }
 
-impl Course {
+impl AbTestProgress {
     /// Number of the start of a server for the next block.
     fn starts(&self, is_fresh: bool) -> u32 {
         if is_fresh { self.block + 1 } else { 1 }
@@ -157,8 +157,13 @@ fn measured(
     let plans = [plan(&a, first)?, plan(&b, second)?];
     let (a, b) = (Campaign { plan: &plans[0], ..a }, Campaign { plan: &plans[1], ..b });
     let figures = figures([&a, &b])?;
-    let mut course =
-        Course { figures, numbers: Default::default(), block: 0, begin: Instant::now(), halves };
+    let mut course = AbTestProgress {
+        figures,
+        numbers: Default::default(),
+        block: 0,
+        begin: Instant::now(),
+        halves,
+    };
     let is_fresh =
         [&a, &b].iter().any(|side| matches!(side.request.target, Target::Private { .. }));
     let mut other = None;
@@ -170,7 +175,11 @@ fn measured(
                 let block = course.block;
                 let events = |event: Event<'_>| tell(a.events, block, event);
                 let (a, b) = (Campaign { events: &events, ..a }, Campaign { events: &events, ..b });
-                let leg = Leg { load: 1, server_start: course.starts(is_fresh), turns: Vec::new() };
+                let leg = ServerStart {
+                    load: 1,
+                    server_start: course.starts(is_fresh),
+                    turns: Vec::new(),
+                };
                 let [probing_a, probing_b] = &mut probings;
                 let run_a = &mut OpenRun { record: run_a.record, store: run_b.store };
                 let status =
@@ -277,7 +286,7 @@ impl Trials<'_> {
     /// another one needs new servers.
     fn blocks(
         &self,
-        course: &mut Course,
+        course: &mut AbTestProgress,
         is_fresh: bool,
         sides: &mut [Side<'_, '_, '_>; 2],
         store: &mut Store,
@@ -296,7 +305,7 @@ impl Trials<'_> {
     /// Measures one block; gives how the campaign ended, if it did.
     fn block(
         &self,
-        course: &mut Course,
+        course: &mut AbTestProgress,
         rule: &Rule,
         sides: &mut [Side<'_, '_, '_>; 2],
         store: &mut Store,
@@ -317,7 +326,7 @@ impl Trials<'_> {
                 return Ok(Some(RunStatus::Finished));
             }
             let order = if keys.key(2) == 1 { [0, 1] } else { [1, 0] };
-            let turn = Turn { order, left_s };
+            let turn = PairTurn { order, left_s };
             let (figure, numbers) = (&mut course.figures[at], &mut course.numbers);
             let status = match &course.halves {
                 None => {
@@ -338,12 +347,12 @@ impl Trials<'_> {
     /// A trial of each side in this order; gives how the campaign ended, if it did.
     fn pair(
         figure: &mut Figure,
-        turn: &Turn,
-        sides: &mut [&mut dyn Tried; 2],
+        turn: &PairTurn,
+        sides: &mut [&mut dyn TrialSource; 2],
         numbers: &mut [Numbers; 2],
         store: &mut Store,
     ) -> Result<Option<RunStatus>> {
-        let mut kept: [Option<Kept>; 2] = [None, None];
+        let mut kept: [Option<StoredTest>; 2] = [None, None];
         for at in turn.order {
             match sides[at].trial(figure, &mut numbers[at], turn.left_s, store)? {
                 (result, Step::GoOn) => kept[at] = result,
@@ -358,7 +367,7 @@ impl Trials<'_> {
     /// this order first.
     fn duet(
         figure: &mut Figure,
-        turn: &Turn,
+        turn: &PairTurn,
         halves: &Halves,
         sides: &mut [Side<'_, '_, '_>; 2],
         numbers: &mut [Numbers; 2],
@@ -418,7 +427,7 @@ impl Trials<'_> {
 
 impl Figure {
     /// A block of these rounds, with the trials of A and B that were measured.
-    fn add(&mut self, rounds: &[[Option<Kept>; 2]]) {
+    fn add(&mut self, rounds: &[[Option<StoredTest>; 2]]) {
         let failed = Verdict::from_reasons(Vec::new());
         let rounds: Vec<_> = rounds
             .iter()
@@ -444,7 +453,7 @@ impl Figure {
 }
 
 /// Trial from a stored test; empty for a trial that failed.
-fn trial<'t>(kept: Option<&'t Kept>, failed: &'t Verdict) -> Trial<'t> {
+fn trial<'t>(kept: Option<&'t StoredTest>, failed: &'t Verdict) -> Trial<'t> {
     let (value, total_s) = kept.map_or((None, 0.0), |kept| (kept.kpm_value, kept.total_s));
     Trial { value, verdict: kept.map_or(failed, |kept| &kept.verdict), total_s }
 }
@@ -470,10 +479,10 @@ impl<'m, 'p> Side<'_, 'm, 'p> {
         numbers: &mut Numbers,
         left_s: f64,
         processors: &'s [usize],
-    ) -> Player<'s, 'm, 'p> {
+    ) -> DuetSide<'s, 'm, 'p> {
         let (selection, prepared) = self.prepared(figure);
         let spec = self.measuring.announced(selection, figure.jobs, None, numbers, left_s);
-        Player {
+        DuetSide {
             measuring: self.measuring,
             probing: &mut *self.probing,
             spec,
@@ -483,14 +492,14 @@ impl<'m, 'p> Side<'_, 'm, 'p> {
     }
 }
 
-impl Tried for Side<'_, '_, '_> {
+impl TrialSource for Side<'_, '_, '_> {
     fn trial(
         &mut self,
         figure: &Figure,
         numbers: &mut Numbers,
         left_s: f64,
         store: &mut Store,
-    ) -> Result<(Option<Kept>, Step)> {
+    ) -> Result<(Option<StoredTest>, Step)> {
         let (selection, prepared) = self.prepared(figure);
         if self.measuring.interrupt.is_set() {
             return Ok((None, Step::Stop(RunStatus::Interrupted)));

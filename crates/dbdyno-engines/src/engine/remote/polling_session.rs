@@ -15,22 +15,22 @@ const SHORTEST: Duration = Duration::from_millis(100);
 
 /// A session that is opened anew when its connection is found broken. While that fails it stays
 /// broken; it is tried again now and then, since a server that was started anew comes back.
-pub(in crate::engine) struct Looking<S> {
+pub(in crate::engine) struct PollingSession<S> {
     session: S,
     open: Box<dyn Fn() -> Result<S, EngineError> + Send>,
     /// Nobody answered last: no try before this moment.
     not_before: Option<Instant>,
 }
 
-impl<S: Session> Looking<S> {
+impl<S: Session> PollingSession<S> {
     /// Opens it.
     ///
     /// # Errors
     /// Those of `open`.
     pub(in crate::engine) fn new(
         open: impl Fn() -> Result<S, EngineError> + Send + 'static,
-    ) -> Result<Looking<S>, EngineError> {
-        Ok(Looking { session: open()?, open: Box::new(open), not_before: None })
+    ) -> Result<PollingSession<S>, EngineError> {
+        Ok(PollingSession { session: open()?, open: Box::new(open), not_before: None })
     }
 
     /// The answer of the session, or of one that is opened anew.
@@ -60,7 +60,7 @@ impl<S: Session> Looking<S> {
     }
 }
 
-impl<S: Session> Session for Looking<S> {
+impl<S: Session> Session for PollingSession<S> {
     /// Executes a statement once: after a lost connection it is unknown what was done, so it is not
     /// repeated.
     fn execute(&mut self, sql: &str) -> Result<u64, EngineError> {
@@ -108,7 +108,7 @@ mod tests {
             3..5 => Err(EngineError::new(ErrorClass::Unreachable, "nobody")),
             _ => Ok(Brittle(0)),
         };
-        let mut session = Looking::new(open).unwrap();
+        let mut session = PollingSession::new(open).unwrap();
         for _ in 0..3 {
             session.query("", &[]).unwrap();
         }

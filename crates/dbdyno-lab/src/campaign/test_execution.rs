@@ -4,10 +4,10 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use super::aside::{Aside, Mark};
-use super::debt::Debtor;
+use super::deferred_work::CatchUp;
 use super::evict::Evictor;
 use super::probing::Probing;
+use super::server_evidence::{EvidenceMark, ServerEvidence};
 use super::{Event, Sink};
 use crate::runner::{self, Interrupt, Outcome, SessionSource, TestContext, Workers};
 use dbdyno_core::analysis;
@@ -16,7 +16,7 @@ use dbdyno_core::model::{Counters, Facts, TestResult, TestSpec};
 use dbdyno_engines::engine::Database;
 
 /// Context for executing a test.
-pub(super) struct Taking<'a> {
+pub(super) struct TestExecution<'a> {
     pub database: &'a dyn Database,
     /// Of the loaded data set as the test's selection sees them.
     pub facts: Facts,
@@ -24,8 +24,8 @@ pub(super) struct Taking<'a> {
     pub seed: u64,
     pub interrupt: &'a Interrupt,
     /// Catch-up after the test.
-    pub debtor: Option<&'a Debtor<'a>>,
-    pub aside: &'a Aside,
+    pub debtor: Option<&'a CatchUp<'a>>,
+    pub aside: &'a ServerEvidence,
     pub events: &'a Sink<'a>,
     /// Done when all jobs wait at the gate, before it opens.
     pub at_gate: &'a (dyn Fn() + Sync),
@@ -34,26 +34,26 @@ pub(super) struct Taking<'a> {
 }
 
 /// A test that was taken, not yet judged.
-pub(super) struct Taken {
+pub(super) struct UnjudgedTest {
     pub outcome: Outcome,
     pub started_at: String,
     /// As [`ClockCheck::step_s`].
     pub clock_step_s: f64,
 }
 
-impl Taking<'_> {
+impl TestExecution<'_> {
     /// Runs the test and tells what came beside it. `after_s`: how long the run goes on afterwards.
-    pub fn take(
+    pub fn execute(
         &self,
         spec: &TestSpec<'_>,
         evictor: &Evictor,
         after_s: f64,
         probing: &mut Probing<'_>,
-    ) -> Taken {
+    ) -> UnjudgedTest {
         let started_at = jiff::Timestamp::now().to_string();
         let clock = ClockCheck::start();
         let outcome = self.run(spec, evictor, after_s, probing);
-        Taken { outcome, started_at, clock_step_s: clock.step_s() }
+        UnjudgedTest { outcome, started_at, clock_step_s: clock.step_s() }
     }
 
     fn run(
@@ -121,12 +121,12 @@ impl Taking<'_> {
     fn tell(
         &self,
         result: &mut TestResult,
-        before: &Mark,
-        after: Mark,
+        before: &EvidenceMark,
+        after: EvidenceMark,
         spec: &TestSpec<'_>,
         evicted: bool,
     ) {
-        self.aside.tell(before, after, result);
+        self.aside.add_to(before, after, result);
         if !spec.selection.workload.evict.is_empty() {
             analysis::keep_eviction(result, evicted);
         }

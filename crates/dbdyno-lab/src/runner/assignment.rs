@@ -8,16 +8,16 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
+use super::driver_cost::DriverCost;
 use super::gate::Gate;
 use super::log::{JobLog, Periods, SecondsLog, Who};
-use super::own::Meter;
 use super::pacer::JobPacer;
 use super::schedule::{Edges, Schedule};
-use super::test::{Crew, Due, EndOnDrop, TestContext, log_of};
+use super::test::{Due, EndOnDrop, JobGroup, TestContext, log_of};
 use super::timeline::Timeline;
 use dbdyno_core::model::rows::RowFunction;
 use dbdyno_core::model::{Drive, DriverFigures, Facts, JobCode, TestSpec, Window, Wire};
-use dbdyno_engines::engine::{Database, Deal, EngineError, ErrorClass, JobOrder, threads};
+use dbdyno_engines::engine::{Database, EngineError, ErrorClass, JobPlacement, JobSpec, threads};
 
 /// Interval between two looks.
 const ATTENTION: Duration = Duration::from_millis(100);
@@ -26,14 +26,14 @@ const PATIENCE: Duration = Duration::from_millis(1200);
 
 /// Part of a test that one load generator runs.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Share {
+pub struct WorkerAssignment {
     /// Its jobs of the test, and of what runs beside it.
-    pub own: ShareCrew,
-    pub beside: Option<ShareCrew>,
+    pub own: AssignedJobs,
+    pub beside: Option<AssignedJobs>,
     pub window: Window,
     pub facts: Facts,
     pub rows: RowFunction,
-    /// Nodes of a cluster that the jobs of all shares are dealt to; see [`Deal`].
+    /// Nodes of a cluster that the jobs of all shares are dealt to; see [`JobPlacement`].
     pub nodes: Vec<String>,
     /// Timeout for its jobs to connect and prepare.
     pub connect_s: f64,
@@ -41,7 +41,7 @@ pub struct Share {
 
 /// Jobs of a selection.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct ShareCrew {
+pub struct AssignedJobs {
     /// From 1.
     jobs: Vec<ShareJob>,
     /// The number of the first job of all shares, less 1; and of how many jobs the numbers are.
@@ -68,7 +68,7 @@ struct SharePart {
     facts: Facts,
 }
 
-impl Share {
+impl WorkerAssignment {
     /// The shares of a test for so many load machines.
     ///
     /// # Errors
@@ -76,21 +76,21 @@ impl Share {
     pub fn all(
         spec: &TestSpec<'_>,
         context: &TestContext<'_>,
-        deal: &Deal,
+        deal: &JobPlacement,
         workers: u32,
-    ) -> Result<Vec<Share>, EngineError> {
+    ) -> Result<Vec<WorkerAssignment>, EngineError> {
         if spec.jobs < workers {
             let what = format!("{} jobs for {workers} workers", spec.jobs);
             return Err(EngineError::new(ErrorClass::Usage, what)
                 .advised("give --jobs as many, or fewer --workers"));
         }
-        let crews = Crew::all(spec);
+        let crews = JobGroup::all(spec);
         let seed = context.test_seed(spec);
         let crew = |at: usize, worker| {
-            crews.get(at).map(|crew| ShareCrew::of(crew, worker, workers, spec, seed))
+            crews.get(at).map(|crew| AssignedJobs::of(crew, worker, workers, spec, seed))
         };
         let share = |worker| {
-            Some(Share {
+            Some(WorkerAssignment {
                 own: crew(0, worker)?,
                 beside: crew(1, worker),
                 window: spec.selection.window,
@@ -113,7 +113,7 @@ impl Share {
     /// # Errors
     /// It has jobs without work, or job numbers that do not count from 1.
     pub fn check(&self) -> Result<(), EngineError> {
-        let is_whole = |crew: &ShareCrew| {
+        let is_whole = |crew: &AssignedJobs| {
             !crew.parts.is_empty() && crew.jobs.iter().all(|job| job.number >= 1)
         };
         if is_whole(&self.own) && self.beside.iter().all(is_whole) {
@@ -134,8 +134,14 @@ impl Share {
     }
 }
 
-impl ShareCrew {
-    fn of(crew: &Crew<'_>, worker: u32, workers: u32, spec: &TestSpec<'_>, seed: u64) -> ShareCrew {
+impl AssignedJobs {
+    fn of(
+        crew: &JobGroup<'_>,
+        worker: u32,
+        workers: u32,
+        spec: &TestSpec<'_>,
+        seed: u64,
+    ) -> AssignedJobs {
         let parts = crew.selection.parts.iter().map(|part| SharePart {
             code: part.code.clone(),
             session: part.session.clone(),
@@ -144,7 +150,7 @@ impl ShareCrew {
         // What runs beside a test loops.
         let due = |job| if crew.is_background { None } else { Due::of(spec, job, seed) };
         let jobs = (worker..=crew.size).step_by(workers as usize);
-        ShareCrew {
+        AssignedJobs {
             jobs: jobs.map(|number| ShareJob { number, due: due(number) }).collect(),
             after: crew.after,
             of_jobs: crew.jobs,
@@ -164,9 +170,9 @@ impl ShareCrew {
         &self.parts[self.part_of(job)]
     }
 
-    fn order<'a>(&'a self, share: &'a Share, job: u32, facts: &'a Facts) -> JobOrder<'a> {
+    fn order<'a>(&'a self, share: &'a WorkerAssignment, job: u32, facts: &'a Facts) -> JobSpec<'a> {
         let part = self.part(job);
-        JobOrder {
+        JobSpec {
             job: self.after + job,
             jobs: self.of_jobs,
             code: &part.code,
@@ -175,14 +181,14 @@ impl ShareCrew {
             facts,
             rows: share.rows,
             wire: self.wire,
-            node: Deal::node_of(&share.nodes, job),
+            node: JobPlacement::node_of(&share.nodes, job),
         }
     }
 }
 
 /// Log that a load generator returns for its part.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub struct ShareLog {
+pub struct WorkerLog {
     /// Host and process.
     pub name: String,
     /// Clock of the results database less its own, and the round trip in which that was measured.
@@ -203,7 +209,7 @@ pub struct ShareLog {
 
 /// Update for the jobs of a part while they loop.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Told {
+pub struct CoordinatorUpdate {
     /// No more slices.
     pub is_stopped: bool,
     /// New opening and closing of the window, in s since the common start, if they were moved.
@@ -211,14 +217,14 @@ pub struct Told {
 }
 
 /// Whom a share's jobs wait for.
-pub trait Foreman: Sync {
+pub trait CoordinatorLink: Sync {
     /// All jobs wait at their gate, in these sessions of the database: gives the common start; none
     /// if the test is off.
     fn start(&self, sessions: &[u32]) -> Option<Instant>;
     /// All jobs have what the window needs.
     fn satisfied(&self);
     /// Update for jobs that have done so far what the log holds.
-    fn told(&self, log: &SecondsLog) -> Told;
+    fn told(&self, log: &SecondsLog) -> CoordinatorUpdate;
 }
 
 /// Runs a share.
@@ -226,16 +232,16 @@ pub trait Foreman: Sync {
 /// # Errors
 /// Of the first job that failed; the jobs did not come to their gate in time, or the test was
 /// called off.
-pub fn run_share(
+pub fn run_assignment(
     database: &dyn Database,
-    share: &Share,
-    foreman: &dyn Foreman,
-) -> Result<ShareLog, EngineError> {
+    share: &WorkerAssignment,
+    foreman: &dyn CoordinatorLink,
+) -> Result<WorkerLog, EngineError> {
     let (schedule, gate) = (share.schedule(), Gate::new(share.size()));
-    let crews: Vec<&ShareCrew> = std::iter::once(&share.own).chain(&share.beside).collect();
+    let crews: Vec<&AssignedJobs> = std::iter::once(&share.own).chain(&share.beside).collect();
     let logs: Vec<SecondsLog> =
         crews.iter().map(|crew| SecondsLog::keeping(crew.jobs.len() as u32)).collect();
-    let mut meter = Meter::start(share.size());
+    let mut meter = DriverCost::start(share.size());
     let (late_s, driver, mut jobs) = std::thread::scope(|scope| {
         let (schedule, gate) = (&schedule, &gate);
         let each = crews
@@ -271,13 +277,13 @@ pub fn run_share(
     let beside = jobs.split_off(share.own.jobs.len());
     let (seconds, timeline) =
         logs.into_iter().next().map(SecondsLog::into_times).unwrap_or_default();
-    Ok(ShareLog { late_s, driver, jobs, beside, seconds, timeline, ..ShareLog::default() })
+    Ok(WorkerLog { late_s, driver, jobs, beside, seconds, timeline, ..WorkerLog::default() })
 }
 
 fn run_job(
     database: &dyn Database,
-    share: &Share,
-    crew: &ShareCrew,
+    share: &WorkerAssignment,
+    crew: &AssignedJobs,
     job: u32,
     mut pacer: JobPacer<'_>,
     gate: &Gate,
@@ -294,8 +300,8 @@ fn run_job(
 /// Everything that a share is conducted with.
 struct ShareConductor<'a> {
     database: &'a dyn Database,
-    share: &'a Share,
-    foreman: &'a dyn Foreman,
+    share: &'a WorkerAssignment,
+    foreman: &'a dyn CoordinatorLink,
     gate: &'a Gate,
     schedule: &'a Schedule,
     /// Of the jobs of the test.
@@ -304,7 +310,7 @@ struct ShareConductor<'a> {
 
 impl ShareConductor<'_> {
     /// From the gate to the end of the last job; gives how late the gate opened, if it did.
-    fn conduct(&self, meter: &mut Meter) -> Option<f64> {
+    fn conduct(&self, meter: &mut DriverCost) -> Option<f64> {
         let ShareConductor { database, foreman, gate, .. } = *self;
         let came = self.all_came();
         if came {

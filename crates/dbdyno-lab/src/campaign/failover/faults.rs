@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::Asked;
-use super::line::{Line, Ways};
+use super::timed_session::{ClientRoutes, TimedSession};
 use crate::campaign::Platform;
 use dbdyno_core::error::{Error, Result, excerpt};
 use dbdyno_core::model::How;
@@ -39,7 +39,7 @@ fn command(flag: &str, line: &str, node: &str) -> Result<()> {
 /// It cannot be made to fail so; the command fails.
 pub(super) fn fail(
     platform: &mut Platform,
-    ways: &Ways,
+    ways: &ClientRoutes,
     asked: &Asked,
     node: &str,
 ) -> Result<Instant> {
@@ -84,7 +84,7 @@ impl Promoter<'_> {
     /// The command fails; no node can be promoted.
     pub(super) fn promote(
         &self,
-        ways: &Arc<Ways>,
+        ways: &Arc<ClientRoutes>,
         failed: &str,
         timeout: Duration,
     ) -> Result<Option<String>> {
@@ -93,7 +93,8 @@ impl Promoter<'_> {
             Promoter::Command(line) => command("--promote-command", line, failed).map(|()| None),
             Promoter::Ours { received, promote } => {
                 let node = most_advanced(ways, failed, received, timeout)?;
-                let done = Line::open(ways, &node, PROMOTION).and_then(|line| line.query(promote));
+                let done =
+                    TimedSession::open(ways, &node, PROMOTION).and_then(|line| line.query(promote));
                 done.map_err(|error| error.at(format!("promoting {node}")))?;
                 Ok(Some(node))
             }
@@ -104,14 +105,14 @@ impl Promoter<'_> {
 /// The node that has received the most of what was written: a commit that one replica has confirmed
 /// is there.
 fn most_advanced(
-    ways: &Arc<Ways>,
+    ways: &Arc<ClientRoutes>,
     failed: &str,
     received: &str,
     timeout: Duration,
 ) -> Result<String> {
     let others = ways.database.nodes().iter().filter(|node| *node != failed);
     let has = |node: &String| {
-        let rows = Line::open(ways, node, timeout).ok()?.query(received).ok()?;
+        let rows = TimedSession::open(ways, node, timeout).ok()?.query(received).ok()?;
         Some((rows.scalar()?.parse::<f64>().ok()?, node.clone()))
     };
     let most =

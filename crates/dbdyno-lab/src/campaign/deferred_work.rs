@@ -27,7 +27,7 @@ const PATIENCE: Duration = Duration::from_millis(300);
 const PATIENCE_WITH_HURRY: Duration = Duration::from_secs(3);
 
 /// Makes the database finish deferred work after a test (checkpoint, vacuum, flush) and times it.
-pub struct Debtor<'a> {
+pub struct CatchUp<'a> {
     database: &'a dyn Database,
     interrupt: &'a Interrupt,
     gauges: Option<String>,
@@ -35,10 +35,10 @@ pub struct Debtor<'a> {
     hurry: Option<String>,
 }
 
-impl<'a> Debtor<'a> {
+impl<'a> CatchUp<'a> {
     /// None for a plan without commits, and where the catalogue does not say what the engine puts
     /// off.
-    pub fn open(campaign: &Campaign<'a>, platform: &'a Platform) -> Option<Debtor<'a>> {
+    pub fn open(campaign: &Campaign<'a>, platform: &'a Platform) -> Option<CatchUp<'a>> {
         let database = platform.database.as_ref();
         let blocks = campaign.catalog.probes(platform.engine.name(), &database.version().0);
         let sql = |name: &str| find(&blocks, name);
@@ -51,7 +51,7 @@ impl<'a> Debtor<'a> {
             .flat_map(|selection| &selection.parts)
             .any(|part| part.commits);
         let can = commits && (gauges.is_some() || work.is_some());
-        can.then_some(Debtor { database, interrupt: campaign.interrupt, gauges, work, hurry })
+        can.then_some(CatchUp { database, interrupt: campaign.interrupt, gauges, work, hurry })
     }
 
     /// Seconds until nothing is owed any more that was added between `begin` and `end`, or no more
@@ -59,7 +59,7 @@ impl<'a> Debtor<'a> {
     ///
     /// # Errors
     /// Of the database, with the statement; cancelled after an interrupt.
-    pub fn pay_back(&self, begin: &Counters, end: &Counters) -> Result<f64, EngineError> {
+    pub fn finish(&self, begin: &Counters, end: &Counters) -> Result<f64, EngineError> {
         if !is_owed(begin, end, end) {
             return Ok(0.0);
         }

@@ -14,16 +14,16 @@ type Answer = Result<Rows, EngineError>;
 type Task = Box<dyn FnOnce(&mut dyn Session) -> Answer + Send>;
 
 /// The ways of clients to the nodes.
-pub(super) struct Ways {
+pub(super) struct ClientRoutes {
     pub database: Arc<dyn Database>,
     /// Index of the node to which nothing comes any more, and from which nothing does.
     cut: AtomicUsize,
 }
 
-impl Ways {
+impl ClientRoutes {
     /// All are open.
-    pub(super) fn open(database: Arc<dyn Database>) -> Arc<Ways> {
-        Arc::new(Ways { database, cut: AtomicUsize::new(usize::MAX) })
+    pub(super) fn open(database: Arc<dyn Database>) -> Arc<ClientRoutes> {
+        Arc::new(ClientRoutes { database, cut: AtomicUsize::new(usize::MAX) })
     }
 
     /// Cuts the way to a node.
@@ -39,35 +39,36 @@ impl Ways {
 }
 
 /// An open session on a node. After an error of class `Lost` it is of no more use.
-pub(super) struct Line {
-    ways: Arc<Ways>,
+pub(super) struct TimedSession {
+    ways: Arc<ClientRoutes>,
     node: String,
     tasks: Sender<Task>,
     answers: Receiver<Answer>,
     timeout: Duration,
 }
 
-impl Line {
+impl TimedSession {
     /// Opens a session on a node.
     ///
     /// # Errors
     /// The engine's; of class `Lost` if there is no answer in time; the system refuses a thread.
     pub(super) fn open(
-        ways: &Arc<Ways>,
+        ways: &Arc<ClientRoutes>,
         node: &str,
         timeout: Duration,
-    ) -> Result<Line, EngineError> {
+    ) -> Result<TimedSession, EngineError> {
         let ((tasks, waiting), (tell, answers)) = (channel::<Task>(), channel());
         let (database, to) = (Arc::clone(&ways.database), node.to_owned());
         start_apart(move || serve(database, &to, &waiting, &tell))?;
-        let line = Line { ways: Arc::clone(ways), node: node.to_owned(), tasks, answers, timeout };
+        let line =
+            TimedSession { ways: Arc::clone(ways), node: node.to_owned(), tasks, answers, timeout };
         line.answer().map(|_| line)
     }
 
     /// Runs one statement.
     ///
     /// # Errors
-    /// As [`Line::open`].
+    /// As [`TimedSession::open`].
     pub(super) fn execute(&self, sql: String) -> Result<(), EngineError> {
         self.ask(Box::new(move |session| session.execute(&sql).map(|_| Rows::default()))).map(drop)
     }
@@ -75,7 +76,7 @@ impl Line {
     /// Runs one query.
     ///
     /// # Errors
-    /// As [`Line::open`].
+    /// As [`TimedSession::open`].
     pub(super) fn query(&self, sql: &str) -> Answer {
         let sql = sql.to_owned();
         self.ask(Box::new(move |session| session.query(&sql, &[])))

@@ -10,20 +10,20 @@ struct Noted<'a> {
     ends: Option<RunStatus>,
 }
 
-impl Tried for Noted<'_> {
+impl TrialSource for Noted<'_> {
     fn trial(
         &mut self,
         _: &Figure,
         numbers: &mut Numbers,
         _: f64,
         _: &mut Store,
-    ) -> Result<(Option<Kept>, Step)> {
+    ) -> Result<(Option<StoredTest>, Step)> {
         let seq = numbers.next(&crate::campaign::overhead::selection(0, 1.0), 1).seq;
         self.turns.borrow_mut().push(self.name);
         let verdict = Verdict::from_reasons(Vec::new());
         let trial =
             dbdyno_core::analysis::promise::Trial { offer: None, ops_per_s: 1.0, kept: None };
-        let kept = Kept {
+        let kept = StoredTest {
             trial,
             kpm_value: Some(if self.name == 'A' { 2.0 } else { 3.0 }),
             total_s: 1.0,
@@ -52,10 +52,10 @@ fn a_pair_is_taken_in_its_order_and_one_without_a_trial_is_left_out() {
             Noted { name: 'A', turns: &turns, ends: None },
             Noted { name: 'B', turns: &turns, ends },
         );
-        let mut sides: [&mut dyn Tried; 2] = [&mut a, &mut b];
+        let mut sides: [&mut dyn TrialSource; 2] = [&mut a, &mut b];
         Trials::pair(
             &mut figure,
-            &Turn { order, left_s: 1.0 },
+            &PairTurn { order, left_s: 1.0 },
             &mut sides,
             &mut numbers,
             &mut store,

@@ -7,7 +7,7 @@ use procfs::{CpuTime, CurrentSI, KernelStats};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use super::work::{Walk, integers, integers_s, own_cpu_s, walk_s};
-use super::{Pace, Round};
+use super::{CpuSpeed, CpuSpeedSample};
 use crate::engine::threads;
 
 /// From a reading, which is at a whole second, where slices end, to the look.
@@ -59,7 +59,7 @@ impl Host {
     }
 
     /// Looks at some processors after `pause`.
-    pub fn round(&mut self, pause: Duration) -> Round {
+    pub fn round(&mut self, pause: Duration) -> CpuSpeedSample {
         let before = KernelStats::current().ok();
         let due = Instant::now() + pause;
         std::thread::sleep(pause);
@@ -73,7 +73,7 @@ impl Host {
             |(at, works): &(usize, bool)| look(&self.processors[*at], *works, &mut self.walk);
         let looks: Vec<Look> = chosen.iter().filter_map(look).collect();
         let runnable = after.and_then(|stats| stats.procs_running).map(f64::from);
-        Round { late_s, runnable, cpu_s: own_cpu_s(), ..together(&looks) }
+        CpuSpeedSample { late_s, runnable, cpu_s: own_cpu_s(), ..together(&looks) }
     }
 
     /// The processors whose turn it is, and whether they work: those that do; if none does, the
@@ -92,7 +92,7 @@ impl Host {
 
 /// Sample of one CPU.
 struct Look {
-    pace: Option<Pace>,
+    pace: Option<CpuSpeed>,
     walk_s: Option<f64>,
     /// 1 = as when the run began.
     walk_speed: Option<f64>,
@@ -103,24 +103,24 @@ struct Look {
 fn look(processor: &Processor, works: bool, walk: &mut Walk) -> Option<Look> {
     stay_on(processor.number)?;
     let work_s = integers_s().filter(|_| works);
-    let pace = work_s.map(|work_s| Pace { work_s, speed: processor.first_s / work_s });
+    let pace = work_s.map(|work_s| CpuSpeed { work_s, speed: processor.first_s / work_s });
     let walk_s = walk_s(walk);
     let walk_speed = processor.first_walk_s.zip(walk_s).map(|(first_s, walk_s)| first_s / walk_s);
     Some(Look { pace, walk_s, walk_speed, mhz: mhz(processor.number) })
 }
 
-fn together(looks: &[Look]) -> Round {
+fn together(looks: &[Look]) -> CpuSpeedSample {
     let mean = |of: &dyn Fn(&Look) -> Option<f64>| {
         let known: Vec<f64> = looks.iter().filter_map(of).collect();
         (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
     };
-    let pace = |of: fn(Pace) -> f64| mean(&|look| look.pace.map(of));
+    let pace = |of: fn(CpuSpeed) -> f64| mean(&|look| look.pace.map(of));
     let pace = pace(|pace| pace.work_s)
         .zip(pace(|pace| pace.speed))
-        .map(|(work_s, speed)| Pace { work_s, speed });
+        .map(|(work_s, speed)| CpuSpeed { work_s, speed });
     let [walk_s, walk_speed, mhz] =
         [mean(&|look| look.walk_s), mean(&|look| look.walk_speed), mean(&|look| look.mhz)];
-    Round { pace, walk_s, walk_speed, mhz, ..Round::default() }
+    CpuSpeedSample { pace, walk_s, walk_speed, mhz, ..CpuSpeedSample::default() }
 }
 
 /// True, by CPU number, for those that worked for most of the time between two readings.
@@ -228,7 +228,7 @@ mod tests {
     #[test]
     fn the_pace_is_the_mean_of_the_processors_that_worked_without_a_break() {
         let look = |speed: Option<f64>| Look {
-            pace: speed.map(|speed| Pace { work_s: 1e-4 / speed, speed }),
+            pace: speed.map(|speed| CpuSpeed { work_s: 1e-4 / speed, speed }),
             walk_s: Some(2e-4),
             walk_speed: speed,
             mhz: None,

@@ -7,8 +7,8 @@ use super::error;
 use super::owner::Schema;
 use super::reply::{columns, split_row};
 use super::session::PgSession;
-use crate::engine::keeper::{Datum, Keeper};
 use crate::engine::remote::own_sql;
+use crate::engine::results_backend::{ResultsBackend, SqlValue};
 use crate::engine::{EngineError, ErrorClass, Session};
 
 /// All that is kept lies in this schema, and nothing else is touched.
@@ -42,8 +42,12 @@ const REALS: [u32; 3] = [700, 701, 1700];
 /// A session that keeps results.
 pub(super) struct PgKeeper(pub PgSession);
 
-impl Keeper for PgKeeper {
-    fn run(&mut self, sql: &str, binds: &[Vec<Datum>]) -> Result<Vec<Vec<Datum>>, EngineError> {
+impl ResultsBackend for PgKeeper {
+    fn run(
+        &mut self,
+        sql: &str,
+        binds: &[Vec<SqlValue>],
+    ) -> Result<Vec<Vec<SqlValue>>, EngineError> {
         let sql = numbered(sql);
         let mut rows = Vec::new();
         for some in binds.chunks(ROWS_AT_ONCE) {
@@ -79,7 +83,7 @@ impl Keeper for PgKeeper {
 
 impl PgKeeper {
     /// Parses once, then binds and executes each row.
-    fn send_rows(&mut self, sql: &str, rows: &[Vec<Datum>]) -> Result<(), EngineError> {
+    fn send_rows(&mut self, sql: &str, rows: &[Vec<SqlValue>]) -> Result<(), EngineError> {
         let output = &mut self.0.wire.output;
         let encoded = frontend::parse("", sql, [], output).and_then(|()| {
             rows.iter().enumerate().try_for_each(|(at, row)| {
@@ -103,7 +107,11 @@ impl PgKeeper {
         self.0.wire.flush()
     }
 
-    fn receive_rows(&mut self, sql: &str, rows: &mut Vec<Vec<Datum>>) -> Result<(), EngineError> {
+    fn receive_rows(
+        &mut self,
+        sql: &str,
+        rows: &mut Vec<Vec<SqlValue>>,
+    ) -> Result<(), EngineError> {
         let mut types = Vec::new();
         self.0.wire.until_ready(sql, |tag, body| {
             let malformed = || error::unexpected(tag, "a statement");
@@ -133,27 +141,27 @@ fn numbered(sql: &str) -> String {
 }
 
 /// Writes a value as text. A text cannot hold a zero byte there.
-fn text(datum: &Datum, out: &mut bytes::BytesMut) -> IsNull {
+fn text(datum: &SqlValue, out: &mut bytes::BytesMut) -> IsNull {
     match datum {
-        Datum::Null => return IsNull::Yes,
-        Datum::Integer(value) => out.extend_from_slice(value.to_string().as_bytes()),
-        Datum::Real(value) => out.extend_from_slice(value.to_string().as_bytes()),
-        Datum::Text(value) if value.contains('\0') => {
+        SqlValue::Null => return IsNull::Yes,
+        SqlValue::Integer(value) => out.extend_from_slice(value.to_string().as_bytes()),
+        SqlValue::Real(value) => out.extend_from_slice(value.to_string().as_bytes()),
+        SqlValue::Text(value) if value.contains('\0') => {
             out.extend_from_slice(value.replace('\0', "\u{fffd}").as_bytes());
         }
-        Datum::Text(value) => out.extend_from_slice(value.as_bytes()),
+        SqlValue::Text(value) => out.extend_from_slice(value.as_bytes()),
     }
     IsNull::No
 }
 
 /// The values of a row by the types of its columns; none if it is not well formed.
-fn values(body: &[u8], types: &[u32]) -> Option<Vec<Datum>> {
+fn values(body: &[u8], types: &[u32]) -> Option<Vec<SqlValue>> {
     let value = |(value, kind): (Option<&[u8]>, &u32)| {
-        let Some(text) = value.map(String::from_utf8_lossy) else { return Some(Datum::Null) };
+        let Some(text) = value.map(String::from_utf8_lossy) else { return Some(SqlValue::Null) };
         Some(match kind {
-            kind if INTEGERS.contains(kind) => Datum::Integer(text.parse().ok()?),
-            kind if REALS.contains(kind) => Datum::Real(text.parse().ok()?),
-            _ => Datum::Text(text.into_owned()),
+            kind if INTEGERS.contains(kind) => SqlValue::Integer(text.parse().ok()?),
+            kind if REALS.contains(kind) => SqlValue::Real(text.parse().ok()?),
+            _ => SqlValue::Text(text.into_owned()),
         })
     };
     split_row(body)?.into_iter().zip(types).map(value).collect()
@@ -171,7 +179,8 @@ mod tests {
     #[test]
     fn values_have_the_types_of_their_columns() {
         let body = b"\0\x04\0\0\0\x0242\0\0\0\x031.5\0\0\0\x0242\xff\xff\xff\xff";
-        let expected = vec![Datum::Integer(42), Datum::Real(1.5), "42".into(), Datum::Null];
+        let expected =
+            vec![SqlValue::Integer(42), SqlValue::Real(1.5), "42".into(), SqlValue::Null];
         assert_eq!(values(body, &[20, 701, 25, 25]), Some(expected));
         assert_eq!(values(b"\0\x01\0\0\0\x01x", &[20]), None);
     }

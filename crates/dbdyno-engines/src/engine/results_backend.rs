@@ -6,76 +6,80 @@ use dbdyno_core::model::Target;
 
 /// A value that is kept.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Datum {
+pub enum SqlValue {
     Null,
     Integer(i64),
     Real(f64),
     Text(String),
 }
 
-impl From<i64> for Datum {
+impl From<i64> for SqlValue {
     fn from(value: i64) -> Self {
-        Datum::Integer(value)
+        SqlValue::Integer(value)
     }
 }
 
-impl From<u32> for Datum {
+impl From<u32> for SqlValue {
     fn from(value: u32) -> Self {
-        Datum::Integer(value.into())
+        SqlValue::Integer(value.into())
     }
 }
 
-impl From<f64> for Datum {
+impl From<f64> for SqlValue {
     fn from(value: f64) -> Self {
-        Datum::Real(value)
+        SqlValue::Real(value)
     }
 }
 
-impl From<&str> for Datum {
+impl From<&str> for SqlValue {
     fn from(value: &str) -> Self {
-        Datum::Text(value.to_string())
+        SqlValue::Text(value.to_string())
     }
 }
 
-impl From<String> for Datum {
+impl From<String> for SqlValue {
     fn from(value: String) -> Self {
-        Datum::Text(value)
+        SqlValue::Text(value)
     }
 }
 
-impl<T: Into<Datum>> From<Option<T>> for Datum {
+impl<T: Into<SqlValue>> From<Option<T>> for SqlValue {
     fn from(value: Option<T>) -> Self {
-        value.map_or(Datum::Null, Into::into)
+        value.map_or(SqlValue::Null, Into::into)
     }
 }
 
-impl Datum {
+impl SqlValue {
     /// The whole number, if it is one.
     pub fn integer(&self) -> Option<i64> {
-        if let Datum::Integer(value) = self { Some(*value) } else { None }
+        if let SqlValue::Integer(value) = self { Some(*value) } else { None }
     }
     /// The number, if it is one.
     pub fn real(&self) -> Option<f64> {
         match self {
-            Datum::Integer(value) => Some(*value as f64),
-            Datum::Real(value) => Some(*value),
-            Datum::Null | Datum::Text(_) => None,
+            SqlValue::Integer(value) => Some(*value as f64),
+            SqlValue::Real(value) => Some(*value),
+            SqlValue::Null | SqlValue::Text(_) => None,
         }
     }
     /// The text, if it is one.
     pub fn text(&self) -> Option<&str> {
-        if let Datum::Text(value) = self { Some(value) } else { None }
+        if let SqlValue::Text(value) = self { Some(value) } else { None }
     }
 }
 
 /// A session of a database that keeps data. Dropping it ends it.
-pub trait Keeper: Send {
+pub trait ResultsBackend: Send {
     /// Runs `sql`, whose binds are `?1`, `?2`, once with each row of `binds`, which travel
     /// together; gives the rows of all.
     ///
     /// # Errors
     /// The first; in a transaction, all of it has failed then.
-    fn run(&mut self, sql: &str, binds: &[Vec<Datum>]) -> Result<Vec<Vec<Datum>>, EngineError>;
+    fn run(
+        &mut self,
+        sql: &str,
+        binds: &[Vec<SqlValue>],
+    ) -> Result<Vec<Vec<SqlValue>>, EngineError>;
     /// Runs statements without binds, in one transaction unless they say otherwise.
     ///
     /// # Errors
@@ -108,7 +112,7 @@ pub fn is_url(text: &str) -> bool {
 
 /// Schemes of the URLs of databases that keep data.
 pub fn schemes() -> Vec<&'static str> {
-    let keeping = ENGINES.iter().filter(|engine| engine.keeps());
+    let keeping = ENGINES.iter().filter(|engine| engine.stores_results());
     keeping.flat_map(|engine| engine.capabilities().url_schemes).copied().collect()
 }
 
@@ -116,9 +120,9 @@ pub fn schemes() -> Vec<&'static str> {
 pub fn open(
     url: &str,
     password: Option<&secrecy::SecretString>,
-) -> Option<Result<Box<dyn Keeper>, EngineError>> {
+) -> Option<Result<Box<dyn ResultsBackend>, EngineError>> {
     let scheme = url.split_once("://")?.0;
-    let mut keeping = ENGINES.iter().filter(|engine| engine.keeps());
+    let mut keeping = ENGINES.iter().filter(|engine| engine.stores_results());
     let engine = keeping.find(|engine| engine.capabilities().url_schemes.contains(&scheme))?;
     let target = Target::Existing { engine: engine.name().into(), url: url.into() };
     let (url, password) = (Some(url.into()), password.cloned());

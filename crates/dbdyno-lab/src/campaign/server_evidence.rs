@@ -21,7 +21,7 @@ const MOST_BYTES: u64 = 1 << 20;
 
 /// Sources of server-side evidence for a test: the server log, statement and I/O statistics, AWR
 /// or Statspack snapshots.
-pub struct Aside {
+pub struct ServerEvidence {
     /// The log of a private server.
     log: Option<PathBuf>,
     /// The database has a log that we cannot read.
@@ -32,37 +32,41 @@ pub struct Aside {
 
 /// State of these sources at one point in time. The evidence of a test is the difference between
 /// two marks.
-pub struct Mark {
+pub struct EvidenceMark {
     profiles: ProfileReading,
     log_bytes: u64,
     /// One for each repository.
     snapshots: Vec<std::result::Result<String, String>>,
 }
 
-impl Aside {
+impl ServerEvidence {
     /// Of an open platform, with these repositories of the server's.
     ///
     /// # Errors
     /// The engine has no such repository.
-    pub fn of(platform: &Platform, catalog: &Catalog, repositories: &[String]) -> Result<Aside> {
+    pub fn of(
+        platform: &Platform,
+        catalog: &Catalog,
+        repositories: &[String],
+    ) -> Result<ServerEvidence> {
         let is_server = !platform.engine.capabilities().in_process && platform.engine.is_target();
         let log = platform.log_path();
         let repositories = Repositories::of(platform, catalog, repositories)?;
-        Ok(Aside { is_elsewhere: is_server && log.is_none(), log, repositories })
+        Ok(ServerEvidence { is_elsewhere: is_server && log.is_none(), log, repositories })
     }
 
     /// Now.
-    pub fn mark(&self, sampler: Option<&Mutex<Sampler>>) -> Mark {
+    pub fn mark(&self, sampler: Option<&Mutex<Sampler>>) -> EvidenceMark {
         let log_bytes = self
             .log
             .as_deref()
             .and_then(|path| fs::metadata(path).ok())
             .map_or(0, |file| file.len());
-        Mark { profiles: profiles(sampler), log_bytes, snapshots: self.repositories.take() }
+        EvidenceMark { profiles: profiles(sampler), log_bytes, snapshots: self.repositories.take() }
     }
 
     /// Adds the evidence between two marks to the result of a test.
-    pub fn tell(&self, before: &Mark, after: Mark, result: &mut TestResult) {
+    pub fn add_to(&self, before: &EvidenceMark, after: EvidenceMark, result: &mut TestResult) {
         result.profiles = profiles_between(&before.profiles, after.profiles);
         let repositories = self.repositories.between(&before.snapshots, &after.snapshots);
         result.server_log = match &self.log {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use super::against::{Limit, Measured, limit};
+use super::baseline::{Limit, Measured, limit};
 use super::rates::{Peaks, Rate};
 use crate::campaign::probing::{HostFigures, disclosed};
 use crate::campaign::{Platform, Request};
@@ -19,7 +19,7 @@ use dbdyno_core::model::{
 use dbdyno_core::sql::Block;
 use dbdyno_engines::engine::{Access, Session};
 use dbdyno_engines::probe::{
-    self, ProbeContext, ProbeSet, ProfileReading, Sessions, SqlProbe, Whose,
+    self, ProbeContext, ProbeSet, ProfileReading, SessionScope, Sessions, SqlProbe,
 };
 
 /// Between two looks at the sessions, unless the interval is shorter: as often as Oracle's active
@@ -37,11 +37,11 @@ const CONNECTION: &str = "tls";
 const STATEMENTS: &str = "statements";
 
 /// Sessions seen at an event.
-pub type Sightings = BTreeMap<Event, u64>;
+pub type EventCounts = BTreeMap<Event, u64>;
 
 /// Sample of one interval.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Look {
+pub struct IntervalSample {
     /// Seconds since the first reading, at the end of the interval.
     pub t_s: f64,
     pub interval_s: f64,
@@ -62,10 +62,10 @@ pub struct Look {
     #[serde(skip)]
     pub grown: Counters,
     #[serde(skip)]
-    pub seen: Sightings,
+    pub seen: EventCounts,
     /// Looks at the sessions in the interval.
     #[serde(skip)]
-    pub glances: u64,
+    pub session_samples: u64,
 }
 
 /// A kind of wait.
@@ -96,7 +96,7 @@ pub struct Cost {
 }
 
 /// Looks at a database.
-pub struct Observer {
+pub struct Poller {
     platform: Platform,
     probes: ProbeSet,
     /// Queries of one reading of the counters.
@@ -108,8 +108,8 @@ pub struct Observer {
     last: (Instant, Counters),
     peaks: Peaks,
     /// Sightings and looks of the interval under way, and of the last ones.
-    glances: (Sightings, u64),
-    past: VecDeque<Sightings>,
+    session_samples: (EventCounts, u64),
+    past: VecDeque<EventCounts>,
     statements: Statements,
     missing: BTreeSet<String>,
 }
@@ -121,13 +121,13 @@ struct Statements {
     top: Vec<Statement>,
 }
 
-impl Observer {
+impl Poller {
     /// Opens an existing server and reads it once. Nothing is created.
     ///
     /// # Errors
     /// The target is not an existing server, or does not answer; of kind `NoPassword` if the user
     /// may be asked for one.
-    pub fn open(catalog: &Catalog, request: &Request) -> Result<Observer> {
+    pub fn open(catalog: &Catalog, request: &Request) -> Result<Poller> {
         let Target::Existing { .. } = request.target else {
             let what = "is not a server that others use: only the URL of one can be monitored";
             return Err(Error::usage(request.target.label(), what)
@@ -142,7 +142,7 @@ impl Observer {
         let queries = blocks.iter().filter(|block| block.name.starts_with("counters.")).count();
         let mut missing: BTreeSet<String> = sessions.iter().flat_map(Sessions::missing).collect();
         missing.extend(failed.into_iter().map(|(block, why)| format!("{block}: {why}")));
-        let mut observer = Observer {
+        let mut observer = Poller {
             queries,
             sessions,
             disclosure,
@@ -151,7 +151,7 @@ impl Observer {
             began: Instant::now(),
             last: (Instant::now(), Counters::default()),
             peaks: Peaks::default(),
-            glances: Default::default(),
+            session_samples: Default::default(),
             past: VecDeque::new(),
             statements: Statements::default(),
             platform,
@@ -237,12 +237,12 @@ impl Observer {
         let Some(sessions) = &mut self.sessions else { return };
         match sessions.look(None) {
             Ok(seen) => {
-                self.glances.1 += 1;
+                self.session_samples.1 += 1;
                 let at_work = seen.into_iter().filter_map(|seen| match seen {
                     Seen::At(event) if !event.background => Some(event),
                     _ => None,
                 });
-                at_work.for_each(|event| *self.glances.0.entry(event).or_default() += 1);
+                at_work.for_each(|event| *self.session_samples.0.entry(event).or_default() += 1);
             }
             Err(why) => drop(self.missing.insert(format!("sessions: {why}"))),
         }
@@ -252,37 +252,38 @@ impl Observer {
     ///
     /// # Errors
     /// The server no longer answers.
-    pub fn read(&mut self) -> Result<Look> {
+    pub fn read(&mut self) -> Result<IntervalSample> {
         let (counters, reading_ms) = self.counters()?;
         let now = Instant::now();
         let interval_s = (now - self.last.0).as_secs_f64();
         let grown = counters.since(&self.last.1);
         self.last = (now, counters);
         let statements_read = self.read_statements(now);
-        let (seen, glances) = self.end_glances();
+        let (seen, session_samples) = self.end_glances();
         let mut rates = self.peaks.rates(&grown, interval_s);
         self.measured.iter().for_each(|measured| measured.cover(&mut rates));
-        let queries = self.queries as u64 + glances + u64::from(statements_read);
+        let queries = self.queries as u64 + session_samples + u64::from(statements_read);
         let own_cpu = grown.get("self_cpu_s").map(|cpu_s| cpu_s / interval_s);
-        Ok(Look {
+        Ok(IntervalSample {
             t_s: (now - self.began).as_secs_f64(),
             interval_s,
             limit: limit(&rates),
             rates,
-            sessions: (glances > 0).then(|| seen.values().sum::<u64>() as f64 / glances as f64),
+            sessions: (session_samples > 0)
+                .then(|| seen.values().sum::<u64>() as f64 / session_samples as f64),
             waits: self.waits(),
             statements: self.statements.top.clone(),
             cost: Cost { own_cpu, queries_per_s: queries as f64 / interval_s, reading_ms },
             missing: self.missing.iter().cloned().collect(),
             grown,
             seen,
-            glances,
+            session_samples,
         })
     }
 
     /// Sampled events of the interval that ends; kept for the waits of the last ones.
-    fn end_glances(&mut self) -> (Sightings, u64) {
-        let ended = std::mem::take(&mut self.glances);
+    fn end_glances(&mut self) -> (EventCounts, u64) {
+        let ended = std::mem::take(&mut self.session_samples);
         self.past.push_back(ended.0.clone());
         let too_many = self.past.len().saturating_sub(WAITS_OVER);
         self.past.drain(..too_many);
@@ -301,7 +302,7 @@ impl Observer {
     }
 
     fn waits(&self) -> Vec<Wait> {
-        let mut sum = Sightings::new();
+        let mut sum = EventCounts::new();
         self.past
             .iter()
             .flatten()
@@ -336,7 +337,12 @@ fn session(platform: &Platform) -> Result<Box<dyn Session>> {
 }
 
 fn sessions(platform: &Platform, blocks: &[&Block]) -> Result<Option<Sessions>> {
-    Ok(Sessions::open(session(platform)?, blocks, &platform.database.server_pids(), Whose::All))
+    Ok(Sessions::open(
+        session(platform)?,
+        blocks,
+        &platform.database.server_pids(),
+        SessionScope::All,
+    ))
 }
 
 /// Of the server's host, as far as somebody tells of it, and of the server.
@@ -363,7 +369,7 @@ fn told(difference: &Difference) -> String {
 }
 
 /// The most frequent events.
-pub fn ranked(sightings: &Sightings) -> Vec<Wait> {
+pub fn ranked(sightings: &EventCounts) -> Vec<Wait> {
     let all: u64 = sightings.values().sum();
     let mut sorted: Vec<(&Event, &u64)> = sightings.iter().collect();
     sorted.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
@@ -402,11 +408,11 @@ mod tests {
             activity: Activity::Other,
             background: false,
         };
-        let sightings = Sightings::from([(event("a"), 1), (event("b"), 3)]);
+        let sightings = EventCounts::from([(event("a"), 1), (event("b"), 3)]);
         let waits: Vec<_> =
             ranked(&sightings).into_iter().map(|wait| (wait.event, wait.share)).collect();
         assert_eq!(waits, [("b".to_string(), 0.75), ("a".to_string(), 0.25)]);
-        assert!(ranked(&Sightings::new()).is_empty());
+        assert!(ranked(&EventCounts::new()).is_empty());
     }
 
     #[test]

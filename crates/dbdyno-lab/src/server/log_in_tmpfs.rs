@@ -6,9 +6,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use super::home::Home;
 use super::marker::MEMORY_PARENT;
 use super::process::run_to_end;
+use super::server_dir::ServerDir;
 use dbdyno_core::error::Result;
 use dbdyno_core::model::Sentence;
 use dbdyno_engines::host::{Account, free_bytes, is_in_memory};
@@ -34,7 +34,7 @@ pub fn memory_place(room_bytes: u64) -> std::result::Result<&'static Path, Sente
 /// # Errors
 /// No such place, or no room there.
 pub(super) fn put(
-    home: &Home,
+    home: &ServerDir,
     files: &[&str],
     room_bytes: u64,
     account: Option<&Account>,
@@ -49,7 +49,7 @@ pub(super) fn put(
 ///
 /// # Errors
 /// If there is no room for it.
-pub(super) fn fetch(home: &Home, files: &[&str], account: Option<&Account>) -> Result<()> {
+pub(super) fn fetch(home: &ServerDir, files: &[&str], account: Option<&Account>) -> Result<()> {
     let Some(log_dir) = home.log_dir() else { return Ok(()) };
     move_as(home, &log_dir, &home.data(), account, files, FETCH)?;
     home.remove_log_dir()
@@ -67,7 +67,7 @@ const FETCH: &str = r#"[ -e "$from/$name" ] && [ -h "$to/$name" ] || continue
 /// Does so with files from one directory to another, as the user who owns both: a link that this
 /// user has put there leads to nothing that the user may not read or write anyway.
 fn move_as(
-    home: &Home,
+    home: &ServerDir,
     from: &Path,
     to: &Path,
     account: Option<&Account>,
@@ -84,14 +84,14 @@ fn move_as(
 mod tests {
     use std::os::unix::fs::{PermissionsExt, lchown, symlink};
 
-    use super::super::home::State;
+    use super::super::server_dir::State;
     use super::super::skipped;
     use super::*;
     use dbdyno_engines::host::is_root;
 
     /// A home whose data directory has a log of two files, one in a directory.
-    fn home(parent: &Path) -> Home {
-        let home = Home::claim(parent, "postgres").unwrap();
+    fn home(parent: &Path) -> ServerDir {
+        let home = ServerDir::claim(parent, "postgres").unwrap();
         home.mark(State::Running).unwrap();
         fs::create_dir_all(home.data().join("wal/done")).unwrap();
         fs::write(home.data().join("wal/done/1"), "one").unwrap();
@@ -134,7 +134,7 @@ mod tests {
         let secret = dir.path().join("secret");
         fs::write(&secret, "of root").unwrap();
         fs::set_permissions(&secret, fs::Permissions::from_mode(0o600)).unwrap();
-        let home = Home::claim(dir.path(), "postgres").unwrap();
+        let home = ServerDir::claim(dir.path(), "postgres").unwrap();
         home.mark(State::Running).unwrap();
         home.directories(Some(&account)).unwrap();
         let of_server = |path: &Path| lchown(path, Some(account.uid), Some(account.gid)).unwrap();
@@ -163,7 +163,7 @@ mod tests {
         put(&left, &["wal"], 1, None).unwrap();
         let place = left.log_dir().unwrap();
         drop(left);
-        let next = Home::claim(dir.path(), "postgres").unwrap();
+        let next = ServerDir::claim(dir.path(), "postgres").unwrap();
         assert_eq!(next.log_dir(), Some(place.clone()));
         next.empty().unwrap();
         assert!(!place.parent().unwrap().exists());

@@ -2,13 +2,13 @@
 //! all of them know, with binds `?1`, `?2`; where they differ it asks for the words.
 
 use dbdyno_core::error::Error;
-use dbdyno_engines::engine::keeper::Datum;
+use dbdyno_engines::engine::results_backend::SqlValue;
 
 /// A row of a result.
-pub(super) type Row = Vec<Datum>;
+pub(super) type Row = Vec<SqlValue>;
 
 /// Operations that the rest of the module needs.
-pub(super) trait Base: Send {
+pub(super) trait StoreBackend: Send {
     /// Runs a statement once with each row of binds; gives the rows of all.
     fn run(&self, sql: &str, binds: &[Row]) -> Answer<Vec<Row>>;
     /// Begins a transaction that writes.
@@ -57,7 +57,7 @@ impl Role {
     }
 }
 
-/// Result of a call of [`Base`].
+/// Result of a call of [`StoreBackend`].
 pub(super) type Answer<T> = std::result::Result<T, Trouble>;
 
 /// Reason why nothing was read, or a transaction was rolled back.
@@ -86,8 +86,8 @@ impl Trouble {
 
 /// Runs `work` in a transaction that is rolled back if it fails.
 pub(super) fn in_transaction<T>(
-    base: &dyn Base,
-    work: impl FnOnce(&dyn Base) -> Answer<T>,
+    base: &dyn StoreBackend,
+    work: impl FnOnce(&dyn StoreBackend) -> Answer<T>,
 ) -> Answer<T> {
     base.begin()?;
     let done = work(base).and_then(|value| base.commit().map(|()| value));
@@ -97,7 +97,7 @@ pub(super) fn in_transaction<T>(
     done
 }
 
-impl dyn Base + '_ {
+impl dyn StoreBackend + '_ {
     /// The rows of a query.
     pub(super) fn rows(&self, sql: &str, binds: Row) -> Answer<Vec<Row>> {
         self.run(sql, &[binds])

@@ -14,7 +14,7 @@ static BEFORE: Mutex<Option<(u64, u32)>> = Mutex::new(None);
 
 /// Measures from the start of the jobs' threads on.
 #[derive(Debug)]
-pub(super) struct Meter {
+pub(super) struct DriverCost {
     /// Ours; none = they are elsewhere.
     jobs: Option<u32>,
     began: Instant,
@@ -30,15 +30,20 @@ struct Ready {
     memory_bytes: Option<u64>,
 }
 
-impl Meter {
+impl DriverCost {
     /// Before so many jobs are started.
-    pub(super) fn start(jobs: u32) -> Meter {
-        Meter { jobs: Some(jobs), began: Instant::now(), before_bytes: before(jobs), ready: None }
+    pub(super) fn start(jobs: u32) -> DriverCost {
+        DriverCost {
+            jobs: Some(jobs),
+            began: Instant::now(),
+            before_bytes: before(jobs),
+            ready: None,
+        }
     }
 
     /// The jobs are somebody else's.
-    pub(super) fn elsewhere(self) -> Meter {
-        Meter { jobs: None, ..self }
+    pub(super) fn elsewhere(self) -> DriverCost {
+        DriverCost { jobs: None, ..self }
     }
 
     /// All jobs wait at their gate.
@@ -93,13 +98,13 @@ mod tests {
     #[test]
     fn memory_of_jobs_is_told_of_the_most_jobs_only() {
         const BYTES: usize = 1 << 26;
-        let (most, mut many) = (1 << 20, Meter::start(1 << 20));
+        let (most, mut many) = (1 << 20, DriverCost::start(1 << 20));
         let kept = vec![1_u8; BYTES];
         many.ready();
         let bytes = many.figures().unwrap().memory_bytes_per_session.unwrap() * f64::from(most);
         assert!(bytes >= 0.9 * BYTES as f64, "{bytes}");
         assert!(kept.iter().all(|byte| *byte == 1));
-        let mut few = Meter::start(1);
+        let mut few = DriverCost::start(1);
         assert_eq!(few.figures(), None);
         few.ready();
         let told = few.figures().unwrap();

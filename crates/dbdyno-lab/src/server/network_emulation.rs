@@ -45,7 +45,7 @@ const TRIP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Network emulation between the nodes of a private cluster.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Links {
+pub struct NetworkEmulation {
     /// Asked for, on the way from one node to another, in s.
     pub delay_s: f64,
     /// Mechanism that delays the packets, in a few words.
@@ -62,7 +62,7 @@ pub(super) struct Network {
     /// Its end ends the thread of the switch.
     bell: Option<UnixStream>,
     thread: Option<JoinHandle<()>>,
-    links: Links,
+    links: NetworkEmulation,
 }
 
 impl Network {
@@ -88,7 +88,11 @@ impl Network {
         let own = Arc::clone(&switch);
         let thread =
             thread::Builder::new().name("dbdyno-links".into()).spawn(move || own.pass_on(&ear))?;
-        let links = Links { delay_s: delay.as_secs_f64(), held_by: "nobody", round_trip_s: None };
+        let links = NetworkEmulation {
+            delay_s: delay.as_secs_f64(),
+            held_by: "nobody",
+            round_trip_s: None,
+        };
         let mut network = Network { nodes, switch, bell: Some(bell), thread: Some(thread), links };
         network.hold(delay)?;
         Ok(network)
@@ -124,7 +128,7 @@ impl Network {
         Ok(trips.get(trips.len() / 2).copied())
     }
 
-    pub(super) fn links(&self) -> &Links {
+    pub(super) fn links(&self) -> &NetworkEmulation {
         &self.links
     }
 

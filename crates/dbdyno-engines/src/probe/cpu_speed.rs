@@ -16,9 +16,9 @@ use host::Host;
 
 /// One look at the platform.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Round {
+pub struct CpuSpeedSample {
     /// Of the processors that were at work; absent if none was, or the look was interrupted.
-    pub pace: Option<Pace>,
+    pub pace: Option<CpuSpeed>,
     /// Seconds of a fixed walk through memory, mean over the processors looked at; absent if it was
     /// interrupted.
     pub walk_s: Option<f64>,
@@ -36,7 +36,7 @@ pub struct Round {
 
 /// Speed of the CPUs.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Pace {
+pub struct CpuSpeed {
     /// Seconds of the fixed piece of integer work, mean over the processors.
     pub work_s: f64,
     /// 1 = as when the run began and all processors were at work.
@@ -45,7 +45,7 @@ pub struct Pace {
 
 /// The probe: each reading asks a thread beside the test for one look, and gives the sums of all
 /// looks so far.
-pub struct Watch {
+pub struct CpuSpeedProbe {
     ask: SyncSender<()>,
     sums: Arc<Mutex<Counters>>,
 }
@@ -53,12 +53,12 @@ pub struct Watch {
 /// The probe of this host, where processors can be chosen and timed.
 pub(super) fn open(_: &ProbeContext<'_>) -> Option<Box<dyn Probe>> {
     let mut host = Host::open()?;
-    Some(Box::new(Watch::of(move || host.round(host::MIDDLE))))
+    Some(Box::new(CpuSpeedProbe::of(move || host.round(host::MIDDLE))))
 }
 
-impl Watch {
+impl CpuSpeedProbe {
     /// A watch whose looks come from `look`, which runs in a thread of its own.
-    pub fn of(mut look: impl FnMut() -> Round + Send + 'static) -> Watch {
+    pub fn of(mut look: impl FnMut() -> CpuSpeedSample + Send + 'static) -> CpuSpeedProbe {
         // Without room for questions one that comes during a look is dropped, not answered late.
         let (ask, asked) = sync_channel(0);
         let sums = Arc::new(Mutex::new(nothing_yet()));
@@ -70,11 +70,11 @@ impl Watch {
                 add(&look(), &mut shared.lock().unwrap_or_else(PoisonError::into_inner));
             }
         });
-        Watch { ask, sums }
+        CpuSpeedProbe { ask, sums }
     }
 }
 
-impl Probe for Watch {
+impl Probe for CpuSpeedProbe {
     fn name(&self) -> &'static str {
         "watch"
     }
@@ -107,11 +107,11 @@ fn named(name: &str, value: f64) -> (String, f64) {
 
 /// Sums, so that the difference over any time holds its mean: of pace over `watch_paced`, of the
 /// walk's speed over `watch_walked`, of all else over `watch_rounds`.
-fn add(round: &Round, sums: &mut Counters) {
+fn add(round: &CpuSpeedSample, sums: &mut Counters) {
     let mut more = Counters::default();
     more.set("watch_rounds", 1.0);
     more.set("watch_late_s", round.late_s);
-    if let Some(Pace { work_s, speed }) = round.pace {
+    if let Some(CpuSpeed { work_s, speed }) = round.pace {
         more.extend(Counters(
             [("watch_paced", 1.0), ("watch_speed", speed), ("watch_work_s", work_s)]
                 .map(|(name, value)| named(name, value))
@@ -142,12 +142,18 @@ mod tests {
     #[test]
     fn a_look_without_processors_at_work_says_nothing_of_their_speed() {
         let mut sums = nothing_yet();
-        let pace = Some(Pace { work_s: 1e-4, speed: 0.5 });
+        let pace = Some(CpuSpeed { work_s: 1e-4, speed: 0.5 });
         let (walk_s, walk_speed) = (Some(3e-4), Some(0.25));
-        let round =
-            Round { pace, walk_s, walk_speed, late_s: 1e-3, cpu_s: 0.01, ..Round::default() };
+        let round = CpuSpeedSample {
+            pace,
+            walk_s,
+            walk_speed,
+            late_s: 1e-3,
+            cpu_s: 0.01,
+            ..CpuSpeedSample::default()
+        };
         add(&round, &mut sums);
-        add(&Round { pace: None, walk_speed: None, cpu_s: 0.02, ..round }, &mut sums);
+        add(&CpuSpeedSample { pace: None, walk_speed: None, cpu_s: 0.02, ..round }, &mut sums);
         let known = [
             "watch_rounds",
             "watch_paced",
@@ -167,9 +173,9 @@ mod tests {
     #[test]
     fn a_reading_asks_for_a_look_and_does_not_wait_for_it() {
         let (told, hears) = std::sync::mpsc::channel();
-        let mut watch = Watch::of(move || {
+        let mut watch = CpuSpeedProbe::of(move || {
             told.send(()).unwrap();
-            Round::default()
+            CpuSpeedSample::default()
         });
         let mut counters = Counters::default();
         while counters.get("watch_rounds") != Some(1.0) {
