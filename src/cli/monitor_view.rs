@@ -126,10 +126,10 @@ pub fn answer(look: &Look) -> Option<String> {
         && busy_pct >= BUSY_PCT
         && foreign_pct > busy_pct / 2.0
     {
-        return Some(format!("other programs hold the CPU: they use {foreign_pct:.0} % of it"));
+        return Some(format!("other processes use {foreign_pct:.0} % of the CPU"));
     }
     if let Some(busy_pct) = busy_pct.filter(|busy_pct| *busy_pct >= BUSY_PCT) {
-        return Some(format!("the processors are used up: {busy_pct:.0} % busy"));
+        return Some(format!("all CPUs are busy: {busy_pct:.0} %"));
     }
     limit(look)
 }

@@ -15,7 +15,7 @@ const LONGEST: usize = 60;
 #[derive(Debug, Default)]
 pub struct RampChart {
     name: String,
-    /// Jobs, ops per second and verdict, in the order measured; of equal tests the last.
+    /// Jobs, ops per second and verdict, in the order measured; of repetitions the last.
     done: Vec<(u32, f64, Status)>,
     running: Option<(u32, Option<f64>)>,
 }

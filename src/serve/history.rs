@@ -110,9 +110,10 @@ pub(super) fn page(site: &Pages<'_>, query: &Query) -> Answer {
     let jobs = query.number("jobs").map_err(number)?.unwrap_or(1);
     let entries = entries(site.store, workload, jobs)?;
     let Some(newest) = newest(&entries, query) else {
-        return Err(Refused::missing(
-            site.phrase("No measured run has this workload with these parameters at so many jobs."),
-        ));
+        return Err(Refused::missing(site.phrase(
+            "No measured run has this workload with these parameters at this number of \
+                         jobs.",
+        )));
     };
     let history = History::of(&entries, newest);
     let links = html! {

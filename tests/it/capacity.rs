@@ -156,7 +156,7 @@ fn a_bad_need_is_one_line() {
             "TP-LIGHT 9 tps updte_pct=4",
             &["TP-LIGHT has no parameter 'updte_pct'", "did you mean update_pct?"],
         ),
-        ("TP-LIGHT 9 tps p98<5ms", &["not a valid promise"]),
+        ("TP-LIGHT 9 tps p98<5ms", &["not a valid SLO"]),
         ("\u{1b}[2J 9 tps", &["unknown workload"]),
     ] {
         let done = capacity(&desk, &[need], "").fails(2, words);

@@ -289,7 +289,7 @@ fn planned(catalog: &Catalog, engine: &str, drive: Drive, wish: &str) -> Result<
     plan::build(catalog, &request(engine, drive, wish.to_string())).map_err(|error| {
         let text = error.to_string();
         let stated = text.contains(&format!(" cannot run on {engine}: "))
-            && !text.contains("the catalogue has no");
+            && !text.contains("the catalog has no");
         assert!(stated, "{wish} on {engine}: {text}");
     })
 }

@@ -155,9 +155,9 @@ fn make_time(test: &mut TestResult) {
 
 fn make_conditional(test: &mut TestResult) {
     let steal =
-        Sentence::new("{share%} of the CPU time was taken by the host of this virtual machine");
+        Sentence::new("steal time was {share%} of the CPU time: the hypervisor gave it to others");
     let unchecked = Sentence::new("contract not checked, {name} is not known here ({because})")
-        .with("because", Sentence::new("commits were not waited for"));
+        .with("because", Sentence::new("commits did not wait for the log flush"));
     test.verdict = Verdict::from_reasons(vec![
         Reason::new(Status::Conditional, ReasonCode::Steal, steal.with("share", 0.041)),
         Reason::new(Status::Valid, ReasonCode::Unchecked, unchecked.with("name", "wal_syncs")),

@@ -85,7 +85,8 @@ fn by_workload(document: &Value) -> BTreeMap<String, Vec<&Value>> {
 /// True if a test's verdict says that commits did not wait for the log flush.
 fn not_waited_for(test: &Value) -> bool {
     let reasons = test["verdict"]["reasons"].as_array().unwrap();
-    reasons.iter().any(|reason| reason.to_string().contains("commits were not waited for"))
+    let text = "commits did not wait for the log flush";
+    reasons.iter().any(|reason| reason.to_string().contains(text))
 }
 
 #[test]

@@ -154,7 +154,7 @@ fn every_page_is_there_and_names_are_text() {
         ),
         (
             "/history?workload=SRV-QUERY1&jobs=4",
-            vec!["0 of 10", "not valid", "Too few accepted figures"],
+            vec!["0 of 10", "not valid", "Too few valid figures"],
         ),
     ];
     for (path, parts) in parts {

@@ -50,7 +50,7 @@ const AXES: [Over; 3] = [
         figure: ramp::throughput,
         is_over_jobs: true,
         is_over_runs: false,
-        about: "The best at any number of jobs on so many nodes.",
+        about: "The best at any number of jobs on this many nodes.",
     },
     Over {
         name: "Size of the data",

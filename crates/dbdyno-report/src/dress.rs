@@ -100,7 +100,7 @@ fn kind_of(content: &[u8]) -> Option<&'static str> {
 /// The accent on light and on dark paper; there it is made as much lighter as it must be.
 fn accents(text: &str) -> Result<[String; 2], String> {
     let color = channels(text).ok_or_else(|| {
-        format!("{} is not a colour: write #rrggbb", dbdyno_core::error::quote(text))
+        format!("{} is not a color: write #rrggbb", dbdyno_core::error::quote(text))
     })?;
     let light = contrast(color, PAPERS[0]);
     if light < READABLE {
@@ -276,7 +276,7 @@ mod tests {
         );
         assert!(accent("#FFFF00").unwrap_err().contains("a contrast of 1.1 on white"));
         for junk in ["red", "#12345", "#1234567", "#12345g", "#+1+2+3", "#ä2345"] {
-            assert!(accent(junk).unwrap_err().contains("is not a colour"), "{junk}");
+            assert!(accent(junk).unwrap_err().contains("is not a color"), "{junk}");
         }
     }
 

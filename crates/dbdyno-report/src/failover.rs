@@ -21,13 +21,13 @@ const HOW_TO_READ: &str = "Clients commit one row after another and note each as
                            refused or unanswered; when a session breaks they try the nodes in \
                            turn. Times are those of clients, since the failure: the first error or \
                            timeout; the first commit sent afterwards and acknowledged, of any \
-                           client and of one that was on the failed node; the begin of the first \
+                           client and of one that was on the failed node; the start of the first \
                            second with 90 % of the throughput before (its median second), after \
                            the longest time without a commit. Promoted is when the command that \
                            promotes came back: the node may take commits before that. Each is the \
                            mean over the repetitions with its 95 % interval (Student's t). Lost \
-                           are acknowledged commits that the node which takes writes at the end \
-                           does not hold.";
+                           are acknowledged commits that the writable node does not hold at the \
+                           end.";
 const INDICATIVE: &str = "indicative: fewer than 3 repetitions";
 const NO_TESTS: &str = "In these runs no node failed: 'dbdyno failover' measures that.";
 const NEVER: &str = "it did not happen while the load ran";
@@ -278,7 +278,11 @@ fn facts(language: Language, all: &[Repetition<'_>]) -> Vec<(String, String)> {
         fact("Clients wait for an answer", seconds(failover.timeout_s)),
         fact(
             "Unanswered commits",
-            yes(failover.resends, "are sent again", "stay in doubt and are not sent again"),
+            yes(
+                failover.resends,
+                "are sent again",
+                "are of unknown outcome and are not sent again",
+            ),
         ),
         fact("Refused commits", language.phrase("are sent again, with the same number")),
         fact("Takes over", takes_over(language, failover)),
@@ -291,13 +295,13 @@ fn how(failover: &Failover) -> &'static str {
         How::Kill => "its processes were killed (SIGKILL)",
         How::Freeze => "its processes were stopped (SIGSTOP)",
         How::Cut => "it was cut off from the other nodes and from clients",
-        How::Command => "a command of the user's did it; times count from its begin",
+        How::Command => "by a command of the user; times count from its start",
     }
 }
 
 fn takes_over(language: Language, failover: &Failover) -> String {
     language.phrase(match &failover.promotion {
-        None => "the cluster by itself",
+        None => "the cluster itself",
         Some(promotion) if promotion.by_command => {
             "a node that a command of the user's chooses, \
                                                     run at the first error of a client"
@@ -430,7 +434,7 @@ fn survivors(language: Language, all: &[Repetition<'_>]) -> Table {
             };
             let counts = [count(node.commits), count(node.lost), count(node.differing)];
             let state = match (node.is_judge, node.is_member) {
-                (true, _) => "takes writes: compared with the ledger",
+                (true, _) => "writable: compared with the ledger",
                 (_, true) => "member",
                 (_, false) => "follows the failed node",
             };

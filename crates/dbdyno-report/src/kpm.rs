@@ -33,7 +33,7 @@ const NAMES: &[(Form, &str, &str)] = &[
     (Form::Connections, "qps", "Queries"),
     (Form::Queries, "qps", "Queries"),
     (Form::Queries, "MB/s", "Scan rate"),
-    (Form::Queries, "dbps", "Log reads"),
+    (Form::Queries, "dbps", "Logical reads"),
     (Form::Queries, "rows/s", "Rows"),
 ];
 
@@ -238,7 +238,7 @@ mod tests {
         for (form, unit) in [(None, "tps"), (Some(Form::Transactions), "rows/s")] {
             assert!(has(form, unit, "Upd [%]") && has(form, unit, "REDO data"), "{form:?} {unit}");
         }
-        assert!(has(None, "tps", "Transactions total") && has(None, "qps", "Log reads per op"));
+        assert!(has(None, "tps", "Transactions total") && has(None, "qps", "Logical reads per op"));
         assert!(has(Some(Form::Reads), "tps", "From device") && !has(None, "iops", "From device"));
     }
 }

@@ -64,32 +64,32 @@ fn said(language: Language, result: &TestResult, lasting: &Lasting) -> String {
     ];
     let template = match (lasting.state, lasting.kpm_value, lasting.pay_back_s) {
         (LastingState::Sustained, _, None) => {
-            "Sustained: at its end the test had left the database nothing to do."
+            "Sustained rate: the test left the database no deferred work."
         }
         (LastingState::Sustained, _, Some(pay)) if pay < LEAST_PAY_BACK_S => {
             "Sustained: what the test had left the database to do took no time that could be \
              measured."
         }
         (LastingState::Sustained, ..) => {
-            "Sustained: the database did what {total} s of work had left in {pay} s, less than a \
-             hundredth of that."
+            "Sustained rate: after {total} s of load the database finished its deferred work in \
+             {pay} s, less than 1 % of that."
         }
         (LastingState::Accounted, Some(_), _) if result.kpm.value.counter().is_some() => {
-            "Burst: {kpm} {unit}. Pay-back: {pay} s in which the database did what {total} s of \
-             work had left. Sustained: {lasts} {unit}, with what it did in the pay-back, over both \
+            "Burst rate: {kpm} {unit}. Catch-up time: the database worked on for {pay} s after \
+             {total} s of load. Sustained rate: {lasts} {unit}, the work of both times over both \
              times."
         }
         (LastingState::Accounted, Some(_), _) => {
-            "Burst: {kpm} {unit}. Pay-back: {pay} s in which the database did what {total} s of \
-             work had left. Sustained: {lasts} {unit} at least, as if nothing else were done in \
-             the time of the pay-back."
+            "Burst rate: {kpm} {unit}. Catch-up time: the database worked on for {pay} s after \
+             {total} s of load. Sustained rate: at least {lasts} {unit}, as if nothing else were \
+             done during the catch-up."
         }
         (LastingState::Accounted, None, _) => {
-            "Pay-back: {pay} s in which the database did what {total} s of work had left."
+            "Catch-up time: the database worked on for {pay} s after {total} s of load."
         }
         (LastingState::Burst, ..) => {
-            "Burst: what the test left the database to do was not done after it. How long the \
-             figure lasts is not known."
+            "Burst rate: the database did not finish its deferred work after the test, so it is \
+             unknown how long this rate can be sustained."
         }
     };
     language.say(template, &values)
@@ -130,7 +130,7 @@ fn chart(language: Language, subject: &str, result: &TestResult, debts: &[Debt])
     (!series.is_empty()).then(|| Chart {
         name: format!("{subject} debt"),
         language,
-        title: format!("{subject}: {}", language.phrase("what is put off")),
+        title: format!("{subject}: {}", language.phrase("deferred work")),
         x: Axis {
             name: language.phrase("Time since the start"),
             unit: Some("s".into()),
@@ -142,9 +142,8 @@ fn chart(language: Language, subject: &str, result: &TestResult, debts: &[Debt])
             scale: Scale::Linear,
         },
         series,
-        caption: language.phrase(
-            "Each gauge in percent of the most that it was; checkpoints are named at their second.",
-        ),
+        caption: language
+            .phrase("Each gauge in percent of its maximum; checkpoints are named at their second."),
     })
 }
 
@@ -209,18 +208,21 @@ mod tests {
     fn burst_pay_back_and_what_lasts_are_said() {
         let state = LastingState::Accounted;
         let accounted = text(Lasting { state, pay_back_s: Some(3.0), kpm_value: Some(8000.0) });
-        assert!(accounted.starts_with("Burst: 10,000 qps. Pay-back: 3.000 s"), "{accounted}");
+        assert!(accounted.starts_with("Burst rate: 10,000 qps. Catch-up time: "), "{accounted}");
         assert!(
-            accounted.contains("what 12.00 s of work had left. Sustained: 8,000 qps at least"),
+            accounted
+                .contains("for 3.000 s after 12.00 s of load. Sustained rate: at least 8,000 qps"),
             "{accounted}"
         );
         let of_a_time = text(Lasting { state, pay_back_s: Some(3.0), kpm_value: None });
         assert!(
-            of_a_time.starts_with("Pay-back: 3.000 s") && !of_a_time.contains("ustained"),
+            of_a_time.starts_with("Catch-up time: ")
+                && of_a_time.contains("3.000 s")
+                && !of_a_time.contains("ustained"),
             "{of_a_time}"
         );
         let burst = Lasting { state: LastingState::Burst, pay_back_s: None, kpm_value: None };
-        assert!(text(burst).contains("not known"));
+        assert!(text(burst).contains("unknown how long"));
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub const SCHEMA_VERSION: u32 = 1;
 const HOW_TO_READ: &str = "The same lookup goes by several ways; each block has every way once, in \
                            random order. A layer is the difference of two ways' mean service times \
                            within a block: the median over the blocks, with the 95 % interval of \
-                           each layer by itself. A layer whose interval holds 0 has no figure. \
+                           each layer on its own. A layer whose interval holds 0 has no figure. \
                            Times inside the database hold the routine's own loop; invalid tests \
                            are left out.";
 const NO_TESTS: &str =

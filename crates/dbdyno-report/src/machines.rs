@@ -24,7 +24,7 @@ pub fn of_test(language: Language, test: &Test) -> Table {
     let Some(result) = test.measured() else { return table };
     if let Some(driver) = &result.driver {
         let is_alone = result.workers.is_empty();
-        let name = language.phrase(if is_alone { "this one" } else { "conducts the others" });
+        let name = language.phrase(if is_alone { "this one" } else { "coordinator" });
         let (jobs, ops) = if is_alone { (result.jobs, result.window.ops) } else { (0, 0) };
         let first = [Cell::text(name), Cell::count(jobs), whole(ops)];
         let clock = [Cell::Empty, Cell::Empty, Cell::Empty];

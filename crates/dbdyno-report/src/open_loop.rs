@@ -51,11 +51,11 @@ fn drawings(language: Language, test: &Test) -> Vec<Block> {
     test_charts::over_time(language, &subject, test).into_iter().map(Block::Drawing).collect()
 }
 
-const PHASES: &str = "Load over time: each phase by itself. Response times are those of the ops \
-                      that were due in the phase, from when they were due, whenever they ended. \
-                      Recovery is the time from the end of the phase until no more ops wait than \
-                      there are jobs, or than are due in 0.25 s, which is its resolution; 0 = at \
-                      once.";
+const PHASES: &str = "Load over time: each phase is reported separately. Response times are those \
+                      of the ops scheduled in the phase, from their scheduled start, whenever they \
+                      ended. Recovery is the time from the end of the phase until no more ops wait \
+                      than there are jobs, or than are scheduled in 0.25 s, which is its \
+                      resolution; 0 = at once.";
 
 /// A line for each phase of loads over time.
 pub(super) fn phases(language: Language, tests: &[&Test]) -> Vec<Block> {
@@ -281,29 +281,29 @@ fn counted(language: Language, counted: &[Counted]) -> String {
 fn form(answer: &Answer<'_>) -> &'static str {
     match (answer.kept, answer.broken) {
         (Some(_), Some(_)) => {
-            "{label} with {jobs}: {promise} is kept at {kept} ops/s (in {kept_times} of \
-             {kept_times} trials) and broken at {broken} ops/s ({broken_times} of {broken_times}); \
-             the highest rate that most trials keep lies between them."
+            "{label} with {jobs}: {promise} is met at {kept} ops/s (in {kept_times} of \
+             {kept_times} trials) and missed at {broken} ops/s ({broken_times} of {broken_times}); \
+             the highest rate at which most trials meet it is between them."
         }
         (Some(_), None) => {
-            "{label} with {jobs}: {promise} is kept at {kept} ops/s; no higher rate was found to \
-             break it."
+            "{label} with {jobs}: {promise} is met at {kept} ops/s; no higher rate was found that \
+             misses it."
         }
         (None, Some(_)) => {
-            "{label} with {jobs}: {promise} is broken at {broken} ops/s; no lower rate was found \
-             to keep it."
+            "{label} with {jobs}: {promise} is missed at {broken} ops/s; no lower rate was found \
+             that meets it."
         }
         (None, None) if answer.is_contradictory => {
-            "{label} with {jobs}: {trials} trials do not tell where {promise} is kept: they \
-             contradict one another."
+            "{label} with {jobs}: {trials} trials do not show up to which rate {promise} is met: \
+             they contradict each other."
         }
         (None, None) if answer.unknown > 0 => {
-            "{label} with {jobs}: {unknown} of {trials} trials do not tell whether {promise} is \
-             kept."
+            "{label} with {jobs}: {unknown} of {trials} trials do not show whether {promise} is \
+             met."
         }
         (None, None) => {
-            "{label} with {jobs}: {trials} trials do not tell where {promise} is kept: of no rate \
-             are there {settled} that agree."
+            "{label} with {jobs}: {trials} trials do not show up to which rate {promise} is met: \
+             at no rate do {settled} of them agree."
         }
     }
 }

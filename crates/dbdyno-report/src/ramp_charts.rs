@@ -297,7 +297,7 @@ fn law_told(language: Language, fit: &Fit, subject: &str) -> String {
         ("peak", &peak),
         ("explained", &explained),
     ];
-    language.say("{subject}: contention {alpha} %, crosstalk {beta} %, {peak}{explained}.", &values)
+    language.say("{subject}: contention {alpha} %, coherency {beta} %, {peak}{explained}.", &values)
 }
 
 fn peak(language: Language, fit: &Fit) -> String {
@@ -307,7 +307,7 @@ fn peak(language: Language, fit: &Fit) -> String {
         _ if fit.law.never_grows() => language.phrase("no growth beyond the first job"),
         Some(peak) if fit.peak_is_forecast => {
             let values = [("jobs", &*jobs(peak, Digits::Decimals(0)))];
-            language.say("peak beyond what was measured (at {jobs} jobs, a forecast)", &values)
+            language.say("peak beyond what was measured (predicted at {jobs} jobs)", &values)
         }
         Some(peak) => {
             language.say("peak at {jobs} jobs", &[("jobs", &*jobs(peak, Digits::Significant(2)))])

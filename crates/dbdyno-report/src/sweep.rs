@@ -210,7 +210,7 @@ fn plateaus(language: Language, at: usize, curve: &Curve) -> Table {
 
 fn plateau_cells(table: &mut Table, at: usize, plateau: &Plateau, verdict: Status) -> Vec<Cell> {
     let tier = match (at, plateau.tier) {
-        (1.., Tier::BufferCache) => "the database's cache, beyond the processor's",
+        (1.., Tier::BufferCache) => "the database's cache, beyond the CPU's",
         (_, tier) => tier.name(),
     };
     let tier = table.language.phrase(tier);

@@ -304,7 +304,7 @@ pub fn session_classes(language: Language, subject: &str, test: &Test) -> Option
 
 fn points(language: Language, test: &Test, track: &Track) -> Vec<Point> {
     let point = |point: &SeriesPoint| {
-        let slow = || (unsteady::is_slow(point) == Some(true)).then_some("the processor was slow");
+        let slow = || (unsteady::is_slow(point) == Some(true)).then_some("the CPU was slow");
         let label = (!point.in_window).then_some("outside the window").or_else(slow);
         let label = label.map(|label| language.phrase(label));
         Some(Point { x: point.t_s, y: (track.value)(point)?, label, ..Point::default() })

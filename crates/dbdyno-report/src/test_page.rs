@@ -278,7 +278,7 @@ fn percentiles(times: &LatencySummary) -> [(&'static str, Option<f64>); 6] {
 fn verdict(language: Language, test: &Test) -> Vec<Block> {
     let mut blocks = vec![Block::Table(reasons(language, test))];
     if !test.verdict().reasons.is_empty() {
-        let text = "'dbdyno show reason CODE' tells the cause of a reason and what to do.";
+        let text = "'dbdyno show reason CODE' shows the cause of a reason and what to do.";
         blocks.push(Block::Paragraph(language.phrase(text)));
     }
     blocks

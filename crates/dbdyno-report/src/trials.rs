@@ -24,9 +24,9 @@ const HOW_TO_READ: &str = "Ratios are B / A, the median over the blocks; each bl
                            within the margin; a difference within it is none.";
 
 /// The same of a duet.
-const DUET: &str = "Duet: both sides at the same time, each on half of the processors, then \
-                    swapped; a block's ratio is the geometric mean of both. The columns A and B \
-                    are of half a machine beside the other side.";
+const DUET: &str = "Duet: both sides at the same time, each on half of the CPUs, then swapped; a \
+                    block's ratio is the geometric mean of both. The columns A and B are of half a \
+                    machine beside the other side.";
 
 /// A figure of which nothing can be said, because no trial, or none of one side, can be used.
 const UNUSABLE: &str = "invalid";
@@ -108,6 +108,17 @@ pub fn unpaired_of(input: &Input) -> Vec<Unpaired> {
     unpaired(&base.tests, &other.tests)
 }
 
+/// What a side measured: its target and the settings that it set.
+fn measured(side: &Side<'_>) -> String {
+    let set = side.run.labels.get(SETTINGS).map(|set| format!(", {set}")).unwrap_or_default();
+    format!("{}{set}", side.run.target)
+}
+
+/// The name of a side and, in brackets, what it measured.
+fn described(side: &Side<'_>) -> String {
+    format!("{} ({})", side.name, measured(side))
+}
+
 /// All that is said.
 struct Found<'a> {
     base: Side<'a>,
@@ -122,7 +133,8 @@ struct Found<'a> {
 impl Found<'_> {
     fn document(&self, input: &Input) -> Document {
         let language = input.language;
-        let sides = [("base", self.base.name), ("other", self.other.name)];
+        let [base, other] = [described(&self.base), described(&self.other)];
+        let sides = [("base", base.as_str()), ("other", other.as_str())];
         let duet = match self.method {
             Method::Duet => format!("{} ", language.phrase(DUET)),
             Method::InTurns => String::new(),
@@ -139,7 +151,7 @@ impl Found<'_> {
             Section::new(language, "How it was measured", vec![Block::Facts(self.facts(language))]),
         ];
         Document {
-            title: language.say("Campaign: A = {base}, B = {other}", &sides),
+            title: language.say("A/B test: A = {base}, B = {other}", &sides),
             sections: sections.into(),
             language,
             data: Some(json::value(&Data::of(self))),
@@ -252,11 +264,7 @@ impl Found<'_> {
     }
 
     fn facts(&self, language: Language) -> Vec<(String, String)> {
-        let run = |side: &Side<'_>| {
-            let set =
-                side.run.labels.get(SETTINGS).map(|set| format!(", {set}")).unwrap_or_default();
-            format!("{}: {}{set}", side.run.id, side.run.target)
-        };
+        let run = |side: &Side<'_>| format!("{}: {}", side.run.id, measured(side));
         let level =
             Sentence::new("{level%} each, 95 % together").with("level", 1.0 - self.rule.alpha());
         let seed = self.base.run.seed.map_or_else(String::new, |seed| seed.to_string());

@@ -55,8 +55,8 @@ pub struct CampaignArgs {
     /// Ratios this close to 1 count as equal
     #[arg(long, value_name = "PERCENT", default_value = "3%", allow_hyphen_values = true)]
     pub margin: Percent,
-    /// Both sides at the same time, each on half of the processors, swapped within every block:
-    /// what disturbs hits both alike. Of private databases, and only workloads that need no device
+    /// Run both sides at the same time, each on half of the CPUs, and swap them within every block:
+    /// a disturbance affects both alike (private databases, workloads that need no device)
     #[arg(long)]
     pub duet: bool,
     #[command(flatten)]

@@ -118,7 +118,7 @@ pub struct RunArgs {
     ///
     /// Phases (ramp, hold, spike, day) with ';' between them, in ops per second over all jobs; 'day
     /// 200..2000 10m' is half a sine from night over noon to night. The window is as long as the
-    /// phases, the warm-up has the rate of the begin. Each phase is reported by itself, with the
+    /// phases, the warm-up has the rate of the start. Each phase is reported separately, with the
     /// time to recover from it.
     #[arg(long, value_name = "PHASES", group = "offered", help_heading = LOAD,
           conflicts_with_all = ["rate", "ops", "precision", "slo"])]

@@ -68,7 +68,7 @@ pub fn open(path: &Path, digest: Option<&str>) -> Result<Bundle> {
     match digest {
         Some(digest) if digest != bundle.digest => {
             Err(Error::usage(place, format!("is another bundle: its digest is {}", bundle.digest))
-                .advise("ask whoever gave you the digest for the file"))
+                .advise("ask the person who gave you the digest for the file"))
         }
         _ => Ok(bundle),
     }

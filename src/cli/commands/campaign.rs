@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::report;
-use crate::analysis::trials::{Outcome, Row, Unpaired};
+use crate::analysis::trials::{Outcome, Row, Rule, Unpaired};
+use crate::campaign::schedule;
 use crate::campaign::trials::{self, Trials, TrialsEnded};
 use crate::campaign::{Campaign, Event, Request};
 use crate::catalog::Catalog;
@@ -12,7 +13,7 @@ use crate::cli::args::{CampaignArgs, DataArgs, NameArgs, PlaceArgs, RunArgs, Tar
 use crate::cli::console::Console;
 use crate::cli::context::{Context, interrupt};
 use crate::cli::values::{Label, Setting};
-use crate::cli::{file, out, paths, request};
+use crate::cli::{file, forecast, out, paths, request};
 use crate::error::{Error, Kind, Result, quote};
 use crate::model::{RunStatus, Status, Target};
 use crate::report::format::junit::Junit;
@@ -73,6 +74,12 @@ fn measure(
     }
     beside(&requests[0], &requests[1]).check_fit(catalog, &plans[0])?;
     beside(&requests[1], &requests[0]).check_fit(catalog, &plans[1])?;
+    let block_s = plans.iter().map(forecast::timed_s).sum();
+    let figures = plans[0].selections.iter().map(|one| schedule::tests(&one.ramp) as usize).sum();
+    let rule = Rule { margin: args.margin.0, figures };
+    if let Some(note) = too_short(&rule, block_s, args.max_duration.0) {
+        console.note(&note);
+    }
     let interrupt = interrupt()?;
     // One password, if it has to be asked for, is that of both.
     request::with_password(context, &requests[0], |first| {
@@ -90,6 +97,21 @@ fn measure(
         let trials =
             Trials { sides, margin: args.margin.0, most_s: args.max_duration.0, duet: args.duet };
         trials::run(&trials, store)
+    })
+}
+
+/// What is said before trials that cannot decide anything in the time that is allowed.
+fn too_short(rule: &Rule, block_s: f64, most_s: f64) -> Option<String> {
+    let blocks = rule.fewest_blocks();
+    let needed_s = blocks as f64 * block_s;
+    (most_s < needed_s).then(|| {
+        format!(
+            "--max-duration: {} is too short: fewer than {blocks} blocks decide nothing, and \
+             they take about {}; give at least --max-duration {:.0}s",
+            forecast::duration(most_s),
+            forecast::duration(needed_s),
+            needed_s.ceil()
+        )
     })
 }
 
@@ -238,7 +260,7 @@ pub fn stored(context: &Context, runs: &[String]) -> Result<Input> {
             return Err(not_a_campaign(&named.id.to_string(), "is not a side of an A/B test"));
         }
         (2, false) => {
-            return Err(not_a_campaign(&runs[1], "is not the other side of that campaign"));
+            return Err(not_a_campaign(&runs[1], "is not the other side of that A/B test"));
         }
         _ => {
             return Err(not_a_campaign(
@@ -396,5 +418,20 @@ impl Directories {
         for directory in &self.0 {
             let _ = std::fs::remove_dir(directory);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_that_cannot_decide_is_said_before_it_is_spent() {
+        let rule = Rule { margin: 0.03, figures: 1 };
+        let blocks = rule.fewest_blocks();
+        assert_eq!(too_short(&rule, 2.0, 2.0 * blocks as f64), None);
+        let note = too_short(&rule, 2.0, 5.0).unwrap();
+        assert!(note.contains(&format!("fewer than {blocks} blocks")), "{note}");
+        assert!(note.ends_with(&format!("--max-duration {}s", 2 * blocks)), "{note}");
     }
 }

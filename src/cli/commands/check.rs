@@ -10,7 +10,7 @@ use crate::campaign::{self, Keep, Platform, Request};
 use crate::catalog::Catalog;
 use crate::cli::args::CheckArgs;
 use crate::cli::context::Context;
-use crate::cli::{out, paths, request};
+use crate::cli::{forecast, out, paths, request};
 use crate::dataset::{self, Definition, Recipe};
 use crate::engine::Access;
 use crate::error::{Error, Kind, Result};
@@ -73,7 +73,8 @@ pub fn check(context: &Context, args: &CheckArgs) -> Result<()> {
     let needed_bytes = fit::data_bytes(&plan.tables, plan.size_gb);
     let asked = Asked { catalog: &catalog, request: &request, plan: &plan };
     let mut findings =
-        vec![finding("catalogue", Ok(format!("{} workloads", catalog.workloads().count())))];
+        vec![finding("catalog", Ok(format!("{} workloads", catalog.workloads().count())))];
+    findings.push(finding("plan", Ok(forecast::extent(&plan))));
     if request.data_dir().is_some() {
         let fits = request::check_fit(&catalog, &request, &plan);
         let fits = fits.map(|()| format!("{} fits this machine", request.profile.id));
@@ -137,7 +138,7 @@ fn licences(asked: &Asked<'_>) -> Vec<Finding> {
         let by = by.into_iter().collect::<Vec<_>>().join(", ");
         Finding {
             state: State::Lacks,
-            what: format!("licence: {by} needs the option {option}, which is licensed apart"),
+            what: format!("license: {by} needs the option {option}, which is licensed apart"),
         }
     };
     needed.into_iter().map(line).collect()
@@ -151,13 +152,19 @@ fn disclosure(asked: &Asked<'_>, of_host: Disclosure) -> Finding {
     }
     let Completeness { needed, missing } = completeness(asked.catalog.statable(), &disclosure);
     let (state, what) = match missing.as_slice() {
-        [] => (State::Ok, format!("all {needed} facts that no machine tells are known")),
+        [] => (
+            State::Ok,
+            format!(
+                "all {needed} facts that cannot be read from the machine are \
+                                   known"
+            ),
+        ),
         missing => (
             State::Lacks,
             format!(
-                "{} of {needed} facts that no machine tells are not stated, which a complete \
-                 disclosure needs: {}; state them with --facts FILE ('dbdyno show facts' prints a \
-                 template)",
+                "{} of {needed} facts that cannot be read from the machine are not stated, which a \
+                 complete disclosure needs: {}; state them with --facts FILE ('dbdyno show facts' \
+                 prints a template)",
                 missing.len(),
                 missing.join(", ")
             ),

@@ -146,7 +146,7 @@ fn commands(args: &FailoverArgs) -> Result<Commands> {
         }
         (None, _) => Err(Error::usage(
             "--fault-command",
-            "is needed: we have no hold on the nodes of an existing cluster",
+            "is required: dbdyno cannot make a node of an existing cluster fail by itself",
         )
         .advise("give the command that makes the node $DBDYNO_NODE fail")),
         (_, None) => {

@@ -210,7 +210,7 @@ pub fn form(
 
 /// The document of a report: for programs in English.
 pub fn build(report: &dyn Report, format: &dyn Format, asked: Input) -> Document {
-    let language = if format.is_for_programs() { Language::English } else { asked.language };
+    let language = if format.is_for_programs() { Language::Programs } else { asked.language };
     report.build(&Input { language, ..asked })
 }
 

@@ -148,7 +148,7 @@ fn crew(context: &Context, args: &RunArgs, request: &Request) -> Result<Option<M
         }
     };
     if args.worker_timeout.is_some_and(|silence| silence.0 < LEAST_SILENCE_S) {
-        return Err(Error::usage("--worker-timeout", "workers tell of themselves every second")
+        return Err(Error::usage("--worker-timeout", "workers report every second")
             .advise("give 3s or more"));
     }
     let given = |time: Option<Seconds>, usual_s| {
@@ -275,7 +275,7 @@ fn judge(args: &RunArgs, ended: &Ended, target: &str, tests: &[Test]) -> Result<
 fn write_report(context: &Context, path: &Path, input: &mut Input) -> Result<()> {
     let format = super::report::format_of_file(path)?;
     if format.is_for_programs() {
-        input.language = Language::English;
+        input.language = Language::Programs;
     }
     let page = super::report::find("html")?;
     let document = if format.name() == page.format() { page.build(input) } else { tables(input)? };

@@ -126,7 +126,7 @@ fn reasons() -> Vec<Reason> {
     let quoted = Sentence::quoted("the server said no");
     let nested = Sentence::new("contract not checked, {name} is not known here ({because})")
         .with("name", "wal_syncs")
-        .with("because", Sentence::new("commits were not waited for"));
+        .with("because", Sentence::new("commits did not wait for the log flush"));
     let share = Sentence::new("{share%} of all ops failed ({classes})")
         .with("share", 0.008)
         .with("classes", "140 deadlock");

@@ -287,13 +287,13 @@ fn together(
     match processors.filter(|share| *share > 1.0) {
         Some(share) => {
             let why = Sentence::new(
-                "each need fits alone, but together they take {share%} of the processors",
+                "each requirement fits alone, but together they take {share%} of the CPUs",
             );
             (Outcome::DoesNotFit, Some(why.with("share", share)))
         }
         None => {
-            let why = "each need fits alone; alone they take up to {share%} of the platform's \
-                       time, and how they share it was not measured";
+            let why = "each requirement fits alone; alone they take up to {share%} of the \
+                       platform's time, and how they share it was not measured";
             (Outcome::NotCovered, Some(Sentence::new(why).with("share", most)))
         }
     }

@@ -173,7 +173,7 @@ fn known(value: Option<f64>, name: &str) -> Value {
 
 fn recall_pct(result: &TestResult) -> Value {
     let recall = recall::recall(result).map(|share| 100.0 * share);
-    recall.ok_or_else(|| "its ops are not to find neighbours".into())
+    recall.ok_or_else(|| "its ops do not search for neighbors".into())
 }
 
 /// Mean time of a part of the window's connections.

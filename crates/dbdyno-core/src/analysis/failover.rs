@@ -31,7 +31,7 @@ pub enum Answer {
     Missing,
 }
 
-/// One commit that was sent. Times in s since the begin of the load.
+/// One commit that was sent. Times in s since the start of the load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sent {
     pub writer: u32,
@@ -235,7 +235,7 @@ pub fn judge(failover: &Failover, is_one_host: bool) -> Vec<Reason> {
             .for_each(|said| against(Status::Conditional, ReasonCode::NodeLost, said));
     }
     if is_one_host {
-        let said = Sentence::new("all {nodes} nodes are on one host and share its processors");
+        let said = Sentence::new("all {nodes} nodes are on one host and share its CPUs");
         against(
             Status::Valid,
             ReasonCode::SharedHost,
@@ -252,9 +252,8 @@ fn disagreement(survivor: &Survivor) -> Option<Sentence> {
             Sentence::new("node {node}, which did not fail, could not be read").with("node", node),
         ),
         Some(count @ 1..) => {
-            let said = Sentence::new(
-                "node {node} differs from the node that takes writes by {count} commits",
-            );
+            let said =
+                Sentence::new("node {node} differs from the writable node by {count} commits");
             Some(said.with("node", node).with("count", count))
         }
         _ => None,

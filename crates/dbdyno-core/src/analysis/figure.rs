@@ -124,9 +124,9 @@ impl<'a> Figure<'a> {
         let half = self.interval.ok().filter(|_| is_wide(&self.interval))?.half_width();
         let sentence = match half {
             half if half < std::f64::consts::LN_2 => {
-                Sentence::new("known to +-{half%} only: repeat it").with("half", half)
+                Sentence::new("accurate to +-{half%} only: repeat it").with("half", half)
             }
-            half => Sentence::new("known to a factor of {factor} only: repeat it")
+            half => Sentence::new("accurate to a factor of {factor} only: repeat it")
                 .with("factor", half.min(50.0).exp()),
         };
         Some(Reason::new(Status::Conditional, ReasonCode::Wide, sentence))

@@ -63,7 +63,7 @@ impl Unknown {
             Unknown::Published => "no interval: a publication prints none",
             Unknown::ShortWindow => "no interval: one short window",
             Unknown::Alike => "no interval: the seconds of the window resemble one another",
-            Unknown::Counter => "no interval: one window does not tell how the counter varies",
+            Unknown::Counter => "no interval: one window does not show how the counter varies",
             Unknown::OpenLoop => "no interval: one window at a given rate",
             Unknown::Older => "no interval: one window of an older version of dbdyno",
         }

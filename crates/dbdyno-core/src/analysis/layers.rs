@@ -385,7 +385,7 @@ fn told(row: LayerRow, values: &[f64], verdict: Status, is_difference: bool) -> 
         high_us: Some(known.high),
         blocks,
         verdict,
-        why: (!decided).then(|| "not told apart from 0".into()),
+        why: (!decided).then(|| "not distinguishable from 0".into()),
         ..row
     }
 }
@@ -472,7 +472,7 @@ mod tests {
         assert!(simple.name.to_string().contains("binary results"), "text was not measured");
         assert_eq!(
             (simple.us, simple.why.as_ref().unwrap().to_string()),
-            (None, "not told apart from 0".into())
+            (None, "not distinguishable from 0".into())
         );
         assert!(simple.low_us < Some(0.0) && simple.high_us > Some(0.0));
         assert_eq!(row(&found, "tls").why.as_ref().unwrap().to_string(), "not measured");
@@ -493,7 +493,7 @@ mod tests {
             socket.why.as_ref().unwrap().to_string(),
             "5 of the 6 blocks that are needed can be used"
         );
-        assert_eq!(row(&found, "tcp").us, Some(10.0), "it needs no test of the database drive");
+        assert_eq!(row(&found, "tcp").us, Some(10.0), "it needs no test of the in-database drive");
     }
 
     #[test]

@@ -198,10 +198,10 @@ fn wait(result: &TestResult, cause: Cause, activity: Activity) -> Option<Limiter
     let most = waits.of_jobs().find(|count| count.event.activity == activity)?;
     let around = around_waits(result).filter(|_| cause.is_io());
     let template = match around {
-        None => "{share%} of the jobs' time by sampling, most of it at {class}: {event}",
+        None => "{share%} of session time by sampling, most of it at {class}: {event}",
         Some(_) => {
-            "{share%} of the jobs' time by sampling, most of it at {class}: {event}; beside it \
-             {kernel%} at work in the kernel and {queued%} waiting for a processor"
+            "{share%} of session time by sampling, most of it at {class}: {event}; in addition \
+             {kernel%} at work in the kernel and {queued%} in the run queue"
         }
     };
     let around = around.unwrap_or_default();
@@ -250,9 +250,8 @@ fn waiting_for_room(result: &TestResult) -> Option<f64> {
 fn log_buffer(result: &TestResult) -> Option<Limiter> {
     let share = waiting_for_room(result).filter(|share| *share >= CAUSE)?;
     let count = |name| result.window_counters.get(name).unwrap_or(0.0);
-    let template = "{share%} of the jobs' time at the most: so much of their time at the log by \
-                    sampling as {full=} of its {writes=} writes were made because its buffer was \
-                    full";
+    let template = "at most {share%} of session time: sampled log waits, times the share of log \
+                    writes forced by a full log buffer ({full=} of {writes=})";
     let evidence = Sentence::new(template)
         .with("share", share)
         .with("full", count("log_buffer_full"))
@@ -284,7 +283,7 @@ struct Timed {
 fn read(result: &TestResult) -> Option<Limiter> {
     let sampled = wait(result, Cause::Read, Activity::DataRead);
     let counted = || {
-        let template = "{share%} of the jobs' time in {events=} reads";
+        let template = "{share%} of session time in {events=} reads";
         timed(
             result,
             Cause::Read,
@@ -335,7 +334,7 @@ fn checkpoint(result: &TestResult) -> Option<Limiter> {
     let at_work = at_work.filter(|share| *share > 0.0);
     let evidence = match (waited, often) {
         (Some(share), _) => {
-            let template = "{share%} of the jobs' time by sampling until a checkpoint gave room in \
+            let template = "{share%} of session time by sampling until a checkpoint gave room in \
                             the log, which was nearly full in {nearly%} of the samples";
             Sentence::new(template).with("share", share).with("nearly", at_work.unwrap_or(0.0))
         }
@@ -358,8 +357,8 @@ fn neighbours(result: &TestResult) -> Option<Limiter> {
     let waited_s = ours_s.min(others * result.window_s);
     let share = waited_s / whole_s;
     let evidence = Sentence::new(
-        "other programs and the platform used {others} processors; for {waited.1} s \
-                       jobs waited for one",
+        "other processes and the platform used {others} CPUs; jobs spent {waited.1} s in the run \
+         queue",
     )
     .with("others", others)
     .with("waited", waited_s);
@@ -381,14 +380,14 @@ fn beyond_sessions(result: &TestResult) -> Vec<Limiter> {
     let way_s = idle_s - ours_s + waits.seconds(waits.at(Activity::Network), result.window_s);
     let client = || {
         Sentence::new(
-            "sessions waited {idle.1} s for us; we worked {worked.1} s and waited {waited.1} s for \
-             a processor",
+            "sessions waited {idle.1} s for dbdyno, which worked {worked.1} s and spent {waited.1} \
+             s in the run queue",
         )
     };
     let way = || {
         Sentence::new(
-            "sessions waited {idle.1} s for their client, which was at work or waiting for a \
-             processor for {ours.1} s of it",
+            "sessions waited {idle.1} s for their client, which was on CPU or in the run queue for \
+             {ours.1} s of it",
         )
     };
     let evidence = |sentence: Sentence| {

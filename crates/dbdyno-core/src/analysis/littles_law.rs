@@ -119,7 +119,7 @@ fn busy(
     let sentence = if thought_s > 0.0 {
         "busy and think time per op are {got} us, jobs / throughput {expected} us ({difference%})"
     } else {
-        "busy time per op is {got} us, jobs / throughput {expected} us ({difference%})"
+        "the mean service time is {got} us, but jobs / throughput is {expected} us ({difference%})"
     };
     exceeds(waited_s(fewest))
         .then(|| Reason::new(status, ReasonCode::Little, against(sentence, busy_s, expected_s)))
@@ -216,7 +216,7 @@ mod tests {
             window_counters,
             ..fixture::result()
         };
-        let text = "busy time per op is 187 us, jobs / throughput 200 us (-6.50 %)";
+        let text = "the mean service time is 187 us, but jobs / throughput is 200 us (-6.50 %)";
         assert_eq!(texts(&result), [(Status::Invalid, text.to_string())]);
         let result = TestResult { window: fixture::tally(100_000, 19.2), ..result };
         assert_eq!(texts(&result), []);
@@ -357,7 +357,8 @@ mod tests {
             part("QUICK", fixture::tally(100_000, 10.0)),
             part("SLOW", fixture::tally(10, 0.5)),
         ];
-        let text = "SLOW: busy time per op is 50000 us, jobs / throughput 100000 us (-50 %)";
+        let text = "SLOW: the mean service time is 50000 us, but jobs / throughput is 100000 us \
+                    (-50 %)";
         assert_eq!(judge(&result)[0].text, text);
         result.parts[1].tally.busy_s = 1.0;
         assert!(judge(&result).iter().all(|reason| reason.status != Status::Invalid));

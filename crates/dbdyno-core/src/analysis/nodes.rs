@@ -22,7 +22,7 @@ pub fn judge(result: &TestResult, is_one_host: bool) -> Vec<Reason> {
     let mut reasons: Vec<Reason> = nodes.iter().filter_map(|node| gone(node, is_too_few)).collect();
     reasons.extend(nodes.iter().filter_map(|node| paused(node, result.window_s)));
     if is_one_host && there > 1 {
-        let sentence = Sentence::new("all {nodes} nodes are on one host and share its processors");
+        let sentence = Sentence::new("all {nodes} nodes are on one host and share its CPUs");
         let sentence = sentence.with("nodes", there as f64);
         reasons.push(Reason::new(Status::Valid, ReasonCode::SharedHost, sentence));
     }
@@ -197,8 +197,7 @@ mod tests {
         };
         let lost = (Status::Invalid, "node n2 was lost in the test".to_owned());
         let missing = "node n3 did not answer when the test began: nothing ran on it".to_owned();
-        let shared =
-            (Status::Valid, "all 2 nodes are on one host and share its processors".to_owned());
+        let shared = (Status::Valid, "all 2 nodes are on one host and share its CPUs".to_owned());
         assert_eq!(
             said(&result),
             [lost.clone(), (Status::Conditional, missing.clone()), shared.clone()]

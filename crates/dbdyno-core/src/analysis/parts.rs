@@ -43,12 +43,14 @@ pub fn judge_beside(
     let (status, sentence) = match beside.covers_window {
         true => (
             Status::Conditional,
-            "measured beside {workload} with {jobs}, which did {rate} ops/s: no figure of the \
-             platform alone; the database's counters are those of both",
+            "{workload} with {jobs} ran concurrently at {rate} ops/s: this is not a result of the \
+             platform alone, and the database's counters are those of both",
         ),
-        false => {
-            (Status::Invalid, "{workload} with {jobs} did not run beside it over the whole window")
-        }
+        false => (
+            Status::Invalid,
+            "{workload} with {jobs} did not run in the background over the whole \
+                               window",
+        ),
     };
     let sentence = Sentence::new(sentence).with("workload", background.params()[0].1.as_str());
     let sentence = sentence.with("rate", beside.part.ops_per_s);

@@ -219,7 +219,7 @@ fn synced(check: &str, durable: &[&Tried<'_>]) -> Finding {
         return Finding::new(
             check,
             Outcome::NotJudged,
-            "syncs of the log are not counted here, by the settings they are waited for",
+            "log syncs are not counted here; by the settings, commits wait for them",
         );
     }
     let (commits, syncs) =

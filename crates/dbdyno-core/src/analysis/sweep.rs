@@ -67,7 +67,7 @@ impl Tier {
             Tier::BufferCache => "the database's cache",
             Tier::SystemCache => "the operating system's cache",
             Tier::Device => "the device",
-            Tier::Unknown => "a tier that the counters do not tell",
+            Tier::Unknown => "a read source that the counters do not show",
         }
     }
 }

@@ -56,8 +56,8 @@ impl Method {
 /// Reason given to each trial of a duet: its figure is half of a comparison, not that of the
 /// platform.
 pub fn of_duet() -> Reason {
-    let text = "the other side of a duet worked at the same time, each on half of the processors: \
-                only their ratio counts, and the host's counters are of both";
+    let text = "the other side of the duet ran at the same time, each on half of the CPUs: only \
+                their ratio counts, and the host's counters are those of both";
     Reason::new(Status::Conditional, ReasonCode::Beside, text)
 }
 

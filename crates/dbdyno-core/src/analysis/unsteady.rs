@@ -42,8 +42,8 @@ fn at_begin_s(test: &TestResult) -> Option<f64> {
 /// the start on: neither run can know that by itself.
 pub(super) fn between(base: &TestResult, other: &TestResult) -> Option<Sentence> {
     let times = at_begin_s(other)? / at_begin_s(base)?;
-    let sentence = "the same processors took x{times} of the base's time for a fixed piece of work \
-                    when the run began";
+    let sentence = "a fixed piece of work took the same CPUs x{times} of the baseline's time when \
+                    the run started";
     (!(SLOW..=1.0 / SLOW).contains(&times)).then(|| Sentence::new(sentence).with("times", times))
 }
 
@@ -65,7 +65,7 @@ fn mean_of(counters: &impl Named, name: &str, looks: &str) -> Result<f64, Senten
     if looks > 0.0 {
         Ok(sum / looks)
     } else {
-        Err("no processor was at work when it was looked at".into())
+        Err("no CPU was busy when its speed was sampled".into())
     }
 }
 
@@ -88,8 +88,8 @@ pub(super) fn judge(result: &TestResult) -> Option<Reason> {
     let slow = speeds.iter().filter(|speed| **speed < SLOW).count();
     let (least, most) =
         speeds.iter().fold((f64::INFINITY, 0.0), |(low, high), x| (x.min(low), x.max(high)));
-    let sentence = "the processor gave {least~} to {most~} of its speed at the run's begin, in \
-                    {slow} of {seconds} seconds less than {limit=}";
+    let sentence = "CPU speed was {least~} to {most~} of its speed at the start of the run, and \
+                    below {limit=} in {slow} of {seconds} seconds";
     let sentence =
         Sentence::new(sentence).with("least", least).with("most", most).with("slow", slow as u64);
     let sentence = sentence.with("seconds", speeds.len() as u64).with("limit", SLOW);
@@ -117,8 +117,8 @@ mod tests {
 
     #[test]
     fn more_than_a_tenth_of_slow_seconds_is_a_reason_with_the_figures() {
-        let text = "the processor gave 0.620 to 1.000 of its speed at the run's begin, in 2 of 10 \
-                    seconds less than 0.85";
+        let text = "CPU speed was 0.620 to 1.000 of its speed at the start of the run, and below \
+                    0.85 in 2 of 10 seconds";
         assert_eq!(
             with([1.0, 0.9, 0.62, 1.0, 0.84, 1.0, 0.95, 0.95, 0.95, 0.95]).as_deref(),
             Some(text)
@@ -144,8 +144,8 @@ mod tests {
             between(base, other).map(|said| said.to_string())
         };
         let base = test(1e-4, 1.0);
-        let text = "the same processors took x1.50 of the base's time for a fixed piece of work \
-                    when the run began";
+        let text = "a fixed piece of work took the same CPUs x1.50 of the baseline's time when the \
+                    run started";
         assert_eq!(said(&base, &test(1.5e-4, 1.0)).as_deref(), Some(text));
         assert!(said(&base, &test(0.7e-4, 1.0)).is_some(), "faster");
         assert_eq!(said(&base, &test(2e-4, 0.5)), None, "slow later: its own run says so");

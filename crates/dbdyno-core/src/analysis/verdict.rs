@@ -112,7 +112,7 @@ fn steal(result: &TestResult) -> Option<Reason> {
         return Some(unchecked("stolen CPU time of the database's host is not known"));
     };
     let sentence =
-        Sentence::new("{share%} of the CPU time was taken by the host of this virtual machine");
+        Sentence::new("steal time was {share%} of the CPU time: the hypervisor gave it to others");
     (stolen / total > STEAL_LIMIT).then(|| {
         Reason::new(Status::Conditional, ReasonCode::Steal, sentence.with("share", stolen / total))
     })
@@ -122,8 +122,8 @@ fn steal(result: &TestResult) -> Option<Reason> {
 /// processors are idle.
 fn foreign_load(result: &TestResult) -> Option<Reason> {
     let cpu::Foreign { used, usable, doubt } = cpu::foreign(result)?;
-    let sentence = "other programs used {share%} of the processor time that this test could use \
-                    ({used} of {usable} processors)";
+    let sentence = "other processes used {share%} of the CPU time that this test could use ({used} \
+                    of {usable} CPUs)";
     let sentence = Sentence::new(sentence)
         .with("share", used / usable)
         .with("used", used)
@@ -136,7 +136,7 @@ fn foreign_load(result: &TestResult) -> Option<Reason> {
 fn foreign_reads(result: &TestResult) -> Option<Reason> {
     let found = tiers::foreign_reads(result)?;
     let sentence = Sentence::new(
-        "other programs read {bytes} of the {all} MB that the database's device read: {share%} of \
+        "other processes read {bytes} of the {all} MB that the database's device read: {share%} of \
          its time by bytes",
     );
     let sentence = sentence.with("bytes", found.bytes / 1e6).with("all", found.of_bytes / 1e6);
@@ -160,7 +160,8 @@ fn client_limit(result: &TestResult, ctx: &JudgeContext<'_>) -> Option<Reason> {
     let jobs = result.jobs + result.beside.as_ref().map_or(0, |beside| beside.part.jobs);
     let available = f64::from(jobs.min(ctx.host_cpus));
     let sentence = Sentence::new(
-        "our own process used {share%} of the processor time that there is for {jobs}",
+        "the client was the bottleneck: dbdyno itself used {share%} of the CPU time available to \
+         {jobs}",
     )
     .with("share", cores / available)
     .with("jobs", Sentence::jobs(result.jobs));
@@ -172,8 +173,8 @@ fn client_limit(result: &TestResult, ctx: &JudgeContext<'_>) -> Option<Reason> {
 fn network_limit(result: &TestResult, ctx: &JudgeContext<'_>) -> Option<Reason> {
     let trip_s = ctx.round_trip_s.filter(|_| result.drive == Drive::Client)?;
     let op_s = result.total.busy_s / result.total.ops as f64;
-    let sentence = "the way to the server and back ({trip} us) takes {share%} of an op's time: the \
-                    network is measured too";
+    let sentence = "the network round trip ({trip} us) is {share%} of the service time: this \
+                    result includes the network";
     let sentence =
         Sentence::new(sentence).with("trip", trip_s * 1e6).with("share", (trip_s / op_s).min(1.0));
     (trip_s >= NETWORK_LIMIT * op_s)
@@ -226,8 +227,8 @@ fn precision(result: &TestResult) -> Option<Reason> {
 fn overload(result: &TestResult) -> Option<Reason> {
     let open =
         result.open.as_ref().filter(|open| promise::is_overloaded(open, result.window.ops))?;
-    let sentence = "{share%} of the ops that were due were done: the platform does not keep up \
-                    with {rate} ops/s";
+    let sentence = "{share%} of the scheduled ops were done: the platform does not keep up with \
+                    {rate} ops/s";
     let sentence = Sentence::new(sentence).with("share", result.window.ops as f64 / open.due);
     Some(Reason::new(
         Status::Invalid,
@@ -371,8 +372,8 @@ mod tests {
         result.drive = Drive::Client;
         assert_eq!(verdict(&result, &elsewhere).0, Status::Valid, "four tenths");
         result.total.busy_s *= 0.5;
-        let text = "network: the way to the server and back (400 us) takes 80 % of an op's time: \
-                    the network is measured too";
+        let text = "network: the network round trip (400 us) is 80 % of the service time: this \
+                    result includes the network";
         assert_eq!(verdict(&result, &elsewhere), (Status::Conditional, vec![text.to_string()]));
         result.drive = Drive::Database;
         assert_eq!(verdict(&result, &elsewhere).0, Status::Valid, "one call a second");
@@ -399,7 +400,7 @@ mod tests {
         result.window_counters.set("os_cpu_steal_s", 1.0);
         let (status, reasons) = verdict(&result, &CTX);
         assert!(
-            status == Status::Conditional && reasons[0].starts_with("steal: 2.50 %"),
+            status == Status::Conditional && reasons[0].starts_with("steal: steal time was 2.50 %"),
             "{reasons:?}"
         );
         let (status, reasons) = verdict(&fixture::result(), &CTX);
@@ -424,8 +425,8 @@ mod tests {
             verdict(&result, &JudgeContext { in_process: true, ..CTX })
         };
         assert_eq!(with(0.99, 10.0), (Status::Valid, vec![]));
-        let text = "foreign-load: other programs used 23 % of the processor time that this test \
-                    could use (0.460 of 2 processors)";
+        let text = "foreign-load: other processes used 23 % of the CPU time that this test could \
+                    use (0.460 of 2 CPUs)";
         assert_eq!(with(4.6, 10.0), (Status::Conditional, vec![text.to_string()]));
         assert_eq!(with(1.0, 10.0).0, Status::Conditional);
         // Of 0.3 s the account is not that exact.
@@ -447,8 +448,8 @@ mod tests {
             all.for_each(|(name, value)| result.window_counters.set(*name, *value));
             verdict(&result, &CTX)
         };
-        let text = "foreign-load: other programs read 120 of the 200 MB that the database's device \
-                    read: 24 % of its time by bytes";
+        let text = "foreign-load: other processes read 120 of the 200 MB that the database's \
+                    device read: 24 % of its time by bytes";
         assert_eq!(with(&[]), (Status::Conditional, vec![text.to_string()]));
         assert_eq!(with(&[("os_disk_busy_s", 1.2)]).0, Status::Valid, "4.8 % of the time");
         assert_eq!(
@@ -501,7 +502,7 @@ mod tests {
         result.window_counters.set("self_cpu_s", 18.0);
         let (status, reasons) = verdict(&result, &CTX);
         assert!(
-            status == Status::Conditional && reasons[0].starts_with("client-limit: our own"),
+            status == Status::Conditional && reasons[0].starts_with("client-limit: the client"),
             "{reasons:?}"
         );
         assert_eq!(verdict(&result, &JudgeContext { in_process: true, ..CTX }).0, Status::Valid);

@@ -182,7 +182,7 @@ impl SuiteEntry {
             ),
             (
                 has_rate && self.drive == Some(Drive::Database),
-                "a 'rate' is kept by clients: the loop of the database drive runs inside the \
+                "a 'rate' is kept by clients: the loop of the in-database drive runs inside the \
                  database",
             ),
             (

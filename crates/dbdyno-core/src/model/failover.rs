@@ -50,7 +50,7 @@ pub struct Failover {
     pub durability: BTreeMap<String, String>,
     /// Commits per second before the failure: the median second.
     pub before_per_s: f64,
-    /// The failure, in s since the begin of the series.
+    /// The failure, in s since the start of the series.
     pub failed_at_s: f64,
     pub times: FailoverTimes,
     pub ledger: LedgerCounts,

@@ -237,7 +237,7 @@ impl FromStr for Promise {
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
             format!(
-                "{} is not a valid promise; write 'p99<5ms' (p50, p90, p95, p99, p99.9; us, ms, s)",
+                "{} is not a valid SLO; write 'p99<5ms' (p50, p90, p95, p99, p99.9; us, ms, s)",
                 quote(text)
             )
         };

@@ -253,7 +253,7 @@ mod tests {
         assert_eq!(profile.load(10.0).edges_s, [10.0, 70.0, 130.0, 135.0, 735.0]);
         assert_eq!("hold 5 2m".parse::<RateProfile>().unwrap().length_s(), 120.0);
         assert_eq!(" spike 5 500ms ;".parse::<RateProfile>().unwrap().length_s(), 0.5);
-        // The warm-up is no phase, and has the rate of the begin.
+        // The warm-up is no phase, and has the rate of the start.
         assert_eq!(profile.load(10.0).curve.due_by(10.0), 1000.0);
         let from_nothing: RateProfile = "ramp 0..300 10s".parse().unwrap();
         assert_eq!(from_nothing.load(2.0).curve.due_by(2.0), 300.0);

@@ -105,7 +105,7 @@ fn is_zero(rows: &u64) -> bool {
     *rows == 0
 }
 
-/// The tail of our own loop at the begin of a run: ops of a known length on the null engine, in one
+/// The tail of our own loop at the start of a run: ops of a known length on the null engine, in one
 /// job, with that length taken off, in us. What the tail of a test has of it is not the database's.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct OwnLoop {
@@ -114,7 +114,7 @@ pub struct OwnLoop {
     pub max_us: f64,
 }
 
-/// Durable writes of 8 kB per second on the database's device at the begin of a run: of one thread,
+/// Durable writes of 8 kB per second on the database's device at the start of a run: of one thread,
 /// and of all threads together.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct DeviceSync {

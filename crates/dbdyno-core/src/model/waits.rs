@@ -425,8 +425,8 @@ impl ForecastOutcome {
     /// As printed.
     pub fn name(self) -> &'static str {
         match self {
-            ForecastOutcome::Held => "the forecast held",
-            ForecastOutcome::NotHeld => "the forecast did not hold",
+            ForecastOutcome::Held => "the prediction held",
+            ForecastOutcome::NotHeld => "the prediction did not hold",
             ForecastOutcome::Undecided => "undecided",
             ForecastOutcome::NotTried => "not tried",
         }

@@ -77,14 +77,14 @@ pub(super) fn looping(request: &Request, entry: &SuiteEntry) -> Result<Loop> {
         (Some(_), _) if inside => {
             return wrong(
                 "--rate-profile",
-                "the database drive has no open loop: its loop runs inside the database",
+                "the in-database drive has no open loop: its loop runs inside the database",
                 "use --drive client",
             );
         }
         (_, Some(_)) if inside => {
             return wrong(
                 "--think",
-                "the database drive has no think time: its loop runs inside the database",
+                "the in-database drive has no think time: its loop runs inside the database",
                 "use --drive client",
             );
         }
@@ -100,7 +100,7 @@ pub(super) fn looping(request: &Request, entry: &SuiteEntry) -> Result<Loop> {
         (None, None) => Ok(Loop::Closed),
         (Some(_), _) if request.drive == Some(Drive::Database) => wrong(
             "--rate",
-            "the database drive has no open loop: its loop runs inside the database",
+            "the in-database drive has no open loop: its loop runs inside the database",
             "use --drive client",
         ),
         (Some(AskedRate::Listed(rates)), None) => Ok(Loop::Open(rates.clone(), arrivals)),

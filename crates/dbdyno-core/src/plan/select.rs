@@ -365,7 +365,7 @@ pub(super) fn repeats(
     let key = |other: &Selection| (other.workload.id.clone(), other.asked_as.clone(), other.drive);
     let same = |other: &Selection| key(other) == key(selection) && other.params == params;
     planned.iter().any(same).then(|| {
-        format!("org={org} is this engine's default organisation, which is measured already")
+        format!("org={org} is this engine's default organization, which is measured already")
     })
 }
 

@@ -75,7 +75,7 @@ impl RateCurve {
         let into_s = 2.0 * rest / (from_per_s + root);
         match rest > 0.0 {
             true => piece.start_s + into_s,
-            // At the begin of a stretch without load, too.
+            // At the start of a stretch without load, too.
             false => piece.start_s,
         }
     }

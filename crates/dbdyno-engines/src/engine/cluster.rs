@@ -74,7 +74,7 @@ pub(super) fn check_node(
         return Ok(());
     }
     let what =
-        "the address leads to another server than at the begin (was the server started anew?)";
+        "the address leads to another server than at the start (was the server started anew?)";
     Err(EngineError::new(ErrorClass::Lost, what)
         .advised("name every node by an address of its own, past any proxy"))
 }
@@ -226,7 +226,7 @@ fn names(nodes: &[Node]) -> Vec<String> {
 fn catch_up(head: &dyn Database, node: &Node, sql: OwnSql) -> Result<(), EngineError> {
     let told = head.session()?.query(&sql("position", &[])?, &[])?;
     let position = told.scalar().filter(|told| is_position(told)).ok_or_else(|| {
-        EngineError::new(ErrorClass::Other, "the first node tells no position in its log")
+        EngineError::new(ErrorClass::Other, "the first node does not report a position in its log")
     })?;
     let reached = sql("reached", &[("position", position)])?;
     let mut session = node.database.session().map_err(|error| of_node(&node.address, error))?;

@@ -173,7 +173,7 @@ impl Page<'_> {
         let page = Page(
             text.lines().filter(|line| !line.starts_with('#')).filter_map(Sample::parse).collect(),
         );
-        let told = "tells nothing of processors (node_cpu_seconds_total)";
+        let told = "has no CPU metrics (node_cpu_seconds_total)";
         page.named("node_cpu_seconds_total").next().map(drop).ok_or(told)?;
         Ok(page)
     }

@@ -58,7 +58,7 @@ pub fn check(
     Ok(match unchecked.as_slice() {
         [] => Checked::Yes,
         parts => {
-            Checked::No(format!("the catalogue does not state the answer of {}", parts.join(", ")))
+            Checked::No(format!("the catalog does not state the answer of {}", parts.join(", ")))
         }
     })
 }
@@ -222,7 +222,7 @@ impl Checking<'_> {
 
     fn wrong(&self, what: String) -> Error {
         Error::new(Kind::Check, self.part.workload.clone(), format!("wrong answer: {what}"))
-            .advise("the data or the catalogue's SQL is wrong; 'dbdyno verify' checks the data")
+            .advise("the data or the catalog's SQL is wrong; 'dbdyno verify' checks the data")
     }
 }
 

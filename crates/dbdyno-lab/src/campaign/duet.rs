@@ -83,7 +83,7 @@ pub(super) fn checked(sides: &[Campaign<'_>; 2]) -> Result<([Plan; 2], Halves)> 
         return Err(error.advise("leave --duet out, or name an engine with private servers"));
     }
     let halves = Halves::here().ok_or_else(|| {
-        Error::usage(PLACE, "there is one processor, which has no halves")
+        Error::usage(PLACE, "the host has only one CPU, which cannot be halved")
             .advise("leave --duet out")
     })?;
     if halves.share_core {
@@ -216,7 +216,7 @@ fn placed(database: &dyn Database, processors: &[usize]) -> Result<()> {
     let put = keep_thread_on(processors)
         .and_then(|()| keep_processes_on(&database.server_pids(), processors));
     put.map_err(|error| {
-        Error::target(PLACE, format!("the server cannot be put on half of the processors: {error}"))
+        Error::target(PLACE, format!("the server cannot be put on half of the CPUs: {error}"))
     })
 }
 

@@ -555,7 +555,7 @@ fn hopeless(selection: &Selection, trials: &[Trial]) -> Option<String> {
     let own_s = selection.window.duration_s()?;
     promise::is_hopeless(*promise, closed.ops_per_s, own_s).then(|| {
         format!(
-            "{}: {promise} is not looked for: at {} ops/s a window holds too few ops for the \
+            "{}: {promise} is not searched for: at {} ops/s a window holds too few ops for the \
              percentile; take a lower one, or a longer --duration",
             selection.label(),
             dbdyno_core::model::sentence::number(closed.ops_per_s)

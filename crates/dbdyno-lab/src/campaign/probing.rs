@@ -25,7 +25,7 @@ pub struct Probing<'a> {
     block_setting: Option<&'static str>,
     sampler: Option<Arc<Mutex<Sampler>>>,
     failures: Failures<'a>,
-    /// The last two settled readings: of the begin and the end of a test that has just ended.
+    /// The last two settled readings: of the start and the end of a test that has just ended.
     settled: [Counters; 2],
 }
 
@@ -128,7 +128,7 @@ impl<'a> Probing<'a> {
                 match debtor.pay_back(&self.settled[0], &self.settled[1]) {
                     Ok(pay_back_s) => Some(pay_back_s),
                     Err(error) => {
-                        self.failures.tell(&format!("pay-back: {error}"));
+                        self.failures.tell(&format!("catch-up: {error}"));
                         return Default::default();
                     }
                 }

@@ -123,7 +123,7 @@ fn result(
 /// Reasons of every test of scripts, and of SQL that is not this version's.
 fn of_scripts(test: &SpooledTest, selection: &Selection) -> Vec<Reason> {
     let reason = |sentence| Reason::new(Status::Conditional, ReasonCode::Scripts, sentence);
-    let unwatched = "run by plain scripts: the host, other programs and caches were not watched";
+    let unwatched = "run by plain scripts: the host, other processes and caches were not observed";
     let other = "the scripts' SQL ({theirs}) is not that of this version ({ours}): its claims may \
                  be about another work";
     let differs = test.hash != selection.hash;

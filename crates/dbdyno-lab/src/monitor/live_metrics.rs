@@ -20,7 +20,7 @@ const PEAK: Family = Family {
 const USED: Family = Family {
     name: "dbdyno_live_used_ratio",
     kind: Kind::Gauge,
-    help: "Share of what the platform was measured to do.",
+    help: "Share of the platform's measured maximum.",
 };
 const TIMES: Family = Family {
     name: "dbdyno_live_limit_load",
@@ -30,7 +30,7 @@ const TIMES: Family = Family {
 const BUSY: Family = Family {
     name: "dbdyno_live_cpu_busy_ratio",
     kind: Kind::Gauge,
-    help: "Share of the host's processors that is busy.",
+    help: "Share of the host's CPUs that is busy.",
 };
 const SESSIONS: Family = Family {
     name: "dbdyno_live_sessions",

@@ -53,7 +53,7 @@ const SPREAD: Family = Family {
 const BUSY: Family = Family {
     name: "dbdyno_test_cpu_busy_ratio",
     kind: Kind::Gauge,
-    help: "Share of the host's processors that was busy in a test.",
+    help: "Share of the host's CPUs that were busy in a test.",
 };
 const VERDICT: Family = Family {
     name: "dbdyno_test_verdict",

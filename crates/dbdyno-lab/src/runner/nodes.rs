@@ -60,7 +60,7 @@ fn is_of_server(counters: &Counters) -> bool {
     counters.0.keys().any(|name| !name.starts_with("os_"))
 }
 
-/// A sum over fewer nodes at the end than at the begin says nothing.
+/// A sum over fewer nodes at the end than at the start says nothing.
 fn forget_sums(snapshots: &mut [Snapshot], read: &[(Moment, OfNodes)]) {
     let is_of_nodes = |name: &str| {
         read.iter().flat_map(|(_, nodes)| nodes.values()).any(|own| own.get(name).is_some())

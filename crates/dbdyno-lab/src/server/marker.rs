@@ -15,7 +15,7 @@ use dbdyno_core::error::{Error, Result};
 pub(super) const FILE: &str = "dbdyno.json";
 const FORMAT: u32 = 1;
 /// A directory of ours outside: for a socket where paths are short, for a log where file systems in
-/// memory are; and the begin of its name; so many random letters follow.
+/// memory are; and the start of its name; so many random letters follow.
 const SHORT_PARENT: &str = "/tmp";
 pub(super) const MEMORY_PARENT: &str = "/dev/shm";
 const SHORT_PREFIX: &str = "dbdyno-";

@@ -233,5 +233,5 @@ fn no_bundle(place: &str) -> Error {
 
 fn altered(place: &str, why: &str) -> Error {
     Error::usage(place, format!("was altered after it had been sealed: {why}"))
-        .advise("ask whoever sealed it for the file and its digest")
+        .advise("ask the person who sealed it for the file and its digest")
 }

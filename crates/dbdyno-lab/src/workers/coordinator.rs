@@ -124,8 +124,8 @@ impl Crew {
             format!("{came} of {all} workers came within {wait_s} s"),
         )
         .advised(
-            "start 'dbdyno worker RESULTS TARGET' with the URLs of these results and of \
-                      this target on each load machine, or give a longer --worker-join-timeout",
+            "start 'dbdyno worker RESULTS TARGET' with the URLs of these results and of this \
+             target on each load generator, or give a longer --worker-join-timeout",
         ))
     }
 }

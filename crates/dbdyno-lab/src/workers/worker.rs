@@ -133,8 +133,8 @@ fn check_build(task: &Task) -> Step<()> {
     }
     let theirs = if task.build.is_empty() { "an older one" } else { &task.build };
     let what = format!(
-        "this load machine runs another build of dbdyno ({BUILD}) than whoever conducts the run \
-         ({})",
+        "this load generator runs another build of dbdyno ({BUILD}) than the coordinator of the \
+         run ({})",
         quote(theirs)
     );
     Err(EngineError::new(ErrorClass::Other, what).advised("use the same dbdyno everywhere"))
@@ -149,7 +149,7 @@ fn named<'a>(targets: &'a [Target], task: &Task) -> Step<&'a Target> {
         |target: &&Target| target.engine() == task.engine && target.url() == task.url.as_deref();
     targets.iter().find(is_it).ok_or_else(|| {
         let wanted = task.url.as_ref().unwrap_or(&task.engine);
-        let what = format!("the target {} is not named on this load machine", quote(wanted));
+        let what = format!("the target {} is not named on this load generator", quote(wanted));
         EngineError::new(ErrorClass::Denied, what)
             .advised("start 'dbdyno worker RESULTS TARGET' there, TARGET as 'run' has it")
     })

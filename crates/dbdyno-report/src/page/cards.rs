@@ -328,7 +328,7 @@ fn chips(language: Language, entry: &Entry<'_>) -> Vec<Chip> {
         cpu::foreign_pct(&test.window_counters).ok().filter(|percent| *percent >= FOREIGN_PCT);
     let foreign = foreign.map(|percent| {
         let percent = language.number(percent, Digits::Decimals(0));
-        let text = language.say("other programs {percent} %", &[("percent", &percent)]);
+        let text = language.say("other processes {percent} %", &[("percent", &percent)]);
         Chip { text, is_limit: false, is_warning: true }
     });
     limit.or_else(below).into_iter().chain(foreign).collect()

@@ -38,7 +38,7 @@ const CARDS: &str = "Best throughput at any number of jobs, or the time at one j
                      ring is round the best. A rule chooses the headline: the first workload of \
                      the group with a valid ramp, else with a valid figure.";
 const PANELS: &str = "One row per group; each column has the same axes in every row. A knee is \
-                      drawn only where a law of scalability explains four numbers of jobs or more.";
+                      drawn only where the scalability law fits at least four numbers of jobs.";
 const TIMELINE: &str = "Every second of every test on one line of time; a test that is shorter is \
                         one bar, by its mean. Gaps are set-up and loading, which are not measured. \
                         Numbered: tests that others on the machine disturbed.";

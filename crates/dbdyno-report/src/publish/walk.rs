@@ -343,7 +343,7 @@ impl Publisher {
             names.len() - 1
         });
         if kind == "worker" {
-            self.removed.insert("names of load machines".into());
+            self.removed.insert("names of load generators".into());
         }
         format!("{kind}-{}", place + 1)
     }

@@ -359,7 +359,7 @@ impl<'a> Compared<'a> {
         if let Some((org, orgs)) = params.get(ORG).zip(self.words.orgs.get(self.engine))
             && !orgs.contains(&org.as_str())
         {
-            let text = Sentence::new("{engine} has no table organisation {org}");
+            let text = Sentence::new("{engine} has no table organization {org}");
             return Some(text.with("engine", self.engine).with("org", org.as_str()));
         }
         let refused = |param: &crate::model::Param| {

@@ -215,8 +215,8 @@ impl Case<'_> {
 
     fn too_little(&self, most: &Point<'_>) -> Sentence {
         let template = match most.figure.jobs {
-            Some(_) => "the most is {most} {unit}, with {jobs}",
-            None => "the most is {most} {unit}",
+            Some(_) => "the maximum is {most} {unit}, with {jobs}",
+            None => "the maximum is {most} {unit}",
         };
         Sentence::new(template)
             .with("most", most.figure.value)
@@ -242,7 +242,7 @@ impl Case<'_> {
             .filter(is_low)
             .filter(breaks)
             .find(|point| !keeps_above(point.figure.value))?;
-        let at = Sentence::new("{promise} is broken at {rate} {unit}: it is {time} ms")
+        let at = Sentence::new("{promise} is missed at {rate} {unit}: it is {time} ms")
             .with("promise", promise.to_string())
             .with("rate", broken.figure.value)
             .with("unit", self.need.unit.as_str());
@@ -253,10 +253,10 @@ impl Case<'_> {
         let promise = self.need.promise.map(|promise| promise.to_string()).unwrap_or_default();
         match self.valid.iter().all(|point| point.keeps(self.need.promise) == Some(false)) {
             true => Sentence::new(
-                "{promise} is broken at every rate that was measured, all of them \
-                               above the one needed",
+                "{promise} is missed at every rate that was measured, all of them above the \
+                 required one",
             ),
-            false => Sentence::new("too few ops were timed to know whether {promise} is kept"),
+            false => Sentence::new("too few ops were timed to know whether {promise} is met"),
         }
         .with("promise", promise)
     }
@@ -292,10 +292,10 @@ impl Case<'_> {
         let next = above.min_by(|a, b| a.figure.value.total_cmp(&b.figure.value))?;
         let template = match next.keeps(Some(promise)) {
             Some(_) => {
-                "{promise} is kept at {kept} {unit} and broken at {next}; what lies between was \
-                 not measured"
+                "{promise} is met at {kept} {unit} and missed at {next}; nothing between was \
+                 measured"
             }
-            None => "{promise} is kept at {kept} {unit}; whether it is at {next} is not known",
+            None => "{promise} is met at {kept} {unit}; whether it is met at {next} is not known",
         };
         Some(
             Sentence::new(template)
@@ -325,12 +325,11 @@ impl Case<'_> {
                 self.valid.iter().chain(self.others).all(|point| point.figure.jobs == most_jobs);
             let template = match is_only {
                 true => {
-                    "the most with {jobs} is {most} {unit}, and no other number of jobs was \
-                         measured"
+                    "the maximum with {jobs} is {most} {unit}, and no other number of jobs was \
+                     measured"
                 }
                 false => {
-                    "throughput still rose with {jobs}, the most that were measured: {most} \
-                          {unit}"
+                    "throughput still rose with {jobs}, the largest number measured: {most} {unit}"
                 }
             };
             let told = Sentence::new(template).with("jobs", Sentence::jobs(most.jobs()));

@@ -12,7 +12,7 @@ const MOST_PER_S: f64 = 1e12;
 /// Word of a need that names the drive.
 const DRIVE: &str = "drive";
 /// Syntax of a requirement.
-pub const FORM: &str = "write WORKLOAD RATE UNIT, then parameters and a promise: TP-LIGHT 8000 tps \
+pub const FORM: &str = "write WORKLOAD RATE UNIT, then parameters and an SLO: TP-LIGHT 8000 tps \
                         update_pct=20 p99<5ms";
 
 /// A rate of a workload that a platform should reach.
@@ -105,11 +105,11 @@ impl Need {
     fn add(&mut self, word: &str) -> Result<(), String> {
         if word.contains('<') {
             let twice = self.promise.replace(word.parse()?).is_some();
-            return if twice { Err("there are two promises".into()) } else { Ok(()) };
+            return if twice { Err("there are two SLOs".into()) } else { Ok(()) };
         }
         match word.split_once('=') {
             Some((name, value)) if !name.is_empty() && !value.is_empty() => self.set(name, value),
-            _ => Err(format!("{} is neither param=value nor a promise", quote(word))),
+            _ => Err(format!("{} is neither param=value nor an SLO", quote(word))),
         }
     }
 
@@ -208,8 +208,8 @@ mod tests {
             ("TP-LIGHT 1e13 tps", "is not a rate"),
             ("TP-LIGHT 8 tps x", "'x' is neither"),
             ("TP-LIGHT 8 tps =x", "'=x' is neither"),
-            ("TP-LIGHT 8 tps p98<5ms", "not a valid promise"),
-            ("TP-LIGHT 8 tps p99<5ms p50<1ms", "two promises"),
+            ("TP-LIGHT 8 tps p98<5ms", "not a valid SLO"),
+            ("TP-LIGHT 8 tps p99<5ms p50<1ms", "two SLOs"),
             ("TP-LIGHT 8 tps a=1 a=2", "'a' is given twice"),
             ("TP-LIGHT 8 tps drive=car", "'car' is not a drive"),
         ] {
@@ -232,7 +232,7 @@ mod tests {
         let wrong = |from: &str, to: &str| Need::parse_file(&text.replace(from, to)).unwrap_err();
         assert_eq!(Need::parse_file(""), Err((0, "there is no [[need]]".into())));
         assert!(wrong("unit", "units").1.contains("unknown field"));
-        assert!(wrong("p99<5ms", "soon").1.contains("not a valid promise"));
+        assert!(wrong("p99<5ms", "soon").1.contains("not a valid SLO"));
         assert!(wrong("rate = 100", "rate = -1").1.contains("not a rate"));
     }
 

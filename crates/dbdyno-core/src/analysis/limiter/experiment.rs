@@ -58,20 +58,20 @@ pub fn told(explained: &Explained) -> Sentence {
         .join(", ");
     let template = match (explained.outcome, explained.low.is_some()) {
         (ForecastOutcome::NotTried, _) => {
-            "{change} (foretold {forecast} of the throughput): not tried, {why}"
+            "{change}: predicted throughput ratio {forecast}; not tried because {why}"
         }
         _ if explained.blocks.is_empty() => {
-            "{change} ({changed}): no block was measured, foretold {forecast} of the throughput"
+            "{change} ({changed}): no block was measured; predicted throughput ratio {forecast}"
         }
         (_, true) => {
-            "{change} ({changed}): {ratio} of the throughput ({low} to {high}, {blocks}), foretold \
-             {forecast}: {outcome}; {cause} took {before} of the jobs' time before and {after} \
-             after it"
+            "{change} ({changed}): throughput ratio {ratio} ({low} to {high}, {blocks}), predicted \
+             {forecast}: {outcome}; {cause} took {before} of session time before and {after} after \
+             the change"
         }
         (_, false) => {
-            "{change} ({changed}): {ratio} of the throughput ({blocks}, too few for an interval), \
-             foretold {forecast}: {outcome}; {cause} took {before} of the jobs' time before and \
-             {after} after it"
+            "{change} ({changed}): throughput ratio {ratio} ({blocks}, too few for an interval), \
+             predicted {forecast}: {outcome}; {cause} took {before} of session time before and \
+             {after} after the change"
         }
     };
     let sentence = Sentence::new(template)
@@ -125,7 +125,7 @@ pub(super) fn ways(result: &TestResult, cause: Cause) -> Vec<Way> {
         Action::of_jobs(result.jobs, half_the_jobs(result), "there is no smaller number of jobs")
     };
     let first = match cause {
-        Cause::Cpu => way("twice the processors", beyond("the machine has no others"), 0.5),
+        Cause::Cpu => way("twice the CPUs", beyond("the machine has no others"), 0.5),
         Cause::Memory => way("more channels of memory", beyond("the machine has no others"), 0.5),
         Cause::OneThread => way("one more job", Action::Jobs(result.jobs + parts(result)), 1.0),
         Cause::LogSync => way("commits that do not wait for the log", Action::Settings, 0.0),
@@ -134,7 +134,7 @@ pub(super) fn ways(result: &TestResult, cause: Cause) -> Vec<Way> {
         Cause::Checkpoint => way("a log eight times as large", Action::Settings, 0.125),
         Cause::RowLock | Cause::Latch => way("half as many jobs", halved(), 1.0),
         Cause::Client => {
-            way("the client on processors of its own", beyond("that takes another machine"), 0.0)
+            way("the client on CPUs of its own", beyond("that takes another machine"), 0.0)
         }
         Cause::Network => way(
             "the loop inside the database (--drive database)",
@@ -142,7 +142,7 @@ pub(super) fn ways(result: &TestResult, cause: Cause) -> Vec<Way> {
             0.0,
         ),
         Cause::Neighbours => {
-            way("without the other programs", beyond("other programs are not ours to stop"), 0.0)
+            way("without the other processes", beyond("dbdyno cannot stop other processes"), 0.0)
         }
     };
     let second =

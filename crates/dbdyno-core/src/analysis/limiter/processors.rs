@@ -45,9 +45,9 @@ pub(super) fn processor(result: &TestResult) -> Option<Limiter> {
     let (cause, template) = match is_one_thread {
         true => (
             Cause::OneThread,
-            "{used} processors in use by the database and us; {jobs} can use {can} of {usable}",
+            "{used} CPUs in use by the database and dbdyno; {jobs} can use {can} of {usable}",
         ),
-        false => (Cause::Cpu, "{used} of {usable} processors in use by the database and us"),
+        false => (Cause::Cpu, "{used} of {usable} CPUs in use by the database and dbdyno"),
     };
     let evidence = Sentence::new(template)
         .with("used", used)
@@ -67,11 +67,10 @@ fn elsewhere(result: &TestResult) -> Option<Limiter> {
     let (usable, busy_pct) = (usable_processors(result)?, busy_pct(&result.window_counters).ok()?);
     let at_work = seen(result, Activity::Cpu)?;
     let used = busy_pct / 100.0 * processors(result)?;
-    let evidence = Sentence::new(
-        "{used} of {usable} processors of the database's host in use, whoever uses them",
-    )
-    .with("used", used)
-    .with("usable", usable);
+    let evidence =
+        Sentence::new("{used} of {usable} CPUs of the database's host in use, by all processes")
+            .with("used", used)
+            .with("usable", usable);
     let is_limit = at_work >= USED_UP && used >= USED_UP * usable;
     is_limit.then_some(Limiter { cause: Cause::Cpu, share: Some(at_work), evidence })
 }

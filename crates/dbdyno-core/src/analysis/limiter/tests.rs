@@ -41,13 +41,13 @@ fn two_busy_processors_of_four_limit_two_jobs_as_threads_and_eight_jobs_are_limi
     let found = limiters(&busy_host(18.0, 1.0));
     assert_eq!((found.len(), found[0].cause), (1, Cause::OneThread));
     assert!((found[0].share.unwrap() - 0.95).abs() < 1e-12);
-    let text = "1.90 processors in use by the database and us; 2 jobs can use 2 of 4";
+    let text = "1.90 CPUs in use by the database and dbdyno; 2 jobs can use 2 of 4";
     assert_eq!(found[0].evidence.to_string(), text);
     assert_eq!(causes(&busy_host(15.0, 1.0)), []);
     let eight = TestResult { jobs: 8, ..busy_host(38.0, 1.0) };
     assert_eq!(
         limiters(&eight)[0].evidence.to_string(),
-        "3.90 of 4 processors in use by the database and us"
+        "3.90 of 4 CPUs in use by the database and dbdyno"
     );
     assert_eq!(causes(&eight), [Cause::Cpu]);
 }
@@ -79,7 +79,7 @@ fn what_nobody_knows_is_not_blamed() {
     };
     assert_eq!(
         at_work(0.0)[0].evidence.to_string(),
-        "2 of 2 processors of the database's host in use, whoever uses them"
+        "2 of 2 CPUs of the database's host in use, by all processes"
     );
     assert_eq!(at_work(5.0), []);
     // Of a server on another host our own processor time is known, and no processors of its.
@@ -108,7 +108,7 @@ fn processors_that_the_host_of_a_virtual_machine_took_cannot_be_used() {
     stolen.window_counters.set("os_cpu_steal_s", 10.0);
     assert_eq!(
         limiters(&stolen)[0].evidence.to_string(),
-        "2.80 of 3 processors in use by the database and us"
+        "2.80 of 3 CPUs in use by the database and dbdyno"
     );
 }
 
@@ -125,7 +125,7 @@ fn counters_tell_waits_where_nothing_is_sampled() {
     let texts: Vec<_> = found.iter().map(|limiter| limiter.evidence.to_string()).collect();
     assert_eq!(
         texts,
-        ["83.3 % of the jobs' time in 100000 reads", "75 % of the time in 30000 log syncs"]
+        ["83.3 % of session time in 100000 reads", "75 % of the time in 30000 log syncs"]
     );
 }
 
@@ -142,7 +142,7 @@ fn waits_are_ranked_by_the_time_that_sessions_were_seen_at_them() {
     let first = limiters(&result).remove(0);
     assert_eq!(
         (first.share, first.evidence.to_string().as_str()),
-        (Some(0.45), "45 % of the jobs' time by sampling, most of it at class: log-sync")
+        (Some(0.45), "45 % of session time by sampling, most of it at class: log-sync")
     );
     let reads =
         sampled(fixture::result(), 0, &[(Activity::DataRead, 60), (Activity::DataWrite, 30)]);
@@ -174,8 +174,8 @@ fn a_full_buffer_of_the_log_is_told_from_its_syncs_by_the_writes() {
     assert_eq!(causes(60.0), [Cause::LogBuffer, Cause::LogSync]);
     assert_eq!(causes(40.0), [Cause::LogSync, Cause::LogBuffer]);
     assert_eq!(causes(20.0), [Cause::LogSync], "less than a tenth of the time");
-    let text = "27 % of the jobs' time at the most: so much of their time at the log by sampling \
-                as 60 of its 100 writes were made because its buffer was full";
+    let text = "at most 27 % of session time: sampled log waits, times the share of log writes \
+                forced by a full log buffer (60 of 100)";
     assert_eq!(found(60.0)[0].evidence.to_string(), text);
     assert_eq!(
         limiters(&with(&[("log_buffer_full", 60.0), ("log_writes", 100.0)], &[])),
@@ -230,7 +230,7 @@ fn checkpoints_that_follow_one_another_are_a_cause() {
     waits.events[0].event.class = "checkpointer: the log is full".into();
     waits.events.extend(seen.waits.unwrap().events.pop());
     let found = limiters(&waiting).remove(0);
-    let text = "25 % of the jobs' time by sampling until a checkpoint gave room in the log, which \
+    let text = "25 % of session time by sampling until a checkpoint gave room in the log, which \
                 was nearly full in 60 % of the samples";
     assert_eq!(
         (found.cause, found.share, found.evidence.to_string().as_str()),

@@ -137,7 +137,7 @@ fn tls_by(given: &Tls, transport: Transport) -> Tls {
 /// # Errors
 /// If it is no port.
 pub(in crate::engine) fn on_loopback(port: &str) -> Result<Vec<Host>, EngineError> {
-    let port = port.parse().map_err(|_| no_road("the server does not tell its TCP port"))?;
+    let port = port.parse().map_err(|_| no_road("the server does not report its TCP port"))?;
     Ok(LOOPBACKS.map(|name| Host::Tcp { name: name.into(), port }).to_vec())
 }
 

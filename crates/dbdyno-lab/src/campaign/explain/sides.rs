@@ -63,7 +63,7 @@ pub(super) fn changes(
         }
         Action::Settings => {
             let settings = settings(campaign, platform, record, limiter)?;
-            // A cache that holds everything does so from the begin: what fills it is not its doing.
+            // A cache that holds everything does so from the start: what fills it is not its doing.
             let holds_all =
                 matches!(limiter.cause, limiter::Cause::Read | limiter::Cause::DataWrite);
             let selection = if holds_all { cached(selection) } else { selection.clone() };

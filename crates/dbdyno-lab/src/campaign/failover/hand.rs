@@ -28,7 +28,8 @@ fn command(flag: &str, line: &str, node: &str) -> Result<()> {
         return Ok(());
     }
     let said = String::from_utf8_lossy(&done.stderr);
-    let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
+    let last =
+        said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it printed nothing");
     Err(Error::target(flag, format!("the command failed ({}): {}", done.status, excerpt(last))))
 }
 

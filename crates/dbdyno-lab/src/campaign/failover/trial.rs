@@ -116,7 +116,7 @@ impl Trial<'_> {
             return deal
                 .node(1)
                 .map(String::from)
-                .ok_or_else(|| Error::target("nodes", "none takes writes"));
+                .ok_or_else(|| Error::target("nodes", "no node is writable"));
         };
         let known = nodes.iter().find(|node| *node == named).cloned();
         known.ok_or_else(|| {

@@ -74,7 +74,7 @@ impl Writers {
         Ok(writers)
     }
 
-    /// Seconds since the begin.
+    /// Seconds since the start.
     pub(super) fn since(&self, moment: Instant) -> f64 {
         moment.saturating_duration_since(self.began).as_secs_f64()
     }
