@@ -369,7 +369,7 @@ impl<'a> TestSpec<'a> {
 /// A closed plan for one target.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// Registry name of the engine: `postgres`.
+    /// Registry name of the engine.
     pub engine: String,
     /// Suite name, or `custom`.
     pub suite: String,

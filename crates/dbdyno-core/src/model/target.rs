@@ -9,14 +9,14 @@ use std::time::Duration;
 pub enum Target {
     /// An embedded engine in a private file under the data directory.
     Embedded {
-        /// Registry name of the engine: `sqlite`.
+        /// Registry name of the engine.
         engine: String,
         /// Directory under which the file is.
         data_dir: PathBuf,
     },
     /// A private server that we create under the data directory.
     Private {
-        /// Registry name of the engine: `postgres`.
+        /// Registry name of the engine.
         engine: String,
         /// Directory under which the server directory is.
         data_dir: PathBuf,
@@ -29,7 +29,7 @@ pub enum Target {
     },
     /// An existing server by URL, e.g. `scheme://user@host:port/db`; `url` never holds a password.
     Existing {
-        /// Registry name of the engine: `postgres`.
+        /// Registry name of the engine.
         engine: String,
         /// URL of the server, without a password.
         url: String,

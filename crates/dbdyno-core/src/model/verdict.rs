@@ -125,7 +125,7 @@ reason_codes! {
     NodeLost = "node-lost",
     /// All nodes of a cluster are on one host.
     SharedHost = "shared-host",
-    /// Galera held up the writers of a node.
+    /// Flow control of a cluster held up the writers of a node.
     FlowControl = "flow-control",
     /// The figures are of what others did, stored by `monitor --record`.
     Recorded = "recorded",
