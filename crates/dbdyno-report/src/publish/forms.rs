@@ -84,14 +84,29 @@ const PRODUCTS: &str = "PostgreSQL MariaDB MySQL Percona Server SQLite DuckDB Cl
 pub fn version(text: &str) -> Option<String> {
     let mut told = Vec::new();
     for token in text.split_whitespace() {
-        if PRODUCTS.split_whitespace().any(|word| word == token) {
+        let word = token.trim_matches(['(', ')']);
+        if PRODUCTS.split_whitespace().any(|known| known == word) {
             told.push(token.to_string());
         } else if token.starts_with(|first: char| first.is_ascii_digit()) {
-            told.push(release(token)?);
+            let is_by_month = told.iter().any(|word| word == BY_MONTH);
+            told.push(if is_by_month { month(token)? } else { release(token)? });
             break;
         }
     }
     (!told.is_empty()).then(|| told.join(" "))
+}
+
+/// The product whose versions begin with year and month, and have four numbers as an address has.
+const BY_MONTH: &str = "ClickHouse";
+
+/// Year and month of such a version, `26.7` of `26.7.2.1`, without the numbers behind them.
+fn month(text: &str) -> Option<String> {
+    let (year, month) = text.split_once('.')?;
+    let month = month.split('.').next()?;
+    let is_number = |text: &str, least: u8, most: u8| {
+        text.parse::<u8>().is_ok_and(|number| (least..=most).contains(&number))
+    };
+    (is_number(year, 18, 99) && is_number(month, 1, 12)).then(|| format!("{year}.{month}"))
 }
 
 /// Makers and families of processors, and the words beside them.
@@ -220,6 +235,8 @@ mod tests {
             ("Debian GNU/Linux 12 (bookworm)", Some("Debian GNU/Linux 12")),
             ("PostgreSQL 17.2 acme-build", Some("PostgreSQL 17.2")),
             ("PostgreSQL 10.20.30.40", None),
+            ("ClickHouse (chDB) 26.7.2.1", Some("ClickHouse (chDB) 26.7")),
+            ("ClickHouse 10.20.30.40", None),
             ("acme", None),
         ];
         for (text, told) in known {
