@@ -5,7 +5,7 @@
 //! ([`log`]); [`assemble`] turns the log into figures.
 
 pub mod assemble;
-pub mod coordinator;
+pub(crate) mod coordinator;
 pub mod crew;
 pub mod gate;
 pub mod log;
