@@ -74,9 +74,9 @@ pub struct Rule {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
-    /// The interval excludes that B is no better than A.
+    /// B is better: the interval excludes 1 and does not lie within the margin.
     Better,
-    /// The interval excludes that B is no worse than A.
+    /// B is worse: the interval excludes 1 and does not lie within the margin.
     Worse,
     /// The whole interval lies within the margin.
     Equal,

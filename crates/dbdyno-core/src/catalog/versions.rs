@@ -17,7 +17,7 @@ pub struct Confirmed {
     pub since: String,
     /// Day of the confirmation, RFC 3339.
     pub on: String,
-    /// Test or machine that confirmed it.
+    /// Evidence that confirms it, in words.
     pub by: String,
 }
 
