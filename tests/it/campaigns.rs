@@ -86,7 +86,7 @@ fn assert_stored(desk: &Desk, document: &Value) {
             "{runs}"
         );
     }
-    let title = "A/B test: A = spin-A (null), B = spin-B (null, op=spin 20000)";
+    let title = "A/B test: A = spin-A (null, op=spin 1000), B = spin-B (null, op=spin 20000)";
     let page = desk.run("report ab-test spin-A --format markdown").ok().stdout;
     assert!(page.contains(title), "{page}");
     desk.run("run sqlite --workload CPU-LOOP --size 0.01 --jobs 1 --ops 1 --name other --quiet")
@@ -375,6 +375,11 @@ fn the_report_of_a_campaign_is_as_people_have_read_it() {
     let document = TrialsReport.build(&input());
     let mut found = vec![golden("campaign.xml", &rendered(&Junit, &document, Options::default()))];
     for (name, ending) in [("text", "txt"), ("json", "json"), ("csv", "csv")] {
+        let language = match format(name).is_for_programs() {
+            true => Language::Programs,
+            false => Language::English,
+        };
+        let document = TrialsReport.build(&Input { language, ..input() });
         let text = rendered(format(name), &document, Options::plain(120));
         found.push(golden(&format!("campaign.{ending}"), &text));
     }

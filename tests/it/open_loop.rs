@@ -81,7 +81,7 @@ fn the_highest_rate_that_keeps_a_promise_is_looked_for() {
     assert!(kept.zip(broken).is_none_or(|(kept, broken)| kept < broken), "{promise}");
     let says =
         |text: &str| desk.run("report datasheet").ok().stdout.replace('\n', " ").contains(text);
-    assert!(says("TP-LOOKUP with 2 jobs: p50<10s") || says("trials do not tell"), "{promise}");
+    assert!(says("TP-LOOKUP with 2 jobs: p50<10s") || says("trials do not show"), "{promise}");
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn what_no_rate_can_be_is_one_line() {
             ["the in-database drive has no open loop", "--drive client"],
         ),
         ("--rate 100 --ops 5", ["--rate", "--ops"]),
-        ("--slo p99<5ms", ["--rate", "required"]),
+        ("--slo p99<5ms", ["--rate", "is missing"]),
     ] {
         desk.run(&format!("run --workload TP-LOOKUP {options}")).fails(2, &words);
     }

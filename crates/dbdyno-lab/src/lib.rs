@@ -4,6 +4,8 @@
 //! on the way. [`runner`] does one test, [`dataset`] loads what it works on, [`server`] keeps
 //! private servers, [`store`] the results. [`fit`] answers every "does it fit" before.
 
+#![deny(missing_docs)]
+
 pub mod campaign;
 pub mod dataset;
 pub mod export;

@@ -36,6 +36,7 @@ pub const SETTINGS: &str = "set";
 
 /// Labels of a run that tell its campaign (its begin), and which side it is.
 pub const CAMPAIGN: &str = "campaign";
+/// Label of a run of an A/B test that says which side it is: `A` or `B`.
 pub const SIDE: &str = "side";
 
 /// Report of `ab-test` on its two runs, A and B.

@@ -8,7 +8,9 @@ use dbdyno_core::model::{RunRecord, Test};
 /// A test that a sentence is about.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct About<'a> {
+    /// Run that the test belongs to.
     pub run: &'a RunRecord,
+    /// Test with its result and verdict.
     pub test: &'a Test,
 }
 

@@ -12,6 +12,7 @@ use dbdyno_core::model::{OpenLoop, RunRecord, Sentence, Status, Test, Verdict};
 
 /// Source of a row of a table of tests.
 pub struct Line<'a> {
+    /// Run of the test.
     pub run: &'a RunRecord,
     /// Of repetitions the one that stands for them.
     pub test: &'a Test,
@@ -21,8 +22,11 @@ pub struct Line<'a> {
     pub figure: Option<Figure<'a>>,
     /// Interval of the KPM, or the reason why it has none, and the verdict on it.
     pub known: Known,
+    /// Verdict on the row, with its reasons.
     pub verdict: Verdict,
+    /// Figures that are computed from the test's counters.
     pub derived: Derived,
+    /// Language of the texts in its cells.
     pub language: Language,
 }
 
@@ -53,11 +57,13 @@ pub enum Source {
 /// A declared column.
 #[derive(Clone, Copy)]
 pub struct Definition {
+    /// English head of the column, which the language translates.
     pub name: &'static str,
     /// Empty for text and counts; ignored for the KPM.
     pub unit: &'static str,
     /// See `Column::priority`.
     pub priority: u8,
+    /// Origin of the column's cells.
     pub source: Source,
 }
 

@@ -21,6 +21,7 @@ const PAPERS: [[u8; 3]; 2] = [[255, 255, 255], [0x12, 0x16, 0x1b]];
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BrandFile {
+    /// Name of the organization above the title of a page.
     pub name: Option<String>,
     /// Path of the logo, from the directory of the file.
     pub logo: Option<String>,
@@ -32,11 +33,13 @@ pub struct BrandFile {
 /// A brand as pages show it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Brand {
+    /// Name of the organization above the title; none where the logo stands alone.
     pub name: Option<String>,
     /// Data URI.
     pub logo: Option<String>,
     /// `#rrggbb` on light and on dark paper.
     pub accent: Option<[String; 2]>,
+    /// Line at the end of a page; none = there is no such line.
     pub footer: Option<String>,
 }
 

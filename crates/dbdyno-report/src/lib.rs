@@ -3,6 +3,8 @@
 //! A report measures nothing and opens no database. Adding one: one file here and one line in
 //! [`REPORTS`].
 
+#![deny(missing_docs)]
+
 pub mod ab_test;
 pub mod about;
 pub mod audit;
@@ -31,13 +33,14 @@ mod machines;
 pub mod nodes;
 mod open_loop;
 pub mod page;
+#[doc(hidden)]
 pub mod picture;
 pub mod platform;
 pub mod points;
 pub mod price;
 mod profiles;
 pub mod publish;
-pub mod ramp_charts;
+mod ramp_charts;
 mod ramps;
 pub mod recall;
 pub mod run_json;
@@ -72,7 +75,9 @@ pub use texts::Language;
 /// A run with its tests, in order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunTests {
+    /// Disclosure, plan and loads of the run.
     pub run: RunRecord,
+    /// Its tests, each with its result and verdict.
     pub tests: Vec<Test>,
 }
 
@@ -110,6 +115,7 @@ impl RunTests {
 /// Input of a report.
 #[derive(Debug, Clone, Default)]
 pub struct Input {
+    /// Runs that the report is about; a comparison takes the first as its base.
     pub runs: Vec<RunTests>,
     /// Groups in the catalogue's order; groups that are missing here follow under their id.
     pub groups: Vec<Group>,
@@ -153,10 +159,13 @@ pub struct Input {
 /// The SQL of a workload on one engine and drive, or why there is none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Statements {
+    /// Identifier of the workload as in the catalog: `SRV-QUERY1`.
     pub workload: String,
+    /// Registry name of the engine.
     pub engine: String,
     /// `database` or `client`; empty if the engine cannot run the workload at all.
     pub drive: String,
+    /// Statements with their captions, or the reason why the workload has none there.
     pub sql: Result<Vec<Code>, String>,
 }
 
@@ -209,6 +218,7 @@ impl Input {
 /// Subject of a report, and thus the parts of its [`Input`] that it needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subject {
+    /// Whole runs.
     Runs,
     /// Single tests, which must be named: `RUN:SEQ`.
     Tests,

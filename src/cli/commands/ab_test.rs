@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use super::report;
 use crate::analysis::ab_test::{Outcome, Row, Rule, Unpaired};
@@ -77,14 +78,17 @@ fn measure(
     let block_s = plans.iter().map(forecast::timed_s).sum();
     let figures = plans[0].selections.iter().map(|one| schedule::tests(&one.ramp) as usize).sum();
     let rule = Rule { margin: args.margin.0, figures };
-    if let Some(note) = too_short(&rule, block_s, args.max_duration.0) {
-        console.note(&note);
-    }
+    // Said with the first event: a refused side has one line.
+    let note = Mutex::new(too_short(&rule, block_s, args.max_duration.0));
     let interrupt = interrupt()?;
     // One password, if it has to be asked for, is that of both.
     request::with_password(context, &requests[0], |first| {
         let second = Request { password: first.password.clone(), ..requests[1].clone() };
-        let events = |event: Event<'_>| tell(console, &event);
+        let events = |event: Event<'_>| {
+            let unsaid = note.lock().ok().and_then(|mut note| note.take());
+            unsaid.iter().for_each(|note| console.note(note));
+            tell(console, &event);
+        };
         let campaign = |request, plan| Campaign {
             catalog,
             request,

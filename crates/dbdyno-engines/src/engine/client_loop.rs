@@ -116,14 +116,18 @@ pub trait ClientSession {
 /// Rows of a statement, and the sum of their first column.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counted {
+    /// Number of rows that the statement returned or changed.
     pub rows: u64,
+    /// Sum of the first column over the returned rows; 0 if there are none.
     pub hits: u64,
 }
 
 /// Result of a routine of one op; see `catalog/harness/<engine>.sql`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transaction {
+    /// Rows that the op touched.
     pub rows: u64,
+    /// Commits that the op waited for.
     pub commits: u64,
     /// State of the key generator after the op.
     pub seed: u64,

@@ -23,7 +23,7 @@ use dbdyno_core::stats::arrivals::DueTimes;
 
 mod cancel;
 #[cfg(feature = "chdb")]
-pub mod chdb;
+mod chdb;
 pub mod client_loop;
 #[cfg(any(feature = "mariadb", feature = "postgres"))]
 mod cluster;
@@ -451,7 +451,9 @@ pub trait Session: Send {
 /// A small query result as text; NULL is `None`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rows {
+    /// Names of the columns, as the server returns them.
     pub columns: Vec<String>,
+    /// Rows in the order of the result, each with a value per column.
     pub rows: Vec<Vec<Option<String>>>,
 }
 
@@ -511,7 +513,9 @@ pub struct RowLoad<'a> {
 pub struct JobSpec<'a> {
     /// 1..=jobs.
     pub job: u32,
+    /// Number of jobs of the test, on all load generators together.
     pub jobs: u32,
+    /// Code that the job loops over.
     pub code: &'a JobCode,
     /// Statements that the job's session runs once, before the gate.
     pub session: &'a [String],
@@ -541,6 +545,7 @@ pub struct Slice {
 
 /// Report of a slice.
 pub struct SliceReport<'a> {
+    /// Counts of the slice: ops, rows, commits, errors.
     pub tally: Tally,
     /// Seconds from the slice's first op to the end of its last, by the clock next to the loop.
     pub elapsed_s: f64,
@@ -576,6 +581,7 @@ pub struct OpenSlice<'a> {
 pub struct Timetable {
     /// The gate opened: due times count from here.
     pub opened_at: Instant,
+    /// Scheduled starts of the job's ops.
     pub due: DueTimes,
 }
 

@@ -7,9 +7,13 @@ use dbdyno_core::model::Target;
 /// A value that is kept.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SqlValue {
+    /// No value: SQL's NULL.
     Null,
+    /// Whole number.
     Integer(i64),
+    /// Floating-point number.
     Real(f64),
+    /// Characters.
     Text(String),
 }
 

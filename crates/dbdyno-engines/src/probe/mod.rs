@@ -52,6 +52,7 @@ pub trait Probe: Send {
 pub struct ProbeContext<'a> {
     /// Directory of the database's files.
     pub storage: Option<&'a Path>,
+    /// Processes of the database server on this host; empty if they are not known.
     pub server_pids: &'a [u32],
     /// Of a server that works for us at the same time.
     pub beside_pids: &'a [u32],
@@ -76,6 +77,7 @@ pub const PROBES: &[Open] = &[
 /// All counters at one moment.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Reading {
+    /// Values of all counters that could be read.
     pub counters: Counters,
     /// Cost of reading, in milliseconds.
     pub cost_ms: f64,

@@ -31,6 +31,7 @@ use dbdyno_engines::host::Halves;
 pub struct Trials<'a> {
     /// A and B, each with the label that says so.
     pub sides: [Campaign<'a>; 2],
+    /// Ratios of B to A within 1/(1 + margin) to 1 + margin count as equal.
     pub margin: f64,
     /// No block begins later, in s from the first trial.
     pub most_s: f64,
@@ -43,6 +44,7 @@ pub struct Trials<'a> {
 pub struct TrialsEnded {
     /// Of A and B.
     pub runs: [i64; 2],
+    /// Finished, interrupted or failed, of both runs.
     pub status: RunStatus,
     /// Last messages of a private server, if it ended.
     pub last_words: Option<String>,

@@ -28,6 +28,7 @@ const TOLERANCE: f64 = 1e-6;
 /// Result of a check: something was compared, or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Checked {
+    /// Answers were compared, and agree.
     Yes,
     /// Reason why nothing was compared.
     No(String),

@@ -39,21 +39,26 @@ pub struct Asked {
     pub promote: Option<String>,
     /// The node that is to fail; none = the first that takes writes.
     pub node: Option<String>,
+    /// Number of clients that commit.
     pub jobs: u32,
     /// Load before the failure, and after it at most, in s.
     pub before_s: f64,
+    /// Longest load after the failure, in s.
     pub after_s: f64,
     /// Clients give up on an answer after so long, in s.
     pub timeout_s: f64,
     /// Clients send an unanswered commit again.
     pub resends: bool,
+    /// Number of failures, one after another.
     pub repetitions: u32,
 }
 
 /// Commands that make a node of an existing cluster fail, and make it whole again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Commands {
+    /// Command that makes the node fail.
     pub breaks: String,
+    /// Command that repairs the node.
     pub mends: String,
 }
 

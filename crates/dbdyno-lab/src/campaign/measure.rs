@@ -38,13 +38,19 @@ const LOOK: Duration = Duration::from_millis(200);
 
 /// Context of measuring.
 pub struct MeasureContext<'a> {
+    /// Open database that the tests run against.
     pub database: &'a dyn Database,
+    /// Plan of the run, with every statement.
     pub plan: &'a Plan,
     /// Facts of the loaded data set as a selection sees them.
     pub facts: &'a dyn Fn(&Selection) -> Facts,
+    /// Row function of the data set, for bulk loads.
     pub rows: RowFunction,
+    /// Number of the run in the results file.
     pub run_id: i64,
+    /// Server start and data load that the tests belong to.
     pub leg: &'a ServerStart,
+    /// Flag by which the user ends the run.
     pub interrupt: &'a Interrupt,
     /// True if the database runs inside our process.
     pub in_process: bool,
@@ -68,6 +74,7 @@ pub struct MeasureContext<'a> {
     pub round_trip_s: Option<f64>,
     /// Cost of timing an op.
     pub sample_cost: SampleCost,
+    /// Receiver of events.
     pub events: &'a Sink<'a>,
     /// Load machines that run the jobs; none = we do.
     pub workers: Option<&'a Mutex<dyn Workers>>,

@@ -30,7 +30,9 @@ const SESSION: &str = "SESSION";
 pub struct Overhead {
     /// Length that the op was told to have, in ns.
     pub op_ns: u64,
+    /// Number of jobs that ran the op.
     pub jobs: u32,
+    /// Result of the test, as of any other workload.
     pub result: TestResult,
 }
 

@@ -30,7 +30,9 @@ pub enum Keep {
 
 /// An open platform.
 pub struct Platform {
+    /// Open database, shared by the threads of a test.
     pub database: Arc<dyn Database>,
+    /// Engine of the database.
     pub engine: &'static dyn Engine,
     to: ConnectTo,
     access: Access,

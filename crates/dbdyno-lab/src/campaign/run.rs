@@ -29,11 +29,15 @@ use dbdyno_engines::host::processors;
 /// A request with what doing it takes.
 #[derive(Clone, Copy)]
 pub struct Campaign<'a> {
+    /// Catalog that the plan was made from.
     pub catalog: &'a Catalog,
+    /// Request as the user made it.
     pub request: &'a Request,
     /// The request's plan.
     pub plan: &'a Plan,
+    /// Flag by which the user ends the run.
     pub interrupt: &'a Interrupt,
+    /// Receiver of events.
     pub events: &'a Sink<'a>,
     /// Load machines that run the jobs; none = we do.
     pub workers: Option<&'a Mutex<dyn Workers>>,
@@ -42,7 +46,9 @@ pub struct Campaign<'a> {
 /// Way in which a run ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ended {
+    /// Number of the run in the results file.
     pub run_id: i64,
+    /// Finished, interrupted or failed.
     pub status: RunStatus,
     /// Of a failed run: how the private server ended, if it did.
     pub last_words: Option<String>,
@@ -237,6 +243,7 @@ pub(super) fn fitting<'a>(
 /// Requirements of the plan that the server or its user does not satisfy, each with the reason.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lacking {
+    /// Drive that cannot be had, with the reason; none if all can.
     pub drive: Option<(Drive, String)>,
     /// Table organisations.
     pub orgs: Vec<(&'static str, &'static str)>,

@@ -21,7 +21,9 @@ const FIXED_WORK_S: f64 = 10.0;
 /// State of the check of a workload's answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answers {
+    /// They have to be checked before the test.
     Check,
+    /// An earlier test of the run has had them checked.
     Known,
 }
 
@@ -29,6 +31,7 @@ pub enum Answers {
 /// separated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Fresh {
+    /// All blocks share one server start and one data load.
     #[default]
     Nothing,
     /// A block is a start of the private server, in which every test runs twice.
@@ -111,7 +114,9 @@ impl ScheduledRamp {
 pub struct ServerStart {
     /// Numbers within the run, from 1.
     pub load: u32,
+    /// Number of the server start within the run, from 1.
     pub server_start: u32,
+    /// Ramps in the order in which they are measured.
     pub turns: Vec<ScheduledRamp>,
 }
 

@@ -40,9 +40,11 @@ const KNOWN_GB: f64 = 0.1;
 pub struct SelfTest {
     /// Name and version of the product.
     pub product: String,
+    /// Checks in order, each with outcome and evidence.
     pub findings: Vec<Finding>,
     /// Selections that were run, and the last test of each.
     pub selections: Vec<Selection>,
+    /// Last test of each selection, in the same order.
     pub tests: Vec<TestResult>,
     /// The first run, with disclosure and loads.
     pub run: RunRecord,

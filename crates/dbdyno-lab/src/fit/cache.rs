@@ -7,7 +7,7 @@ use dbdyno_core::model::{Plan, Selection};
 /// Bytes of a stored row on a server at least, and at most with its entries in the four indexes.
 /// Source: measured at 1 GB, docs/decisions/0015-sizes-and-caches.md.
 pub const LEAST_ROW_BYTES: f64 = 300.0;
-pub const MOST_INDEXED_ROW_BYTES: f64 = 400.0;
+pub(crate) const MOST_INDEXED_ROW_BYTES: f64 = 400.0;
 /// A cached table with its indexes fills at most this share of the cache: the rest is for
 /// everything else.
 pub const CACHED_SHARE: f64 = 0.9;

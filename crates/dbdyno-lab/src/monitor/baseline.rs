@@ -27,7 +27,9 @@ pub struct Covered {
     pub measured: f64,
     /// The test that measured it.
     pub workload: String,
+    /// Number of jobs of that test.
     pub jobs: u32,
+    /// Verdict on that test.
     pub status: Status,
     /// Share of it: 1 = all.
     pub used: f64,
@@ -39,6 +41,7 @@ pub struct Covered {
 /// Component that saturates first as the load grows.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Limit {
+    /// Name of the component: `device`, `log writer`.
     pub component: &'static str,
     /// Share of it that is used.
     pub used: f64,

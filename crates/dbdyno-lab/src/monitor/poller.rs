@@ -44,8 +44,11 @@ pub type EventCounts = BTreeMap<Event, u64>;
 pub struct IntervalSample {
     /// Seconds since the first reading, at the end of the interval.
     pub t_s: f64,
+    /// Length of the interval, in s.
     pub interval_s: f64,
+    /// Rows of the monitor, one per rate that the counters give.
     pub rates: Vec<Rate>,
+    /// Component that saturates first; absent without a measured maximum.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<Limit>,
     /// Sessions that were at work or waited within a statement, on average; absent if they cannot
@@ -55,12 +58,14 @@ pub struct IntervalSample {
     pub waits: Vec<Wait>,
     /// Those that took the most time, over the last seconds.
     pub statements: Vec<Statement>,
+    /// Cost of polling in the interval.
     pub cost: Cost,
     /// Facts that cannot be observed, each with the reason.
     pub missing: Vec<String>,
     /// Growth of the counters, and the sampled events of the sessions, in the interval.
     #[serde(skip)]
     pub grown: Counters,
+    /// Sampled events of the sessions in the interval.
     #[serde(skip)]
     pub seen: EventCounts,
     /// Looks at the sessions in the interval.
@@ -71,7 +76,9 @@ pub struct IntervalSample {
 /// A kind of wait.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Wait {
+    /// Class of the wait event: `io`, `lock`.
     pub class: String,
+    /// Name of the wait event, as the engine calls it.
     pub event: String,
     /// Of all that sessions were seen at: 1 = all.
     pub share: f64,
@@ -80,8 +87,11 @@ pub struct Wait {
 /// A statement.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Statement {
+    /// Normalized text, as the server's statement statistics have it.
     pub text: String,
+    /// Executions per second; absent if the server does not count them.
     pub calls_per_s: Option<f64>,
+    /// Mean time of an execution, in ms; absent if there was none or it is not timed.
     pub mean_ms: Option<f64>,
 }
 
@@ -90,6 +100,7 @@ pub struct Statement {
 pub struct Cost {
     /// Processor time of our process per second: 0.01 = 1 % of one processor.
     pub own_cpu: Option<f64>,
+    /// Queries per second that polling sent to the server.
     pub queries_per_s: f64,
     /// Time that reading the counters took.
     pub reading_ms: f64,

@@ -37,10 +37,15 @@ struct Begin {
 
 /// Database that is recorded.
 pub struct Subject {
+    /// Target without password.
     pub target: String,
+    /// Registry name of the engine.
     pub engine: &'static str,
+    /// Facts about the platform.
     pub disclosure: Disclosure,
+    /// Command line as typed.
     pub command: String,
+    /// Name of the run; none = its number.
     pub name: Option<String>,
 }
 

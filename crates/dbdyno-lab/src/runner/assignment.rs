@@ -29,9 +29,13 @@ const PATIENCE: Duration = Duration::from_millis(1200);
 pub struct WorkerAssignment {
     /// Its jobs of the test, and of what runs beside it.
     pub own: AssignedJobs,
+    /// Its jobs of the background workload; none without one.
     pub beside: Option<AssignedJobs>,
+    /// Length of warm-up and measurement window.
     pub window: Window,
+    /// Facts of the loaded data set, for bind expressions.
     pub facts: Facts,
+    /// Row function for bulk loads.
     pub rows: RowFunction,
     /// Nodes of a cluster that the jobs of all shares are dealt to; see [`JobPlacement`].
     pub nodes: Vec<String>,
@@ -193,6 +197,7 @@ pub struct WorkerLog {
     pub name: String,
     /// Clock of the results database less its own, and the round trip in which that was measured.
     pub clock_offset_s: f64,
+    /// Round trip in which the offset was measured, in s.
     pub round_trip_s: f64,
     /// Its gate opened so long after the common start.
     pub late_s: f64,
@@ -200,6 +205,7 @@ pub struct WorkerLog {
     pub driver: Option<DriverFigures>,
     /// Number of each job and what it did; the same of what ran beside them.
     pub jobs: Vec<(u32, JobLog)>,
+    /// Number of each job of the background workload and what it did.
     pub beside: Vec<(u32, JobLog)>,
     /// Of each second since its gate opened.
     pub seconds: Periods,

@@ -47,6 +47,7 @@ pub struct Progress {
     pub t_s: f64,
     /// Seconds until the window closes; infinite for fixed work.
     pub left_s: f64,
+    /// Rate and service times of the last second.
     pub now: Now,
 }
 
@@ -57,6 +58,7 @@ pub struct Now {
     pub ops_per_s: Option<f64>,
     /// Service times of the last second that is over.
     pub p50_us: Option<f64>,
+    /// 99th percentile of that second, in us.
     pub p99_us: Option<f64>,
 }
 

@@ -26,8 +26,11 @@ const MOST_KEPT: usize = 3600;
 /// One slice of one job; seconds count from the opening of the gate.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SliceLog {
+    /// Start of the slice.
     pub start_s: f64,
+    /// End of the slice.
     pub end_s: f64,
+    /// Counts of the slice.
     pub tally: Tally,
     /// Every n-th op was timed.
     pub stride: u32,
@@ -59,6 +62,7 @@ pub struct JobLog {
     pub counters: Counters,
     /// Failed ops of the slice under way, by class.
     pub pending_errors: BTreeMap<String, u64>,
+    /// Message of the first failed op; none if no op failed.
     pub first_error: Option<String>,
     /// The database's clock was set by so much at least; 0 = it was not seen to be.
     #[serde(default)]
@@ -74,9 +78,11 @@ pub struct JobLog {
 /// The slices of a job that belong to the window, together.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Counted {
+    /// Counts of these slices together.
     pub tally: Tally,
     /// Start of the first one and end of the last one.
     pub start_s: f64,
+    /// End of the last one.
     pub end_s: f64,
     /// The most ops to a timed one in any of them.
     pub longest_stride: u32,
@@ -222,11 +228,15 @@ impl Times {
 /// them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Second {
+    /// Median service time, in us.
     pub p50_us: Option<f64>,
+    /// 99th percentile of service time, in us.
     pub p99_us: Option<f64>,
+    /// Longest service time, in us.
     pub max_us: Option<f64>,
     /// Of an open loop.
     pub response_p99_us: Option<f64>,
+    /// Longest response time of an open loop, in us.
     pub response_max_us: Option<f64>,
 }
 
@@ -251,6 +261,7 @@ impl From<&Times> for Second {
 pub struct Points {
     /// Index of the first; see [`POINTS_PER_S`].
     pub from: usize,
+    /// Ops of each point; a slice's ops are spread evenly over its time.
     pub ops: Vec<f64>,
 }
 

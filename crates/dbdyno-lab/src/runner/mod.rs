@@ -6,7 +6,7 @@
 
 pub mod assemble;
 pub mod assignment;
-pub mod coordinator;
+pub(crate) mod coordinator;
 mod driver_cost;
 pub mod gate;
 pub mod log;

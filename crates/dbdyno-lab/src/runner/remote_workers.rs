@@ -56,7 +56,9 @@ pub trait Workers: Send {
 /// Progress of a part, and the last report of its jobs.
 #[derive(Debug, Clone)]
 pub struct WorkerProgress {
+    /// Stage that the part has reached.
     pub stage: Stage,
+    /// Ops of its jobs since the report before.
     pub points: Points,
 }
 

@@ -28,7 +28,9 @@ const SLOW_OP_S: f64 = 100e-6;
 /// Opening and close of a window, in seconds since the gate; without a close it is infinite.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Edges {
+    /// End of the warm-up.
     pub open_s: f64,
+    /// End of the measurement window.
     pub close_s: f64,
 }
 
@@ -176,7 +178,9 @@ impl Seconds {
 
 /// Times of a slice's ops, from which the next slice learns.
 pub struct Learned<'a> {
+    /// Number of ops of the slice.
     pub ops: u64,
+    /// Length of the slice, in s.
     pub elapsed_s: f64,
     /// Of the timed ops.
     pub times: &'a LatencyHistogram,

@@ -36,6 +36,7 @@ const BACKGROUND_SEED: u64 = 0x5eed;
 
 /// Context of a test.
 pub struct TestContext<'a> {
+    /// Open database that the test runs against.
     pub database: &'a dyn Database,
     /// Facts of the loaded data set.
     pub facts: &'a Facts,
@@ -46,6 +47,7 @@ pub struct TestContext<'a> {
     /// Timeout for all jobs together to connect and prepare: [`super::CONNECT_TIMEOUT`], but for
     /// tests of ours.
     pub connect_timeout: Duration,
+    /// Flag by which the user ends the run.
     pub interrupt: &'a Interrupt,
     /// Source of session samples.
     pub sessions: Option<&'a Mutex<dyn SessionSource>>,
@@ -63,6 +65,7 @@ impl TestContext<'_> {
 /// Way in which a test ended.
 #[derive(Debug)]
 pub enum Outcome {
+    /// Complete, with its result.
     Done(Box<TestResult>),
     /// Interrupted; with the figures so far if the window had opened.
     Interrupted(Option<Box<TestResult>>),

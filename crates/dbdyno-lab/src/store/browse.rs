@@ -14,7 +14,9 @@ use dbdyno_engines::engine::results_backend::SqlValue;
 /// A run with what it can be found by.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Listed {
+    /// Run as a line of `results list`.
     pub run: RunSummary,
+    /// Name of the suite; empty if single workloads were chosen.
     pub suite: String,
     /// `key=value`.
     pub labels: Vec<String>,
@@ -27,12 +29,19 @@ pub struct Listed {
 /// A point of a ramp that was measured.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measured {
+    /// Registry name of the engine.
     pub engine: String,
+    /// System or processors, as disclosed; of a publication its target.
     pub platform: Option<String>,
+    /// Identifier of the workload as in the catalog: `SRV-QUERY1`.
     pub workload: String,
+    /// Group of the workload as in the catalog: `SRV`.
     pub group: String,
+    /// `database` or `client`.
     pub drive: String,
+    /// Number of jobs.
     pub jobs: u32,
+    /// Unit of the KPM.
     pub unit: String,
     /// Parameters that were chosen.
     pub chosen: BTreeMap<String, String>,

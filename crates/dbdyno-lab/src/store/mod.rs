@@ -58,7 +58,9 @@ pub fn url_of(results: &Path) -> Option<&str> {
 /// Place of the results: a file or a URL, with the password that the user typed for it.
 #[derive(Debug, Clone)]
 pub struct Place {
+    /// Path of the file; a URL stands in it as given.
     pub path: PathBuf,
+    /// Password that the user typed; none where another source has it.
     pub password: Option<SecretString>,
 }
 

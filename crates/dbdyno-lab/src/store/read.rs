@@ -17,10 +17,15 @@ use dbdyno_engines::engine::results_backend::SqlValue;
 /// A run as a line of `results list`; the field names are those of its JSON form.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunSummary {
+    /// Number of the run in the results file, from 1.
     pub id: i64,
+    /// Name that the user gave; none = the number stands for it.
     pub name: Option<String>,
+    /// Origin of its tests.
     pub kind: RunKind,
+    /// Target without password.
     pub target: String,
+    /// Registry name of the engine.
     pub engine: String,
     /// RFC 3339, UTC.
     pub started_at: String,
@@ -33,7 +38,9 @@ pub struct RunSummary {
 /// Amount of data read: the cost of a report, independent of the machine.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Reads {
+    /// Number of queries.
     pub queries: u64,
+    /// Number of rows that they returned.
     pub rows: u64,
 }
 

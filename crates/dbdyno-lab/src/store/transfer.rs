@@ -20,7 +20,9 @@ pub const FORMAT_VERSION: u32 = 2;
 /// Numbers of exported or imported objects.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
+    /// Number of runs.
     pub runs: u64,
+    /// Number of their tests.
     pub tests: u64,
 }
 

@@ -25,6 +25,7 @@ const HEARD_OFTEN: Duration = Duration::from_millis(250);
 
 /// Options of a worker.
 pub struct WorkerOptions<'a> {
+    /// Results database through which coordinator and workers communicate.
     pub place: &'a Place,
     /// Targets that the owner of this machine named, the only ones that it opens. The coordinator
     /// chooses among them, and nothing else.
@@ -33,6 +34,7 @@ pub struct WorkerOptions<'a> {
     pub name: String,
     /// It ends after so long without a share; none = it goes on until it is interrupted.
     pub idle: Option<Duration>,
+    /// Flag by which the owner of the machine ends the worker.
     pub interrupt: &'a Interrupt,
     /// Told of each share, and of what went wrong.
     pub tell: &'a dyn Fn(&str),

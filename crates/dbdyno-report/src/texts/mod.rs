@@ -17,8 +17,10 @@ use dbdyno_core::model::{Reason, ReasonCode, Status};
 /// A language of texts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Language {
+    /// American English, in which texts are written.
     #[default]
     English,
+    /// German, translated in `texts/de.toml`.
     German,
     /// English with the names of columns that programs know: a name that reports no longer show
     /// stays in JSON and CSV.
