@@ -39,7 +39,7 @@ pub struct Platform {
     pub name: String,
     /// Product, processors and cores, as far as they are disclosed.
     pub what: String,
-    /// Registry name of the engine: `postgres`.
+    /// Registry name of the engine.
     pub engine: String,
     /// Data, memory and the like, as far as they are disclosed.
     pub facts: Vec<(String, String)>,

@@ -161,7 +161,7 @@ pub struct Input {
 pub struct Statements {
     /// Identifier of the workload as in the catalog: `SRV-QUERY1`.
     pub workload: String,
-    /// Registry name of the engine: `postgres`.
+    /// Registry name of the engine.
     pub engine: String,
     /// `database` or `client`; empty if the engine cannot run the workload at all.
     pub drive: String,

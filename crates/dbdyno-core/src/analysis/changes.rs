@@ -39,7 +39,9 @@ const CANDIDATE: f64 = 10.0;
 pub struct Change {
     /// The first figure after it.
     pub at: usize,
+    /// Mean of the figures before it, from the change before on.
     pub before: f64,
+    /// Mean of the figures from it on, up to the next change.
     pub after: f64,
     /// Chance that a series without a change shows one as clear anywhere; between the steps of the
     /// search the two-sided p value of the difference at the place.

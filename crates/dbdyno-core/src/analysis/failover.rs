@@ -24,6 +24,7 @@ const FEWEST_PER_S: f64 = 5.0;
 /// Outcome of a commit as its client knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
+    /// The server confirmed the commit.
     Acknowledged,
     /// The server said no: nothing was committed.
     Refused,
@@ -34,13 +35,17 @@ pub enum Answer {
 /// One commit that was sent. Times in s since the start of the load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sent {
+    /// Number of the client.
     pub writer: u32,
     /// Number of the commit among the writer's; one that is sent again keeps it.
     pub seq: u64,
     /// Index of the node.
     pub node: usize,
+    /// Time at which the commit was sent.
     pub sent_s: f64,
+    /// Time of the answer, or at which the client gave up.
     pub ended_s: f64,
+    /// What the client was told.
     pub answer: Answer,
 }
 
@@ -54,7 +59,9 @@ pub type Rows = BTreeMap<(u32, u64), u64>;
 /// Everything that clients noted.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Noted {
+    /// Commits that were sent.
     pub sent: Vec<Sent>,
+    /// Times of errors that no commit met, in s.
     pub troubles: Vec<Trouble>,
 }
 
@@ -264,8 +271,11 @@ fn disagreement(survivor: &Survivor) -> Option<Sentence> {
 /// time is below 0).
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct Over {
+    /// Mean over the repetitions.
     pub mean: f64,
+    /// Lower end of the interval; absent with fewer than three.
     pub low: Option<f64>,
+    /// Upper end of the interval; absent with fewer than three.
     pub high: Option<f64>,
     /// Repetitions that have the figure.
     pub repetitions: usize,

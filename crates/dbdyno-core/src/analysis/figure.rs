@@ -23,14 +23,18 @@ pub const USEFUL: f64 = 0.223_143_551_314_209_76;
 /// metric.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Figure<'a> {
+    /// Identifier of the workload as in the catalog: `SRV-QUERY1`.
     pub workload: &'a str,
+    /// Parameters of the workload, complete.
     pub params: &'a BTreeMap<String, String>,
     /// Absent if a publication does not print them.
     pub jobs: Option<u32>,
     /// In `unit`: of repetitions the mean of their logarithms, which one wild repetition cannot
     /// move far.
     pub value: f64,
+    /// Unit of the value.
     pub unit: &'a str,
+    /// Direction in which the value is better.
     pub better: Better,
     /// Source of the value.
     pub computed: &'a KpmValue,

@@ -11,6 +11,7 @@ use crate::model::{Better, PublishedKind, Reason, ReasonCode, RunKind, Sentence,
 
 /// Choice of the figure of a ramp that a heatmap, a summary or a card shows.
 pub struct Metric {
+    /// Speed or throughput.
     pub kind: Kind,
     figure: Get,
     passed_over: Get,
@@ -62,7 +63,9 @@ impl Metric {
 
 /// The figures of a row side by side.
 pub struct Compared<'a> {
+    /// Unit of every figure.
     pub unit: &'a str,
+    /// Direction in which the figures are better.
     pub better: Better,
     /// Per run; none where it has no figure in the unit of the row.
     pub figures: Vec<Option<Figure<'a>>>,
@@ -70,6 +73,7 @@ pub struct Compared<'a> {
     pub lowered: Vec<Vec<Reason>>,
     /// Those that support a statement, and where they stand.
     pub known: Vec<Option<Known>>,
+    /// Position of each figure in the row; none where it supports no statement.
     pub places: Vec<Option<Place>>,
 }
 
@@ -206,6 +210,7 @@ pub enum Rank {
     Best,
     /// It does not differ from the best beyond the noise.
     Equal,
+    /// It is worse than the best beyond the noise.
     Below,
     /// A measured figure of the row has no interval: it is not known which differ.
     Undecided,
@@ -216,6 +221,7 @@ pub enum Rank {
 pub struct Place {
     /// 1 = the best of the row, 0 = nothing: value / best, or best / value if lower is better.
     pub share: f64,
+    /// Relation to the best of the row.
     pub rank: Rank,
 }
 

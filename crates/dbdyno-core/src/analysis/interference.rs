@@ -14,8 +14,11 @@ use crate::stats::summary::median;
 /// A workload of a study.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Member {
+    /// Identifier of the workload as in the catalog: `SRV-QUERY1`.
     pub workload: String,
+    /// Parameters of the workload.
     pub params: BTreeMap<String, String>,
+    /// Drive that ran it.
     pub drive: Drive,
 }
 
@@ -49,14 +52,18 @@ impl Member {
 /// A workload alone.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Alone {
+    /// The workload.
     #[serde(flatten)]
     pub member: Member,
     /// Ops per second: median of the blocks.
     pub ops_per_s: Option<Known>,
     /// The same of as few blocks as there are, which have no interval.
     pub median_ops_per_s: Option<f64>,
+    /// Number of blocks that count.
     pub blocks: usize,
+    /// Verdict on the rate.
     pub verdict: Status,
+    /// Reasons that lowered the verdicts of its tests, each with their number.
     #[serde(skip)]
     pub conditions: Vec<(ReasonCode, usize)>,
 }
@@ -66,6 +73,7 @@ pub struct Alone {
 pub struct Slowdown {
     /// Places among the workloads.
     pub of: usize,
+    /// Place of the background workload.
     pub beside: usize,
     /// Rate beside / rate alone.
     pub ratio: Option<Known>,
@@ -73,21 +81,28 @@ pub struct Slowdown {
     pub median_ratio: Option<f64>,
     /// Blocks that have both.
     pub blocks: usize,
+    /// Verdict on the ratio.
     pub verdict: Status,
 }
 
 /// Two workloads together.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Pair {
+    /// Place of the first workload.
     pub a: usize,
+    /// Place of the second workload.
     pub b: usize,
     /// Sum of both relative rates: 1 = sharing gains nothing, 2 = neither feels the other.
     pub factor: Option<Known>,
     /// Its median also of too few blocks for an interval.
     pub median_factor: Option<f64>,
+    /// Number of blocks that count.
     pub blocks: usize,
+    /// Number of blocks that do not count.
     pub left_out: usize,
+    /// Verdict on the factor.
     pub verdict: Status,
+    /// Reasons that lowered the verdicts of its tests, each with their number.
     #[serde(skip)]
     pub conditions: Vec<(ReasonCode, usize)>,
 }
@@ -95,9 +110,13 @@ pub struct Pair {
 /// All workloads of a run, alone and in pairs, at a number of jobs each.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Interference {
+    /// Number of jobs of each workload.
     pub jobs: u32,
+    /// Workloads, each alone.
     pub alone: Vec<Alone>,
+    /// Effect on each workload of each one beside it.
     pub slowdowns: Vec<Slowdown>,
+    /// Consolidation factor of each pair.
     pub pairs: Vec<Pair>,
 }
 

@@ -28,6 +28,7 @@ pub struct Interval {
     /// Standard error of the figure as a fraction of it (of its logarithm), and its degrees of
     /// freedom.
     pub error: f64,
+    /// Degrees of freedom of the standard error.
     pub freedom: f64,
     /// Half width of the range in which a further equal test falls in 19 of 20 cases, as a fraction
     /// of the figure; of repetitions.
@@ -36,6 +37,7 @@ pub struct Interval {
     /// 20 cases, as a fraction of it: by what differs between runs of platforms that have shown
     /// nothing yet.
     pub fresh: Option<f64>,
+    /// Observations that the interval comes from.
     pub source: Source,
 }
 

@@ -17,9 +17,13 @@ const NEGLIGIBLE: f64 = 0.01;
 /// after the catch-up.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Debt {
+    /// Name of the gauge.
     pub name: String,
+    /// Value when the jobs began.
     pub begin: f64,
+    /// Value when the jobs had ended.
     pub end: f64,
+    /// Value after the catch-up; none if there was none.
     pub paid: Option<f64>,
 }
 

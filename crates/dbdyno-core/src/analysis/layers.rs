@@ -72,13 +72,17 @@ fn carried(transport: Transport) -> Sentence {
 /// Row of a way in the report.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WayRow {
+    /// Way of a statement to the data.
     pub way: Way,
     /// Mean service time in us: median of the blocks.
     pub us: Option<Known>,
     /// The same of as few blocks as there are, which have no interval.
     pub median_us: Option<f64>,
+    /// Number of blocks that count.
     pub blocks: usize,
+    /// Number of blocks that do not count.
     pub left_out: usize,
+    /// Verdict on the time.
     pub verdict: Status,
     /// Reasons that lowered the verdicts of its tests, each with their number.
     pub conditions: Vec<(ReasonCode, usize)>,
@@ -91,16 +95,20 @@ pub struct LayerRow {
     pub layer: &'static str,
     /// `socket`, `tcp`; empty where it does not matter.
     pub over: &'static str,
+    /// Name of the layer in words.
     #[serde(skip)]
     pub name: Sentence,
     /// In us; absent if it is not told apart from 0.
     pub us: Option<f64>,
     /// The median of too few blocks for an interval; it decides nothing.
     pub median_us: Option<f64>,
+    /// Lower end of the interval, in us.
     pub low_us: Option<f64>,
+    /// Upper end of the interval, in us.
     pub high_us: Option<f64>,
     /// Blocks that both ways have.
     pub blocks: usize,
+    /// Verdict on the time.
     pub verdict: Status,
     /// Reason for a missing figure.
     #[serde(serialize_with = "in_english")]
@@ -117,9 +125,13 @@ fn in_english<S: serde::Serializer>(
 /// The layers of a lookup at a number of jobs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Layers {
+    /// Identifier of the workload as in the catalog: `SRV-QUERY1`.
     pub workload: String,
+    /// Number of jobs.
     pub jobs: u32,
+    /// Mean service time of each way.
     pub ways: Vec<WayRow>,
+    /// Time of each layer: the difference of two ways.
     pub layers: Vec<LayerRow>,
 }
 

@@ -36,21 +36,31 @@ const OURS: f64 = 0.5;
 /// Bottleneck of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
+    /// All CPUs that the jobs can use are busy.
     Cpu,
     /// Each job keeps a processor busy, and others idle.
     OneThread,
     /// Processors wait for memory.
     Memory,
+    /// Commits wait for the log flush.
     LogSync,
     /// Changes wait for room in the log's buffer.
     LogBuffer,
+    /// Jobs wait for reads of data files.
     Read,
+    /// Jobs wait for writes of data files.
     DataWrite,
+    /// Jobs wait for a checkpoint.
     Checkpoint,
+    /// Jobs wait for rows that others have locked.
     RowLock,
+    /// Jobs wait for structures in memory.
     Latch,
+    /// The server waits for its clients.
     Client,
+    /// Statements wait for the network.
     Network,
+    /// Others on the machine take what the jobs need.
     Neighbours,
 }
 
@@ -100,6 +110,7 @@ impl Cause {
 /// A cause that was found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Limiter {
+    /// The bottleneck.
     pub cause: Cause,
     /// Of the time of the jobs; above 1 where processes in the background work beside them. Unknown
     /// where a cause is seen and its time is not.

@@ -50,14 +50,19 @@ fn paused(node: &NodeFigures, window_s: f64) -> Option<Reason> {
 /// A workload on several nodes against one node of the same cluster.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NodeScaling {
+    /// Workload, with what tells it from others.
     pub label: String,
+    /// Number of nodes.
     pub nodes: u32,
     /// Of the best figure on these nodes.
     pub jobs: u32,
+    /// Best throughput on these nodes, in ops per second.
     pub ops_per_s: f64,
+    /// Verdict on that figure.
     pub status: Status,
     /// Throughput over that of as many single nodes, and half of its 95 % interval.
     pub scaling: Option<f64>,
+    /// Half width of its 95 % interval.
     pub half_width: Option<f64>,
     /// Of a workload that commits: its mean service time over that on one node with as many jobs
     /// per node, and the worse verdict of the two.

@@ -17,12 +17,14 @@ pub struct PriceList {
     /// Licences per core.
     #[serde(default = "one")]
     pub core_factor: f64,
+    /// Currency of every price: `EUR`.
     pub currency: String,
     /// Day of the prices.
     pub date: String,
     /// Source of the prices.
     #[serde(default = "not_stated")]
     pub basis: String,
+    /// What must be paid for.
     #[serde(default, rename = "product")]
     pub products: Vec<Product>,
 }
@@ -31,9 +33,11 @@ pub struct PriceList {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Product {
+    /// Name of the product or option.
     pub name: String,
     /// Of one `per`, in the list's currency.
     pub price: f64,
+    /// Unit that the price is for.
     #[serde(default)]
     pub per: Per,
 }
@@ -42,8 +46,10 @@ pub struct Product {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Per {
+    /// A license.
     #[default]
     Licence,
+    /// A core that must be licensed.
     Core,
     /// The whole platform, once.
     Platform,
@@ -160,6 +166,7 @@ pub struct Value {
     pub cost_per_unit: f64,
     /// Units of throughput per licence / per core.
     pub per_licence: f64,
+    /// Units of throughput per core.
     pub per_core: f64,
 }
 

@@ -56,6 +56,7 @@ pub fn is_overloaded(open: &OpenLoop, done: u64) -> bool {
 pub struct Trial {
     /// None = closed loop.
     pub offer: Option<Offer>,
+    /// Throughput of the test, in ops per second.
     pub ops_per_s: f64,
     /// True if the SLO was met; none if that is unknown.
     pub kept: Option<bool>,
@@ -271,15 +272,18 @@ pub struct Answer<'a> {
     pub test: &'a TestResult,
     /// The workload's own parameters.
     pub params: BTreeMap<String, String>,
+    /// The SLO.
     pub promise: Promise,
     /// The highest rate that kept it in every trial, with the number of trials; none if no rate did
     /// in enough of them.
     pub kept: Option<(f64, u32)>,
     /// The lowest rate above it that broke it in every trial.
     pub broken: Option<(f64, u32)>,
+    /// Number of trials.
     pub trials: usize,
     /// Trials that are no evidence, and why.
     pub unknown: usize,
+    /// Reasons for which trials are no evidence, each with their number.
     pub unknown_because: Vec<Counted>,
     /// The highest rate that kept it in any trial, and the lowest that broke it in any.
     pub bracket: [Option<f64>; 2],
@@ -287,6 +291,7 @@ pub struct Answer<'a> {
     pub is_contradictory: bool,
     /// Worst verdict of the trials that settle the two rates, and the reasons that lower it.
     pub status: Status,
+    /// Reasons that lower the status, each with their number.
     pub conditions: Vec<Counted>,
 }
 

@@ -13,8 +13,11 @@ pub const FEWEST_BLOCKS: usize = 6;
 /// A median with the ends of its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Known {
+    /// The median.
     pub value: f64,
+    /// Lower end of the interval.
     pub low: f64,
+    /// Upper end of the interval.
     pub high: f64,
 }
 

@@ -32,6 +32,7 @@ const ALIKE: f64 = 2.0;
 /// One size of the active set.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Step {
+    /// Rows of the active set, from which keys are drawn.
     pub rows: f64,
     /// Of the table's rows, without indexes.
     pub active_mb: f64,
@@ -41,10 +42,15 @@ pub struct Step {
     pub median_us: Option<f64>,
     /// Blocks that the database asked for per op, and what the device read of their bytes.
     pub misses_per_op: Option<f64>,
+    /// Share of the bytes of those blocks that the device read, 0 to 1; absent if it is not known.
     pub device_share: Option<f64>,
+    /// Number of blocks that count.
     pub blocks: usize,
+    /// Number of blocks that do not count.
     pub left_out: usize,
+    /// Verdict on the service time.
     pub verdict: Status,
+    /// Reasons that lowered the verdicts of its tests, each with their number.
     #[serde(skip)]
     pub conditions: Vec<(ReasonCode, usize)>,
 }
@@ -53,8 +59,11 @@ pub struct Step {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tier {
+    /// The database's own cache.
     BufferCache,
+    /// The cache of the operating system.
     SystemCache,
+    /// The device that holds the database.
     Device,
     /// Several, or the counters do not tell.
     Unknown,
@@ -75,6 +84,7 @@ impl Tier {
 /// Service times that one tier gives.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Plateau {
+    /// Tier that serves the reads.
     pub tier: Tier,
     /// Time of an op that the tier serves in full, in us.
     pub us: Option<Known>,
@@ -99,12 +109,15 @@ fn in_english<S: serde::Serializer>(
 /// A curve of a sweep.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Curve {
+    /// Identifier of the workload as in the catalog: `SRV-QUERY1`.
     pub workload: String,
     /// Other parameters that differ from the defaults.
     pub params: BTreeMap<String, String>,
+    /// Number of jobs.
     pub jobs: u32,
     /// The files were put out of the operating system's cache all the time.
     pub evicted: bool,
+    /// Sizes of the active set, in ascending order.
     pub steps: Vec<Step>,
     /// Absent with too few steps.
     pub plateaus: Vec<Plateau>,
@@ -402,9 +415,13 @@ fn contradiction(up_to_mb: Option<Known>, counted_mb: Option<Known>) -> Option<S
 /// Printed service times of a workload over the size of the database.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PublishedCurve {
+    /// Platform as the publication names it.
     pub platform: String,
+    /// Workload that the published one corresponds to.
     pub workload: String,
+    /// Parameters that tell the curve from others.
     pub params: BTreeMap<String, String>,
+    /// Number of jobs; absent if it is not printed.
     pub jobs: Option<u32>,
     /// GB and us, in ascending order.
     pub points: Vec<(f64, f64)>,

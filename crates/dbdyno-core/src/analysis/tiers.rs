@@ -28,6 +28,7 @@ pub fn device_read_bytes(counters: &Counters) -> Option<f64> {
 /// Reads by other processes in the window, from the device that holds the database.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ForeignReads {
+    /// Bytes that other processes read.
     pub bytes: f64,
     /// Of all that the device read.
     pub of_bytes: f64,
@@ -65,8 +66,11 @@ pub fn keep_eviction(result: &mut TestResult, evicted: bool) {
 /// Blocks by the tier that served them, over the whole test.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tiers {
+    /// Blocks from the database's buffer cache.
     pub buffer: f64,
+    /// Blocks from the cache of the operating system.
     pub os_cache: f64,
+    /// Blocks from the device.
     pub device: f64,
 }
 

@@ -74,10 +74,13 @@ pub struct Rule {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
+    /// B is better: the interval excludes 1 and does not lie within the margin.
     Better,
+    /// B is worse: the interval excludes 1 and does not lie within the margin.
     Worse,
     /// The whole interval lies within the margin.
     Equal,
+    /// The trials so far do not decide it.
     Undecided,
 }
 
@@ -96,7 +99,9 @@ impl Outcome {
 /// A side of a campaign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Side {
+    /// The baseline.
     A,
+    /// The side that is compared with A.
     B,
 }
 
@@ -113,7 +118,9 @@ impl Side {
 /// Ends of the interval of a ratio B / A.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Span {
+    /// Lower end of the interval.
     pub low: f64,
+    /// Upper end of the interval.
     pub high: f64,
 }
 
@@ -147,7 +154,9 @@ impl Rule {
 /// One trial of a figure.
 #[derive(Debug, Clone, Copy)]
 pub struct Trial<'a> {
+    /// KPM of the trial; none if it has no figure.
     pub value: Option<f64>,
+    /// Verdict on the trial.
     pub verdict: &'a Verdict,
     /// From gate to the end of the last job.
     pub total_s: f64,
@@ -195,8 +204,10 @@ impl Trial<'_> {
 /// A reason of trials, and how many of both sides have it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Counted {
+    /// The reason.
     #[serde(serialize_with = "as_code")]
     pub code: ReasonCode,
+    /// Number of trials that have it.
     pub trials: usize,
 }
 
@@ -219,6 +230,7 @@ pub struct Blocks {
     invalid_alone: [usize; 2],
     /// Reasons for which trials are left out, and the reasons against those that are used.
     pub doubts: Vec<Counted>,
+    /// Reasons against the trials that are used, each with their number.
     pub conditions: Vec<Counted>,
 }
 

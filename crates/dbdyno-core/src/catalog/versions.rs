@@ -15,7 +15,9 @@ pub struct Confirmed {
     pub version: String,
     /// The version of dbdyno since which it is confirmed, the day (RFC 3339), and by what.
     pub since: String,
+    /// Day of the confirmation, RFC 3339.
     pub on: String,
+    /// Evidence that confirms it, in words.
     pub by: String,
 }
 

@@ -77,6 +77,7 @@ pub struct Capabilities {
     pub private_server: bool,
     /// Transports of its statements.
     pub transports: &'static [Transport],
+    /// Protocols by which its client drive sends statements.
     pub protocols: &'static [Protocol],
     /// The disclosed setting that holds the size of a block in bytes, for rates in bytes.
     pub block_setting: Option<&'static str>,

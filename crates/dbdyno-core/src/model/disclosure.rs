@@ -43,11 +43,13 @@ pub struct StatableFact {
     pub about: String,
     /// A value that it may have.
     pub example: String,
+    /// Form of its values.
     #[serde(default)]
     pub form: FactForm,
     /// All values that it may have; empty = whatever has its form.
     #[serde(default)]
     pub values: Vec<String>,
+    /// Platforms of which a complete disclosure needs it.
     #[serde(default)]
     pub needed: Needed,
     /// Section and fact of the disclosure that say the same, where the machine tells it.
@@ -62,6 +64,7 @@ pub struct StatableFact {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FactForm {
+    /// Any words.
     #[default]
     Text,
     /// Not below 0; the unit stands in the name.
@@ -74,8 +77,10 @@ pub enum FactForm {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Needed {
+    /// Of none: the fact is welcome where it is known.
     #[default]
     Never,
+    /// Of every platform.
     Always,
     /// Of rented machines.
     Cloud,

@@ -29,6 +29,7 @@ impl Durability {
 /// would read, dead rows.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Lasting {
+    /// Whether the rate lasts.
     pub state: LastingState,
     /// Seconds in which the database did what the test had left, as fast as it could; absent if
     /// nothing was left, or not all of it was done.

@@ -8,7 +8,7 @@ pub mod counters;
 pub mod disclosure;
 mod driver;
 mod durability;
-pub mod expr;
+pub(crate) mod expr;
 mod failover;
 pub mod kpm;
 mod named_values;

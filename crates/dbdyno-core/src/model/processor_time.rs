@@ -8,12 +8,15 @@ use serde::{Deserialize, Serialize};
 /// Counts of the kernel for a thread, or for a process with one thread, so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ThreadTime {
+    /// Kernel number of the thread.
     pub thread: u32,
     /// On a processor, and ready but waiting for one.
     pub on_ns: u64,
+    /// Time in the run queue, in ns.
     pub queued_ns: u64,
     /// CPU time in user mode and, below, in kernel mode, in clock ticks.
     pub user_ticks: u64,
+    /// CPU time in kernel mode, in clock ticks.
     pub kernel_ticks: u64,
 }
 
@@ -24,7 +27,9 @@ pub struct ProcessorTime {
     pub of_s: f64,
     /// Of it on a processor, in the server's own code and in the kernel; and waiting for one.
     pub user_s: f64,
+    /// CPU time in the kernel, in s.
     pub kernel_s: f64,
+    /// Time in the run queue, in s.
     pub queued_s: f64,
 }
 

@@ -20,7 +20,12 @@ pub enum Ramp {
     /// These numbers of jobs, in order.
     Fixed(Vec<u32>),
     /// Doubling from `from` until throughput gains less than 5 % twice in a row, at most `max`.
-    Auto { from: u32, max: u32 },
+    Auto {
+        /// Number of jobs of the first test.
+        from: u32,
+        /// Largest number of jobs.
+        max: u32,
+    },
 }
 
 impl Ramp {
@@ -70,14 +75,18 @@ impl Ramp {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum AskedRamp {
+    /// These numbers of jobs, in order.
     List(Vec<Jobs>),
+    /// Doubling from the first number to the second.
     Doubling(Jobs, Jobs),
+    /// Doubling from this number until throughput stops growing.
     Auto(Jobs),
 }
 
 /// A number of jobs as it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Jobs {
+    /// This number of jobs.
     Number(u32),
     /// So many for each processor.
     PerCore(u32),

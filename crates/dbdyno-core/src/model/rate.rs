@@ -37,6 +37,7 @@ pub struct Offer {
     /// Ops per second of all jobs together; each job has a schedule of its own
     /// ([`super::TestSpec::offered_per_s`]).
     pub per_s: f64,
+    /// Distribution of the scheduled starts.
     pub arrivals: Arrivals,
     /// The test is one of those that look for the highest rate that keeps it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -123,7 +124,9 @@ impl Loop {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum AskedRate {
+    /// A test at each of these rates, in ops per second.
     Listed(Vec<f64>),
+    /// Search for the highest rate that meets the SLO.
     Auto,
 }
 
@@ -176,17 +179,24 @@ impl From<AskedRate> for String {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Promise {
+    /// Percentile of the response time that is limited.
     pub percentile: Percentile,
+    /// Limit that it must stay below, in us.
     pub limit_us: f64,
 }
 
 /// A percentile that is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Percentile {
+    /// The median.
     P50,
+    /// The 90th percentile.
     P90,
+    /// The 95th percentile.
     P95,
+    /// The 99th percentile.
     P99,
+    /// The 99.9th percentile.
     P999,
 }
 

@@ -32,10 +32,13 @@ pub struct RateProfile {
 /// A phase of a load over time; rates are ops per second of all jobs together.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct RatePhase {
+    /// Shape of the rate within the phase.
     pub kind: PhaseKind,
     /// At its begin and at its end; of a day at night and at noon.
     pub from_per_s: f64,
+    /// Rate at its end; of a day at noon.
     pub to_per_s: f64,
+    /// Length of the phase, in s.
     pub length_s: f64,
 }
 

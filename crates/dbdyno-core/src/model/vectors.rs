@@ -81,10 +81,15 @@ pub const FACTS: [&str; 4] = ["vectors", "queries", "near", "added"];
 /// The vectors of one test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VectorSet {
+    /// Number of vectors in the table.
     pub rows: u64,
+    /// Number of vectors that are searched for.
     pub queries: u64,
+    /// Number of neighbours that a search asks for.
     pub near: u64,
+    /// Percentage of the rows among which a search looks: those of the first groups.
     pub share_pct: u64,
+    /// Number of vectors that are added while others search.
     pub added: u64,
 }
 
@@ -191,8 +196,11 @@ struct Query {
 /// One row to send.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VectorRow {
+    /// Number of the row.
     pub id: u64,
+    /// Group of the row, by which searches are restricted.
     pub group: u64,
+    /// Components of the vector.
     pub vector: Vector,
     /// Of a query: the squared distance of its last neighbour.
     pub truth: i32,

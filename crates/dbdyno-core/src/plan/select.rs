@@ -106,7 +106,9 @@ fn named(text: &str) -> SuiteEntry {
 
 /// A test of a suite and what it would run, or why it would not.
 pub struct Candidate {
+    /// Entry as the suite has it.
     pub entry: SuiteEntry,
+    /// Compiled test, or the reason why it cannot run.
     pub selection: std::result::Result<Selection, String>,
 }
 

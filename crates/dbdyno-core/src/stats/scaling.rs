@@ -76,6 +76,7 @@ impl Law {
 /// A fitted law with 95 % intervals.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fit {
+    /// Law with its coefficients.
     pub law: Law,
     /// Half widths of the 95 % intervals of gamma, alpha, beta; absent for a coefficient that is
     /// held at 0.

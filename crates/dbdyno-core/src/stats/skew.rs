@@ -24,14 +24,18 @@ const SCATTER: (u64, u64) = (618_033_989, 1_000_000_000);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum KeyLaw {
+    /// Every key is equally likely.
     Uniform,
     /// The exponent of rank in hundredths.
     Zipf {
+        /// Exponent times 100: 99 for `zipf-0.99`.
         hundredths: u32,
     },
     /// So many percent of the draws go to so many percent of the keys, evenly within both parts.
     Hot {
+        /// Percentage of the draws that go to the hot keys.
         draws_pct: u32,
+        /// Percentage of the keys that are hot.
         keys_pct: u32,
     },
 }
@@ -144,9 +148,21 @@ pub enum Ranks {
     /// `1 + (state * keys >> 31)`.
     Uniform,
     /// `floor(power(lowest + state * step, exponent) + 0.5)`.
-    Zipf { lowest: f64, step: f64, exponent: f64 },
+    Zipf {
+        /// Base of the power at state 0.
+        lowest: f64,
+        /// Growth of the base per state.
+        step: f64,
+        /// Exponent of the power.
+        exponent: f64,
+    },
     /// `1 + state * hot / below` below that state, else the same of the rest of both.
-    Hot { below: u64, hot: u64 },
+    Hot {
+        /// State from which on the other keys are drawn.
+        below: u64,
+        /// Number of the hot keys.
+        hot: u64,
+    },
 }
 
 impl SkewedKeys {

@@ -14,10 +14,15 @@ const SAMPLES_ABOVE: f64 = 10.0;
 /// Quantiles of service times in ns; a percentile with too few samples is absent.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Quantiles {
+    /// Median, in ns.
     pub p50_ns: Option<f64>,
+    /// 90th percentile, in ns.
     pub p90_ns: Option<f64>,
+    /// 95th percentile, in ns.
     pub p95_ns: Option<f64>,
+    /// 99th percentile, in ns.
     pub p99_ns: Option<f64>,
+    /// 99.9th percentile, in ns.
     pub p999_ns: Option<f64>,
     /// Largest sample; absent without samples.
     pub max_ns: Option<f64>,

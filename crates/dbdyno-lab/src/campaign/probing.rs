@@ -171,11 +171,11 @@ pub fn rights(platform: &Platform, catalog: &Catalog, names: &[&str]) -> Vec<Str
 pub enum HostFigures {
     /// It is ours.
     Here,
-    /// It is another host, whose node_exporter is read.
+    /// It is another host, read through its node_exporter or through the database.
     Elsewhere(Box<RemoteHost>),
     /// Those of the nodes of a cluster, each told of by itself.
     Nodes(Box<NodeHosts>),
-    /// It is another host of which nothing can be read.
+    /// Nothing can be read of the host.
     Unknown,
 }
 

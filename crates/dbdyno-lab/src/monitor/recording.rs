@@ -39,7 +39,7 @@ struct Begin {
 pub struct Subject {
     /// Target without password.
     pub target: String,
-    /// Registry name of the engine: `postgres`.
+    /// Registry name of the engine.
     pub engine: &'static str,
     /// Facts about the platform.
     pub disclosure: Disclosure,

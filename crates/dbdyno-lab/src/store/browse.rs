@@ -29,7 +29,7 @@ pub struct Listed {
 /// A point of a ramp that was measured.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measured {
-    /// Registry name of the engine: `postgres`.
+    /// Registry name of the engine.
     pub engine: String,
     /// System or processors, as disclosed; of a publication its target.
     pub platform: Option<String>,

@@ -25,7 +25,7 @@ pub struct RunSummary {
     pub kind: RunKind,
     /// Target without password.
     pub target: String,
-    /// Registry name of the engine: `postgres`.
+    /// Registry name of the engine.
     pub engine: String,
     /// RFC 3339, UTC.
     pub started_at: String,

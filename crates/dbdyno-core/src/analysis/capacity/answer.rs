@@ -12,6 +12,7 @@ use crate::model::{
 /// A rate that was measured, and the times of its ops.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Point<'a> {
+    /// The rate, with its interval.
     pub figure: Figure<'a>,
     times: &'a LatencySummary,
     /// Ops started when they were due: the times are those of the answers, waits for a free session
@@ -22,7 +23,9 @@ pub struct Point<'a> {
 /// Answer for one requirement.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer<'a> {
+    /// The requirement.
     pub need: &'a Need,
+    /// Outcome for it alone.
     pub outcome: Outcome,
     /// Reason why it does not fit, or why that is unknown.
     pub why: Option<Sentence>,

@@ -27,6 +27,7 @@ pub struct Need {
     pub drive: Option<Drive>,
     /// In `unit`.
     pub rate: f64,
+    /// Unit of the rate.
     pub unit: String,
     /// Of the time of an op.
     pub promise: Option<Promise>,

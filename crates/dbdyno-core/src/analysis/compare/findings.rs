@@ -17,6 +17,7 @@ pub struct Finding {
     /// `slip`, `disclosure`, `tally`, `work`, `group`, `throughput`, `speed`, `undecided`,
     /// `left-out`, `utilisation`, `not-compared`.
     pub code: String,
+    /// The sentence, with its figures.
     #[serde(serialize_with = "super::said")]
     pub text: Sentence,
 }

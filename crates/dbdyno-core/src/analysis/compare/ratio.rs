@@ -18,6 +18,7 @@ const LEVEL: f64 = 0.05;
 /// A ratio other / base.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ratio {
+    /// The ratio itself.
     pub value: f64,
     /// Its 95 % interval, or why there is none.
     pub span: Result<Span, Unknown>,
@@ -26,7 +27,9 @@ pub struct Ratio {
 /// The interval of a ratio.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Span {
+    /// Lower end of the interval.
     pub low: f64,
+    /// Upper end of the interval.
     pub high: f64,
     /// Probability of a ratio as far from 1 if nothing differs (two-sided).
     pub p: f64,

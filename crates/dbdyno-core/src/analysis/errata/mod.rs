@@ -68,6 +68,7 @@ fn same_row(a: &Cell<'_>, b: &Cell<'_>) -> bool {
     (a.hash, a.code, a.kind, a.metric) == (b.hash, b.code, b.kind, b.metric)
 }
 
+/// Runs and tests made by hand, for the tests of this crate and of those above.
 #[cfg(any(test, feature = "fixtures"))]
 pub mod fixture {
     use crate::analysis::published;

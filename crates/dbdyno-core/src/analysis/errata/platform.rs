@@ -17,7 +17,9 @@ const TOLERANCE: f64 = 0.25;
 /// The logical CPUs that a ramp implies.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Implied {
+    /// Number of logical CPUs.
     pub cpus: f64,
+    /// Workload whose ramp it is.
     pub workload: String,
     /// The ramp's points as (jobs, CPU busy %).
     pub points: Vec<(u32, f64)>,

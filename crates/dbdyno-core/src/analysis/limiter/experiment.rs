@@ -7,6 +7,7 @@ use crate::model::{Bound, Drive, Explained, ForecastOutcome, Sentence, TestResul
 /// Change to try, and the throughput that is expected after it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Experiment {
+    /// The change as a sentence.
     pub change: Sentence,
     /// Way to carry it out.
     pub action: Action,
@@ -23,7 +24,9 @@ pub enum Action {
     Settings,
     /// With the files of the log on a file system in memory.
     LogInMemory,
+    /// With this number of jobs.
     Jobs(u32),
+    /// On this drive.
     Drive(Drive),
     /// Not by us, for this reason.
     Beyond(&'static str),

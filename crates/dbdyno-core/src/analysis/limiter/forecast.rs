@@ -15,7 +15,9 @@ const NOTHING: f64 = 0.03;
 /// Throughput after an experiment over that before it, as foretold.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Forecast {
+    /// Predicted ratio: 1 = no change.
     pub gain: f64,
+    /// Kind of the prediction: an estimate, a minimum or a maximum.
     pub bound: Bound,
     /// Ends of its 95 % interval, where there are trials enough; of a forecast of the least the
     /// upper one is infinite, of one of the most the lower one is 1.

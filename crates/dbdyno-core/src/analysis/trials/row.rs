@@ -17,29 +17,42 @@ pub fn rows(base: &[Test], other: &[Test], margin: f64, method: Method) -> (Rule
 /// Result of an A/B test for one figure.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Row {
+    /// Workload with its parameters.
     pub subject: Subject,
+    /// Number of jobs.
     pub jobs: u32,
+    /// Unit of the KPM.
     pub unit: String,
+    /// Direction in which the KPM is better.
     pub better: Better,
     /// Medians of A and B, over the blocks that count.
     pub base: Option<f64>,
+    /// Median of B, over the blocks that count.
     pub other: Option<f64>,
     /// B / A, with its interval.
     pub ratio: Option<f64>,
+    /// Lower end of the interval of the ratio.
     pub low: Option<f64>,
+    /// Upper end of the interval of the ratio.
     pub high: Option<f64>,
+    /// Outcome that the interval supports.
     pub outcome: Outcome,
     /// About how many more minutes decide it, if that can be foretold.
     pub more_min: Option<f64>,
+    /// Number of blocks that count.
     pub blocks: usize,
+    /// Number of blocks of which a trial is left out.
     pub left_out: usize,
+    /// Reasons for which trials are left out, each with their number.
     pub left_out_because: Vec<Counted>,
+    /// Reasons against the trials that are used, each with their number.
     pub conditions: Vec<Counted>,
     /// The side that alone is invalid, so that nothing is compared.
     pub invalid_side: Option<Side>,
     /// A has no trial that can be used.
     #[serde(skip)]
     pub is_base_invalid: bool,
+    /// Verdict on the comparison.
     pub verdict: Status,
 }
 

@@ -33,6 +33,7 @@ pub struct Location {
     pub at: f64,
     /// Variance of one repetition; 0 if there is only one.
     pub variance: f64,
+    /// Number of repetitions of the point.
     pub repetitions: usize,
     /// Squared standard error as the seconds of the only repetition tell it.
     pub within: Option<f64>,

@@ -54,7 +54,9 @@ const PRIOR_WINDOWS: Variance = Variance { value: 0.03 * 0.03, freedom: 4.0 };
 /// A variance, and the degrees of freedom with which it is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Variance {
+    /// The variance, of natural logarithms.
     pub value: f64,
+    /// Degrees of freedom.
     pub freedom: f64,
 }
 
