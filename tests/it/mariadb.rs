@@ -157,6 +157,26 @@ fn an_existing_server_gets_our_database_only_and_clean_removes_exactly_that() {
     assert_eq!(desk.run(&format!("clean {url}")).ok().stdout, "nothing to remove\n");
 }
 
+#[test]
+fn a_database_in_the_url_is_said_not_to_be_used() {
+    let (desk, mut server) = (Desk::new(), Existing::start(&[]));
+    server.create_user("guest", "all");
+    server.admin.execute("create database app").unwrap();
+    server.admin.execute("grant select on app.* to guest@'127.0.0.1'").unwrap();
+    let unused = "database 'app' of the URL is not used: tables are made in database dbdyno";
+    let plain = server.url("guest");
+    for (url, is_said) in [(format!("{plain}/app"), true), (format!("{plain}/dbdyno"), false)] {
+        let run = with_password(&desk, &format!("run {plain} {ARGS}"), SECRET).ok();
+        assert!(!run.stderr.contains("of the URL"), "{}", run.stderr);
+        let run = with_password(&desk, &format!("run {url} {ARGS}"), SECRET).ok();
+        assert_eq!(run.stderr.contains(unused), is_said, "{}", run.stderr);
+        let checked =
+            with_password(&desk, &format!("check {url} --size 0.01 --workload SRV-QUERY1"), SECRET)
+                .ok();
+        assert_eq!(checked.stdout.contains(unused), is_said, "{}", checked.stdout);
+    }
+}
+
 /// Looks one row up, again and again, until it is ended.
 const BUSY: &str = "begin not atomic while true do select count(*) into @n from others.t where id \
                     = 1; end while; end";

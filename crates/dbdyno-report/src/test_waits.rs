@@ -131,8 +131,8 @@ fn not_sampled(language: Language, result: &TestResult) -> String {
             waits.missing.iter().map(|line| language.phrase(line)).collect::<Vec<_>>().join("; ")
         }
         None => language.phrase(
-            "Sessions were not sampled: the engine has none to look at, or it was switched off \
-             (--no-sampler).",
+            "Sessions were not sampled: this engine has no sessions to sample, or sampling was \
+             switched off (--no-sampler).",
         ),
     }
 }

@@ -232,6 +232,8 @@ fn existing(context: &Context, asked: &Asked<'_>, needed_bytes: u64) -> (Vec<Fin
     };
     let (suits, jobs) = (suits(asked, &platform, needed_bytes), jobs(asked.plan, &platform));
     let (host, lacks) = (told_by(asked, &platform), rights(asked, &platform));
+    let unused = platform.database.unused_part_of_url();
+    let unused = unused.map(|what| Finding { state: State::Lacks, what });
     let of_host = of_host(asked, &platform);
     let cache = cache(asked, &platform);
     let closed = platform.close(&|_| {});
@@ -241,6 +243,7 @@ fn existing(context: &Context, asked: &Asked<'_>, needed_bytes: u64) -> (Vec<Fin
         .into_iter()
         .chain(cache)
         .chain(host.map(|told| finding("host", told)))
+        .chain(unused)
         .chain(lacks)
         .collect();
     (found, of_host)

@@ -402,6 +402,9 @@ impl Database for Cluster {
     fn statements_left(&self) -> Result<Option<SessionsLeft>, EngineError> {
         self.head().database.statements_left()
     }
+    fn unused_part_of_url(&self) -> Option<String> {
+        self.head().database.unused_part_of_url()
+    }
     fn lacking_drive(&self) -> Option<(Drive, String)> {
         self.head().database.lacking_drive()
     }

@@ -248,6 +248,10 @@ pub trait Database: Send + Sync {
     fn statements_left(&self) -> Result<Option<SessionsLeft>, EngineError> {
         Ok(None)
     }
+    /// A part of the URL that is not used, as a sentence.
+    fn unused_part_of_url(&self) -> Option<String> {
+        None
+    }
     /// A drive of the engine that this server or user cannot have, with the reason.
     fn lacking_drive(&self) -> Option<(Drive, String)> {
         None

@@ -336,6 +336,12 @@ fn start_server(
     if request.keep == Keep::Yes {
         server.keep_whatever_happens()?;
     }
+    if let Some(directory) = server.replaced_remains() {
+        events(Event::Note(&format!(
+            "removed the private server that a run which did not end properly left in {}",
+            directory.display()
+        )));
+    }
     events(Event::Note(&format!("the private server, {}, is up", server.product())));
     Ok(server)
 }

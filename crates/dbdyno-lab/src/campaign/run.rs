@@ -65,7 +65,7 @@ pub fn run(campaign: &Campaign<'_>, store: &mut Store) -> Result<Ended> {
         Platform::open(campaign.request, Some(campaign.plan), Access::Provision, campaign.events);
     let mut platform = opened.map_err(|error| ended_by(campaign.interrupt, error))?;
     platform.heed(campaign.interrupt);
-    warn_of_rights(campaign, &platform);
+    warn_of_the_target(campaign, &platform);
     let result = adapted(campaign, &platform)
         .and_then(|plan| fitting(plan, &platform, campaign.events))
         .and_then(|plan| {
@@ -85,9 +85,12 @@ pub fn run(campaign: &Campaign<'_>, store: &mut Store) -> Result<Ended> {
     Ok(ended)
 }
 
-/// Says that the user of an existing server may do more than any test needs.
-fn warn_of_rights(campaign: &Campaign<'_>, platform: &Platform) {
+/// Says of an existing server which part of its URL is not used, and that its user may do more than
+/// any test needs.
+fn warn_of_the_target(campaign: &Campaign<'_>, platform: &Platform) {
     if matches!(campaign.request.target, Target::Existing { .. }) {
+        let unused = platform.database.unused_part_of_url();
+        unused.iter().for_each(|line| (campaign.events)(Event::Note(line)));
         let told = rights(platform, campaign.catalog, &[SUPERUSER]);
         told.iter().for_each(|line| (campaign.events)(Event::Note(line)));
     }

@@ -152,6 +152,8 @@ pub struct PrivateServer {
     network: Option<(Arc<Network>, usize)>,
     /// It was made to fail.
     failed: Option<How>,
+    /// What a dead run had left in its place was removed.
+    replaces_remains: bool,
 }
 
 /// Starts a private server of `engine`. What a dead run left in the same place is stopped and
@@ -180,13 +182,22 @@ fn claimed(
     // Before anything is made.
     let account = account_for_server(kind.account())?;
     let home = ServerDir::claim(&options.data_dir, home)?;
-    retire(kind, &home)?;
+    let replaces_remains = retire(kind, &home)?;
     let place =
         check_port(options.port).and_then(|()| make_place(&home, name, options, account.as_ref()));
     let place = place.inspect_err(|_| home.abandon())?;
-    let none = (None, Vec::new(), None, None);
-    let (cluster, peers, network, failed) = none;
-    Ok(PrivateServer { kind, binaries, place, home, daemon: None, cluster, peers, network, failed })
+    Ok(PrivateServer {
+        kind,
+        binaries,
+        place,
+        home,
+        daemon: None,
+        cluster: None,
+        peers: Vec::new(),
+        network: None,
+        failed: None,
+        replaces_remains,
+    })
 }
 
 /// Removes the private server of `engine`, or the cluster of that name, under `data_dir`, kept or
@@ -301,13 +312,15 @@ fn find_kind(engine: &str) -> Result<&'static dyn ServerKind> {
 }
 
 /// Brings a claimed home into a state to start from: no server runs; what is there is either kept
-/// or gone.
-fn retire(kind: &dyn ServerKind, home: &ServerDir) -> Result<()> {
+/// or gone. True if a dead run had left something there.
+fn retire(kind: &dyn ServerKind, home: &ServerDir) -> Result<bool> {
     stop_orphans(kind, home)?;
-    match home.state() {
-        Some(State::Kept) => Ok(()),
-        _ => home.empty(),
+    let state = home.state();
+    if state == Some(State::Kept) {
+        return Ok(false);
     }
+    home.empty()?;
+    Ok(state.is_some())
 }
 
 /// Ends what a dead run left at work in a claimed home: its server, or what was creating the
@@ -368,6 +381,13 @@ fn make_place(
 }
 
 impl PrivateServer {
+    /// The directory from which the remains of a dead run were removed before it was started; none
+    /// if there were none.
+    pub fn replaced_remains(&self) -> Option<&Path> {
+        let mut servers = std::iter::once(self).chain(&self.peers);
+        servers.find(|server| server.replaces_remains).map(|server| server.home.directory())
+    }
+
     fn launch(&mut self, options: &StartOptions, account: Option<&Account>) -> Result<()> {
         // A kept database stays marked as kept while it is used again: no failure and no kill may
         // cost it.

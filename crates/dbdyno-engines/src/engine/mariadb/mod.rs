@@ -23,6 +23,7 @@ use crate::engine::{
     Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobSpec, Pacer, RowLoad, Session,
     SessionsLeft, Version, client_loop,
 };
+use dbdyno_core::error::quote;
 use dbdyno_core::model::{Capabilities, Drive, JobCode, Placeholder, Protocol, Target, Transport};
 
 mod connect;
@@ -203,6 +204,7 @@ fn open_one(
     if is_ours && access == Access::Provision {
         provision::drop_tcp_account(&mut session)?;
     }
+    let unused_database = config.database.clone().filter(|name| name != provision::DATABASE);
     if ours.exists {
         config.database = Some(provision::DATABASE.into());
     }
@@ -217,6 +219,7 @@ fn open_one(
         is_local,
         is_ours,
         version,
+        unused_database,
         no_routines: ours.no_routines,
         has_rocksdb,
         pid,
@@ -249,6 +252,8 @@ struct MariaDatabase {
     version: Version,
     /// Reason why stored routines are impossible here, if they are.
     no_routines: Option<String>,
+    /// Database of the URL, where it is another one than ours.
+    unused_database: Option<String>,
     /// MyRocks is there.
     has_rocksdb: bool,
     /// The server's process, if it is proven to run on this host.
@@ -403,6 +408,10 @@ impl Database for MariaDatabase {
     }
     fn heed(&self, interrupt: Arc<AtomicBool>) {
         self.roads.given.config.patience.heed(interrupt);
+    }
+    fn unused_part_of_url(&self) -> Option<String> {
+        let (name, ours) = (quote(self.unused_database.as_ref()?), provision::DATABASE);
+        Some(format!("database {name} of the URL is not used: tables are made in database {ours}"))
     }
     fn lacking_drive(&self) -> Option<(Drive, String)> {
         self.no_routines.clone().map(|reason| (Drive::Database, reason))
