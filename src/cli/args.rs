@@ -27,7 +27,7 @@ pub use failover::{FailoverArgs, HowArg};
 pub use monitor::MonitorArgs;
 pub use run::{ArrivalsArg, FreshArg, RunArgs};
 pub use shared::{
-    DataArgs, DressArgs, FactsArgs, HostArgs, LimitArgs, NameArgs, OutputArgs, PlaceArgs,
+    BrandingArgs, DataArgs, FactsArgs, HostArgs, LimitArgs, NameArgs, OutputArgs, PlaceArgs,
     SelectionArgs,
 };
 pub use site::{Compared, Named, SiteArgs};
@@ -421,7 +421,7 @@ pub struct ReportArgs {
     #[command(flatten)]
     pub out: OutputArgs,
     #[command(flatten)]
-    pub dress: DressArgs,
+    pub dress: BrandingArgs,
     /// Licenses and prices of a platform (docs/price.md), for 'price', 'summary' and 'workbook';
     /// may be given several times
     #[arg(long, value_name = "FILE")]
@@ -457,7 +457,7 @@ pub struct CompareArgs {
     #[command(flatten)]
     pub out: OutputArgs,
     #[command(flatten)]
-    pub dress: DressArgs,
+    pub dress: BrandingArgs,
 }
 
 /// Arguments of `capacity`.
@@ -486,7 +486,7 @@ pub struct CapacityArgs {
     #[command(flatten)]
     pub out: OutputArgs,
     #[command(flatten)]
-    pub dress: DressArgs,
+    pub dress: BrandingArgs,
 }
 
 /// Arguments of `serve`.

@@ -43,7 +43,7 @@ const LEAST_TIME_SCALE: f64 = 0.000_001;
 /// # Errors
 /// Unknown engine, suite or profile; an impossible size.
 pub fn of_target(catalog: &Catalog, args: &TargetArgs) -> Result<Request> {
-    let place = target::Where {
+    let place = target::TargetLocation {
         data_dir: paths::data_dir(args.place.data.data_dir.as_ref()),
         server_bin: args.place.server_bin.clone(),
         port: args.place.port,

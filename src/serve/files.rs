@@ -13,8 +13,8 @@ use super::stored::{self, Chosen};
 use crate::catalog::Catalog;
 use crate::error::{Error, Result};
 use crate::model::{RunKind, RunRecord};
+use crate::report::anonymized::{letter, publishable};
 use crate::report::format::html::{board as markup, content};
-use crate::report::publish::{letter, publishable};
 use crate::report::{Document, Input, Language, RunTests, board};
 use crate::store::Store;
 

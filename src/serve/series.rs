@@ -318,7 +318,7 @@ mod tests {
             run.disclosure.set("settings", "fsync", if number < 6 { "off" } else { "on" });
             let test = Test::from(TestResult { seq: 3, ..at(4, value) });
             let test = match number {
-                3 => crate::analysis::errata::fixture::judged(test, Status::Conditional),
+                3 => crate::analysis::published_checks::fixture::judged(test, Status::Conditional),
                 _ => test,
             };
             let ends = Some([value / 1.01, value * 1.01]);

@@ -13,7 +13,7 @@ use super::{Input, Language, RunTests, datasheet};
 use dbdyno_core::analysis::compare::Kind;
 use dbdyno_core::analysis::figure::Figure;
 use dbdyno_core::analysis::heatmap::{
-    Known, METRICS, Metric, is_lower_bound, lowering, side_by_side, work,
+    METRICS, Metric, ValidValue, is_lower_bound, lowering, side_by_side, work,
 };
 use dbdyno_core::analysis::interval::supports;
 use dbdyno_core::model::{Better, RunKind, Status};
@@ -192,7 +192,7 @@ fn part(input: &Input, metric: &Metric) -> Part {
 
 fn shown(input: &Input, figure: &Figure<'_>) -> Shown {
     let language = input.language;
-    let known = Known::of(figure);
+    let known = ValidValue::of(figure);
     let verdict = figure.verdict();
     Shown {
         test: figure.test.seq(),
@@ -228,8 +228,8 @@ fn how(language: Language, figure: &Figure<'_>) -> String {
 mod tests {
     use super::*;
     use dbdyno_core::analysis::compare::fixture::run;
-    use dbdyno_core::analysis::errata::fixture::judged;
     use dbdyno_core::analysis::fixture::at;
+    use dbdyno_core::analysis::published_checks::fixture::judged;
     use dbdyno_core::model::{Test, TestResult};
 
     fn data(name: &str, id: i64, tests: Vec<Test>) -> RunTests {

@@ -7,7 +7,7 @@ use super::bars;
 use super::document::{Cell, Column, Digits, Table};
 use dbdyno_core::analysis::Derived;
 use dbdyno_core::analysis::figure::Figure;
-use dbdyno_core::analysis::interval::Known;
+use dbdyno_core::analysis::interval::IntervalOrReason;
 use dbdyno_core::model::{OpenLoop, RunRecord, Sentence, Status, Test, Verdict};
 
 /// Source of a row of a table of tests.
@@ -21,7 +21,7 @@ pub struct Line<'a> {
     /// The KPM of the repetitions; absent if it is not known, and for a test by itself.
     pub figure: Option<Figure<'a>>,
     /// Interval of the KPM, or the reason why it has none, and the verdict on it.
-    pub known: Known,
+    pub known: IntervalOrReason,
     /// Verdict on the row, with its reasons.
     pub verdict: Verdict,
     /// Figures that are computed from the test's counters.

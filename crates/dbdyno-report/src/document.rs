@@ -4,7 +4,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::dress::Brand;
+use super::branding::Brand;
 use super::picture::{Head, Page};
 use super::texts::Language;
 use dbdyno_core::analysis::heatmap::Rank;

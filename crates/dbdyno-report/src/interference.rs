@@ -10,7 +10,7 @@ use super::study::{OfBlocks, conditions, median_cells, undecided};
 use super::{Input, Language, Report, page};
 use dbdyno_core::analysis::interference::{Interference, Slowdown, interference};
 use dbdyno_core::analysis::interval::supports;
-use dbdyno_core::analysis::study::{Known, too_few};
+use dbdyno_core::analysis::study::{MedianInterval, too_few};
 use dbdyno_core::model::{Better, Status};
 
 /// Version of the JSON structure.
@@ -149,7 +149,7 @@ fn cell(map: &mut Heatmap, study: &Interference, of: usize, beside: usize) -> He
     }
 }
 
-fn known_cell(study: &Interference, cell: &Slowdown, ratio: Known) -> HeatCell {
+fn known_cell(study: &Interference, cell: &Slowdown, ratio: MedianInterval) -> HeatCell {
     HeatCell {
         cell: Cell::Number { value: ratio.value, digits: RATIO, verdict: Some(cell.verdict) },
         verdict: Some(cell.verdict),

@@ -10,7 +10,7 @@ use super::study::{OfBlocks, conditions, median_cells, undecided};
 use super::{Input, Language, Report, RunTests, page};
 use dbdyno_core::analysis::interval::supports;
 use dbdyno_core::analysis::layers::{LayerRow, Layers, WayRow, layers};
-use dbdyno_core::analysis::study::{Known, too_few};
+use dbdyno_core::analysis::study::{MedianInterval, too_few};
 use dbdyno_core::model::Status;
 
 /// Version of the JSON structure.
@@ -160,7 +160,7 @@ fn way_cells(table: &mut Table, row: &WayRow) -> Vec<Cell> {
 #[derive(Serialize)]
 struct Way {
     way: String,
-    us: Option<Known>,
+    us: Option<MedianInterval>,
     median_us: Option<f64>,
     blocks: usize,
     left_out: usize,

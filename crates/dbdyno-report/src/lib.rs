@@ -7,49 +7,49 @@
 
 pub mod ab_test;
 pub mod about;
+pub mod anonymized;
 pub mod audit;
 mod axis_charts;
 mod bars;
 pub mod beside;
 pub mod board;
+pub mod branding;
 pub mod capacity;
 pub mod catalogue;
 pub mod columns;
 pub mod compare;
 pub mod datasheet;
 pub mod document;
-pub mod dress;
 pub mod failover;
 pub mod format;
 pub mod heatmap;
 pub mod interference;
 pub mod kpm;
 pub mod kpm_columns;
-mod lasting;
 pub mod layers;
 mod limits;
+mod load_generators;
 mod lowered;
-mod machines;
 pub mod nodes;
 mod open_loop;
 pub mod page;
 #[doc(hidden)]
 pub mod picture;
 pub mod platform;
-pub mod points;
 pub mod price;
 mod profiles;
-pub mod publish;
+pub mod published;
 mod ramp_charts;
 mod ramps;
 pub mod recall;
+mod row_vs_column;
 pub mod run_json;
 pub mod scaling;
 pub mod shade;
 mod spread;
-mod stores;
 mod study;
 pub mod summary;
+mod sustained;
 pub mod sweep;
 mod test_charts;
 pub mod test_page;
@@ -272,13 +272,13 @@ pub const REPORTS: &[&dyn Report] = &[
     &recall::RecallReport,
     &failover::FailoverReport,
     &platform::PlatformReport,
-    &points::PointsReport,
+    &published::PointsReport,
     &price::PriceReport,
     &audit::AuditReport,
     &summary::Summary,
     &workbook::FullWorkbook,
     &page::Page,
-    &publish::PublishReport,
+    &anonymized::PublishReport,
     &test_page::TestPage,
     &catalogue::CatalogueReport,
 ];

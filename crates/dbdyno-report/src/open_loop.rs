@@ -9,9 +9,9 @@ use super::columns::{RATE, no_percentile};
 use super::document::{Block, Cell, Column, Table};
 use super::{Language, RunTests, test_charts};
 use dbdyno_core::analysis::ab_test::Counted;
-use dbdyno_core::analysis::promise::{self, Answer};
+use dbdyno_core::analysis::slo_search::{self, Answer};
 use dbdyno_core::model::{
-    OpenLoop, PhaseFigures, PhaseKind, ReasonCode, Status, Test, TestResult, params,
+    OpenLoop, PhaseKind, PhaseResult, ReasonCode, Status, Test, TestResult, params,
     without_schedule,
 };
 
@@ -37,7 +37,7 @@ pub(super) fn blocks(language: Language, data: &RunTests) -> Option<Vec<Block>> 
     let mut blocks = vec![Block::Paragraph(language.phrase(ABOUT)), Block::Table(table)];
     blocks.extend(phases(language, &data.tests.iter().collect::<Vec<_>>()));
     blocks.extend(data.tests.iter().flat_map(|test| drawings(language, test)));
-    let answers = promise::answers(&data.tests);
+    let answers = slo_search::answers(&data.tests);
     blocks.extend(answers.iter().map(|answer| Block::Paragraph(sentence(language, answer))));
     Some(blocks)
 }
@@ -93,12 +93,7 @@ pub(super) fn phases(language: Language, tests: &[&Test]) -> Vec<Block> {
 }
 
 /// Note on ops that the response times of a phase leave out.
-fn undone(
-    language: Language,
-    test: &Test,
-    number: usize,
-    figures: &PhaseFigures,
-) -> Option<String> {
+fn undone(language: Language, test: &Test, number: usize, figures: &PhaseResult) -> Option<String> {
     let undone = language.number(figures.undone()?.round(), RATE);
     let due = language.number(figures.due.round(), RATE);
     let (test, number) = (test.seq().to_string(), number.to_string());
@@ -111,7 +106,7 @@ fn undone(
 }
 
 /// The verdict on a phase: that of the test but for what other phases did.
-fn phase_status(result: &TestResult, figures: &PhaseFigures) -> Status {
+fn phase_status(result: &TestResult, figures: &PhaseResult) -> Status {
     let is_late = figures.is_overloaded() && figures.phase.kind != PhaseKind::Spike;
     let own = match is_late || figures.undone().is_some() {
         true => Status::Conditional,
@@ -125,7 +120,7 @@ fn phase_row(
     table: &mut Table,
     test: &Test,
     result: &TestResult,
-    figures: &PhaseFigures,
+    figures: &PhaseResult,
 ) -> Vec<Cell> {
     let status = phase_status(result, figures);
     let response = &figures.response;
@@ -210,7 +205,7 @@ fn sentence(language: Language, answer: &Answer<'_>) -> String {
     let (kept, broken, trials) =
         (number(answer.kept), number(answer.broken), answer.trials.to_string());
     let unknown = answer.unknown.to_string();
-    let settled = promise::SETTLED.to_string();
+    let settled = slo_search::SETTLED.to_string();
     let (kept_times, broken_times) = (times(answer.kept), times(answer.broken));
     let values = [
         ("label", label.as_str()),
@@ -328,7 +323,7 @@ pub(super) struct Kept<'a> {
 
 /// The answers of a run.
 pub(super) fn kept(tests: &[Test]) -> Vec<Kept<'_>> {
-    promise::answers(tests).into_iter().map(Kept::of).collect()
+    slo_search::answers(tests).into_iter().map(Kept::of).collect()
 }
 
 impl<'a> Kept<'a> {

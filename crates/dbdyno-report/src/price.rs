@@ -432,8 +432,8 @@ mod tests {
 
     #[test]
     fn the_cheaper_platform_per_unit_is_named_from_valid_throughputs_alone() {
-        use dbdyno_core::analysis::errata::fixture::judged;
         use dbdyno_core::analysis::fixture::at;
+        use dbdyno_core::analysis::published_checks::fixture::judged;
         let data = |name: &str, id: i64, rate: f64, status: Status| {
             let mut record = run(name);
             (record.id, record.name) = (id, Some(name.into()));

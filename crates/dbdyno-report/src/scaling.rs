@@ -6,8 +6,8 @@ use super::document::{
     Axis, Block, Cell, Chart, Column, Digits, Document, Point, Role, Scale, Section, Series, Table,
 };
 use super::{Input, Language, Report, RunTests, page};
+use dbdyno_core::analysis::bottleneck::{begins_at, limiters};
 use dbdyno_core::analysis::interval::supports;
-use dbdyno_core::analysis::limiter::{begins_at, limiters};
 use dbdyno_core::analysis::scaling::{Ramp, Scaling, hidden_saturation, ramps};
 use dbdyno_core::model::{Status, Test};
 use dbdyno_core::stats::law_ranges::JobsRange;

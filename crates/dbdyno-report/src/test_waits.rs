@@ -4,7 +4,7 @@
 use super::Language;
 use super::columns::RATE;
 use super::document::{Block, Cell, Code, Column, Digits, Table};
-use dbdyno_core::analysis::limiter::{experiment, limiters, told};
+use dbdyno_core::analysis::bottleneck::{experiment, limiters, told};
 use dbdyno_core::analysis::time_model::{self, LoadLine, TimePart, load_profile};
 use dbdyno_core::model::{
     Bound, EventCount, RepositorySnapshots, RunRecord, Test, TestResult, Waits,

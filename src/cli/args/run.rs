@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use super::shared::{PRIVATE, WHAT};
 use super::{FactsArgs, HostArgs, NameArgs, TargetArgs};
 use crate::cli::values::{Listen, Nodes, Seconds};
-use crate::model::{AskedRamp, AskedRate, Precision, Promise, RateProfile};
+use crate::model::{AskedRamp, AskedRate, Precision, RateProfile, Slo};
 use crate::report::Language;
 
 /// More ops per job are a typing error.
@@ -137,7 +137,7 @@ pub struct RunArgs {
     ///
     /// One of p50, p90, p95, p99 and p99.9 of the response time.
     #[arg(long, value_name = "SLO", requires = "rate", help_heading = LOAD)]
-    pub slo: Option<Promise>,
+    pub slo: Option<Slo>,
     /// Run a background workload during every test, on the same server: ID[:param=value,...]
     ///
     /// Its rate is measured, too; results of tests with a background workload are conditional.

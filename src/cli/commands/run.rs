@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::campaign::{self, Campaign, Ended, Event, Request};
 use crate::catalog::Catalog;
-use crate::cli::args::{CompareArgs, DressArgs, LimitArgs, OutputArgs, RunArgs};
+use crate::cli::args::{BrandingArgs, CompareArgs, LimitArgs, OutputArgs, RunArgs};
 use crate::cli::console::Console;
 use crate::cli::context::{Context, interrupt};
 use crate::cli::experiment::{self, Experiment};
@@ -76,7 +76,7 @@ fn run_file(context: &Context, path: &Path, args: &RunArgs) -> Result<()> {
         limit: LimitArgs { fail_below: asked.fail_below, junit: asked.junit },
         price: Vec::new(),
         out: OutputArgs { output: None, language: args.language },
-        dress: DressArgs::default(),
+        dress: BrandingArgs::default(),
     };
     super::compare::compare(context, &compared)
 }

@@ -18,8 +18,8 @@ use crate::cli::context::{Context, interrupt};
 use crate::cli::{file, out, request};
 use crate::error::{Error, Kind, Result};
 use crate::model::{Counters, LatencySummary, Reason, Tally, Target};
+use crate::report::anonymized;
 use crate::report::format::json;
-use crate::report::publish;
 use crate::store::{self, Store};
 
 /// Version of the file's form.
@@ -168,7 +168,7 @@ impl Document {
         let disclosure = if with_names {
             run.disclosure.clone()
         } else {
-            publish::without_names(&run.disclosure)
+            anonymized::without_names(&run.disclosure)
         };
         let engine = run.engine.clone().unwrap_or_default();
         let tried = found

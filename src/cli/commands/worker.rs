@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::cli::args::WorkerArgs;
 use crate::cli::context::{Context, interrupt};
 use crate::cli::out;
-use crate::cli::target::{Where, parse};
+use crate::cli::target::{TargetLocation, parse};
 use crate::error::{Error, Kind, Result};
 use crate::model::Target;
 use crate::store::Place;
@@ -53,8 +53,12 @@ pub fn worker(context: &Context, args: &WorkerArgs) -> Result<()> {
 /// # Errors
 /// No such target, or a database that only this machine sees.
 fn target(text: &str) -> Result<Target> {
-    let place =
-        Where { data_dir: PathBuf::new(), server_bin: None, port: None, without_database: true };
+    let place = TargetLocation {
+        data_dir: PathBuf::new(),
+        server_bin: None,
+        port: None,
+        without_database: true,
+    };
     let (target, engine) = parse(text, place)?;
     if target.url().is_some() || !engine.is_target() {
         return Ok(target);

@@ -11,7 +11,7 @@ use std::time::Duration;
 use dbdyno::engine::{Pacer, Slice, SliceReport};
 use dbdyno::model::{
     Better, Counters, Drive, End, Expr, Facts, JobCode, Kpm, KpmValue, LatencySummary, Loop,
-    Moment, PartPlan, Ramp, Selection, Snapshot, Tally, Test, TestResult, TestSpec, Window,
+    PartPlan, Ramp, Selection, Snapshot, SnapshotPoint, Tally, Test, TestResult, TestSpec, Window,
     Workload,
 };
 use dbdyno::runner::SecondsLog;
@@ -159,8 +159,8 @@ fn simulated(window: Window, drive: Drive, mut doers: Vec<Doer>) -> (TestResult,
         seconds,
         timeline,
         snapshots: vec![
-            snapshot(Moment::WindowOpen, schedule.open_s()),
-            snapshot(Moment::WindowClose, close_s),
+            snapshot(SnapshotPoint::WindowOpen, schedule.open_s()),
+            snapshot(SnapshotPoint::WindowClose, close_s),
         ],
         samples,
         total_s,

@@ -15,8 +15,8 @@ mod tests;
 pub use answer::{Answer, Point, answer};
 pub use need::{FORM, Need};
 
+use super::bottleneck::{Cause, limiters, usable_processors, used_processors};
 use super::derive::{derive, not_known};
-use super::limiter::{Cause, limiters, usable_processors, used_processors};
 use super::price::PriceList;
 use crate::model::{RunRecord, Sentence, Test, TestResult};
 

@@ -2,13 +2,13 @@
 //! cannot be had carries the reason, for a footnote; it is never 0.
 
 use super::cpu;
+use super::cpu_speed;
 use super::kpm::counter_per_s;
 use super::kpm::mean_service_s;
 use super::kpm::{OP_MB, THREADS_USED};
 use super::published;
 use super::recall;
 use super::tiers::{self, DEVICE_READ_BYTES, Tiers, device_read_bytes};
-use super::unsteady;
 use crate::model::params::{IDLE_SESSION_BYTES, IDLE_SESSIONS};
 use crate::model::{Activity, Connects, EventCount, Sentence, Test, TestResult};
 
@@ -81,10 +81,10 @@ const FIGURES: &[Definition] = &[
     ("cpu_steal_pct", "CPU steal", "%", |r| cpu::share_pct(&r.window_counters, "os_cpu_steal_s")),
     ("cpu_foreign_pct", "CPU others", "%", |r| cpu::foreign_pct(&r.window_counters)),
     ("cpu_speed_pct", "CPU speed", "%", |r| {
-        unsteady::speed(&r.window_counters).map(|speed| speed * 100.0)
+        cpu_speed::speed(&r.window_counters).map(|speed| speed * 100.0)
     }),
     ("cpu_work_us", "CPU fixed work", "us", |r| {
-        unsteady::work_s(&r.window_counters).map(|s| s * 1e6)
+        cpu_speed::work_s(&r.window_counters).map(|s| s * 1e6)
     }),
     ("ops_per_s", "Ops total", "ops", |r| Ok(r.ops_per_s)),
     ("ops_per_s_job", "Ops per job", "ops", |r| per_job(r, r.ops_per_s)),

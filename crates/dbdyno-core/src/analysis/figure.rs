@@ -6,8 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use super::interval::{self, Known, most_trusted};
-use super::limiter::{Limiter, limiters};
+use super::bottleneck::{Bottleneck, limiters};
+use super::interval::{self, IntervalOrReason, most_trusted};
 use super::ramp;
 use crate::model::{Better, Kpm, KpmValue, Reason, ReasonCode, Sentence, Status, Test, Verdict};
 use crate::stats::moderated::{self, Estimate};
@@ -39,7 +39,7 @@ pub struct Figure<'a> {
     /// Source of the value.
     pub computed: &'a KpmValue,
     /// Interval of the value, or the reason why it has none.
-    pub interval: Known,
+    pub interval: IntervalOrReason,
     /// Repetitions that count: those of the best verdict among them.
     pub repetitions: usize,
     /// The test that stands for the repetitions (with its latency and series).
@@ -86,7 +86,7 @@ impl<'a> Figure<'a> {
     }
 
     /// Interval for a comparison with others: wider, if it is the best of several.
-    pub fn compared(&self) -> Known {
+    pub fn compared(&self) -> IntervalOrReason {
         let own = self.interval?;
         Ok(interval::Interval { error: self.favour * own.error, ..own })
     }
@@ -114,7 +114,7 @@ impl<'a> Figure<'a> {
     }
 
     /// Bottleneck: the first cause that took a share of the time; none of a publication.
-    pub fn limit(&self) -> Option<Limiter> {
+    pub fn limit(&self) -> Option<Bottleneck> {
         let found = limiters(self.test.measured()?);
         found.into_iter().find(|limiter| limiter.share.is_some_and(|share| share > 0.0))
     }
@@ -138,7 +138,7 @@ impl<'a> Figure<'a> {
 }
 
 /// True if an interval is wider than what is useful.
-pub fn is_wide(known: &Known) -> bool {
+pub fn is_wide(known: &IntervalOrReason) -> bool {
     known.is_ok_and(|interval| interval.half_width() > USEFUL)
 }
 

@@ -79,7 +79,7 @@ impl fmt::Display for Unknown {
 }
 
 /// Interval of a figure, or the reason why it has none.
-pub type Known = Result<Interval, Unknown>;
+pub type IntervalOrReason = Result<Interval, Unknown>;
 
 impl Interval {
     /// From the half width as a fraction and the freedom that the seconds of a window give.
@@ -117,7 +117,7 @@ impl Interval {
 
 /// Of a single test: from the seconds of its window. `value` is what the figure is computed from:
 /// a counter of the database has its own seconds, all else those of the ops.
-pub fn of_test(test: &Test, value: &KpmValue) -> Known {
+pub fn of_test(test: &Test, value: &KpmValue) -> IntervalOrReason {
     let test = test.measured().ok_or(Unknown::Published)?;
     let unknown = || match test.window_s < SHORTEST_WINDOW_S {
         true => Unknown::ShortWindow,
@@ -136,7 +136,7 @@ pub fn of_test(test: &Test, value: &KpmValue) -> Known {
 }
 
 /// The interval of seconds as a result states it; none where its numbers allow for none.
-fn of_stored(fraction: f64, freedom: f64) -> Known {
+fn of_stored(fraction: f64, freedom: f64) -> IntervalOrReason {
     let interval = Interval::of_seconds(fraction, freedom);
     if interval.half_width().is_finite() { Ok(interval) } else { Err(Unknown::Alike) }
 }
@@ -145,16 +145,19 @@ fn of_stored(fraction: f64, freedom: f64) -> Known {
 /// more (starts or loads, if those were repeated), which that of the run's other points moderates,
 /// and never from the seconds of one of them, which do not show what differs between windows. Of a
 /// single one from its seconds.
-pub fn of(repeats: &[(f64, &Test)], test: &Test, value: &KpmValue) -> Known {
+pub fn of(repeats: &[(f64, &Test)], test: &Test, value: &KpmValue) -> IntervalOrReason {
     repeated(repeats, test, value).map_or_else(|| of_test(test, value), Ok)
 }
 
 /// By how much the interval of the best of several figures is wider than its own where it is
 /// compared: by how many of them have an interval that touches it, for chance favoured the one that
 /// is the best. `all` holds the best, too.
-pub fn favour(best: (f64, Known), all: impl Iterator<Item = (f64, Known)>) -> f64 {
+pub fn favour(
+    best: (f64, IntervalOrReason),
+    all: impl Iterator<Item = (f64, IntervalOrReason)>,
+) -> f64 {
     let Ok(own) = best.1 else { return 1.0 };
-    let is_near = |(value, known): (f64, Known)| {
+    let is_near = |(value, known): (f64, IntervalOrReason)| {
         let noise = known.map_or(f64::INFINITY, |other| own.half_width() + other.half_width());
         value == best.0 || (value / best.0).ln().abs() <= noise
     };
@@ -163,7 +166,10 @@ pub fn favour(best: (f64, Known), all: impl Iterator<Item = (f64, Known)>) -> f6
 }
 
 /// The interval of the best of several figures, as it is compared.
-pub fn of_best(best: (f64, Known), all: impl Iterator<Item = (f64, Known)>) -> Known {
+pub fn of_best(
+    best: (f64, IntervalOrReason),
+    all: impl Iterator<Item = (f64, IntervalOrReason)>,
+) -> IntervalOrReason {
     let own = best.1?;
     Ok(Interval { error: favour(best, all) * own.error, ..own })
 }
@@ -276,7 +282,7 @@ mod tests {
     #[test]
     fn the_best_of_a_plateau_is_known_less_than_a_step_that_stands_out() {
         let own = Interval::of_seconds(0.02, 4.0);
-        let known: Known = Ok(own);
+        let known: IntervalOrReason = Ok(own);
         let half = |values: &[f64]| {
             let all = values.iter().map(|value| (*value, known));
             of_best((100.0, known), all).unwrap().half_width()
@@ -290,7 +296,7 @@ mod tests {
 
     #[test]
     fn a_publication_has_none_however_often_it_prints_a_figure() {
-        let printed = crate::analysis::errata::fixture::test(
+        let printed = crate::analysis::published_checks::fixture::test(
             "T1",
             crate::model::PublishedKind::Point,
             1,

@@ -3,8 +3,8 @@
 //! went through.
 
 use super::beside::amount;
-use super::promise::is_overloaded;
 use super::scope::Scope;
+use super::slo_search::is_overloaded;
 use crate::model::{
     Expr, Kpm, KpmValue, Named, Quantity, SeriesPoint, Tally, TestResult, WindowInterval, Workload,
 };

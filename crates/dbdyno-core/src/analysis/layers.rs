@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::study::{Blocks, Known, known, paired, too_few};
+use super::study::{Blocks, MedianInterval, known, paired, too_few};
 use crate::model::{
     Drive, Protocol, ReasonCode, Sentence, Status, Test, TestResult, Transport, Wire,
 };
@@ -75,7 +75,7 @@ pub struct WayRow {
     /// Way of a statement to the data.
     pub way: Way,
     /// Mean service time in us: median of the blocks.
-    pub us: Option<Known>,
+    pub us: Option<MedianInterval>,
     /// The same of as few blocks as there are, which have no interval.
     pub median_us: Option<f64>,
     /// Number of blocks that count.
@@ -193,14 +193,14 @@ impl<'a> Study<'a> {
     fn way(&self, way: Way) -> WayRow {
         let blocks = self.blocks(way);
         let values = known(&blocks.values(service_us));
-        let us = Known::of(&values);
+        let us = MedianInterval::of(&values);
         WayRow {
             way,
             us,
             median_us: median(&values),
             blocks: values.len(),
             left_out: blocks.left_out(),
-            verdict: Known::verdict(us.as_ref(), blocks.status()),
+            verdict: MedianInterval::verdict(us.as_ref(), blocks.status()),
             conditions: blocks.conditions(),
         }
     }
@@ -385,8 +385,8 @@ fn without(layer: &'static str, name: &'static str, why: Sentence) -> LayerRow {
 /// The row with the figure of the blocks; a difference is one only if its interval does not hold 0.
 fn told(row: LayerRow, values: &[f64], verdict: Status, is_difference: bool) -> LayerRow {
     let blocks = values.len();
-    let Some(known) = Known::of(values) else {
-        let verdict = Known::verdict(None, verdict);
+    let Some(known) = MedianInterval::of(values) else {
+        let verdict = MedianInterval::verdict(None, verdict);
         let (median_us, why) = (median(values), Some(too_few(blocks)));
         return LayerRow { median_us, blocks, verdict, why, ..row };
     };

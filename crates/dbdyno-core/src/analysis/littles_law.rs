@@ -10,8 +10,7 @@
 use super::cpu::processors;
 use super::kpm::mean_service_s;
 use crate::model::{
-    JobFigures, LatencySummary, PartFigures, Reason, ReasonCode, Sentence, Status, Tally,
-    TestResult,
+    JobResult, LatencySummary, PartResult, Reason, ReasonCode, Sentence, Status, Tally, TestResult,
 };
 use crate::stats::LatencyHistogram;
 use crate::stats::sequence::POINTS_PER_S;
@@ -65,7 +64,7 @@ fn jobs_over_throughput_s(result: &TestResult) -> Option<f64> {
 }
 
 /// Elapsed time of these jobs per op of theirs; absent without ops.
-fn elapsed_per_op_s<'a>(jobs: impl Iterator<Item = &'a JobFigures>) -> Option<f64> {
+fn elapsed_per_op_s<'a>(jobs: impl Iterator<Item = &'a JobResult>) -> Option<f64> {
     let (ops, elapsed_s) =
         jobs.fold((0, 0.0), |(ops, s), job| (ops + job.tally.ops, s + job.elapsed_s));
     (ops > 0).then(|| elapsed_s / ops as f64)
@@ -73,7 +72,7 @@ fn elapsed_per_op_s<'a>(jobs: impl Iterator<Item = &'a JobFigures>) -> Option<f6
 
 /// Each part of a mixed workload against its own jobs: their ops may differ a thousandfold.
 fn parts(result: &TestResult) -> Vec<Reason> {
-    let one = |(index, part): (usize, &PartFigures)| {
+    let one = |(index, part): (usize, &PartResult)| {
         let expected_s =
             elapsed_per_op_s(result.job_figures.iter().filter(|job| job.part == index))?;
         Some(
@@ -243,7 +242,7 @@ mod tests {
         let jobs = fixture::result()
             .job_figures
             .into_iter()
-            .map(|job| JobFigures { tally: Tally { ops: 5, ..Tally::default() }, ..job });
+            .map(|job| JobResult { tally: Tally { ops: 5, ..Tally::default() }, ..job });
         assert_eq!(judge(&TestResult { job_figures: jobs.collect(), ..few }), []);
     }
 
@@ -339,7 +338,7 @@ mod tests {
         // A job of 100000 ops, busy for all its 10 s; another of 10 ops, busy for half of its
         // second. Over both the difference is below 5 % (10.5 of 11 s).
         let mut result = fixture::result();
-        let part = |workload: &str, tally: Tally| PartFigures {
+        let part = |workload: &str, tally: Tally| PartResult {
             workload: workload.into(),
             params: Default::default(),
             chosen: Default::default(),

@@ -6,7 +6,7 @@ use super::contract;
 use super::scope::OWN;
 use super::verdict::{JudgeContext, judge as judge_test};
 use crate::model::{
-    Background, Claim, PartFigures, PartPlan, Reason, ReasonCode, Selection, Sentence, Status,
+    Background, Claim, PartPlan, PartResult, Reason, ReasonCode, Selection, Sentence, Status,
     TestResult,
 };
 
@@ -65,7 +65,7 @@ pub fn judge_beside(
 fn of_part(
     result: &TestResult,
     plan: &PartPlan,
-    figures: &PartFigures,
+    figures: &PartResult,
     engine: &str,
 ) -> Vec<Reason> {
     let claims: Vec<Claim> =
@@ -85,7 +85,7 @@ fn is_of_own_counts(claim: &Claim) -> bool {
 
 /// The test as if there were only this part: its parameters and facts, and what its jobs counted in
 /// the window.
-fn alone(result: &TestResult, plan: &PartPlan, figures: &PartFigures) -> TestResult {
+fn alone(result: &TestResult, plan: &PartPlan, figures: &PartResult) -> TestResult {
     let mut facts = result.facts.clone();
     facts.extend(plan.facts.clone());
     TestResult {
@@ -125,8 +125,8 @@ mod tests {
         }
     }
 
-    fn figures(plan: &PartPlan, ops: u64, rows: u64) -> PartFigures {
-        PartFigures {
+    fn figures(plan: &PartPlan, ops: u64, rows: u64) -> PartResult {
+        PartResult {
             workload: plan.workload.clone(),
             params: plan.params.clone(),
             chosen: plan.chosen.clone(),

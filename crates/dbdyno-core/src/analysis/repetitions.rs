@@ -52,7 +52,7 @@ mod tests {
     }
 
     fn conditional(test: Test) -> Test {
-        crate::analysis::errata::fixture::judged(test, Status::Conditional)
+        crate::analysis::published_checks::fixture::judged(test, Status::Conditional)
     }
 
     #[test]

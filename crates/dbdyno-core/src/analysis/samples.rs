@@ -2,7 +2,7 @@
 //! fixed number, since seconds-long ops that all take the same time say more in five than
 //! microsecond ops with rare long waits.
 
-use crate::model::{LatencySummary, PartFigures, Reason, ReasonCode, Sentence, Status, TestResult};
+use crate::model::{LatencySummary, PartResult, Reason, ReasonCode, Sentence, Status, TestResult};
 use crate::stats::LatencyHistogram;
 use crate::stats::summary::t95;
 
@@ -76,7 +76,7 @@ fn parts(result: &TestResult) -> Vec<Part<'_>> {
     result.parts.iter().map(part).collect()
 }
 
-fn part(part: &PartFigures) -> Part<'_> {
+fn part(part: &PartResult) -> Part<'_> {
     Part {
         name: Some(&part.workload),
         ops: part.tally.ops,
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_rare_part_must_have_ops_but_its_spread_counts_by_its_rate() {
-        let part = |ops, ops_per_s, buckets: &[(u64, u64)]| PartFigures {
+        let part = |ops, ops_per_s, buckets: &[(u64, u64)]| PartResult {
             workload: format!("P{ops}"),
             params: Default::default(),
             chosen: Default::default(),

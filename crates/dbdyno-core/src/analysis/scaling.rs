@@ -140,7 +140,7 @@ pub fn hidden_saturation(tests: &[Test]) -> Vec<Hidden> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::errata::fixture::{judged, test};
+    use crate::analysis::published_checks::fixture::{judged, test};
     use crate::model::{PublishedKind, Status};
 
     /// SRV-QUERY1 with hyperthreading, as published in the study peakmarks-hyperthreading-2020.

@@ -194,7 +194,7 @@ pub fn unchecked(sentence: impl Into<Sentence>) -> Reason {
 mod tests {
     use super::*;
     use crate::analysis::fixture;
-    use crate::model::{Event, Moment, Snapshot};
+    use crate::model::{Event, Snapshot, SnapshotPoint};
 
     #[test]
     fn names_stand_for_the_whole_test() {
@@ -280,7 +280,7 @@ mod tests {
         let mut result = fixture::result();
         let durable = Claim { when: Some("durable".into()), ..Claim::default() };
         assert!(Scope::new(&result).applies(&durable, "one"));
-        for (moment, value) in [(Moment::Begin, 1.0), (Moment::End, 0.0)] {
+        for (moment, value) in [(SnapshotPoint::Begin, 1.0), (SnapshotPoint::End, 0.0)] {
             let counters = fixture::counters(&[("durable", value)]);
             result.snapshots.push(Snapshot { moment, t_s: 0.0, counters, cost_ms: 0.0 });
         }

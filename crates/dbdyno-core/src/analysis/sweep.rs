@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::study::{Blocks, Known, known};
+use super::study::{Blocks, MedianInterval, known};
 use super::tiers::{EVICTED, device_read_bytes};
 use crate::model::params::ACTIVE_ROWS;
 use crate::model::{PublishedTest, ReasonCode, RunRecord, Sentence, Status, Test, TestResult};
@@ -37,7 +37,7 @@ pub struct Step {
     /// Of the table's rows, without indexes.
     pub active_mb: f64,
     /// Mean service time in us: median of the blocks.
-    pub us: Option<Known>,
+    pub us: Option<MedianInterval>,
     /// The same of as few blocks as there are, which have no interval.
     pub median_us: Option<f64>,
     /// Blocks that the database asked for per op, and what the device read of their bytes.
@@ -87,13 +87,13 @@ pub struct Plateau {
     /// Tier that serves the reads.
     pub tier: Tier,
     /// Time of an op that the tier serves in full, in us.
-    pub us: Option<Known>,
+    pub us: Option<MedianInterval>,
     /// The same of as few blocks as there are, which have no interval.
     pub median_us: Option<f64>,
     /// Active set up to which it does, in MB; none for the last.
-    pub up_to_mb: Option<Known>,
+    pub up_to_mb: Option<MedianInterval>,
     /// The same by the blocks that the database asked for; of the database's cache.
-    pub counted_mb: Option<Known>,
+    pub counted_mb: Option<MedianInterval>,
     /// Contradiction by the counters.
     #[serde(serialize_with = "in_english")]
     pub contradiction: Option<Sentence>,
@@ -212,7 +212,7 @@ fn device_share(test: &TestResult) -> Option<f64> {
 fn step(rows: f64, blocks: &Blocks<'_>) -> Option<Step> {
     let of = |value: fn(&TestResult) -> Option<f64>| median(&known(&blocks.values(value)));
     let values = known(&blocks.values(|test| test.latency.mean_us));
-    let us = Known::of(&values);
+    let us = MedianInterval::of(&values);
     Some(Step {
         rows,
         active_mb: rows * of(mb_per_row)?,
@@ -222,7 +222,7 @@ fn step(rows: f64, blocks: &Blocks<'_>) -> Option<Step> {
         device_share: of(device_share),
         blocks: values.len(),
         left_out: blocks.left_out(),
-        verdict: Known::verdict(us.as_ref(), blocks.status()),
+        verdict: MedianInterval::verdict(us.as_ref(), blocks.status()),
         conditions: blocks.conditions(),
     })
 }
@@ -296,7 +296,7 @@ fn plateaus(blocks: &[(f64, Blocks<'_>)], steps: &[Step], evicted: bool) -> Vec<
     let tiers = tiers(steps, &times, evicted);
     let served = last_served(&tiers).unwrap_or(0);
     let plateau = |(at, tier): (usize, Tier)| {
-        let up_to_mb = times.sizes.get(at).and_then(|sizes| Known::of(sizes));
+        let up_to_mb = times.sizes.get(at).and_then(|sizes| MedianInterval::of(sizes));
         let counted_mb = counted_mb.filter(|_| at == served);
         let contradiction = match at {
             0 if tier == Tier::Unknown => misses_at_first(steps),
@@ -304,20 +304,20 @@ fn plateaus(blocks: &[(f64, Blocks<'_>)], steps: &[Step], evicted: bool) -> Vec<
             _ => None,
         };
         let levels = times.levels(at);
-        let (us, median_us) = (Known::of(&levels), median(&levels));
+        let (us, median_us) = (MedianInterval::of(&levels), median(&levels));
         Plateau { tier, us, median_us, up_to_mb, counted_mb, contradiction }
     };
     tiers.into_iter().enumerate().map(plateau).collect()
 }
 
 /// Active set from which on the database asks for blocks, by its counters.
-fn counted_mb(blocks: &[(f64, Blocks<'_>)], steps: &[Step]) -> Option<Known> {
+fn counted_mb(blocks: &[(f64, Blocks<'_>)], steps: &[Step]) -> Option<MedianInterval> {
     // Beside the misses of the first lookups a few count as none.
     let misses = curves(blocks, steps, |test| Some(misses_per_op(test)? + SERVED));
     let found = Fitted::of(&misses, 1).filter(|found| found.sizes.len() == 1)?;
     median(&found.rises[0]).filter(|rise| *rise > LEAST_MISSES)?;
     steps.last()?.misses_per_op.filter(|misses| *misses > SERVED)?;
-    Known::of(&found.sizes[0])
+    MedianInterval::of(&found.sizes[0])
 }
 
 /// Read source of each plateau, by the counters of its steps.
@@ -391,7 +391,10 @@ fn misses_at_first(steps: &[Step]) -> Option<Sentence> {
 }
 
 /// Contradiction between the counters and the end of the database's cache by the service times.
-fn contradiction(up_to_mb: Option<Known>, counted_mb: Option<Known>) -> Option<Sentence> {
+fn contradiction(
+    up_to_mb: Option<MedianInterval>,
+    counted_mb: Option<MedianInterval>,
+) -> Option<Sentence> {
     let differ = |a: f64, b: f64| a / b > ALIKE || b / a > ALIKE;
     match (up_to_mb, counted_mb) {
         (Some(by_time), Some(counted)) if differ(by_time.value, counted.value) => {
@@ -534,7 +537,7 @@ mod tests {
             Verdict::from_reasons(vec![Reason::new(Status::Invalid, ReasonCode::Contract, "")]);
     }
 
-    fn near(known: Option<Known>, expected: f64) -> bool {
+    fn near(known: Option<MedianInterval>, expected: f64) -> bool {
         known.is_some_and(|known| {
             (known.value / expected - 1.0).abs() < 0.15 && known.low <= known.value
         })

@@ -1,7 +1,7 @@
 //! The verdict: whether a test's figures mean what they say, with every reason.
 
 use super::scope::unchecked;
-use super::{contract, cpu, crosscheck, littles_law, promise, samples, tiers, unsteady};
+use super::{contract, cpu, cpu_speed, crosscheck, littles_law, samples, slo_search, tiers};
 use crate::model::{
     Claim, Drive, OpenLoop, PhaseKind, Reason, ReasonCode, Sentence, Status, TestResult, Verdict,
 };
@@ -61,7 +61,7 @@ pub fn judge(
         steal(result),
         foreign_load(result),
         foreign_reads(result),
-        unsteady::judge(result),
+        cpu_speed::judge(result),
         client_limit(result, ctx),
         network_limit(result, ctx),
         steady(result),
@@ -226,7 +226,7 @@ fn precision(result: &TestResult) -> Option<Reason> {
 /// An open loop whose ops were not all done: the rate is not one that the platform can have.
 fn overload(result: &TestResult) -> Option<Reason> {
     let open =
-        result.open.as_ref().filter(|open| promise::is_overloaded(open, result.window.ops))?;
+        result.open.as_ref().filter(|open| slo_search::is_overloaded(open, result.window.ops))?;
     let sentence = "{share%} of the scheduled ops were done: the platform does not keep up with \
                     {rate} ops/s";
     let sentence = Sentence::new(sentence).with("share", result.window.ops as f64 / open.due);
@@ -316,7 +316,7 @@ fn timing_cost(result: &TestResult) -> Option<Reason> {
 mod tests {
     use super::*;
     use crate::analysis::fixture;
-    use crate::model::{Expr, Moment, Snapshot};
+    use crate::model::{Expr, Snapshot, SnapshotPoint};
 
     const CTX: JudgeContext<'static> = JudgeContext {
         engine: "one",
@@ -467,7 +467,7 @@ mod tests {
         for on in [0.0, 1.0] {
             let counters = fixture::counters(&[("instruments", on)]);
             result.snapshots.push(Snapshot {
-                moment: Moment::Begin,
+                moment: SnapshotPoint::Begin,
                 t_s: 0.0,
                 counters,
                 cost_ms: 0.0,
@@ -489,7 +489,7 @@ mod tests {
     fn a_lock_around_the_caches_of_all_jobs_counts_from_two_jobs_on() {
         let mut result = calm();
         let counters = fixture::counters(&[("cache_lock", 1.0)]);
-        let (moment, t_s, cost_ms) = (Moment::Begin, 0.0, 0.0);
+        let (moment, t_s, cost_ms) = (SnapshotPoint::Begin, 0.0, 0.0);
         result.snapshots.push(Snapshot { moment, t_s, counters, cost_ms });
         assert_eq!(verdict(&result, &CTX).0, Status::Conditional);
         result.jobs = 1;

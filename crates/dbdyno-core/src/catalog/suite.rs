@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::error::{Error, Result, quote};
-use crate::model::{Arrivals, AskedRamp, AskedRate, Drive, Expr, Precision, Promise, Workload};
+use crate::model::{Arrivals, AskedRamp, AskedRate, Drive, Expr, Precision, Slo, Workload};
 
 use super::{Catalog, parse_selection};
 
@@ -95,7 +95,7 @@ pub struct SuiteEntry {
     /// Distribution of scheduled starts; none = that of the request.
     pub arrivals: Option<Arrivals>,
     /// SLO that the search for the highest rate must meet.
-    pub slo: Option<Promise>,
+    pub slo: Option<Slo>,
     /// Background workload, `ID[:param=value,...]`, with so many jobs (1 if none are given).
     pub background: Option<String>,
     /// Number of jobs of the background workload; none = 1.

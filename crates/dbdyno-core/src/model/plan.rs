@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::params::{BESIDE, BESIDE_JOBS, assignments};
 use super::vectors::VectorSet;
 use super::{
-    Answer, Bind, Claim, Expr, Facts, Loop, Offer, Ramp, Transport, Window, Wire, Workload,
+    Answer, Bind, Claim, Expr, Facts, Loop, OfferedLoad, Ramp, Transport, Window, Wire, Workload,
 };
 
 /// Place where the loop runs.
@@ -332,7 +332,7 @@ pub struct TestSpec<'a> {
     /// Number of jobs.
     pub jobs: u32,
     /// Of an open loop.
-    pub offer: Option<Offer>,
+    pub offer: Option<OfferedLoad>,
     /// Of an open loop over several parts: ops of each part that its jobs do together in the closed
     /// loop, or any multiple.
     pub mix: Vec<f64>,

@@ -35,7 +35,7 @@ pub struct ProcessorTime {
 
 /// A reading of a thread and when it was read.
 #[derive(Debug, Clone, Copy)]
-struct Moment {
+struct SnapshotPoint {
     at_s: f64,
     time: ThreadTime,
 }
@@ -46,10 +46,10 @@ impl ProcessorTime {
     pub fn between<'a>(
         readings: impl IntoIterator<Item = (f64, &'a [ThreadTime])>,
     ) -> Option<ProcessorTime> {
-        let mut spans: BTreeMap<u32, [Moment; 2]> = BTreeMap::new();
+        let mut spans: BTreeMap<u32, [SnapshotPoint; 2]> = BTreeMap::new();
         for (at_s, times) in readings {
             for &time in times {
-                let now = Moment { at_s, time };
+                let now = SnapshotPoint { at_s, time };
                 let [first, last] = spans.entry(time.thread).or_insert([now; 2]);
                 // A number that is used again counts from its new beginning.
                 if time.on_ns < last.time.on_ns {
@@ -66,7 +66,7 @@ impl ProcessorTime {
         (sum.of_s > 0.0 && sum.user_s + sum.kernel_s > 0.0).then_some(sum)
     }
 
-    fn add(&mut self, from: &Moment, to: &Moment) {
+    fn add(&mut self, from: &SnapshotPoint, to: &SnapshotPoint) {
         let grown = |of: fn(&ThreadTime) -> u64| of(&to.time).saturating_sub(of(&from.time)) as f64;
         let on_s = grown(|time| time.on_ns) / 1e9;
         let (user, kernel) = (grown(|time| time.user_ticks), grown(|time| time.kernel_ticks));

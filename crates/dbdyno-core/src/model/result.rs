@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::named_values::read_series;
 use super::{
-    Counters, Drive, DriverFigures, Durability, Explained, Failover, Kpm, Lasting, NamedValues,
-    Offer, Precision, Profile, RatePhase, ServerLog, TestSpec, Verdict, Waits,
+    Counters, Drive, DriverFigures, Durability, ExperimentResult, Failover, Kpm, NamedValues,
+    OfferedLoad, Precision, Profile, RatePhase, ServerLog, SustainedRate, TestSpec, Verdict, Waits,
 };
 use crate::stats::moderated::Estimate;
 
@@ -165,7 +165,7 @@ pub struct OpsPerSample {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OpenLoop {
     /// Arrival rate, and the SLO if a search set it.
-    pub offer: Offer,
+    pub offer: OfferedLoad,
     /// Ops that were due in the window, those included that were late already when it opened: done
     /// ones and those that were not started when it closed.
     pub due: f64,
@@ -173,7 +173,7 @@ pub struct OpenLoop {
     pub response: LatencySummary,
     /// Of a rate that changes: each phase.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub phases: Vec<PhaseFigures>,
+    pub phases: Vec<PhaseResult>,
 }
 
 impl OpenLoop {
@@ -191,7 +191,7 @@ const UNDONE_SIGMAS: f64 = 4.0;
 
 /// Result of the ops of a phase of a load over time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct PhaseFigures {
+pub struct PhaseResult {
     /// Phase with its rates.
     pub phase: RatePhase,
     /// Since the window opened.
@@ -215,7 +215,7 @@ pub struct PhaseFigures {
     pub recovery_s: Option<f64>,
 }
 
-impl PhaseFigures {
+impl PhaseResult {
     /// True if so many more ops waited at its end than at its begin as are due in one second of it
     /// on average: the platform did not keep up with it. What an earlier phase left is not its
     /// fault.
@@ -233,7 +233,7 @@ impl PhaseFigures {
 
 /// One job's own figures in the window.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct JobFigures {
+pub struct JobResult {
     /// 1..=jobs.
     pub job: u32,
     /// Index of the part it ran.
@@ -248,7 +248,7 @@ pub struct JobFigures {
 
 /// One node of a cluster in a test.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct NodeFigures {
+pub struct NodeResult {
     /// Name of the node.
     pub name: String,
     /// Jobs that were dealt to it.
@@ -326,7 +326,7 @@ pub struct SeriesPoint {
 /// Snapshot point of all probes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Moment {
+pub enum SnapshotPoint {
     /// Before the gate, jobs connected and idle.
     Begin,
     /// The window opens, jobs running.
@@ -336,16 +336,17 @@ pub enum Moment {
     /// After all jobs ended and the database flushed its counters.
     End,
     /// After the database has done what the test had left it to do, as far as it could be made to.
-    Paid,
+    #[serde(rename = "paid")]
+    CaughtUp,
 }
 
 /// All probes at one moment: cumulative counters, database and operating system together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Snapshot {
     /// Snapshot point: which moment of the test it is.
-    pub moment: Moment,
-    /// Seconds since the gate opened; 0 for [`Moment::Begin`], which comes before it.
-    /// [`Moment::Paid`] has that of the end of the jobs: how long it took is its counter
+    pub moment: SnapshotPoint,
+    /// Seconds since the gate opened; 0 for [`SnapshotPoint::Begin`], which comes before it.
+    /// [`SnapshotPoint::CaughtUp`] has that of the end of the jobs: how long it took is its counter
     /// `pay_back_s`.
     pub t_s: f64,
     /// Counters that could be read.
@@ -356,7 +357,7 @@ pub struct Snapshot {
 
 /// Figures of one part of a mixed workload.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct PartFigures {
+pub struct PartResult {
     /// Identifier of the workload as in the catalog: `SRV-QUERY1`.
     pub workload: String,
     /// Parameters of the part, complete.
@@ -378,10 +379,10 @@ pub struct PartFigures {
 
 /// Result of the background workload in a test's window.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Beside {
+pub struct BackgroundResult {
     /// Figures of the background workload, as of a part of a mix.
     #[serde(flatten)]
-    pub part: PartFigures,
+    pub part: PartResult,
     /// Drive of the background workload.
     pub drive: Drive,
     /// Every job of it looped from before the window opened until after it closed.
@@ -477,7 +478,7 @@ pub struct TestResult {
     pub open: Option<OpenLoop>,
     /// Of a test that did not run alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub beside: Option<Beside>,
+    pub beside: Option<BackgroundResult>,
     /// At least every n-th op was timed, in each slice of the window (1 = all).
     pub latency_stride: u32,
     /// Cost of dbdyno's clock reads and bookkeeping per op, in us, as measured before the tests;
@@ -485,12 +486,12 @@ pub struct TestResult {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instrument_us_per_op: Option<f64>,
     /// Figures of each job in the window.
-    pub job_figures: Vec<JobFigures>,
+    pub job_figures: Vec<JobResult>,
     /// Of a cluster: each node.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub node_figures: Vec<NodeFigures>,
+    pub node_figures: Vec<NodeResult>,
     /// Figures of each part of a mixed workload; empty for others.
-    pub parts: Vec<PartFigures>,
+    pub parts: Vec<PartResult>,
     /// Seconds of the test, in order.
     #[serde(deserialize_with = "read_series")]
     pub series: Vec<SeriesPoint>,
@@ -521,7 +522,7 @@ pub struct TestResult {
     /// Of a test that committed, where the database tells what it puts off, or could be made to do
     /// it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lasting: Option<Lasting>,
+    pub lasting: Option<SustainedRate>,
     /// Wait events of the sessions, by sampling.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits: Option<Waits>,
@@ -536,10 +537,10 @@ pub struct TestResult {
     pub driver: Option<DriverFigures>,
     /// Of a test whose jobs ran on several load machines: each one's part.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub workers: Vec<WorkerFigures>,
+    pub workers: Vec<WorkerResult>,
     /// Result of the experiment for its bottleneck.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub explained: Option<Explained>,
+    pub explained: Option<ExperimentResult>,
     /// Of a test in which a node failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failover: Option<Failover>,
@@ -563,7 +564,7 @@ fn first() -> u32 {
 
 /// Part of a test that one of several load generators did.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct WorkerFigures {
+pub struct WorkerResult {
     /// Host and process.
     pub name: String,
     /// Number of jobs that it ran.

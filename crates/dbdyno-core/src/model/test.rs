@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Better, Drive, JobFigures, Kpm, KpmValue, LatencySummary, PartFigures, Published,
-    PublishedKind, RunKind, SeriesPoint, Snapshot, Status, TestResult, Verdict,
+    Better, Drive, JobResult, Kpm, KpmValue, LatencySummary, PartResult, Published, PublishedKind,
+    RunKind, SeriesPoint, Snapshot, Status, TestResult, Verdict,
 };
 
 /// A test of a run.
@@ -254,12 +254,12 @@ impl Test {
     }
 
     /// Figures of the parts; a publication prints none.
-    pub fn parts(&self) -> &[PartFigures] {
+    pub fn parts(&self) -> &[PartResult] {
         self.measured().map_or(&[], |test| &test.parts)
     }
 
     /// Figures of each job; a publication prints none.
-    pub fn job_figures(&self) -> &[JobFigures] {
+    pub fn job_figures(&self) -> &[JobResult] {
         self.measured().map_or(&[], |test| &test.job_figures)
     }
 

@@ -82,7 +82,7 @@ pub struct Event {
 
 /// State of a session in a sample: an event, or it waits for its client.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Seen {
+pub enum SessionState {
     /// It waits for its client.
     Idle,
     /// It is at work or waits within a statement.
@@ -377,7 +377,7 @@ pub struct RepositorySnapshots {
 /// Result of an experiment (`--test-bottleneck`) that checks the prediction for a test's
 /// bottleneck.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Explained {
+pub struct ExperimentResult {
     /// Code of the cause whose experiment it is.
     pub cause: String,
     /// Change that was made; if nothing was tried, the change that would be needed.
@@ -421,7 +421,7 @@ pub struct Explained {
     pub missing: Option<Sentence>,
     /// Results of other experiments for the same cause.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub further: Vec<Explained>,
+    pub further: Vec<ExperimentResult>,
 }
 
 /// Kind of a prediction.

@@ -4,8 +4,8 @@
 use crate::catalog::{Catalog, SuiteEntry};
 use crate::error::{Error, Result};
 use crate::model::{
-    Arrivals, AskedRamp, AskedRate, Capabilities, Drive, Facts, Loop, Plan, Precision, Promise,
-    RateProfile, Scale, Selection, TableRef, Window,
+    Arrivals, AskedRamp, AskedRate, Capabilities, Drive, Facts, Loop, Plan, Precision, RateProfile,
+    Scale, Selection, Slo, TableRef, Window,
 };
 
 mod again;
@@ -80,7 +80,7 @@ pub struct Request {
     /// Distribution of scheduled starts in an open loop.
     pub arrivals: Arrivals,
     /// SLO that the search for the highest rate must meet.
-    pub promise: Option<Promise>,
+    pub promise: Option<Slo>,
     /// Number of repetitions of each test.
     pub repeat: Option<u32>,
     /// Maximum number of attempts to repeat a disturbed test.

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::{Campaign, Platform};
 use crate::runner::Interrupt;
-use dbdyno_core::analysis::lasting::is_owed;
+use dbdyno_core::analysis::sustained::is_owed;
 use dbdyno_core::model::{Counters, Target};
 use dbdyno_core::sql::{Block, statement};
 use dbdyno_engines::engine::{Database, EngineError, Session, cancellable};

@@ -17,12 +17,12 @@ use super::test_execution::{TestExecution, UnjudgedTest};
 use super::{Event, Sink};
 use crate::runner::{Interrupt, Outcome, Workers};
 use crate::store::Store;
-use dbdyno_core::analysis::promise::{self, Trial, next_offer};
-use dbdyno_core::analysis::{self, JudgeContext, durability, lasting};
+use dbdyno_core::analysis::slo_search::{self, Trial, next_offer};
+use dbdyno_core::analysis::{self, JudgeContext, durability, sustained};
 use dbdyno_core::error::{Error, Result};
 use dbdyno_core::model::rows::RowFunction;
 use dbdyno_core::model::{
-    End, Facts, Loop, Offer, Plan, Ramp, Reason, ReasonCode, RunStatus, Selection, Sentence,
+    End, Facts, Loop, OfferedLoad, Plan, Ramp, Reason, ReasonCode, RunStatus, Selection, Sentence,
     Status, TestResult, TestSpec, Verdict, Window,
 };
 use dbdyno_engines::engine::{Database, ErrorClass};
@@ -325,7 +325,7 @@ impl MeasureContext<'_> {
         &self,
         selection: &'s Selection,
         jobs: u32,
-        offer: Option<Offer>,
+        offer: Option<OfferedLoad>,
         numbers: &mut Numbers,
         after_s: f64,
     ) -> TestSpec<'s> {
@@ -453,7 +453,7 @@ impl MeasureContext<'_> {
         let is_alone = result.beside.is_none();
         result.durability = durability::stamp(&result, device_per_s).filter(|_| is_alone);
         let commits = is_alone && selection.parts.iter().any(|part| part.commits);
-        result.lasting = commits.then(|| lasting::lasting(&result)).flatten();
+        result.lasting = commits.then(|| sustained::lasting(&result)).flatten();
         result
     }
 
@@ -541,9 +541,9 @@ impl MeasureContext<'_> {
 
 /// The selection with a window in which the promise can be judged at the offered rate; none if its
 /// own is long enough.
-fn judgeable(selection: &Selection, offer: Option<Offer>) -> Option<Selection> {
+fn judgeable(selection: &Selection, offer: Option<OfferedLoad>) -> Option<Selection> {
     let (own_s, offer) = (selection.window.duration_s()?, offer?);
-    let window_s = promise::window_s(offer.promise?, offer.per_s, own_s);
+    let window_s = slo_search::window_s(offer.promise?, offer.per_s, own_s);
     let window = Window { end: End::Time(window_s), ..selection.window };
     (window_s > own_s).then(|| Selection { window, ..selection.clone() })
 }
@@ -553,7 +553,7 @@ fn judgeable(selection: &Selection, offer: Option<Offer>) -> Option<Selection> {
 fn hopeless(selection: &Selection, trials: &[Trial]) -> Option<String> {
     let (Loop::Highest(promise, _), [closed]) = (&selection.looping, trials) else { return None };
     let own_s = selection.window.duration_s()?;
-    promise::is_hopeless(*promise, closed.ops_per_s, own_s).then(|| {
+    slo_search::is_hopeless(*promise, closed.ops_per_s, own_s).then(|| {
         format!(
             "{}: {promise} is not searched for: at {} ops/s a window holds too few ops for the \
              percentile; take a lower one, or a longer --duration",

@@ -1,7 +1,7 @@
 //! The sessions that look at the others: one on the server, or on each node of a cluster.
 
 use crate::runner::{IoCounts, SessionSource};
-use dbdyno_core::model::{Counters, Seen, ThreadTime};
+use dbdyno_core::model::{Counters, SessionState, ThreadTime};
 use dbdyno_core::sql::Block;
 use dbdyno_engines::engine::{Database, EngineError, JobSessions, NodeSession};
 use dbdyno_engines::probe::{
@@ -64,7 +64,7 @@ impl SessionSource for Sampler {
     fn period_s(&self) -> f64 {
         self.nodes.first().map_or(0.0, |(_, sessions)| sessions.period_s())
     }
-    fn look(&mut self, jobs: &JobSessions) -> Result<Vec<Seen>, String> {
+    fn look(&mut self, jobs: &JobSessions) -> Result<Vec<SessionState>, String> {
         let (mut seen, lost) = (Vec::new(), &mut self.lost);
         self.nodes.retain_mut(|(name, sessions)| {
             let of_node = jobs.get(name).or_else(|| jobs.get("")).map_or(&[][..], Vec::as_slice);

@@ -50,7 +50,7 @@ pub fn published(
     let rows = rows::read(results)?;
     let platforms = platforms.map(platform::read).transpose()?.unwrap_or_default();
     let mut runs = record::runs(&rows, &platforms, catalog, command);
-    let checks = dbdyno_core::analysis::errata::of_tables(
+    let checks = dbdyno_core::analysis::published_checks::of_tables(
         &runs.iter().map(|run| run.tests.as_slice()).collect::<Vec<_>>(),
     );
     for (run, checks) in runs.iter_mut().zip(checks) {

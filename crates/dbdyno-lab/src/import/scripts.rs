@@ -14,8 +14,8 @@ use dbdyno_core::error::{Error, Result, quote};
 use dbdyno_core::model::params::assignments;
 use dbdyno_core::model::rows::{RowFunction, table_rows};
 use dbdyno_core::model::{
-    Counters, Disclosure, Drive, Facts, Moment, Plan, Reason, ReasonCode, RunKind, RunRecord,
-    RunStatus, Selection, Sentence, Snapshot, Status, Tally, TestResult, TestSpec,
+    Counters, Disclosure, Drive, Facts, Plan, Reason, ReasonCode, RunKind, RunRecord, RunStatus,
+    Selection, Sentence, Snapshot, SnapshotPoint, Status, Tally, TestResult, TestSpec,
 };
 use dbdyno_core::plan;
 use dbdyno_engines::engine::{self, Engine, Version};
@@ -179,8 +179,8 @@ fn raw(test: &SpooledTest, facts: Facts) -> Raw {
     Raw {
         jobs: jobs.collect(),
         snapshots: vec![
-            snapshot(Moment::Begin, 0.0, &test.begin),
-            snapshot(Moment::End, test.total_s, &test.end),
+            snapshot(SnapshotPoint::Begin, 0.0, &test.begin),
+            snapshot(SnapshotPoint::End, test.total_s, &test.end),
         ],
         started_at: test.started.clone(),
         total_s: test.total_s,

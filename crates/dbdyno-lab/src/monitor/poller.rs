@@ -14,7 +14,7 @@ use dbdyno_core::analysis::compare::{Difference, NOT_STATED, Side, differences};
 use dbdyno_core::catalog::Catalog;
 use dbdyno_core::error::{Error, Result};
 use dbdyno_core::model::{
-    Counters, Disclosure, Event, Profile, ProfileRow, RunRecord, Seen, Target, Test,
+    Counters, Disclosure, Event, Profile, ProfileRow, RunRecord, SessionState, Target, Test,
 };
 use dbdyno_core::sql::Block;
 use dbdyno_engines::engine::{Access, Session};
@@ -250,7 +250,7 @@ impl Poller {
             Ok(seen) => {
                 self.session_samples.1 += 1;
                 let at_work = seen.into_iter().filter_map(|seen| match seen {
-                    Seen::At(event) if !event.background => Some(event),
+                    SessionState::At(event) if !event.background => Some(event),
                     _ => None,
                 });
                 at_work.for_each(|event| *self.session_samples.0.entry(event).or_default() += 1);

@@ -9,9 +9,9 @@ use super::schedule::Edges;
 use super::sessions::SessionLog;
 use super::timeline::Timeline;
 use dbdyno_core::model::{
-    Background, Beside, Counters, DriverFigures, Facts, JobFigures, LatencySummary, Loop, Moment,
-    Offer, OpenLoop, OpsPerSample, PartFigures, PartPlan, PhaseFigures, Precision, RatePhase,
-    Selection, SeriesPoint, Snapshot, Tally, TestResult, TestSpec,
+    Background, BackgroundResult, Counters, DriverFigures, Facts, JobResult, LatencySummary, Loop,
+    OfferedLoad, OpenLoop, OpsPerSample, PartPlan, PartResult, PhaseResult, Precision, RatePhase,
+    Selection, SeriesPoint, Snapshot, SnapshotPoint, Tally, TestResult, TestSpec,
 };
 use dbdyno_core::stats::arrivals::{Backlog, LoadOverTime};
 use dbdyno_core::stats::mean_interval::{Interval, mean_interval};
@@ -72,7 +72,7 @@ pub fn assemble(spec: &TestSpec<'_>, mut raw: Raw) -> Result<TestResult, String>
     let jobs = job_figures(&raw.jobs, &units_per_op);
     let node_figures = nodes::node_figures(&mut raw, &jobs);
     let window = merged(jobs.iter().map(|job| &job.tally));
-    let per_s = |count: &dyn Fn(&JobFigures) -> f64| -> f64 {
+    let per_s = |count: &dyn Fn(&JobResult) -> f64| -> f64 {
         jobs.iter().map(|job| rate(count(job), job)).sum()
     };
     let (open_s, close_s) = window_edges(&raw);
@@ -106,7 +106,11 @@ pub fn assemble(spec: &TestSpec<'_>, mut raw: Raw) -> Result<TestResult, String>
         latency_stride: longest_stride(&raw.jobs),
         parts: part_figures(&selection.parts, &raw.jobs, &jobs),
         series,
-        window_counters: difference(&raw.snapshots, Moment::WindowOpen, Moment::WindowClose),
+        window_counters: difference(
+            &raw.snapshots,
+            SnapshotPoint::WindowOpen,
+            SnapshotPoint::WindowClose,
+        ),
         counters,
         waits: raw.sessions.waits(open_s, close_s),
         window,
@@ -125,7 +129,7 @@ pub fn assemble(spec: &TestSpec<'_>, mut raw: Raw) -> Result<TestResult, String>
 }
 
 /// Result of the background workload in the window, and whether it ran all the time.
-fn beside(background: &Background, raw: &Raw) -> Result<Beside, String> {
+fn beside(background: &Background, raw: &Raw) -> Result<BackgroundResult, String> {
     let selection = &background.selection;
     let units = selection
         .parts
@@ -143,8 +147,8 @@ fn beside(background: &Background, raw: &Raw) -> Result<Beside, String> {
             start_s <= open_s + moment_s && end_s + moment_s >= close_s
         })
     };
-    Ok(Beside {
-        part: PartFigures {
+    Ok(BackgroundResult {
+        part: PartResult {
             workload: selection.workload.id.clone(),
             params: selection.params.clone(),
             chosen: selection.chosen.clone(),
@@ -183,12 +187,12 @@ fn total_tally(jobs: &[(usize, JobLog)]) -> Tally {
 
 /// Each job's own figures: the slices that count, over the job's own time from the first's start to
 /// the last's end.
-fn job_figures(jobs: &[(usize, JobLog)], units_per_op: &[f64]) -> Vec<JobFigures> {
+fn job_figures(jobs: &[(usize, JobLog)], units_per_op: &[f64]) -> Vec<JobResult> {
     let figures = |(index, (part, log)): (usize, &(usize, JobLog))| {
         let counted = log.counted.clone().unwrap_or_default();
         let (tally, elapsed_s) = (counted.tally, counted.end_s - counted.start_s);
         let units = tally.ops as f64 * units_per_op[*part];
-        JobFigures { job: index as u32 + 1, part: *part, tally, units, elapsed_s }
+        JobResult { job: index as u32 + 1, part: *part, tally, units, elapsed_s }
     };
     jobs.iter().enumerate().map(figures).collect()
 }
@@ -199,7 +203,7 @@ fn longest_stride(jobs: &[(usize, JobLog)]) -> u32 {
     counted.map(|counted| counted.longest_stride).max().unwrap_or(1)
 }
 
-fn rate(count: f64, job: &JobFigures) -> f64 {
+fn rate(count: f64, job: &JobResult) -> f64 {
     if job.elapsed_s > 0.0 { count / job.elapsed_s } else { 0.0 }
 }
 
@@ -247,7 +251,7 @@ fn summary(quantiles: &Quantiles) -> LatencySummary {
 }
 
 /// Response times of the slices that count, and the ops that were due in them.
-fn open_loop(offer: Offer, jobs: &[(usize, JobLog)]) -> OpenLoop {
+fn open_loop(offer: OfferedLoad, jobs: &[(usize, JobLog)]) -> OpenLoop {
     let mut response = LatencyHistogram::new();
     jobs.iter().for_each(|(_, log)| response.merge(&log.times.response));
     let due = jobs.iter().filter_map(|(_, log)| log.counted.as_ref()).map(due_in_window).sum();
@@ -256,7 +260,7 @@ fn open_loop(offer: Offer, jobs: &[(usize, JobLog)]) -> OpenLoop {
 
 /// The phases of a load over time; its points get what was offered and what waited. Nothing of a
 /// rate that stays.
-fn over_time(selection: &Selection, raw: &Raw, series: &mut [SeriesPoint]) -> Vec<PhaseFigures> {
+fn over_time(selection: &Selection, raw: &Raw, series: &mut [SeriesPoint]) -> Vec<PhaseResult> {
     let Loop::Profile(profile, _) = &selection.looping else { return Vec::new() };
     let load = profile.load(selection.window.warmup_s);
     let backlog = Backlog { step_s: STEP_S, waiting: &raw.timeline.behind };
@@ -270,13 +274,13 @@ fn over_time(selection: &Selection, raw: &Raw, series: &mut [SeriesPoint]) -> Ve
 }
 
 /// The figures of the phase with this index.
-fn phase_figures(load: &LoadOverTime, raw: &Raw, at: usize, phase: &RatePhase) -> PhaseFigures {
+fn phase_figures(load: &LoadOverTime, raw: &Raw, at: usize, phase: &RatePhase) -> PhaseResult {
     let [from_s, to_s] = [at, at + 1].map(|edge| load.edges_s[edge]);
     let backlog = Backlog { step_s: STEP_S, waiting: &raw.timeline.behind };
     let mut response = LatencyHistogram::new();
     let told = raw.jobs.iter().filter_map(|(_, log)| log.by_phase.get(at));
     told.for_each(|times| response.merge(times));
-    PhaseFigures {
+    PhaseResult {
         phase: *phase,
         from_s: from_s - raw.edges.open_s,
         to_s: to_s - raw.edges.open_s,
@@ -320,13 +324,13 @@ fn interval(
 fn part_figures(
     parts: &[PartPlan],
     jobs: &[(usize, JobLog)],
-    figures: &[JobFigures],
-) -> Vec<PartFigures> {
+    figures: &[JobResult],
+) -> Vec<PartResult> {
     let one = |(index, part): (usize, &PartPlan)| {
-        let own: Vec<&JobFigures> = figures.iter().filter(|job| job.part == index).collect();
+        let own: Vec<&JobResult> = figures.iter().filter(|job| job.part == index).collect();
         let tally = merged(own.iter().map(|job| &job.tally));
         let logs = jobs.iter().filter(|(part, _)| *part == index).map(|(_, log)| log);
-        PartFigures {
+        PartResult {
             workload: part.workload.clone(),
             params: part.params.clone(),
             chosen: part.chosen.clone(),
@@ -340,7 +344,7 @@ fn part_figures(
     parts.iter().enumerate().map(one).collect()
 }
 
-fn difference(snapshots: &[Snapshot], from: Moment, to: Moment) -> Counters {
+fn difference(snapshots: &[Snapshot], from: SnapshotPoint, to: SnapshotPoint) -> Counters {
     let find = |moment| snapshots.iter().find(|snapshot| snapshot.moment == moment);
     match (find(from), find(to)) {
         (Some(from), Some(to)) => to.counters.since(&from.counters),
@@ -351,7 +355,7 @@ fn difference(snapshots: &[Snapshot], from: Moment, to: Moment) -> Counters {
 /// Counters over the whole test: the probes' differences and what the job sessions counted
 /// themselves.
 fn whole_test_counters(raw: &Raw) -> Counters {
-    let mut counters = difference(&raw.snapshots, Moment::Begin, Moment::End);
+    let mut counters = difference(&raw.snapshots, SnapshotPoint::Begin, SnapshotPoint::End);
     for (_, log) in &raw.jobs {
         counters.add(&log.counters);
     }
@@ -363,7 +367,10 @@ fn window_edges(raw: &Raw) -> (f64, f64) {
     let at = |moment| {
         raw.snapshots.iter().find(|snapshot| snapshot.moment == moment).map(|snapshot| snapshot.t_s)
     };
-    (at(Moment::WindowOpen).unwrap_or(0.0), at(Moment::WindowClose).unwrap_or(raw.total_s))
+    (
+        at(SnapshotPoint::WindowOpen).unwrap_or(0.0),
+        at(SnapshotPoint::WindowClose).unwrap_or(raw.total_s),
+    )
 }
 
 /// One point per sample interval; a slice's ops are spread evenly over its own time.

@@ -9,7 +9,7 @@ use super::gate::Gate;
 use super::log::SecondsLog;
 use super::samples::Samples;
 use super::schedule::Schedule;
-use dbdyno_core::model::{Counters, DriverFigures, Moment, Snapshot};
+use dbdyno_core::model::{Counters, DriverFigures, Snapshot, SnapshotPoint};
 use dbdyno_core::stats::sequence::{POINTS_PER_S, is_hopeless, is_known, known_mean, warmed_up};
 
 /// Timeout for all jobs together to connect and prepare.
@@ -144,7 +144,7 @@ impl<'a, 'p> Coordinator<'a, 'p> {
             return Ended { total_s: 0.0, interrupted: interrupt.is_set(), opened: false };
         }
         self.meter.ready();
-        self.snapshot(Moment::Begin, 0.0);
+        self.snapshot(SnapshotPoint::Begin, 0.0);
         let opened_at = self.open();
         let interrupted = self.watch(opened_at, interrupt);
         self.gate.stop();
@@ -189,24 +189,24 @@ impl<'a, 'p> Coordinator<'a, 'p> {
         loop {
             let wake = self.wait(opened_at, next_tick_s, interrupt);
             let now_s = opened_at.elapsed().as_secs_f64();
-            let window_open = self.has(Moment::WindowOpen);
+            let window_open = self.has(SnapshotPoint::WindowOpen);
             match wake {
                 Wake::Interrupted | Wake::AllEnded => {
                     if window_open {
-                        self.snapshot(Moment::WindowClose, now_s);
+                        self.snapshot(SnapshotPoint::WindowClose, now_s);
                     }
                     return wake == Wake::Interrupted;
                 }
                 Wake::Due => next_tick_s = self.reading(now_s, next_tick_s),
             }
-            if self.has(Moment::WindowClose) {
+            if self.has(SnapshotPoint::WindowClose) {
                 return self.await_satisfied(interrupt);
             }
         }
     }
 
     fn next_due_s(&self, next_tick_s: f64) -> f64 {
-        let edge_s = if self.has(Moment::WindowOpen) {
+        let edge_s = if self.has(SnapshotPoint::WindowOpen) {
             self.schedule.close_s()
         } else {
             self.schedule.open_s()
@@ -217,10 +217,10 @@ impl<'a, 'p> Coordinator<'a, 'p> {
     /// One reading of all probes serves the tick and the edges that are due; returns the next tick.
     fn reading(&mut self, now_s: f64, next_tick_s: f64) -> f64 {
         let (counters, cost_ms) = (self.probes)(Reading::AtOnce);
-        let edge = if self.has(Moment::WindowOpen) {
-            (now_s >= self.schedule.close_s()).then_some(Moment::WindowClose)
+        let edge = if self.has(SnapshotPoint::WindowOpen) {
+            (now_s >= self.schedule.close_s()).then_some(SnapshotPoint::WindowClose)
         } else {
-            (now_s >= self.schedule.open_s()).then_some(Moment::WindowOpen)
+            (now_s >= self.schedule.open_s()).then_some(SnapshotPoint::WindowOpen)
         };
         if let Some(moment) = edge {
             self.snapshots.push(Snapshot {
@@ -230,7 +230,7 @@ impl<'a, 'p> Coordinator<'a, 'p> {
                 cost_ms,
             });
         }
-        let opened = edge == Some(Moment::WindowOpen) && self.stage == Stage::Measuring;
+        let opened = edge == Some(SnapshotPoint::WindowOpen) && self.stage == Stage::Measuring;
         if now_s < next_tick_s && !opened {
             return next_tick_s;
         }
@@ -310,16 +310,16 @@ impl<'a, 'p> Coordinator<'a, 'p> {
         }
     }
 
-    fn has(&self, moment: Moment) -> bool {
+    fn has(&self, moment: SnapshotPoint) -> bool {
         self.snapshots.iter().any(|snapshot| snapshot.moment == moment)
     }
 
     /// Takes a snapshot of all probes.
-    pub fn snapshot(&mut self, moment: Moment, t_s: f64) {
+    pub fn snapshot(&mut self, moment: SnapshotPoint, t_s: f64) {
         let reading = match moment {
-            Moment::Begin | Moment::End => Reading::Settled,
-            Moment::WindowOpen | Moment::WindowClose => Reading::AtOnce,
-            Moment::Paid => Reading::PaidBack,
+            SnapshotPoint::Begin | SnapshotPoint::End => Reading::Settled,
+            SnapshotPoint::WindowOpen | SnapshotPoint::WindowClose => Reading::AtOnce,
+            SnapshotPoint::CaughtUp => Reading::PaidBack,
         };
         let (counters, cost_ms) = (self.probes)(reading);
         if reading != Reading::PaidBack || !counters.0.is_empty() {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::assemble::Raw;
-use dbdyno_core::model::{Counters, JobFigures, Moment, NodeFigures, Snapshot};
+use dbdyno_core::model::{Counters, JobResult, NodeResult, Snapshot, SnapshotPoint};
 use dbdyno_engines::engine::JobPlacement;
 
 /// A gauge of a node: how far it is behind.
@@ -14,8 +14,8 @@ type OfNodes = BTreeMap<String, Counters>;
 
 /// The figures of the nodes that jobs were dealt to, and of those that are missing. The nodes' own
 /// counters leave the snapshots.
-pub(super) fn node_figures(raw: &mut Raw, jobs: &[JobFigures]) -> Vec<NodeFigures> {
-    let read: Vec<(Moment, OfNodes)> = raw.snapshots.iter_mut().map(taken).collect();
+pub(super) fn node_figures(raw: &mut Raw, jobs: &[JobResult]) -> Vec<NodeResult> {
+    let read: Vec<(SnapshotPoint, OfNodes)> = raw.snapshots.iter_mut().map(taken).collect();
     let answered = |of: &OfNodes, name: &String| of.get(name).is_some_and(is_of_server);
     let is_read = |of: &OfNodes| of.values().any(is_of_server);
     let is_lost = |name: &String| read.iter().any(|(_, of)| is_read(of) && !answered(of, name));
@@ -36,21 +36,21 @@ pub(super) fn node_figures(raw: &mut Raw, jobs: &[JobFigures]) -> Vec<NodeFigure
         }
         _ => Counters::default(),
     };
-    let present = raw.deal.nodes.iter().chain(&idle).map(|name| NodeFigures {
-        lag_s: [Moment::WindowOpen, Moment::WindowClose]
+    let present = raw.deal.nodes.iter().chain(&idle).map(|name| NodeResult {
+        lag_s: [SnapshotPoint::WindowOpen, SnapshotPoint::WindowClose]
             .into_iter()
             .filter_map(|moment| at(moment)?.get(name)?.get(LAG))
             .reduce(f64::max),
         lost: is_lost(name),
-        counters: counted(name, Moment::Begin, Moment::End),
-        window_counters: counted(name, Moment::WindowOpen, Moment::WindowClose),
+        counters: counted(name, SnapshotPoint::Begin, SnapshotPoint::End),
+        window_counters: counted(name, SnapshotPoint::WindowOpen, SnapshotPoint::WindowClose),
         ..of_jobs(name, &raw.deal, jobs)
     });
     let missing = raw.deal.missing.iter();
-    let missing = missing.map(|name| NodeFigures {
+    let missing = missing.map(|name| NodeResult {
         name: name.clone(),
         missing: true,
-        ..NodeFigures::default()
+        ..NodeResult::default()
     });
     present.chain(missing).collect()
 }
@@ -61,7 +61,7 @@ fn is_of_server(counters: &Counters) -> bool {
 }
 
 /// A sum over fewer nodes at the end than at the start says nothing.
-fn forget_sums(snapshots: &mut [Snapshot], read: &[(Moment, OfNodes)]) {
+fn forget_sums(snapshots: &mut [Snapshot], read: &[(SnapshotPoint, OfNodes)]) {
     let is_of_nodes = |name: &str| {
         read.iter().flat_map(|(_, nodes)| nodes.values()).any(|own| own.get(name).is_some())
     };
@@ -70,22 +70,22 @@ fn forget_sums(snapshots: &mut [Snapshot], read: &[(Moment, OfNodes)]) {
         .for_each(|snapshot| snapshot.counters.0.retain(|name, _| !is_of_nodes(name)));
 }
 
-fn taken(snapshot: &mut Snapshot) -> (Moment, OfNodes) {
+fn taken(snapshot: &mut Snapshot) -> (SnapshotPoint, OfNodes) {
     (snapshot.moment, snapshot.counters.take_nodes())
 }
 
 /// Figures of the jobs of a node.
-fn of_jobs(name: &str, deal: &JobPlacement, jobs: &[JobFigures]) -> NodeFigures {
+fn of_jobs(name: &str, deal: &JobPlacement, jobs: &[JobResult]) -> NodeResult {
     let own = || jobs.iter().filter(|job| deal.node(job.job) == Some(name));
-    let per_s = |job: &JobFigures| {
+    let per_s = |job: &JobResult| {
         if job.elapsed_s > 0.0 { job.tally.ops as f64 / job.elapsed_s } else { 0.0 }
     };
-    NodeFigures {
+    NodeResult {
         name: name.to_owned(),
         jobs: own().count() as u32,
         ops: own().map(|job| job.tally.ops).sum(),
         ops_per_s: own().map(per_s).sum(),
-        ..NodeFigures::default()
+        ..NodeResult::default()
     }
 }
 
@@ -104,8 +104,10 @@ mod tests {
         };
         let figures = |end: &[&str]| {
             let deal = JobPlacement { nodes: vec!["n1".into()], missing: Vec::new() };
-            let snapshots =
-                vec![snapshot(Moment::Begin, &["n1", "n2"]), snapshot(Moment::End, end)];
+            let snapshots = vec![
+                snapshot(SnapshotPoint::Begin, &["n1", "n2"]),
+                snapshot(SnapshotPoint::End, end),
+            ];
             let mut raw = Raw { deal, snapshots, ..Raw::default() };
             let nodes = node_figures(&mut raw, &[]);
             let told: Vec<_> = nodes.iter().map(|node| (node.name.clone(), node.lost)).collect();
@@ -132,7 +134,12 @@ mod tests {
             }
             Snapshot { moment, t_s: 0.0, counters, cost_ms: 0.0 }
         };
-        let moments = [Moment::Begin, Moment::WindowOpen, Moment::WindowClose, Moment::End];
+        let moments = [
+            SnapshotPoint::Begin,
+            SnapshotPoint::WindowOpen,
+            SnapshotPoint::WindowClose,
+            SnapshotPoint::End,
+        ];
         let commits = [[10.0, 20.0], [12.0, 21.0], [16.0, 24.0], [17.0, 25.0]];
         let snapshots = moments
             .into_iter()
@@ -142,7 +149,7 @@ mod tests {
         let mut raw = Raw { deal, snapshots, ..Raw::default() };
         let job = |job, ops| {
             let tally = Tally { ops, ..Tally::default() };
-            JobFigures { job, part: 0, tally, units: 0.0, elapsed_s: 2.0 }
+            JobResult { job, part: 0, tally, units: 0.0, elapsed_s: 2.0 }
         };
         let nodes = node_figures(&mut raw, &[job(1, 4), job(2, 6), job(3, 8)]);
         let of = |at: usize| {

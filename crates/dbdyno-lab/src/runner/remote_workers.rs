@@ -9,7 +9,7 @@ use super::gate::Gate;
 use super::log::{JobLog, Periods, Points, SecondsLog};
 use super::schedule::{Edges, Schedule};
 use super::test::JobGroup;
-use dbdyno_core::model::{TestResult, TestSpec, WorkerFigures};
+use dbdyno_core::model::{TestResult, TestSpec, WorkerResult};
 use dbdyno_engines::engine::EngineError;
 
 /// Interval at which the workers are polled.
@@ -160,11 +160,7 @@ impl WorkerProxy<'_> {
 
 /// Puts what the workers did together as if it had been one driver: nothing is averaged. Seconds
 /// count from the common start.
-pub(super) fn merge(
-    logs: Vec<WorkerLog>,
-    raw: &mut Raw,
-    spec: &TestSpec<'_>,
-) -> Vec<WorkerFigures> {
+pub(super) fn merge(logs: Vec<WorkerLog>, raw: &mut Raw, spec: &TestSpec<'_>) -> Vec<WorkerResult> {
     let figures = logs.iter().map(figures).collect();
     let (mut jobs, mut beside, mut periods) = (Vec::new(), Vec::new(), Periods::default());
     for log in logs {
@@ -194,12 +190,12 @@ fn in_order(mut jobs: Vec<(u32, JobLog)>, crew: &JobGroup<'_>) -> Vec<(usize, Jo
 }
 
 /// Figures of one worker.
-fn figures(log: &WorkerLog) -> WorkerFigures {
+fn figures(log: &WorkerLog) -> WorkerResult {
     let mut service = dbdyno_core::stats::WeightedTimes::default();
     log.jobs.iter().for_each(|(_, job)| service.merge(&job.times.service));
     let counted = log.jobs.iter().filter_map(|(_, job)| job.counted.as_ref());
     let seconds = log.seconds.seconds();
-    WorkerFigures {
+    WorkerResult {
         name: log.name.clone(),
         jobs: log.jobs.len() as u32,
         clock_offset_s: log.clock_offset_s,
@@ -214,6 +210,6 @@ fn figures(log: &WorkerLog) -> WorkerFigures {
 }
 
 /// The result with what each worker did.
-pub(super) fn told(result: TestResult, workers: Vec<WorkerFigures>) -> TestResult {
+pub(super) fn told(result: TestResult, workers: Vec<WorkerResult>) -> TestResult {
     TestResult { workers, ..result }
 }

@@ -13,8 +13,8 @@ use rustix::thread::ClockId;
 
 use super::gate::Gate;
 use dbdyno_core::model::{
-    Activity, Event, EventCount, IoCount, IoKind, IoTimes, ProcessorTime, SamplerCost, Seen,
-    SeriesPoint, SharedNames, ThreadTime, Waits,
+    Activity, Event, EventCount, IoCount, IoKind, IoTimes, ProcessorTime, SamplerCost, SeriesPoint,
+    SessionState, SharedNames, ThreadTime, Waits,
 };
 use dbdyno_engines::engine::JobSessions;
 
@@ -37,7 +37,7 @@ pub trait SessionSource: Send {
     ///
     /// # Errors
     /// Why nothing can be seen any more, as one line.
-    fn look(&mut self, jobs: &JobSessions) -> Result<Vec<Seen>, String>;
+    fn look(&mut self, jobs: &JobSessions) -> Result<Vec<SessionState>, String>;
     /// Kernel's account so far of the sessions of the last sample; empty where it is unknown.
     fn times(&mut self) -> Vec<ThreadTime>;
     /// Processor time that its session has used in the server, if it can be read.
@@ -228,7 +228,7 @@ fn await_tick(opened_at: Instant, period_s: f64, ended: &Receiver<()>) -> bool {
 fn note(
     opened_at: Instant,
     at: Instant,
-    seen: Vec<Seen>,
+    seen: Vec<SessionState>,
     events: &mut Vec<Event>,
     known: &mut HashMap<Event, usize>,
 ) -> Sample {
@@ -237,8 +237,8 @@ fn note(
     let mut counts: BTreeMap<usize, u32> = BTreeMap::new();
     for seen in seen {
         match seen {
-            Seen::Idle => sample.idle += 1,
-            Seen::At(event) => {
+            SessionState::Idle => sample.idle += 1,
+            SessionState::At(event) => {
                 let index = *known.entry(event).or_insert_with_key(|event| {
                     events.push(event.clone());
                     events.len() - 1
@@ -395,19 +395,19 @@ fn io_times(samples: &[&Sample]) -> Vec<IoTimes> {
 mod tests {
     use super::*;
 
-    fn event(class: &str, background: bool) -> Seen {
+    fn event(class: &str, background: bool) -> SessionState {
         let activity = Activity::Other;
-        Seen::At(Event { class: class.into(), name: "x".into(), activity, background })
+        SessionState::At(Event { class: class.into(), name: "x".into(), activity, background })
     }
 
     /// Gives what is listed, one entry for each look, then fails.
-    struct Listed(std::vec::IntoIter<Vec<Seen>>);
+    struct Listed(std::vec::IntoIter<Vec<SessionState>>);
 
     impl SessionSource for Listed {
         fn period_s(&self) -> f64 {
             0.001
         }
-        fn look(&mut self, jobs: &JobSessions) -> Result<Vec<Seen>, String> {
+        fn look(&mut self, jobs: &JobSessions) -> Result<Vec<SessionState>, String> {
             assert_eq!(jobs[""], [7]);
             self.0.next().ok_or_else(|| "gone".to_string())
         }
@@ -431,7 +431,7 @@ mod tests {
     /// works in the second.
     fn log() -> SessionLog {
         let looks = vec![
-            vec![event("IO", false), Seen::Idle],
+            vec![event("IO", false), SessionState::Idle],
             vec![event("IO", false), event("LWLock", false), event("IO", true)],
             vec![event("IO", false), event("IO", false)],
         ];

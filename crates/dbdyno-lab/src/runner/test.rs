@@ -22,7 +22,7 @@ use dbdyno_core::model::params::{IDLE_SESSION_BYTES, IDLE_SESSIONS};
 use dbdyno_core::model::rows::RowFunction;
 use dbdyno_core::model::vectors::VectorData;
 use dbdyno_core::model::{
-    Arrivals, Facts, Loop, Moment, RateProfile, Selection, TestResult, TestSpec,
+    Arrivals, Facts, Loop, RateProfile, Selection, SnapshotPoint, TestResult, TestSpec,
 };
 use dbdyno_core::sql;
 use dbdyno_core::stats::arrivals::DueTimes;
@@ -312,12 +312,12 @@ fn measure(
         (jobs, ended, sampler.map_or_else(|_| SessionLog::default(), joined))
     });
     let driver = coordinator.driver();
-    coordinator.snapshot(Moment::End, ended.total_s);
+    coordinator.snapshot(SnapshotPoint::End, ended.total_s);
     let idle_facts = held.facts.clone();
     let kept = release(held);
     // Before the teardown: a table that is dropped takes with it what is still to be done for it.
     if spec.selection.parts.iter().any(|part| part.commits) && ended.opened && !ended.interrupted {
-        coordinator.snapshot(Moment::Paid, ended.total_s);
+        coordinator.snapshot(SnapshotPoint::CaughtUp, ended.total_s);
     }
     let (snapshots, samples) = coordinator.into_readings();
     let edges = schedule.edges();
@@ -384,11 +384,11 @@ fn measure_elsewhere(
         (told, ended, sampler.map_or_else(|_| SessionLog::default(), joined))
     });
     let driver = coordinator.driver();
-    coordinator.snapshot(Moment::End, ended.total_s);
+    coordinator.snapshot(SnapshotPoint::End, ended.total_s);
     let idle_facts = held.facts.clone();
     let kept = release(held);
     if spec.selection.parts.iter().any(|part| part.commits) && ended.opened && !ended.interrupted {
-        coordinator.snapshot(Moment::Paid, ended.total_s);
+        coordinator.snapshot(SnapshotPoint::CaughtUp, ended.total_s);
     }
     let logs = match told {
         Ok(logs) => logs,
@@ -616,7 +616,8 @@ fn conclude(context: &TestContext<'_>, spec: &TestSpec<'_>, raw: Raw, ended: &En
             ..failure
         });
     }
-    let window_opened = raw.snapshots.iter().any(|snapshot| snapshot.moment == Moment::WindowOpen);
+    let window_opened =
+        raw.snapshots.iter().any(|snapshot| snapshot.moment == SnapshotPoint::WindowOpen);
     if ended.interrupted && !window_opened {
         return Outcome::Interrupted(None);
     }

@@ -8,7 +8,9 @@ use super::columns::Table;
 use super::tables::{LOAD, RUN, SERIES, SNAPSHOT, TEST};
 use super::{Store, process};
 use dbdyno_core::error::Result;
-use dbdyno_core::model::{Explained, LoadResult, RunRecord, RunStatus, Test, TestResult, Verdict};
+use dbdyno_core::model::{
+    ExperimentResult, LoadResult, RunRecord, RunStatus, Test, TestResult, Verdict,
+};
 use dbdyno_engines::engine::results_backend::SqlValue;
 
 /// A run without what has tables or keys of its own.
@@ -87,7 +89,12 @@ impl Store {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn explain_test(&mut self, run_id: i64, seq: u32, explained: &Explained) -> Result<()> {
+    pub fn explain_test(
+        &mut self,
+        run_id: i64,
+        seq: u32,
+        explained: &ExperimentResult,
+    ) -> Result<()> {
         const READ: &str = "SELECT rest FROM test WHERE run_id = ?1 AND seq = ?2";
         const WRITE: &str = "UPDATE test SET rest = ?3 WHERE run_id = ?1 AND seq = ?2";
         let shape = |error: serde_json::Error| Trouble::Shape(error.to_string());

@@ -7,11 +7,11 @@ use super::super::picture::{Card, Chip, Mark, Other, Said, Spark, SparkPoint, Ti
 use super::super::ramps::{RampRow, rows};
 use super::super::{Input, Language};
 use super::timeline::split;
+use dbdyno_core::analysis::bottleneck::{Bottleneck, experiment};
 use dbdyno_core::analysis::cpu;
 use dbdyno_core::analysis::figure::Figure;
 use dbdyno_core::analysis::heatmap::METRICS;
 use dbdyno_core::analysis::interval::supports;
-use dbdyno_core::analysis::limiter::{Limiter, experiment};
 use dbdyno_core::analysis::ramp::{self, Scalability};
 use dbdyno_core::model::{Better, Bound, Status, Test, TestResult, Verdict};
 
@@ -292,7 +292,7 @@ pub(super) fn duration(language: Language, us: f64) -> String {
 }
 
 /// A limit with its share of the time, and what its removal should bring.
-pub fn limit_said(language: Language, test: &TestResult, limiter: &Limiter) -> String {
+pub fn limit_said(language: Language, test: &TestResult, limiter: &Bottleneck) -> String {
     let name = language.say(&format!("limit_{}", limiter.cause.code()), &[]);
     let share = 100.0 * limiter.share.unwrap_or(0.0).min(1.0);
     let percent = language.number(share, Digits::Decimals(0));

@@ -7,7 +7,9 @@ use super::super::document::{Digits, Section};
 use super::super::ramps::compared;
 use super::super::{Input, texts::Language};
 use super::{DIGITS, counts, section, what};
-use dbdyno_core::analysis::heatmap::{Compared, Known, METRICS, Metric, Place, Rank, side_by_side};
+use dbdyno_core::analysis::heatmap::{
+    Compared, METRICS, Metric, Place, Rank, ValidValue, side_by_side,
+};
 use dbdyno_core::analysis::interval::FEWEST;
 use dbdyno_core::model::{ReasonCode, RunKind};
 
@@ -35,7 +37,7 @@ struct Order {
 struct Line {
     label: String,
     unit: String,
-    known: Vec<Option<Known>>,
+    known: Vec<Option<ValidValue>>,
     places: Vec<Option<Place>>,
 }
 

@@ -2,11 +2,11 @@
 
 use super::need::Need;
 use super::{Outcome, Span};
+use crate::analysis::bottleneck::{Cause, limiters};
 use crate::analysis::interval::supports;
-use crate::analysis::limiter::{Cause, limiters};
 use crate::analysis::ramp::{self, Figure, WORTHWHILE_GAIN};
 use crate::model::{
-    Better, Drive, LatencySummary, Promise, Sentence, Status, Test, params, without_offer,
+    Better, Drive, LatencySummary, Sentence, Slo, Status, Test, params, without_offer,
 };
 
 /// A rate that was measured, and the times of its ops.
@@ -41,12 +41,12 @@ pub struct Answer<'a> {
 
 impl<'a> Point<'a> {
     /// The percentile of the promise, in us.
-    pub fn time_us(&self, promise: Promise) -> Option<f64> {
+    pub fn time_us(&self, promise: Slo) -> Option<f64> {
         promise.percentile.of(self.times)
     }
 
     /// True if the SLO is met; none if that is unknown.
-    fn keeps(&self, promise: Option<Promise>) -> Option<bool> {
+    fn keeps(&self, promise: Option<Slo>) -> Option<bool> {
         promise.map_or(Some(true), |promise| Some(self.time_us(promise)? < promise.limit_us))
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use crate::error::quote;
-use crate::model::{Drive, Promise, Test, params, without_offer};
+use crate::model::{Drive, Slo, Test, params, without_offer};
 
 /// More of anything per second is a typing error.
 const MOST_PER_S: f64 = 1e12;
@@ -30,7 +30,7 @@ pub struct Need {
     /// Unit of the rate.
     pub unit: String,
     /// Of the time of an op.
-    pub promise: Option<Promise>,
+    pub promise: Option<Slo>,
 }
 
 /// A file of needs: `[[need]]` with the words of the command line as fields.
@@ -49,7 +49,7 @@ struct Entry {
     unit: String,
     #[serde(default)]
     params: BTreeMap<String, Scalar>,
-    promise: Option<Promise>,
+    promise: Option<Slo>,
 }
 
 /// A value of a parameter in a file.

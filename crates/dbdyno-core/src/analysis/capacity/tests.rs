@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::analysis::fixture::{at, counters, kpm};
-use crate::analysis::{compare, errata};
+use crate::analysis::{compare, published_checks};
 use crate::model::{
-    Better, DeviceSync, Drive, KpmValue, LatencySummary, Offer, OpenLoop, PublishedKind, Reason,
-    ReasonCode, RunKind, Status, Verdict,
+    Better, DeviceSync, Drive, KpmValue, LatencySummary, OfferedLoad, OpenLoop, PublishedKind,
+    Reason, ReasonCode, RunKind, Status, Verdict,
 };
 
 /// A ramp of SRV-QUERY1 in qps: 100, 190, 300 and 306 with 1, 2, 4 and 8 jobs, +-1 %; p99 of 1, 2,
@@ -131,7 +131,7 @@ fn a_promise_must_be_kept_where_the_rate_is_reached() {
 #[test]
 fn an_open_loop_tells_the_times_of_its_answers() {
     let offered = |per_s: f64, p99_us: f64| {
-        let offer = Offer { per_s, arrivals: Default::default(), promise: None };
+        let offer = OfferedLoad { per_s, arrivals: Default::default(), promise: None };
         let response = LatencySummary { p99_us: Some(p99_us), ..LatencySummary::default() };
         let mut test = point(8, per_s);
         [&mut test.params, &mut test.chosen].into_iter().for_each(|params| offer.add_to(params));
@@ -164,7 +164,7 @@ fn applications_are_clients_unless_the_need_names_a_drive() {
 #[test]
 fn a_publication_answers_as_printed() {
     let print = |jobs, qps| {
-        errata::fixture::test("Q", PublishedKind::Point, jobs, &[("throughput_qps", qps)])
+        published_checks::fixture::test("Q", PublishedKind::Point, jobs, &[("throughput_qps", qps)])
     };
     let tests = vec![print(1, 100.0), print(2, 190.0), print(4, 191.0)];
     let ask = |rate: &str| {

@@ -4,9 +4,9 @@
 use serde::Serialize;
 
 use super::{Comparison, GroupMean, Kind, NOT_STATED, NotCompared, Row, Side, Work};
-use crate::analysis::errata;
 use crate::analysis::interval::Unknown;
 use crate::analysis::interval::supports;
+use crate::analysis::published_checks;
 use crate::analysis::scaling::{self, Hidden};
 use crate::model::sentence::Value;
 use crate::model::{Better, Reason, Sentence};
@@ -51,7 +51,7 @@ fn slip_findings(base: &Side<'_>, other: &Side<'_>) -> Vec<Finding> {
                 .with("name", side.name)
                 .with("sentence", slip.said())
         };
-        let found = errata::of_platform(side.run, side.tests);
+        let found = published_checks::of_platform(side.run, side.tests);
         found.iter().map(|slip| finding("slip", named(slip))).collect::<Vec<_>>()
     };
     [of(base), of(other)].concat()

@@ -19,7 +19,7 @@ const OURS: Schema = Schema { name: SCHEMA, mark: None, only_tables: true };
 
 pub(super) const SETTINGS: &[(&str, &str)] = &[("default_transaction_isolation", "read committed")];
 
-const SQL: &str = include_str!("keeper.sql");
+const SQL: &str = include_str!("results_backend.sql");
 
 /// SQLite's words and ours.
 const SCHEMA_WORDS: &[(&str, &str)] = &[

@@ -22,7 +22,7 @@ impl TrialSource for Noted<'_> {
         self.turns.borrow_mut().push(self.name);
         let verdict = Verdict::from_reasons(Vec::new());
         let trial =
-            dbdyno_core::analysis::promise::Trial { offer: None, ops_per_s: 1.0, kept: None };
+            dbdyno_core::analysis::slo_search::Trial { offer: None, ops_per_s: 1.0, kept: None };
         let kept = StoredTest {
             trial,
             kpm_value: Some(if self.name == 'A' { 2.0 } else { 3.0 }),

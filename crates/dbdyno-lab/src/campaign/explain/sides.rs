@@ -6,7 +6,7 @@ use crate::campaign::Campaign;
 use crate::campaign::platform::Platform;
 use crate::fit;
 use crate::server::Setup;
-use dbdyno_core::analysis::limiter::{self, Action, Experiment, Limiter};
+use dbdyno_core::analysis::bottleneck::{self, Action, Bottleneck, Experiment};
 use dbdyno_core::model::{
     Drive, End, Facts, Plan, RunRecord, Selection, Sentence, TestResult, Window,
 };
@@ -30,7 +30,7 @@ pub(super) struct Side {
 pub(super) struct Case<'a> {
     pub selection: &'a Selection,
     pub result: &'a TestResult,
-    pub limiter: &'a Limiter,
+    pub limiter: &'a Bottleneck,
     pub experiment: &'a Experiment,
 }
 
@@ -65,7 +65,7 @@ pub(super) fn changes(
             let settings = settings(campaign, platform, record, limiter)?;
             // A cache that holds everything does so from the start: what fills it is not its doing.
             let holds_all =
-                matches!(limiter.cause, limiter::Cause::Read | limiter::Cause::DataWrite);
+                matches!(limiter.cause, bottleneck::Cause::Read | bottleneck::Cause::DataWrite);
             let selection = if holds_all { cached(selection) } else { selection.clone() };
             let setup = Setup { settings: settings.clone(), ..Setup::default() };
             let side = Side { plan: single(campaign.plan, selection), ..on(setup) };
@@ -126,7 +126,7 @@ fn settings(
     campaign: &Campaign<'_>,
     platform: &Platform,
     record: &RunRecord,
-    limiter: &Limiter,
+    limiter: &Bottleneck,
 ) -> std::result::Result<BTreeMap<String, String>, Sentence> {
     let own = platform.server_settings().ok_or("only a private server gets other settings")?;
     let data_bytes: u64 = record.loads.iter().map(|load| load.table_bytes + load.index_bytes).sum();
@@ -136,7 +136,7 @@ fn settings(
     let settings =
         settings.map_err(Sentence::quoted)?.ok_or("this engine has no experiment for it")?;
     let size_mb = settings.values().filter_map(|value| size_mb(value)).sum::<f64>();
-    let holds_all = matches!(limiter.cause, limiter::Cause::Read | limiter::Cause::DataWrite);
+    let holds_all = matches!(limiter.cause, bottleneck::Cause::Read | bottleneck::Cause::DataWrite);
     check_memory(campaign, if holds_all { size_mb } else { 0.0 }).map(|()| settings)
 }
 
@@ -222,7 +222,7 @@ mod tests {
         for profile in catalog.profiles() {
             for (engine, settings) in &profile.settings {
                 let facts = facts(settings, 100.0);
-                for cause in limiter::Cause::ALL {
+                for cause in bottleneck::Cause::ALL {
                     let changed = catalog.experiment(engine, cause.code(), &facts).unwrap();
                     let differs =
                         |(name, value): (&String, &String)| settings.get(name) != Some(value);

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use super::ab_test::{Counted, count};
 use crate::model::{
-    Loop, Offer, OpenLoop, Promise, Reason, ReasonCode, Status, Test, TestResult, Verdict,
+    Loop, OfferedLoad, OpenLoop, Reason, ReasonCode, Slo, Status, Test, TestResult, Verdict,
     without_offer,
 };
 
@@ -34,14 +34,14 @@ const LONGEST_WINDOW_S: f64 = 60.0;
 
 /// The window in which the percentile of a promise can be judged at a rate, in s: at least `own_s`,
 /// that of the other tests.
-pub fn window_s(promise: Promise, per_s: f64, own_s: f64) -> f64 {
+pub fn window_s(promise: Slo, per_s: f64, own_s: f64) -> f64 {
     let needed_s = MARGIN * promise.percentile.fewest_ops() / per_s;
     needed_s.min(LONGEST_WINDOW_S).max(own_s)
 }
 
 /// True if at half of the closed loop's rate no window would hold enough ops for the percentile, so
 /// that a search can only end without an answer.
-pub fn is_hopeless(promise: Promise, closed_per_s: f64, own_s: f64) -> bool {
+pub fn is_hopeless(promise: Slo, closed_per_s: f64, own_s: f64) -> bool {
     let needed_s = MARGIN * promise.percentile.fewest_ops() / (closed_per_s / 2.0);
     needed_s > LONGEST_WINDOW_S.max(own_s)
 }
@@ -55,7 +55,7 @@ pub fn is_overloaded(open: &OpenLoop, done: u64) -> bool {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trial {
     /// None = closed loop.
-    pub offer: Option<Offer>,
+    pub offer: Option<OfferedLoad>,
     /// Throughput of the test, in ops per second.
     pub ops_per_s: f64,
     /// True if the SLO was met; none if that is unknown.
@@ -150,17 +150,18 @@ fn is_from_outside(reason: &Reason) -> bool {
 }
 
 /// Loop of the next test: a closed loop (none within), an arrival rate, or nothing more.
-pub fn next_offer(looping: &Loop, done: &[Trial]) -> Option<Option<Offer>> {
+pub fn next_offer(looping: &Loop, done: &[Trial]) -> Option<Option<OfferedLoad>> {
     match looping {
         Loop::Closed | Loop::Thinking(_) => done.is_empty().then_some(None),
-        Loop::Profile(profile, arrivals) => done.is_empty().then_some(Some(Offer {
+        Loop::Profile(profile, arrivals) => done.is_empty().then_some(Some(OfferedLoad {
             per_s: profile.mean_per_s(),
             arrivals: *arrivals,
             promise: None,
         })),
         Loop::Open(rates, arrivals) => {
-            let offer =
-                |per_s: &f64| Some(Offer { per_s: *per_s, arrivals: *arrivals, promise: None });
+            let offer = |per_s: &f64| {
+                Some(OfferedLoad { per_s: *per_s, arrivals: *arrivals, promise: None })
+            };
             rates.get(done.len()).map(offer)
         }
         Loop::Highest(promise, arrivals) => {
@@ -169,7 +170,7 @@ pub fn next_offer(looping: &Loop, done: &[Trial]) -> Option<Option<Offer>> {
                 .next_step()
                 .filter(|_| first.ops_per_s > 0.0)?;
             let per_s = rate_of(first.ops_per_s, step);
-            Some(Some(Offer { per_s, arrivals: *arrivals, promise: Some(*promise) }))
+            Some(Some(OfferedLoad { per_s, arrivals: *arrivals, promise: Some(*promise) }))
         }
     }
 }
@@ -273,7 +274,7 @@ pub struct Answer<'a> {
     /// The workload's own parameters.
     pub params: BTreeMap<String, String>,
     /// The SLO.
-    pub promise: Promise,
+    pub promise: Slo,
     /// The highest rate that kept it in every trial, with the number of trials; none if no rate did
     /// in enough of them.
     pub kept: Option<(f64, u32)>,
@@ -307,7 +308,7 @@ pub fn answers(tests: &[Test]) -> Vec<Answer<'_>> {
     groups.iter().filter_map(|group| answer(group)).collect()
 }
 
-fn promise_of(test: &TestResult) -> Option<Promise> {
+fn promise_of(test: &TestResult) -> Option<Slo> {
     test.open.as_ref()?.offer.promise
 }
 
@@ -396,7 +397,7 @@ mod tests {
     use crate::model::{Arrivals, LatencySummary};
     use crate::stats::keys::{KeyStream, MODULUS};
 
-    fn promise() -> Promise {
+    fn promise() -> Slo {
         "p99<5ms".parse().unwrap()
     }
 
@@ -425,7 +426,7 @@ mod tests {
         assert_eq!(window_s(promise(), 10.0, 1.0), 60.0);
         assert!(is_hopeless(promise(), 49.0, 2.0) && !is_hopeless(promise(), 51.0, 2.0));
         assert!(!is_hopeless(promise(), 49.0, 120.0), "the user asks for longer ones");
-        let median: Promise = "p50<5ms".parse().unwrap();
+        let median: Slo = "p50<5ms".parse().unwrap();
         assert!(!is_hopeless(median, 2.0, 2.0));
     }
 
@@ -474,7 +475,7 @@ mod tests {
     }
 
     fn result(per_s: f64, p99_us: f64) -> TestResult {
-        let offer = Offer { per_s, arrivals: Arrivals::Poisson, promise: Some(promise()) };
+        let offer = OfferedLoad { per_s, arrivals: Arrivals::Poisson, promise: Some(promise()) };
         let response = LatencySummary { p99_us: Some(p99_us), ..LatencySummary::default() };
         let mut result = fixture::result();
         offer.add_to(&mut result.params);

@@ -1,6 +1,6 @@
 //! Processors as a limit: all that the jobs can use are in use.
 
-use super::{Cause, Limiter, seen};
+use super::{Bottleneck, Cause, seen};
 use crate::analysis::cpu::{busy_pct, is_elsewhere, processors};
 use crate::analysis::kpm::THREADS_USED;
 use crate::model::{Activity, Sentence, TestResult};
@@ -29,7 +29,7 @@ pub(in crate::analysis) fn usable_processors(result: &TestResult) -> Option<f64>
 /// All processors that the jobs can use are in use, whatever other programs use; with fewer jobs
 /// than processors each job is one thread. Where others take part of them, that the jobs were seen
 /// at work shows the same.
-pub(super) fn processor(result: &TestResult) -> Option<Limiter> {
+pub(super) fn processor(result: &TestResult) -> Option<Bottleneck> {
     if is_elsewhere(result) {
         return elsewhere(result);
     }
@@ -54,7 +54,7 @@ pub(super) fn processor(result: &TestResult) -> Option<Limiter> {
         .with("usable", usable)
         .with("can", can_use)
         .with("jobs", Sentence::jobs(result.jobs));
-    (can_use > 0.0 && is_limit).then(|| Limiter {
+    (can_use > 0.0 && is_limit).then(|| Bottleneck {
         cause,
         share: Some(at_work.unwrap_or(used_share)),
         evidence,
@@ -63,7 +63,7 @@ pub(super) fn processor(result: &TestResult) -> Option<Limiter> {
 
 /// Of a server on another host nobody tells who uses its processors: they are the limit if all are
 /// in use while the jobs are at work.
-fn elsewhere(result: &TestResult) -> Option<Limiter> {
+fn elsewhere(result: &TestResult) -> Option<Bottleneck> {
     let (usable, busy_pct) = (usable_processors(result)?, busy_pct(&result.window_counters).ok()?);
     let at_work = seen(result, Activity::Cpu)?;
     let used = busy_pct / 100.0 * processors(result)?;
@@ -72,7 +72,7 @@ fn elsewhere(result: &TestResult) -> Option<Limiter> {
             .with("used", used)
             .with("usable", usable);
     let is_limit = at_work >= USED_UP && used >= USED_UP * usable;
-    is_limit.then_some(Limiter { cause: Cause::Cpu, share: Some(at_work), evidence })
+    is_limit.then_some(Bottleneck { cause: Cause::Cpu, share: Some(at_work), evidence })
 }
 
 /// Processors that a job of a closed loop can use: one for each process that works on an op.

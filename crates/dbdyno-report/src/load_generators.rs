@@ -3,7 +3,7 @@
 use super::Language;
 use super::columns::RATE;
 use super::document::{Cell, Column, Digits, Table};
-use dbdyno_core::model::{DriverFigures, Sentence, Test, WorkerFigures};
+use dbdyno_core::model::{DriverFigures, Sentence, Test, WorkerResult};
 
 const HEADS: [(&str, &str); 9] = [
     ("Load machine", ""),
@@ -66,7 +66,7 @@ fn taken(table: &mut Table, driver: Option<&DriverFigures>, has_sessions: bool) 
     ]
 }
 
-fn clock(worker: &WorkerFigures) -> [Cell; 3] {
+fn clock(worker: &WorkerResult) -> [Cell; 3] {
     [worker.late_s, worker.clock_offset_s, worker.round_trip_s].map(|s| plain(1e3 * s))
 }
 
@@ -92,7 +92,7 @@ mod tests {
             table.rows.iter().map(row).collect::<Vec<Vec<f64>>>()
         };
         assert_eq!(figures(&alone), [[-1.0, 2.0, 100_000.0, 1.5, 250.0, 4.0, -1.0, -1.0, -1.0]]);
-        let worker = WorkerFigures {
+        let worker = WorkerResult {
             name: "w".into(),
             jobs: 2,
             clock_offset_s: -3.0,

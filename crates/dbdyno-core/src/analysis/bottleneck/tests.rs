@@ -194,7 +194,7 @@ fn memory_is_a_cause_where_it_is_slow_and_the_processors_are_not() {
         limiters(&result)
     };
     let causes =
-        |found: Vec<Limiter>| found.iter().map(|limiter| limiter.cause).collect::<Vec<_>>();
+        |found: Vec<Bottleneck>| found.iter().map(|limiter| limiter.cause).collect::<Vec<_>>();
     assert_eq!(causes(found(0.4, 0.96, 38.0)), [Cause::Cpu, Cause::Memory]);
     let text =
         "a walk through memory took x2.50 of its time when the run began, fixed integer work x1.04";
@@ -249,7 +249,7 @@ fn who_keeps_sessions_idle_is_our_process_or_the_way_to_it() {
     assert_eq!(causes(&result(1.0, 0.5)), [Cause::Network]);
     // In an open loop sessions are meant to wait.
     let open = OpenLoop {
-        offer: crate::model::Offer {
+        offer: crate::model::OfferedLoad {
             per_s: 5.0,
             arrivals: crate::model::Arrivals::Uniform,
             promise: None,
@@ -282,7 +282,7 @@ fn neighbours_are_to_blame_for_no_more_than_they_used() {
 
 #[test]
 fn a_cause_begins_where_it_comes_first_for_good() {
-    let one = |cause| vec![Limiter { cause, share: Some(0.5), evidence: Sentence::default() }];
+    let one = |cause| vec![Bottleneck { cause, share: Some(0.5), evidence: Sentence::default() }];
     let steps = [
         (1, one(Cause::OneThread)),
         (2, one(Cause::LogSync)),

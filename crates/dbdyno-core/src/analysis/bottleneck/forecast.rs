@@ -1,7 +1,7 @@
 //! Prediction for an experiment, from trials before the change, and the check of it. Pure.
 
 use super::experiment::{Action, ways};
-use super::{Cause, Limiter, around_waits, experiments, seen, share_of};
+use super::{Bottleneck, Cause, around_waits, experiments, seen, share_of};
 use crate::model::{Activity, Bound, ForecastOutcome, TestResult};
 use crate::stats::{median, summary::median_sequence};
 
@@ -66,7 +66,7 @@ impl TimeShares {
 /// of a cause that takes nearly all of its time.
 pub fn forecast(
     result: &TestResult,
-    limiter: &Limiter,
+    limiter: &Bottleneck,
     action: Action,
     trials: &[TimeShares],
 ) -> Option<Forecast> {
@@ -121,7 +121,7 @@ mod tests {
     fn a_gain_is_foretold_from_the_trials_before_the_change() {
         let result = fixture::result();
         let foretold = |cause, shares: &[f64]| {
-            let limiter = Limiter { cause, share: Some(0.98), evidence: Sentence::default() };
+            let limiter = Bottleneck { cause, share: Some(0.98), evidence: Sentence::default() };
             let trials: Vec<TimeShares> =
                 shares.iter().map(|&cause| TimeShares { cause, goes: cause }).collect();
             forecast(&result, &limiter, Action::Settings, &trials).unwrap()
@@ -143,7 +143,7 @@ mod tests {
             "{low} {high}"
         );
         let limiter =
-            Limiter { cause: Cause::LogBuffer, share: Some(0.5), evidence: Sentence::default() };
+            Bottleneck { cause: Cause::LogBuffer, share: Some(0.5), evidence: Sentence::default() };
         assert_eq!(
             forecast(&result, &limiter, Action::Jobs(1), &[]),
             None,
@@ -185,7 +185,7 @@ mod tests {
         assert!((goes(&result, Cause::LogSync, Action::LogInMemory) - 0.375).abs() < 1e-9);
         assert_eq!(goes(&result, Cause::Latch, Action::Jobs(1)), 0.125);
         let limiter =
-            Limiter { cause: Cause::LogSync, share: Some(0.375), evidence: Sentence::default() };
+            Bottleneck { cause: Cause::LogSync, share: Some(0.375), evidence: Sentence::default() };
         let gains: Vec<f64> =
             experiments(&result, &limiter).iter().map(|found| found.gain.unwrap()).collect();
         assert!((gains[0] - 2.5).abs() < 1e-9 && (gains[1] - 1.6).abs() < 1e-9, "{gains:?}");

@@ -3,7 +3,7 @@
 //! is `pay_back_s` (see docs/counters.md).
 
 use super::kpm;
-use crate::model::{Counters, KpmValue, Lasting, LastingState, Moment, TestResult};
+use crate::model::{Counters, KpmValue, SnapshotPoint, SustainedRate, SustainedState, TestResult};
 
 /// Names of gauges begin so.
 const DEBT: &str = "debt_";
@@ -16,7 +16,7 @@ const NEGLIGIBLE: f64 = 0.01;
 /// Reading of one gauge: its name, and its value when the jobs began, when they had ended, and
 /// after the catch-up.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Debt {
+pub struct DeferredWork {
     /// Name of the gauge.
     pub name: String,
     /// Value when the jobs began.
@@ -27,7 +27,7 @@ pub struct Debt {
     pub paid: Option<f64>,
 }
 
-impl Debt {
+impl DeferredWork {
     /// True if the test added to it and that is not done yet at `now`.
     fn is_owed(&self, now: f64) -> bool {
         now - self.begin > LEFT * (self.end - self.begin) && self.end > self.begin
@@ -35,39 +35,46 @@ impl Debt {
 }
 
 /// The gauges that the database has.
-pub fn debts(result: &TestResult) -> Vec<Debt> {
-    let (Some(begin), Some(end)) = (at(result, Moment::Begin), at(result, Moment::End)) else {
+pub fn debts(result: &TestResult) -> Vec<DeferredWork> {
+    let (Some(begin), Some(end)) =
+        (at(result, SnapshotPoint::Begin), at(result, SnapshotPoint::End))
+    else {
         return Vec::new();
     };
-    let paid = at(result, Moment::Paid);
+    let paid = at(result, SnapshotPoint::CaughtUp);
     between(begin, end)
-        .map(|debt| Debt { paid: paid.and_then(|paid| paid.get(&debt.name)), ..debt })
+        .map(|debt| DeferredWork { paid: paid.and_then(|paid| paid.get(&debt.name)), ..debt })
         .collect()
 }
 
 /// True if something is owed at `now` that a test added between `begin` and `end`; also where no
 /// gauge tells it.
 pub fn is_owed(begin: &Counters, end: &Counters, now: &Counters) -> bool {
-    let known: Vec<Debt> = between(begin, end).collect();
+    let known: Vec<DeferredWork> = between(begin, end).collect();
     known.is_empty()
         || known.iter().any(|debt| debt.is_owed(now.get(&debt.name).unwrap_or(debt.end)))
 }
 
-fn between<'a>(begin: &'a Counters, end: &'a Counters) -> impl Iterator<Item = Debt> + 'a {
+fn between<'a>(begin: &'a Counters, end: &'a Counters) -> impl Iterator<Item = DeferredWork> + 'a {
     let gauges = end.0.iter().filter(|(name, _)| name.starts_with(DEBT));
     gauges.filter_map(|(name, end)| {
-        Some(Debt { name: name.clone(), begin: begin.get(name)?, end: *end, paid: None })
+        Some(DeferredWork { name: name.clone(), begin: begin.get(name)?, end: *end, paid: None })
     })
 }
 
 /// Sustained rate of the KPM; none where the database reports no deferred work and could not be
 /// made to finish it.
-pub fn lasting(result: &TestResult) -> Option<Lasting> {
+pub fn lasting(result: &TestResult) -> Option<SustainedRate> {
     let debts = debts(result);
-    let burst = Lasting { state: LastingState::Burst, pay_back_s: None, kpm_value: None };
-    let Some(pay_back_s) = at(result, Moment::Paid).and_then(|paid| paid.get("pay_back_s")) else {
-        let lasts =
-            Lasting { state: LastingState::Sustained, kpm_value: result.kpm_value, ..burst };
+    let burst = SustainedRate { state: SustainedState::Burst, pay_back_s: None, kpm_value: None };
+    let Some(pay_back_s) =
+        at(result, SnapshotPoint::CaughtUp).and_then(|paid| paid.get("pay_back_s"))
+    else {
+        let lasts = SustainedRate {
+            state: SustainedState::Sustained,
+            kpm_value: result.kpm_value,
+            ..burst
+        };
         let is_owed = debts.iter().any(|debt| debt.is_owed(debt.end));
         return (!debts.is_empty()).then_some(if is_owed { burst } else { lasts });
     };
@@ -76,9 +83,9 @@ pub fn lasting(result: &TestResult) -> Option<Lasting> {
     }
     let is_short = pay_back_s <= NEGLIGIBLE * result.total_s;
     let negligible = is_short && !has_paid_much(result);
-    let state = if negligible { LastingState::Sustained } else { LastingState::Accounted };
+    let state = if negligible { SustainedState::Sustained } else { SustainedState::Accounted };
     let kpm_value = if negligible { result.kpm_value } else { with_pay_back(result, pay_back_s) };
-    Some(Lasting { state, pay_back_s: Some(pay_back_s), kpm_value })
+    Some(SustainedRate { state, pay_back_s: Some(pay_back_s), kpm_value })
 }
 
 /// The KPM as if the jobs had waited for the pay-back: what was done in the whole test over its
@@ -111,10 +118,10 @@ fn has_paid_much(result: &TestResult) -> bool {
 /// Growth of a counter during the catch-up.
 fn paid(result: &TestResult, name: &str) -> f64 {
     let of = |moment| at(result, moment)?.get(name);
-    of(Moment::Paid).zip(of(Moment::End)).map_or(0.0, |(paid, end)| paid - end)
+    of(SnapshotPoint::CaughtUp).zip(of(SnapshotPoint::End)).map_or(0.0, |(paid, end)| paid - end)
 }
 
-fn at(result: &TestResult, moment: Moment) -> Option<&Counters> {
+fn at(result: &TestResult, moment: SnapshotPoint) -> Option<&Counters> {
     result
         .snapshots
         .iter()
@@ -130,8 +137,8 @@ mod tests {
 
     /// 12 s at 10,000 ops/s with these counters at begin, end and after the pay-back.
     fn test(readings: &[&[(&str, f64)]]) -> TestResult {
-        let moments = [Moment::Begin, Moment::End, Moment::Paid];
-        let snapshot = |(moment, pairs): (Moment, &&[(&str, f64)])| Snapshot {
+        let moments = [SnapshotPoint::Begin, SnapshotPoint::End, SnapshotPoint::CaughtUp];
+        let snapshot = |(moment, pairs): (SnapshotPoint, &&[(&str, f64)])| Snapshot {
             moment,
             t_s: 0.0,
             counters: fixture::counters(pairs),
@@ -143,7 +150,7 @@ mod tests {
         }
     }
 
-    fn found(readings: &[&[(&str, f64)]]) -> Option<(LastingState, Option<f64>, Option<f64>)> {
+    fn found(readings: &[&[(&str, f64)]]) -> Option<(SustainedState, Option<f64>, Option<f64>)> {
         lasting(&test(readings))
             .map(|lasting| (lasting.state, lasting.pay_back_s, lasting.kpm_value))
     }
@@ -155,19 +162,19 @@ mod tests {
         // 12 s of work and 4 s of pay-back: three quarters.
         assert_eq!(
             found(&[&begin, &end, &paid]),
-            Some((LastingState::Accounted, Some(4.0), Some(7500.0)))
+            Some((SustainedState::Accounted, Some(4.0), Some(7500.0)))
         );
         let quick = [("debt_dirty_blocks", 10.0), ("pay_back_s", 0.1)];
         assert_eq!(
             found(&[&begin, &end, &quick]),
-            Some((LastingState::Sustained, Some(0.1), Some(10_000.0)))
+            Some((SustainedState::Sustained, Some(0.1), Some(10_000.0)))
         );
     }
 
     #[test]
     fn a_debt_that_is_left_is_a_burst() {
         let (begin, end) = ([("debt_undo", 0.0)], [("debt_undo", 100.0)]);
-        let burst = Some((LastingState::Burst, None, None));
+        let burst = Some((SustainedState::Burst, None, None));
         assert_eq!(found(&[&begin, &end]), burst, "nobody could make the server do it");
         assert_eq!(found(&[&begin, &end, &[("debt_undo", 3.0), ("pay_back_s", 9.0)]]), burst);
     }
@@ -175,11 +182,11 @@ mod tests {
     #[test]
     fn without_debt_the_figure_lasts_and_without_gauges_only_the_pay_back_tells() {
         let none = [("debt_undo", 7.0)];
-        assert_eq!(found(&[&none, &none]), Some((LastingState::Sustained, None, Some(10_000.0))));
+        assert_eq!(found(&[&none, &none]), Some((SustainedState::Sustained, None, Some(10_000.0))));
         assert_eq!(found(&[&[], &[]]), None);
         assert_eq!(
             found(&[&[], &[], &[("pay_back_s", 12.0)]]),
-            Some((LastingState::Accounted, Some(12.0), Some(5000.0)))
+            Some((SustainedState::Accounted, Some(12.0), Some(5000.0)))
         );
     }
 
@@ -196,7 +203,7 @@ mod tests {
         assert_eq!(lasting(&result).unwrap().kpm_value, Some(100.0), "1500 blocks in 15 s");
         result.kpm = fixture::kpm(KpmValue::ServiceTime, "s", Better::Lower);
         let found = lasting(&result).unwrap();
-        assert_eq!((found.state, found.kpm_value), (LastingState::Accounted, None));
+        assert_eq!((found.state, found.kpm_value), (SustainedState::Accounted, None));
     }
 
     #[test]
@@ -215,7 +222,7 @@ mod tests {
             lasting(&result).unwrap()
         };
         let [long, short] = [0.305, 0.102].map(of);
-        assert_eq!([long.state, short.state], [LastingState::Accounted; 2]);
+        assert_eq!([long.state, short.state], [SustainedState::Accounted; 2]);
         let ratio = short.kpm_value.unwrap() / long.kpm_value.unwrap();
         assert!((ratio - 12.305 / 12.102).abs() < 1e-9, "{ratio}");
     }

@@ -3,11 +3,11 @@
 use super::Language;
 use super::columns::{Line, RATE};
 use super::document::{Axis, Block, Cell, Chart, Column, Digits, Point, Scale, Series, Table};
-use dbdyno_core::analysis::lasting::{Debt, debts};
-use dbdyno_core::model::{Lasting, LastingState, Moment, Named, Test, TestResult};
+use dbdyno_core::analysis::sustained::{DeferredWork, debts};
+use dbdyno_core::model::{Named, SnapshotPoint, SustainedRate, SustainedState, Test, TestResult};
 
 /// Sustained rate of a KPM, as far as it is known.
-pub fn of(test: &Test) -> Option<Lasting> {
+pub fn of(test: &Test) -> Option<SustainedRate> {
     test.measured()?.lasting
 }
 
@@ -15,7 +15,7 @@ pub fn of(test: &Test) -> Option<Lasting> {
 pub fn cell(line: &Line<'_>) -> Cell {
     match of(line.test) {
         None => Cell::Empty,
-        Some(Lasting { kpm_value: Some(value), .. }) => {
+        Some(SustainedRate { kpm_value: Some(value), .. }) => {
             Cell::Number { value, digits: RATE, verdict: Some(line.verdict.status) }
         }
         Some(lasting) => Cell::text(line.language.phrase(lasting.state.name())),
@@ -49,7 +49,7 @@ pub fn blocks(language: Language, subject: &str, test: &Test) -> Vec<Block> {
 /// A shorter pay-back is below what its clock tells.
 const LEAST_PAY_BACK_S: f64 = 0.001;
 
-fn said(language: Language, result: &TestResult, lasting: &Lasting) -> String {
+fn said(language: Language, result: &TestResult, lasting: &SustainedRate) -> String {
     let number = |value: f64| language.number(value, RATE);
     let [kpm, total_s] = [result.kpm_value.unwrap_or_default(), result.total_s].map(number);
     let [lasts, pay_back_s] =
@@ -63,31 +63,31 @@ fn said(language: Language, result: &TestResult, lasting: &Lasting) -> String {
         ("total", &total_s),
     ];
     let template = match (lasting.state, lasting.kpm_value, lasting.pay_back_s) {
-        (LastingState::Sustained, _, None) => {
+        (SustainedState::Sustained, _, None) => {
             "Sustained rate: the test left the database no deferred work."
         }
-        (LastingState::Sustained, _, Some(pay)) if pay < LEAST_PAY_BACK_S => {
+        (SustainedState::Sustained, _, Some(pay)) if pay < LEAST_PAY_BACK_S => {
             "Sustained: what the test had left the database to do took no time that could be \
              measured."
         }
-        (LastingState::Sustained, ..) => {
+        (SustainedState::Sustained, ..) => {
             "Sustained rate: after {total} s of load the database finished its deferred work in \
              {pay} s, less than 1 % of that."
         }
-        (LastingState::Accounted, Some(_), _) if result.kpm.value.counter().is_some() => {
+        (SustainedState::Accounted, Some(_), _) if result.kpm.value.counter().is_some() => {
             "Burst rate: {kpm} {unit}. Catch-up time: the database worked on for {pay} s after \
              {total} s of load. Sustained rate: {lasts} {unit}, the work of both times over both \
              times."
         }
-        (LastingState::Accounted, Some(_), _) => {
+        (SustainedState::Accounted, Some(_), _) => {
             "Burst rate: {kpm} {unit}. Catch-up time: the database worked on for {pay} s after \
              {total} s of load. Sustained rate: at least {lasts} {unit}, as if nothing else were \
              done during the catch-up."
         }
-        (LastingState::Accounted, None, _) => {
+        (SustainedState::Accounted, None, _) => {
             "Catch-up time: the database worked on for {pay} s after {total} s of load."
         }
-        (LastingState::Burst, ..) => {
+        (SustainedState::Burst, ..) => {
             "Burst rate: the database did not finish its deferred work after the test, so it is \
              unknown how long this rate can be sustained."
         }
@@ -95,7 +95,7 @@ fn said(language: Language, result: &TestResult, lasting: &Lasting) -> String {
     language.say(template, &values)
 }
 
-fn table(language: Language, debts: &[Debt]) -> Table {
+fn table(language: Language, debts: &[DeferredWork]) -> Table {
     let heads = ["Put off", "Begin", "End", "After the pay-back"];
     let mut table =
         Table::new(language, "debt", heads.into_iter().map(|head| Column::new(head, "", 0)));
@@ -115,13 +115,18 @@ const TITLES: [(&str, &str); 4] = [
     ("debt_undo", "Transactions, not purged"),
 ];
 
-fn title(language: Language, debt: &Debt) -> String {
+fn title(language: Language, debt: &DeferredWork) -> String {
     let known = TITLES.iter().find(|(name, _)| *name == debt.name);
     known.map_or_else(|| debt.name.clone(), |(_, title)| language.phrase(title))
 }
 
 /// Each gauge as a share of the most of it, with the checkpoints; none without seconds.
-fn chart(language: Language, subject: &str, result: &TestResult, debts: &[Debt]) -> Option<Chart> {
+fn chart(
+    language: Language,
+    subject: &str,
+    result: &TestResult,
+    debts: &[DeferredWork],
+) -> Option<Chart> {
     let series = debts.iter().enumerate().filter_map(|(number, debt)| {
         let points = course(language, result, debt)?;
         Some(Series { name: title(language, debt), platform: number, points, ..Series::default() })
@@ -148,8 +153,8 @@ fn chart(language: Language, subject: &str, result: &TestResult, debts: &[Debt])
 }
 
 /// The gauge at the end of every second, in percent of its most.
-fn course(language: Language, result: &TestResult, debt: &Debt) -> Option<Vec<Point>> {
-    let begin = result.snapshots.iter().find(|snapshot| snapshot.moment == Moment::Begin)?;
+fn course(language: Language, result: &TestResult, debt: &DeferredWork) -> Option<Vec<Point>> {
+    let begin = result.snapshots.iter().find(|snapshot| snapshot.moment == SnapshotPoint::Begin)?;
     let mut value = begin.counters.get(&debt.name)?;
     let values: Vec<(f64, f64, bool)> = result
         .series
@@ -177,7 +182,7 @@ mod tests {
 
     /// 12 s in which the log grew by 1 MB a second from 2 MB on, with a checkpoint in the third
     /// that left 1 MB.
-    fn test(lasting: Lasting) -> Test {
+    fn test(lasting: SustainedRate) -> Test {
         let mut result = fixture::result();
         for (second, point) in (1..).zip(&mut result.series) {
             let grown = if second == 3 { -3e6 } else { 1e6 };
@@ -192,12 +197,15 @@ mod tests {
             counters: Counters([("debt_log_bytes".to_string(), log_bytes)].into()),
             cost_ms: 0.0,
         };
-        result.snapshots =
-            vec![at(Moment::Begin, 2e6), at(Moment::End, 10e6), at(Moment::Paid, 0.0)];
+        result.snapshots = vec![
+            at(SnapshotPoint::Begin, 2e6),
+            at(SnapshotPoint::End, 10e6),
+            at(SnapshotPoint::CaughtUp, 0.0),
+        ];
         Test::from(TestResult { lasting: Some(lasting), ..result })
     }
 
-    fn text(lasting: Lasting) -> String {
+    fn text(lasting: SustainedRate) -> String {
         match &blocks(Language::English, "x", &test(lasting))[0] {
             Block::Paragraph(text) => text.clone(),
             other => panic!("{other:?}"),
@@ -206,29 +214,34 @@ mod tests {
 
     #[test]
     fn burst_pay_back_and_what_lasts_are_said() {
-        let state = LastingState::Accounted;
-        let accounted = text(Lasting { state, pay_back_s: Some(3.0), kpm_value: Some(8000.0) });
+        let state = SustainedState::Accounted;
+        let accounted =
+            text(SustainedRate { state, pay_back_s: Some(3.0), kpm_value: Some(8000.0) });
         assert!(accounted.starts_with("Burst rate: 10,000 qps. Catch-up time: "), "{accounted}");
         assert!(
             accounted
                 .contains("for 3.000 s after 12.00 s of load. Sustained rate: at least 8,000 qps"),
             "{accounted}"
         );
-        let of_a_time = text(Lasting { state, pay_back_s: Some(3.0), kpm_value: None });
+        let of_a_time = text(SustainedRate { state, pay_back_s: Some(3.0), kpm_value: None });
         assert!(
             of_a_time.starts_with("Catch-up time: ")
                 && of_a_time.contains("3.000 s")
                 && !of_a_time.contains("ustained"),
             "{of_a_time}"
         );
-        let burst = Lasting { state: LastingState::Burst, pay_back_s: None, kpm_value: None };
+        let burst =
+            SustainedRate { state: SustainedState::Burst, pay_back_s: None, kpm_value: None };
         assert!(text(burst).contains("unknown how long"));
     }
 
     #[test]
     fn a_gauge_is_followed_from_its_begin_and_checkpoints_are_named() {
-        let lasting =
-            Lasting { state: LastingState::Sustained, pay_back_s: None, kpm_value: Some(1.0) };
+        let lasting = SustainedRate {
+            state: SustainedState::Sustained,
+            pay_back_s: None,
+            kpm_value: Some(1.0),
+        };
         let found = blocks(Language::English, "x", &test(lasting));
         let Some(Block::Chart(chart)) = found.last() else { panic!("{found:?}") };
         let points = &chart.series[0].points;

@@ -26,7 +26,7 @@ enum Form {
     /// A hash; another one is numbered.
     Hash,
     /// A promise of an open loop.
-    Promise,
+    Slo,
 }
 
 /// The content of a field.
@@ -49,7 +49,7 @@ enum Rule {
 
 /// The rule of a field, within the field that holds it (`""`: the test itself).
 fn rule(holder: &str, field: &str) -> Option<Rule> {
-    use Form::{Hash, Machine, Node, Only, Own, Promise, Word};
+    use Form::{Hash, Machine, Node, Only, Own, Slo, Word};
     let known_title = |text: &str| Known::words().title(text);
     Some(match (holder, field) {
         ("", "workload") | ("parts" | "beside", "workload") => Rule::Text(Word("workload")),
@@ -69,7 +69,7 @@ fn rule(holder: &str, field: &str) -> Option<Rule> {
         ("node_figures" | "survivors" | "promotion", "name" | "node") => Rule::Text(Node),
         ("failover", "node" | "nodes") => Rule::Text(Node),
         ("workers", "name") => Rule::Text(Machine),
-        ("offer", "promise") => Rule::Text(Promise),
+        ("offer", "promise") => Rule::Text(Slo),
         ("verdict" | "lasting" | "", "status" | "state" | "durability" | "drive")
         | ("beside", "drive")
         | ("kpm" | "second", "better")
@@ -313,7 +313,7 @@ impl Publisher {
             }
             Form::Hash if forms::is_hash(text) => text.to_string(),
             Form::Hash => self.number("work", text),
-            Form::Promise => {
+            Form::Slo => {
                 if forms::is_promise(text) {
                     text.to_string()
                 } else {

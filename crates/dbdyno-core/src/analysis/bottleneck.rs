@@ -5,8 +5,8 @@
 //! database that time them.
 
 use super::cpu::foreign;
+use super::cpu_speed;
 use super::time_model::waiting_for_processor_s;
-use super::unsteady;
 use crate::model::{Activity, EventCount, Sentence, TestResult, Waits};
 
 mod experiment;
@@ -109,7 +109,7 @@ impl Cause {
 
 /// A cause that was found.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Limiter {
+pub struct Bottleneck {
     /// The bottleneck.
     pub cause: Cause,
     /// Of the time of the jobs; above 1 where processes in the background work beside them. Unknown
@@ -121,8 +121,8 @@ pub struct Limiter {
 
 /// The causes of a test, the one that takes most of the time first; empty = not found among those
 /// that can be measured.
-pub fn limiters(result: &TestResult) -> Vec<Limiter> {
-    let rules: [fn(&TestResult) -> Option<Limiter>; 10] = [
+pub fn limiters(result: &TestResult) -> Vec<Bottleneck> {
+    let rules: [fn(&TestResult) -> Option<Bottleneck>; 10] = [
         processor,
         memory,
         log_buffer,
@@ -134,9 +134,9 @@ pub fn limiters(result: &TestResult) -> Vec<Limiter> {
         latch,
         neighbours,
     ];
-    let mut found: Vec<Limiter> =
+    let mut found: Vec<Bottleneck> =
         rules.into_iter().filter_map(|rule| rule(result)).chain(beyond_sessions(result)).collect();
-    let rank = |limiter: &Limiter| match limiter.cause {
+    let rank = |limiter: &Bottleneck| match limiter.cause {
         // It is of the time at the log: before that if it is most of the writes.
         Cause::LogBuffer => (2.0 * limiter.share.unwrap_or(0.0))
             .min(share_of(result, Cause::LogSync).unwrap_or(0.0)),
@@ -148,9 +148,9 @@ pub fn limiters(result: &TestResult) -> Vec<Limiter> {
 
 /// The smallest number of jobs from which on a cause comes first in every step up to the last;
 /// steps are in the order of their jobs.
-pub fn begins_at(steps: &[(u32, Vec<Limiter>)], cause: Cause) -> Option<u32> {
+pub fn begins_at(steps: &[(u32, Vec<Bottleneck>)], cause: Cause) -> Option<u32> {
     let is_first =
-        |step: &&(u32, Vec<Limiter>)| step.1.first().is_some_and(|first| first.cause == cause);
+        |step: &&(u32, Vec<Bottleneck>)| step.1.first().is_some_and(|first| first.cause == cause);
     steps.iter().rev().take_while(is_first).last().map(|(jobs, _)| *jobs)
 }
 
@@ -200,7 +200,7 @@ fn around_waits(result: &TestResult) -> Option<Around> {
 /// A wait that sessions were seen at; for I/O its part of the kernel's work counts as well, which
 /// is nearly all where a device is fast. Those who wait for a processor can wait for nothing else:
 /// the time left to them is what a tenth is of.
-fn wait(result: &TestResult, cause: Cause, activity: Activity) -> Option<Limiter> {
+fn wait(result: &TestResult, cause: Cause, activity: Activity) -> Option<Bottleneck> {
     let waits = sampled(result)?;
     let left = 1.0 - waits.queued().unwrap_or(0.0);
     let takes = |share: f64| TimeShares::with(result, cause, Action::Settings, share).goes;
@@ -222,20 +222,20 @@ fn wait(result: &TestResult, cause: Cause, activity: Activity) -> Option<Limiter
         .with("event", most.event.name.as_str())
         .with("kernel", around.kernel)
         .with("queued", around.queued);
-    Some(Limiter { cause, share: Some(share), evidence })
+    Some(Bottleneck { cause, share: Some(share), evidence })
 }
 
-fn row_lock(result: &TestResult) -> Option<Limiter> {
+fn row_lock(result: &TestResult) -> Option<Bottleneck> {
     wait(result, Cause::RowLock, Activity::RowLock)
 }
 
-fn latch(result: &TestResult) -> Option<Limiter> {
+fn latch(result: &TestResult) -> Option<Bottleneck> {
     wait(result, Cause::Latch, Activity::Latch)
 }
 
 /// The time in which the log was synced, of the elapsed time (syncs of one log follow one another),
 /// where nothing was sampled.
-fn log_sync(result: &TestResult) -> Option<Limiter> {
+fn log_sync(result: &TestResult) -> Option<Bottleneck> {
     if sampled(result).is_some() {
         return wait(result, Cause::LogSync, Activity::LogSync);
     }
@@ -258,7 +258,7 @@ fn waiting_for_room(result: &TestResult) -> Option<f64> {
     Some(seen(result, Activity::LogSync)? * (full / writes).min(1.0))
 }
 
-fn log_buffer(result: &TestResult) -> Option<Limiter> {
+fn log_buffer(result: &TestResult) -> Option<Bottleneck> {
     let share = waiting_for_room(result).filter(|share| *share >= CAUSE)?;
     let count = |name| result.window_counters.get(name).unwrap_or(0.0);
     let template = "at most {share%} of session time: sampled log waits, times the share of log \
@@ -267,21 +267,21 @@ fn log_buffer(result: &TestResult) -> Option<Limiter> {
         .with("share", share)
         .with("full", count("log_buffer_full"))
         .with("writes", count("log_writes"));
-    Some(Limiter { cause: Cause::LogBuffer, share: Some(share), evidence })
+    Some(Bottleneck { cause: Cause::LogBuffer, share: Some(share), evidence })
 }
 
 /// Processors are used up, fixed integer work in them is as fast as ever, and a walk through memory
 /// is not.
-fn memory(result: &TestResult) -> Option<Limiter> {
+fn memory(result: &TestResult) -> Option<Bottleneck> {
     let work =
-        unsteady::speed(&result.window_counters).ok().filter(|speed| *speed >= unsteady::SLOW)?;
-    let walk = unsteady::memory_speed(&result.window_counters)
+        cpu_speed::speed(&result.window_counters).ok().filter(|speed| *speed >= cpu_speed::SLOW)?;
+    let walk = cpu_speed::memory_speed(&result.window_counters)
         .ok()
         .filter(|speed| *speed <= LOADED_MEMORY)?;
     let template = "a walk through memory took x{walk} of its time when the run began, fixed \
                     integer work x{work}";
     let evidence = Sentence::new(template).with("walk", 1.0 / walk).with("work", 1.0 / work);
-    processor(result).map(|_| Limiter { cause: Cause::Memory, share: None, evidence })
+    processor(result).map(|_| Bottleneck { cause: Cause::Memory, share: None, evidence })
 }
 
 /// Counters of an activity.
@@ -291,7 +291,7 @@ struct Timed {
 }
 
 /// Share of the jobs' time in which they waited for reads.
-fn read(result: &TestResult) -> Option<Limiter> {
+fn read(result: &TestResult) -> Option<Bottleneck> {
     let sampled = wait(result, Cause::Read, Activity::DataRead);
     let counted = || {
         let template = "{share%} of session time in {events=} reads";
@@ -312,13 +312,13 @@ fn timed(
     counters: &Timed,
     whole_s: f64,
     template: &str,
-) -> Option<Limiter> {
+) -> Option<Bottleneck> {
     let waited_s = result.counters.get(counters.time_ms)? / 1000.0;
     let share = (whole_s > 0.0)
         .then(|| (waited_s / whole_s).min(1.0))
         .filter(|share| *share >= WAIT_LIMIT)?;
     let events = result.counters.get(counters.events).unwrap_or(0.0);
-    Some(Limiter {
+    Some(Bottleneck {
         cause,
         share: Some(share),
         evidence: Sentence::new(template).with("share", share).with("events", events),
@@ -328,7 +328,7 @@ fn timed(
 /// Checkpoints follow one another, or jobs were seen waiting for one. Its share is that of the
 /// jobs' time; where they do not show it that of the samples in which who makes checkpoints was
 /// seen at work.
-fn checkpoint(result: &TestResult) -> Option<Limiter> {
+fn checkpoint(result: &TestResult) -> Option<Bottleneck> {
     let counted = result.counters.get("checkpoints");
     let often = counted.filter(|count| *count >= 2.0 && result.total_s / count <= OFTEN_S);
     let waits = sampled(result);
@@ -354,11 +354,11 @@ fn checkpoint(result: &TestResult) -> Option<Limiter> {
             .with("total", result.total_s),
         (None, None) => return None,
     };
-    Some(Limiter { cause: Cause::Checkpoint, share: waited.or(at_work), evidence })
+    Some(Bottleneck { cause: Cause::Checkpoint, share: waited.or(at_work), evidence })
 }
 
 /// Processors that others used or took while sessions of ours waited for one.
-fn neighbours(result: &TestResult) -> Option<Limiter> {
+fn neighbours(result: &TestResult) -> Option<Bottleneck> {
     let stolen = result.window_counters.get("os_cpu_steal_s").unwrap_or(0.0) / result.window_s;
     let others = foreign(result).map_or(0.0, |foreign| foreign.used) + stolen;
     let whole_s = f64::from(result.jobs) * result.window_s;
@@ -373,12 +373,16 @@ fn neighbours(result: &TestResult) -> Option<Limiter> {
     )
     .with("others", others)
     .with("waited", waited_s);
-    (share >= CAUSE).then_some(Limiter { cause: Cause::Neighbours, share: Some(share), evidence })
+    (share >= CAUSE).then_some(Bottleneck {
+        cause: Cause::Neighbours,
+        share: Some(share),
+        evidence,
+    })
 }
 
 /// Cause of idle sessions in a closed loop: our process, as long as its threads work or wait for
 /// a processor, else the way between them and the server.
-fn beyond_sessions(result: &TestResult) -> Vec<Limiter> {
+fn beyond_sessions(result: &TestResult) -> Vec<Bottleneck> {
     let Some(waits) = sampled(result).filter(|_| !result.is_paced()) else { return Vec::new() };
     let whole_s = f64::from(result.jobs) * result.window_s;
     let idle_s = waits.seconds(waits.at_rest(), result.window_s);
@@ -413,7 +417,9 @@ fn beyond_sessions(result: &TestResult) -> Vec<Limiter> {
         Some((Cause::Network, way_s / whole_s, evidence(way()))),
     ];
     let found = found.into_iter().flatten().filter(|(_, share, _)| *share >= CAUSE);
-    found.map(|(cause, share, evidence)| Limiter { cause, share: Some(share), evidence }).collect()
+    found
+        .map(|(cause, share, evidence)| Bottleneck { cause, share: Some(share), evidence })
+        .collect()
 }
 
 #[cfg(test)]

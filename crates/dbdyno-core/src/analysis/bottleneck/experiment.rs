@@ -1,8 +1,8 @@
 //! The next experiments for a cause, and what each should bring. Pure.
 
 use super::forecast::TimeShares;
-use super::{Cause, Limiter, foreign, usable_processors, used_processors};
-use crate::model::{Bound, Drive, Explained, ForecastOutcome, Sentence, TestResult};
+use super::{Bottleneck, Cause, foreign, usable_processors, used_processors};
+use crate::model::{Bound, Drive, ExperimentResult, ForecastOutcome, Sentence, TestResult};
 
 /// Change to try, and the throughput that is expected after it.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,7 +33,7 @@ pub enum Action {
 }
 
 /// Describes the result of an experiment in a sentence.
-pub fn told(explained: &Explained) -> Sentence {
+pub fn told(explained: &ExperimentResult) -> Sentence {
     let unknown = || Sentence::new("unknown");
     let ratio = |ratio: Option<f64>| {
         ratio.map_or_else(unknown, |ratio| Sentence::new("x{ratio~}").with("ratio", ratio))
@@ -99,12 +99,12 @@ pub fn told(explained: &Explained) -> Sentence {
 }
 
 /// The next experiment for a cause of a test: the first of all.
-pub fn experiment(result: &TestResult, limiter: &Limiter) -> Experiment {
+pub fn experiment(result: &TestResult, limiter: &Bottleneck) -> Experiment {
     experiments(result, limiter).remove(0)
 }
 
 /// All experiments for a cause of a test, each with what it should bring; at least one.
-pub fn experiments(result: &TestResult, limiter: &Limiter) -> Vec<Experiment> {
+pub fn experiments(result: &TestResult, limiter: &Bottleneck) -> Vec<Experiment> {
     let ways = ways(result, limiter.cause);
     let goes = |action| {
         limiter.share.map(|share| TimeShares::with(result, limiter.cause, action, share).goes)
@@ -231,7 +231,7 @@ mod tests {
     use crate::analysis::fixture;
 
     fn gain(cause: Cause, share: f64, result: &TestResult) -> f64 {
-        experiment(result, &Limiter { cause, share: Some(share), evidence: Sentence::default() })
+        experiment(result, &Bottleneck { cause, share: Some(share), evidence: Sentence::default() })
             .gain
             .unwrap()
     }
@@ -245,21 +245,21 @@ mod tests {
         assert_eq!(gain(Cause::RowLock, 0.75, &result), 1.0);
         assert!((gain(Cause::Latch, 0.2, &result) - 0.625).abs() < 1e-12);
         let log =
-            Limiter { cause: Cause::LogSync, share: Some(0.5), evidence: Sentence::default() };
+            Bottleneck { cause: Cause::LogSync, share: Some(0.5), evidence: Sentence::default() };
         let actions: Vec<Action> =
             experiments(&result, &log).iter().map(|experiment| experiment.action).collect();
         assert_eq!(actions, [Action::Settings, Action::LogInMemory]);
         let unknown =
-            Limiter { cause: Cause::Checkpoint, share: None, evidence: Sentence::default() };
+            Bottleneck { cause: Cause::Checkpoint, share: None, evidence: Sentence::default() };
         assert_eq!(experiment(&result, &unknown).gain, None);
     }
 
     #[test]
     fn what_is_changed_is_another_number_of_jobs_or_beyond_us() {
         let action = |cause, jobs, parts: usize| {
-            let limiter = Limiter { cause, share: Some(0.5), evidence: Sentence::default() };
+            let limiter = Bottleneck { cause, share: Some(0.5), evidence: Sentence::default() };
             let base = fixture::result();
-            let part = crate::model::PartFigures {
+            let part = crate::model::PartResult {
                 workload: "W".into(),
                 params: Default::default(),
                 chosen: Default::default(),
