@@ -76,7 +76,7 @@ fn own_paragraphs_are_text_marked_as_added_in_every_form_for_people() {
     let (text, page) = (desk.path("text.toml"), desk.path("page.html"));
     std::fs::write(
         &text,
-        "[[text]]\nsection = \"needs\"\nparagraphs = [\"For the <i>new</i> shop.\"]\n",
+        "[[text]]\nsection = \"requirements\"\nparagraphs = [\"For the <i>new</i> shop.\"]\n",
     )
     .unwrap();
     let capacity = |line: &str| {
@@ -84,9 +84,9 @@ fn own_paragraphs_are_text_marked_as_added_in_every_form_for_people() {
         command.args(["--requirement", "TP-LIGHT 900 tps"]);
         finished(command, line)
     };
-    assert!(capacity("").ok().stdout.contains("Needs\nAdded: For the <i>new</i> shop."));
+    assert!(capacity("").ok().stdout.contains("Requirements\nAdded: For the <i>new</i> shop."));
     assert!(
-        capacity("--language de").fails(2, &["no section 'needs'", "Bedarf"]).stdout.is_empty()
+        capacity("--language de").fails(2, &["no section 'requirements'", "Bedarf"]).stdout.is_empty()
     );
     capacity(&format!("-o {}", page.display())).ok();
     assert!(read(&page).contains("<p>Added: For the &lt;i&gt;new&lt;/i&gt; shop.</p>"));
