@@ -86,7 +86,10 @@ fn own_paragraphs_are_text_marked_as_added_in_every_form_for_people() {
     };
     assert!(capacity("").ok().stdout.contains("Requirements\nAdded: For the <i>new</i> shop."));
     assert!(
-        capacity("--language de").fails(2, &["no section 'requirements'", "Bedarf"]).stdout.is_empty()
+        capacity("--language de")
+            .fails(2, &["no section 'requirements'", "Bedarf"])
+            .stdout
+            .is_empty()
     );
     capacity(&format!("-o {}", page.display())).ok();
     assert!(read(&page).contains("<p>Added: For the &lt;i&gt;new&lt;/i&gt; shop.</p>"));

@@ -18,10 +18,10 @@ use dbdyno::model::{
     TestSpec, Verdict, Window, Workload,
 };
 use dbdyno::probe::{CpuSpeed, CpuSpeedProbe, CpuSpeedSample, ProbeSet};
-use dbdyno::runner::{
+use dbdyno::stats::LatencyHistogram;
+use dbdyno::test_runner::{
     CONNECT_TIMEOUT, Interrupt, Outcome, Progress, ReadProbes, TestContext, run_test,
 };
-use dbdyno::stats::LatencyHistogram;
 
 use crate::support::{in_a_calm_moment, until};
 

@@ -12,8 +12,8 @@ use dbdyno::model::{
     TestSpec,
 };
 use dbdyno::plan;
-use dbdyno::runner::{CONNECT_TIMEOUT, Interrupt, Outcome, Progress, TestContext, run_test};
 use dbdyno::server::{self, PrivateServer};
+use dbdyno::test_runner::{CONNECT_TIMEOUT, Interrupt, Outcome, Progress, TestContext, run_test};
 use procfs::process::all_processes;
 use rustix::process::Signal;
 

@@ -14,7 +14,7 @@ use dbdyno::model::{Counters, Drive, Selection, Target};
 use dbdyno::monitor::poller::{GLANCE, Poller};
 use dbdyno::plan;
 use dbdyno::probe::{ProbeContext, ProbeSet, SqlProbe};
-use dbdyno::runner::SessionSource;
+use dbdyno::test_runner::SessionSource;
 
 use crate::drive;
 use crate::failed;

@@ -12,7 +12,7 @@ pub mod export;
 pub mod fit;
 pub mod import;
 pub mod monitor;
-pub mod runner;
 pub mod server;
 pub mod store;
+pub mod test_runner;
 pub mod workers;

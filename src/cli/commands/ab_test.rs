@@ -8,7 +8,7 @@ use super::report;
 use crate::analysis::ab_test::{Outcome, Row, Rule, Unpaired};
 use crate::campaign::ab_test::{self, Trials, TrialsEnded};
 use crate::campaign::schedule;
-use crate::campaign::{Campaign, Event, Request};
+use crate::campaign::{Event, Request, RunContext};
 use crate::catalog::Catalog;
 use crate::cli::args::{AbTestArgs, DataArgs, NameArgs, PlaceArgs, RunArgs, TargetArgs};
 use crate::cli::console::Console;
@@ -89,7 +89,7 @@ fn measure(
             unsaid.iter().for_each(|note| console.note(note));
             tell(console, &event);
         };
-        let campaign = |request, plan| Campaign {
+        let campaign = |request, plan| RunContext {
             catalog,
             request,
             plan,

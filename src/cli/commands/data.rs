@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use crate::campaign::{self, Campaign, Checked, Event, Keep, Platform, Request};
+use crate::campaign::{self, Checked, Event, Keep, Platform, Request, RunContext};
 use crate::catalog::Catalog;
 use crate::cli::args::TargetArgs;
 use crate::cli::console::Console;
@@ -56,7 +56,7 @@ fn verify_on(desk: &DataCommand<'_>, plan: &Plan, platform: &Platform) -> Result
     let events = |event: Event<'_>| desk.console.show(&event);
     let DataCommand { catalog, request, interrupt, .. } = desk;
     let plan = campaign::adapted(
-        &Campaign { catalog, request, plan, interrupt, events: &events, workers: None },
+        &RunContext { catalog, request, plan, interrupt, events: &events, workers: None },
         platform,
     )?;
     let definition = campaign::standard_definition(&desk.catalog)?;
@@ -148,7 +148,7 @@ struct DataCommand<'a> {
     catalog: Catalog,
     request: Request,
     console: Console,
-    interrupt: crate::runner::Interrupt,
+    interrupt: crate::test_runner::Interrupt,
     /// The target as shown to the user.
     label: String,
     context: &'a Context,

@@ -2,7 +2,7 @@
 
 use super::{report, study};
 use crate::campaign::failover::{self, Asked, Commands};
-use crate::campaign::{Campaign, Ended, Event, Request};
+use crate::campaign::{Ended, Event, Request, RunContext};
 use crate::catalog::Catalog;
 use crate::cli::args::{FailoverArgs, HowArg, RunArgs, TargetArgs};
 use crate::cli::console::Console;
@@ -185,7 +185,7 @@ fn measured(
         let events = |event: Event<'_>| console.show(&event);
         let (plan, interrupt) = (&plan, &interrupt);
         let campaign =
-            Campaign { catalog, request, plan, interrupt, events: &events, workers: None };
+            RunContext { catalog, request, plan, interrupt, events: &events, workers: None };
         failover::run(&campaign, asked, &mut store)
     });
     console.finish()?;

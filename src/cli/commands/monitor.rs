@@ -20,8 +20,8 @@ use crate::model::{RunRecord, RunStatus, Test};
 use crate::monitor::poller::{GLANCE, IntervalSample, Poller};
 use crate::monitor::recording::{self, Recording, Subject};
 use crate::monitor::{live_metrics, open_metrics};
-use crate::runner::Interrupt;
 use crate::store::{self, Store};
+use crate::test_runner::Interrupt;
 
 /// Shorter intervals would cost what they show.
 const LEAST_INTERVAL: Duration = Duration::from_millis(250);

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::campaign::{self, Campaign, Ended, Event, Request};
+use crate::campaign::{self, Ended, Event, Request, RunContext};
 use crate::catalog::Catalog;
 use crate::cli::args::{BrandingArgs, CompareArgs, LimitArgs, OutputArgs, RunArgs};
 use crate::cli::console::Console;
@@ -19,8 +19,8 @@ use crate::monitor::RunMetrics;
 use crate::plan;
 use crate::report::run_json::RunReport;
 use crate::report::{Document, Input, Language, Report, RunTests};
-use crate::runner::Workers;
 use crate::store::{Store, url_of};
+use crate::test_runner::Workers;
 use crate::workers::{WorkerPool, WorkerTimeouts};
 
 /// Default time that a test waits for its workers.
@@ -120,7 +120,7 @@ pub fn measure(
         let (plan, interrupt) = (&plan, &interrupt);
         let workers = crew.as_ref().map(|crew| crew as &Mutex<dyn Workers>);
         campaign::run(
-            &Campaign { catalog, request, plan, interrupt, events: &events, workers },
+            &RunContext { catalog, request, plan, interrupt, events: &events, workers },
             &mut store,
         )
     });

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::analysis::selftest::{Compared, Finding, Tried};
 use crate::campaign::selftest::{self, SelfTest};
-use crate::campaign::{Campaign, Event, Request};
+use crate::campaign::{Event, Request, RunContext};
 use crate::catalog::Catalog;
 use crate::cli::args::{SelectionArgs, SelftestArgs, TargetArgs};
 use crate::cli::console::Console;
@@ -51,7 +51,7 @@ pub fn selftest(context: &Context, args: &SelftestArgs) -> Result<()> {
     let (interrupt, console) = (interrupt()?, Console::new(context, true));
     let found = request::with_password(context, &request, |request| {
         let events = |event: Event<'_>| show(&console, &event);
-        let campaign = Campaign {
+        let campaign = RunContext {
             catalog: &catalog,
             request,
             plan: &plan,

@@ -4,7 +4,7 @@
 use super::report;
 use crate::analysis::study::FEWEST_BLOCKS;
 use crate::analysis::sweep::sizes;
-use crate::campaign::{self, Campaign, Ended, Event, Request};
+use crate::campaign::{self, Ended, Event, Request, RunContext};
 use crate::catalog::{Catalog, SuiteEntry};
 use crate::cli::args::{InterferenceArgs, OutputArgs, StudyArgs, SweepArgs};
 use crate::cli::console::Console;
@@ -203,7 +203,7 @@ fn measured(context: &Context, catalog: &Catalog, request: &Request) -> Result<E
         let events = |event: Event<'_>| console.show(&event);
         let (plan, interrupt) = (&plan, &interrupt);
         campaign::run(
-            &Campaign { catalog, request, plan, interrupt, events: &events, workers: None },
+            &RunContext { catalog, request, plan, interrupt, events: &events, workers: None },
             &mut store,
         )
     });

@@ -6,12 +6,12 @@ use std::cell::Cell;
 
 use dbdyno::engine::SliceReport;
 use dbdyno::model::{Counters, Drive, Facts, Tally, TestResult, TestSpec, Window};
-use dbdyno::runner::SecondsLog;
-use dbdyno::runner::assemble::{Raw, assemble};
-use dbdyno::runner::log::{JobLog, SliceLog, Who};
-use dbdyno::runner::samples::Samples;
-use dbdyno::runner::schedule::Edges;
 use dbdyno::stats::LatencyHistogram;
+use dbdyno::test_runner::SecondsLog;
+use dbdyno::test_runner::assemble::{Raw, assemble};
+use dbdyno::test_runner::log::{JobLog, SliceLog, Who};
+use dbdyno::test_runner::samples::Samples;
+use dbdyno::test_runner::schedule::Edges;
 
 use super::time::selection;
 

@@ -14,15 +14,15 @@ use dbdyno::model::{
     PartPlan, Ramp, Selection, Snapshot, SnapshotPoint, Tally, Test, TestResult, TestSpec, Window,
     Workload,
 };
-use dbdyno::runner::SecondsLog;
-use dbdyno::runner::assemble::{Raw, assemble};
-use dbdyno::runner::gate::Gate;
-use dbdyno::runner::log::Who;
-use dbdyno::runner::pacer::JobPacer;
-use dbdyno::runner::samples::Samples;
-use dbdyno::runner::schedule::{Edges, Schedule};
 use dbdyno::stats::LatencyHistogram;
 use dbdyno::store::Store;
+use dbdyno::test_runner::SecondsLog;
+use dbdyno::test_runner::assemble::{Raw, assemble};
+use dbdyno::test_runner::gate::Gate;
+use dbdyno::test_runner::log::Who;
+use dbdyno::test_runner::pacer::JobPacer;
+use dbdyno::test_runner::samples::Samples;
+use dbdyno::test_runner::schedule::{Edges, Schedule};
 
 use crate::servers::Lease;
 use crate::support::Desk;

@@ -18,7 +18,7 @@ use super::prepare::{OpenRun, prepared};
 use super::probing::Probing;
 use super::run::{Ended, adapted, fitting, recorded};
 use super::schedule::{Answers, ServerStart, shuffle};
-use super::{Campaign, Event, Sink};
+use super::{Event, RunContext, Sink};
 use crate::store::Store;
 use dbdyno_core::analysis::ab_test::{Blocks, Outcome, Rule, Span, Trial};
 use dbdyno_core::error::{Error, Kind, Result};
@@ -30,7 +30,7 @@ use dbdyno_engines::host::Halves;
 /// A campaign that is asked for.
 pub struct Trials<'a> {
     /// A and B, each with the label that says so.
-    pub sides: [Campaign<'a>; 2],
+    pub sides: [RunContext<'a>; 2],
     /// Ratios of B to A within 1/(1 + margin) to 1 + margin count as equal.
     pub margin: f64,
     /// No block begins later, in s from the first trial.
@@ -117,7 +117,7 @@ pub fn run(trials: &Trials<'_>, store: &mut Store) -> Result<TrialsEnded> {
     if trials.duet {
         let (plans, halves) = duet::checked(&trials.sides)?;
         let [a, b] = trials.sides;
-        let sides = [Campaign { plan: &plans[0], ..a }, Campaign { plan: &plans[1], ..b }];
+        let sides = [RunContext { plan: &plans[0], ..a }, RunContext { plan: &plans[1], ..b }];
         return opened(&Trials { sides, ..*trials }, Some(halves), store);
     }
     opened(trials, None, store)
@@ -151,13 +151,13 @@ fn measured(
 ) -> Result<TrialsEnded> {
     know_each_other(trials, first, second);
     let [a, b] = trials.sides;
-    let plan = |side: &Campaign<'_>, platform: &Platform| {
+    let plan = |side: &RunContext<'_>, platform: &Platform| {
         adapted(side, platform)
             .and_then(|plan| fitting(plan, platform, side.events))
             .map(|plan| plan.into_owned())
     };
     let plans = [plan(&a, first)?, plan(&b, second)?];
-    let (a, b) = (Campaign { plan: &plans[0], ..a }, Campaign { plan: &plans[1], ..b });
+    let (a, b) = (RunContext { plan: &plans[0], ..a }, RunContext { plan: &plans[1], ..b });
     let figures = figures([&a, &b])?;
     let mut course = AbTestProgress {
         figures,
@@ -176,7 +176,8 @@ fn measured(
                 // Not of the blocks before: only what the tests do is told again and again.
                 let block = course.block;
                 let events = |event: Event<'_>| tell(a.events, block, event);
-                let (a, b) = (Campaign { events: &events, ..a }, Campaign { events: &events, ..b });
+                let (a, b) =
+                    (RunContext { events: &events, ..a }, RunContext { events: &events, ..b });
                 let leg = ServerStart {
                     load: 1,
                     server_start: course.starts(is_fresh),
@@ -225,7 +226,7 @@ fn know_each_other(trials: &Trials<'_>, first: &mut Platform, second: &mut Platf
     }
 }
 
-fn probing<'a>(side: &Campaign<'a>, platform: &Platform) -> Result<Probing<'a>> {
+fn probing<'a>(side: &RunContext<'a>, platform: &Platform) -> Result<Probing<'a>> {
     Probing::new(platform, side.catalog, side.events)
 }
 
@@ -239,7 +240,7 @@ fn tell(events: &Sink<'_>, block: u32, event: Event<'_>) {
 }
 
 /// The figures that both plans have; a line names the workloads that only one has.
-fn figures([a, b]: [&Campaign<'_>; 2]) -> Result<Vec<Figure>> {
+fn figures([a, b]: [&RunContext<'_>; 2]) -> Result<Vec<Figure>> {
     let mut figures = Vec::new();
     for (at, selection) in a.plan.selections.iter().enumerate() {
         let Some(other) = b.plan.selections.iter().position(|other| is_same(selection, other))

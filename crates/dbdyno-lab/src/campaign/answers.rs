@@ -7,7 +7,7 @@
 
 use std::cell::Cell;
 
-use crate::runner::assemble::test_facts;
+use crate::test_runner::assemble::test_facts;
 use dbdyno_core::analysis::contract;
 use dbdyno_core::error::{Error, Kind, Result, quote};
 use dbdyno_core::model::vectors::VectorData;

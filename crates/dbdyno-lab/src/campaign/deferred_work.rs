@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Campaign, Platform};
-use crate::runner::Interrupt;
+use super::{Platform, RunContext};
+use crate::test_runner::Interrupt;
 use dbdyno_core::analysis::sustained::is_owed;
 use dbdyno_core::model::{Counters, Target};
 use dbdyno_core::sql::{Block, statement};
@@ -38,7 +38,7 @@ pub struct CatchUp<'a> {
 impl<'a> CatchUp<'a> {
     /// None for a plan without commits, and where the catalogue does not say what the engine puts
     /// off.
-    pub fn open(campaign: &Campaign<'a>, platform: &'a Platform) -> Option<CatchUp<'a>> {
+    pub fn open(campaign: &RunContext<'a>, platform: &'a Platform) -> Option<CatchUp<'a>> {
         let database = platform.database.as_ref();
         let blocks = campaign.catalog.probes(platform.engine.name(), &database.version().0);
         let sql = |name: &str| find(&blocks, name);

@@ -6,7 +6,7 @@ use std::sync::{Condvar, Mutex, PoisonError};
 
 use super::measure::{MeasureContext, Step, StoredTest};
 use super::probing::Probing;
-use super::run::Campaign;
+use super::run::RunContext;
 use super::test_execution::{TestExecution, UnjudgedTest};
 use super::{Event, Sink};
 use crate::store::Store;
@@ -67,7 +67,7 @@ fn without_devices(plan: &Plan, events: &Sink<'_>) -> Result<Plan> {
 ///
 /// # Errors
 /// Of usage: a side is not ours to place, there is one processor, nothing is left to measure.
-pub(super) fn checked(sides: &[Campaign<'_>; 2]) -> Result<([Plan; 2], Halves)> {
+pub(super) fn checked(sides: &[RunContext<'_>; 2]) -> Result<([Plan; 2], Halves)> {
     for side in sides {
         let target = &side.request.target;
         let what = match target {

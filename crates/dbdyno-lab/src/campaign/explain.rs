@@ -12,9 +12,9 @@ use super::platform::Platform;
 use super::prepare::{OpenRun, prepared};
 use super::probing::Probing;
 use super::schedule::{Answers, ServerStart};
-use super::{Campaign, Event};
-use crate::runner::Outcome;
+use super::{Event, RunContext};
 use crate::server::Setup;
+use crate::test_runner::Outcome;
 use dbdyno_core::analysis::ab_test::{Blocks, MARGIN, Rule, Trial};
 use dbdyno_core::analysis::bottleneck::{self, Action, Bottleneck, Experiment, TimeShares};
 use dbdyno_core::error::{Error, Kind, Result};
@@ -50,7 +50,7 @@ struct Trying {
 /// If a private server does not start with its own settings again, or the results file cannot be
 /// written; after the last experiment, what ended one of them early.
 pub(super) fn explain(
-    campaign: &Campaign<'_>,
+    campaign: &RunContext<'_>,
     platform: &mut Platform,
     mut run: OpenRun<'_>,
     most_blocks: u32,
@@ -115,7 +115,7 @@ fn best<'a>(tests: &'a [Test], selection: &Selection) -> Option<&'a TestResult> 
 /// The experiments of the first cause for which there is one that we can carry out, those that we
 /// cannot with the reason; without such a cause the first of all. None without causes.
 fn planned(
-    campaign: &Campaign<'_>,
+    campaign: &RunContext<'_>,
     platform: &Platform,
     record: &RunRecord,
     selection: &Selection,
@@ -170,7 +170,7 @@ impl Trying {
     /// what was seen comes what ended it early.
     fn carry_out(
         self,
-        campaign: &Campaign<'_>,
+        campaign: &RunContext<'_>,
         platform: &mut Platform,
         run: &mut OpenRun<'_>,
         most_blocks: u32,
@@ -239,7 +239,7 @@ impl Trying {
 
     fn block(
         &self,
-        campaign: &Campaign<'_>,
+        campaign: &RunContext<'_>,
         platform: &mut Platform,
         run: &mut OpenRun<'_>,
         order: [usize; 2],
@@ -264,13 +264,13 @@ impl Side {
     /// A test of this side, on a new start of the server if it is one with other settings.
     fn trial(
         &self,
-        campaign: &Campaign<'_>,
+        campaign: &RunContext<'_>,
         platform: &mut Platform,
         run: &mut OpenRun<'_>,
         draw: u64,
     ) -> Result<TestResult> {
         self.server.as_ref().map_or(Ok(()), |setup| platform.restart_with(setup))?;
-        let campaign = Campaign { plan: &self.plan, events: &|_| (), ..*campaign };
+        let campaign = RunContext { plan: &self.plan, events: &|_| (), ..*campaign };
         let mut probing = Probing::new(platform, campaign.catalog, campaign.events)?;
         let leg = ServerStart { load: 1, server_start: 1, turns: Vec::new() };
         let selection = &self.plan.selections[0];

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::prepare::OpenRun;
 use super::run::{Ended, recorded};
-use super::{Campaign, Event, Platform, Request};
+use super::{Event, Platform, Request, RunContext};
 use crate::store::{self, Store};
 use dbdyno_core::catalog::Catalog;
 use dbdyno_core::error::{Error, Kind, Result};
@@ -125,7 +125,7 @@ pub fn plan(request: &Request) -> Plan {
 ///
 /// # Errors
 /// The target is no cluster, a command fails, of the target; interrupted.
-pub fn run(campaign: &Campaign<'_>, asked: &Asked, store: &mut Store) -> Result<Ended> {
+pub fn run(campaign: &RunContext<'_>, asked: &Asked, store: &mut Store) -> Result<Ended> {
     let engine = campaign.request.engine()?;
     let statements = Statements::of(campaign.catalog, engine.name())?;
     let mut platform =
@@ -155,7 +155,7 @@ fn check(platform: &Platform) -> Result<()> {
 }
 
 /// Removes the ledger from an existing cluster, or says that it stays.
-fn leave(campaign: &Campaign<'_>, platform: &mut Platform, drop_ledger: &str) {
+fn leave(campaign: &RunContext<'_>, platform: &mut Platform, drop_ledger: &str) {
     if !matches!(campaign.request.target, Target::Existing { .. }) {
         return;
     }
@@ -173,7 +173,7 @@ fn leave(campaign: &Campaign<'_>, platform: &mut Platform, drop_ledger: &str) {
 }
 
 fn repetitions(
-    campaign: &Campaign<'_>,
+    campaign: &RunContext<'_>,
     asked: &Asked,
     statements: &Statements<'_>,
     platform: &mut Platform,
@@ -203,7 +203,7 @@ fn repetitions(
 }
 
 /// A cluster that is whole again: a private one is made anew, an existing one is waited for.
-fn renewed(campaign: &Campaign<'_>, platform: &mut Platform) -> Result<()> {
+fn renewed(campaign: &RunContext<'_>, platform: &mut Platform) -> Result<()> {
     if matches!(campaign.request.target, Target::Private { .. }) {
         return platform.renew(campaign.request, campaign.events);
     }

@@ -3,7 +3,7 @@
 //! Nothing is printed here: whoever watches gets [`Event`]s.
 
 use crate::dataset::LoadEvent;
-use crate::runner::Now;
+use crate::test_runner::Now;
 use dbdyno_core::error::Error;
 use dbdyno_core::model::{LoadResult, Selection, TestResult};
 
@@ -37,7 +37,7 @@ pub use answers::{Checked, check as check_answers};
 pub use platform::{Keep, Platform, remove_private};
 pub use request::{HostUrls, Request, Via};
 pub use run::{
-    Campaign, Ended, Lacking, adapted, data_request, ended_by, interruptible, lacking, load_with,
+    Ended, Lacking, RunContext, adapted, data_request, ended_by, interruptible, lacking, load_with,
     make_site, run, spare, standard_definition,
 };
 pub use schedule::Fresh;

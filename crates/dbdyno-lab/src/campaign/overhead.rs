@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::runner::{CONNECT_TIMEOUT, Interrupt, Outcome, TestContext, run_test};
+use crate::test_runner::{CONNECT_TIMEOUT, Interrupt, Outcome, TestContext, run_test};
 use dbdyno_core::error::{Error, Result, quote};
 use dbdyno_core::model::rows::RowFunction;
 use dbdyno_core::model::{

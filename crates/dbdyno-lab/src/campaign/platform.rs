@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use super::{Event, HostUrls, Request, Sink, Via};
 use crate::fit::{Limits, SessionCaches};
-use crate::runner::Interrupt;
 use crate::server::{self, FileLock, NetworkEmulation, PrivateServer, Setup, StartOptions};
+use crate::test_runner::Interrupt;
 use dbdyno_core::error::{Error, Result};
 use dbdyno_core::model::{How, Plan, Sentence, Target, Transport};
 use dbdyno_engines::engine::{self, Access, ConnectTo, Database, Engine, Pooler};

@@ -11,7 +11,7 @@ use super::run::{data_request, interruptible, load_with, make_site, spare, stand
 use super::schedule::{Answers, ServerStart};
 use super::server_evidence::ServerEvidence;
 use super::sync::SyncProbe;
-use super::{Campaign, answers};
+use super::{RunContext, answers};
 use crate::dataset::{self, Lock, Site, Table};
 use crate::store::Store;
 use dbdyno_core::error::Result;
@@ -48,7 +48,7 @@ pub(super) struct OpenRun<'r> {
 /// # Errors
 /// Of the data set or the results file; those of `work`.
 pub(super) fn prepared<'p, T>(
-    campaign: &Campaign<'_>,
+    campaign: &RunContext<'_>,
     platform: &Platform,
     leg: &ServerStart,
     probing: &mut Probing<'p>,
@@ -133,7 +133,7 @@ pub(super) fn prepared<'p, T>(
 }
 
 /// Said of the engine's version, if it has one.
-fn unconfirmed(campaign: &Campaign<'_>, platform: &Platform) -> Option<Reason> {
+fn unconfirmed(campaign: &RunContext<'_>, platform: &Platform) -> Option<Reason> {
     let (engine, version) = (platform.engine, platform.database.version());
     let reason =
         || campaign.catalog.unconfirmed(engine.name(), engine.capabilities().product, &version.0);
@@ -142,7 +142,7 @@ fn unconfirmed(campaign: &Campaign<'_>, platform: &Platform) -> Option<Reason> {
 
 /// Reads the tables of a cached workload into the cache before its tests; the contract checks that
 /// it worked.
-fn warm(campaign: &Campaign<'_>, site: &Site<'_>, selection: &Selection) -> Result<()> {
+fn warm(campaign: &RunContext<'_>, site: &Site<'_>, selection: &Selection) -> Result<()> {
     tables(campaign, site, selection, &selection.workload.warm)
         .iter()
         .try_for_each(|table| dataset::warm(site, table))
@@ -150,7 +150,7 @@ fn warm(campaign: &Campaign<'_>, site: &Site<'_>, selection: &Selection) -> Resu
 
 /// Reads the files of the other tables of a workload into the operating system's cache: what ran
 /// before decides nothing.
-fn read_in(campaign: &Campaign<'_>, site: &Site<'_>, selection: &Selection) -> Result<()> {
+fn read_in(campaign: &RunContext<'_>, site: &Site<'_>, selection: &Selection) -> Result<()> {
     let workload = &selection.workload;
     let is_other =
         |table: &&String| !workload.warm.contains(table) && !workload.evict.contains(table);
@@ -165,7 +165,7 @@ fn read_in(campaign: &Campaign<'_>, site: &Site<'_>, selection: &Selection) -> R
 
 /// Evictor that keeps the tables of a workload that is not cached out of the operating system's
 /// cache.
-fn evictor(campaign: &Campaign<'_>, site: &Site<'_>, selection: &Selection) -> Result<Evictor> {
+fn evictor(campaign: &RunContext<'_>, site: &Site<'_>, selection: &Selection) -> Result<Evictor> {
     let of = |selection: &Selection| tables(campaign, site, selection, &selection.workload.evict);
     let all: Vec<Table> = selection.with_background().flat_map(of).collect();
     Evictor::of(site, &all)
@@ -173,7 +173,7 @@ fn evictor(campaign: &Campaign<'_>, site: &Site<'_>, selection: &Selection) -> R
 
 /// The tables of a selection that are of these kinds.
 fn tables(
-    campaign: &Campaign<'_>,
+    campaign: &RunContext<'_>,
     site: &Site<'_>,
     selection: &Selection,
     kinds: &[String],

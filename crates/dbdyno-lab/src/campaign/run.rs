@@ -14,8 +14,8 @@ use super::schedule;
 use super::{Event, Request, Sink, nodes, overhead, pooler, repositories};
 use crate::dataset::{self, Definition, LoadEvent, LoadedDataset, Lock, Recipe, Site, Watch};
 use crate::fit;
-use crate::runner::{Interrupt, Workers};
 use crate::store::{self, Store};
+use crate::test_runner::{Interrupt, Workers};
 use dbdyno_core::catalog::Catalog;
 use dbdyno_core::error::{Error, Kind, Result};
 use dbdyno_core::model::params::{ORG, assignments};
@@ -28,7 +28,7 @@ use dbdyno_engines::host::processors;
 
 /// A request with what doing it takes.
 #[derive(Clone, Copy)]
-pub struct Campaign<'a> {
+pub struct RunContext<'a> {
     /// Catalog that the plan was made from.
     pub catalog: &'a Catalog,
     /// Request as the user made it.
@@ -60,7 +60,7 @@ pub struct Ended {
 /// # Errors
 /// Of the target before anything is measured (of kind `NoPassword` before anything is done), of the
 /// data set, or of the results file.
-pub fn run(campaign: &Campaign<'_>, store: &mut Store) -> Result<Ended> {
+pub fn run(campaign: &RunContext<'_>, store: &mut Store) -> Result<Ended> {
     let opened =
         Platform::open(campaign.request, Some(campaign.plan), Access::Provision, campaign.events);
     let mut platform = opened.map_err(|error| ended_by(campaign.interrupt, error))?;
@@ -69,7 +69,7 @@ pub fn run(campaign: &Campaign<'_>, store: &mut Store) -> Result<Ended> {
     let result = adapted(campaign, &platform)
         .and_then(|plan| fitting(plan, &platform, campaign.events))
         .and_then(|plan| {
-            let campaign = Campaign { plan: plan.as_ref(), ..*campaign };
+            let campaign = RunContext { plan: plan.as_ref(), ..*campaign };
             recorded(&campaign, &mut platform, store, |platform, probing, mut run| {
                 let status = measured(&campaign, platform, probing, &mut run)?;
                 match campaign.request.explain.filter(|_| status == RunStatus::Finished) {
@@ -87,7 +87,7 @@ pub fn run(campaign: &Campaign<'_>, store: &mut Store) -> Result<Ended> {
 
 /// Says of an existing server which part of its URL is not used, and that its user may do more than
 /// any test needs.
-fn warn_of_the_target(campaign: &Campaign<'_>, platform: &Platform) {
+fn warn_of_the_target(campaign: &RunContext<'_>, platform: &Platform) {
     if matches!(campaign.request.target, Target::Existing { .. }) {
         let unused = platform.database.unused_part_of_url();
         unused.iter().for_each(|line| (campaign.events)(Event::Note(line)));
@@ -120,7 +120,7 @@ pub(super) fn with_last_words(result: Result<Ended>, platform: &mut Platform) ->
 ///
 /// # Errors
 /// Nothing is left to run without it, or a test that was asked for by name is not.
-pub fn adapted<'a>(campaign: &Campaign<'a>, platform: &Platform) -> Result<Cow<'a, Plan>> {
+pub fn adapted<'a>(campaign: &RunContext<'a>, platform: &Platform) -> Result<Cow<'a, Plan>> {
     let plan = match lacking(campaign.plan, platform) {
         None => Cow::Borrowed(campaign.plan),
         Some(lacking) => {
@@ -289,7 +289,7 @@ pub fn lacking(plan: &Plan, platform: &Platform) -> Option<Lacking> {
 
 /// Records the run from its begin to its end, also if it fails in between; `work` measures.
 pub(super) fn recorded<'a>(
-    campaign: &Campaign<'a>,
+    campaign: &RunContext<'a>,
     platform: &mut Platform,
     store: &mut Store,
     work: impl FnOnce(&mut Platform, Probing<'a>, OpenRun<'_>) -> Result<RunStatus>,
@@ -314,7 +314,7 @@ pub(super) fn recorded<'a>(
 /// The disclosure with what the request says of the database: its nodes, options and repositories
 /// that must be licensed; and of the platform.
 fn with_what_is_stated(
-    campaign: &Campaign<'_>,
+    campaign: &RunContext<'_>,
     platform: &Platform,
     mut disclosure: Disclosure,
 ) -> Result<Disclosure> {
@@ -342,7 +342,7 @@ fn with_what_is_stated(
 
 /// All legs, and what is made anew between them.
 fn measured<'a>(
-    campaign: &Campaign<'a>,
+    campaign: &RunContext<'a>,
     platform: &mut Platform,
     probing: Probing<'a>,
     run: &mut OpenRun<'_>,
@@ -511,7 +511,7 @@ fn described(plan: &Plan, request: &Request) -> serde_json::Value {
     described
 }
 
-fn record(campaign: &Campaign<'_>, disclosure: Disclosure) -> RunRecord {
+fn record(campaign: &RunContext<'_>, disclosure: Disclosure) -> RunRecord {
     let (plan, request) = (campaign.plan, campaign.request);
     RunRecord {
         id: 0,

@@ -1,6 +1,6 @@
 //! The sessions that look at the others: one on the server, or on each node of a cluster.
 
-use crate::runner::{IoCounts, SessionSource};
+use crate::test_runner::{IoCounts, SessionSource};
 use dbdyno_core::model::{Counters, SessionState, ThreadTime};
 use dbdyno_core::sql::Block;
 use dbdyno_engines::engine::{Database, EngineError, JobSessions, NodeSession};

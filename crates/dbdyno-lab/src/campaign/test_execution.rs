@@ -9,7 +9,7 @@ use super::evict::Evictor;
 use super::probing::Probing;
 use super::server_evidence::{EvidenceMark, ServerEvidence};
 use super::{Event, Sink};
-use crate::runner::{self, Interrupt, Outcome, SessionSource, TestContext, Workers};
+use crate::test_runner::{self, Interrupt, Outcome, SessionSource, TestContext, Workers};
 use dbdyno_core::analysis;
 use dbdyno_core::model::rows::RowFunction;
 use dbdyno_core::model::{Counters, Facts, TestResult, TestSpec};
@@ -69,12 +69,12 @@ impl TestExecution<'_> {
             facts: &self.facts,
             rows: self.rows,
             seed: self.seed,
-            connect_timeout: runner::CONNECT_TIMEOUT,
+            connect_timeout: test_runner::CONNECT_TIMEOUT,
             interrupt: self.interrupt,
             sessions: sampler.as_deref().map(|sampler| sampler as &Mutex<dyn SessionSource>),
             workers: self.workers,
         };
-        let mut progress = |progress: runner::Progress| {
+        let mut progress = |progress: test_runner::Progress| {
             let run_left_s =
                 after_s + if progress.left_s.is_finite() { progress.left_s } else { 0.0 };
             (self.events)(Event::TestProgress {
@@ -95,12 +95,12 @@ impl TestExecution<'_> {
         };
         let mut begin = Some(own());
         let mut read = |reading| {
-            if reading == runner::Reading::PaidBack {
+            if reading == test_runner::Reading::PaidBack {
                 after = Some(self.aside.mark(sampler.as_deref()));
             }
             let is_first = begin.is_some();
             let own =
-                (reading != runner::Reading::AtOnce).then(|| begin.take().unwrap_or_else(own));
+                (reading != test_runner::Reading::AtOnce).then(|| begin.take().unwrap_or_else(own));
             let (mut counters, cost_ms) = probing.read(reading, self.debtor);
             own.iter().for_each(|own| counters.subtract(own));
             if is_first {
@@ -108,7 +108,7 @@ impl TestExecution<'_> {
             }
             (counters, cost_ms)
         };
-        let run = || runner::run_test(&context, spec, &mut read, &mut progress);
+        let run = || test_runner::run_test(&context, spec, &mut read, &mut progress);
         let (mut outcome, evicted) = evictor.around(run);
         if let Outcome::Done(result) | Outcome::Interrupted(Some(result)) = &mut outcome {
             let after = after.unwrap_or_else(|| self.aside.mark(sampler.as_deref()));

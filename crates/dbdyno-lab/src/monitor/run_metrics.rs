@@ -308,7 +308,7 @@ fn labels(workload: &str, params: String, drive: Drive, jobs: u32) -> Labels {
 mod tests {
     use super::*;
     use crate::campaign::fixture::plan;
-    use crate::runner::Now;
+    use crate::test_runner::Now;
     use dbdyno_core::analysis::fixture;
 
     fn value(text: &str, start: &str) -> Option<f64> {

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use super::{BUILD, Clock, Step, Task, ask, unreadable};
-use crate::runner::{Edges, Stage, WorkerAssignment, WorkerLog, WorkerProgress, Workers};
 use crate::store::Place;
+use crate::test_runner::{Edges, Stage, WorkerAssignment, WorkerLog, WorkerProgress, Workers};
 use dbdyno_core::error::Result;
 use dbdyno_engines::engine::results_backend::{ResultsBackend, SqlValue};
 use dbdyno_engines::engine::{EngineError, ErrorClass};

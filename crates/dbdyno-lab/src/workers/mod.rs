@@ -9,8 +9,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
-use crate::runner::WorkerAssignment;
 use crate::store::{self, Place};
+use crate::test_runner::WorkerAssignment;
 use dbdyno_core::error::Result;
 use dbdyno_engines::engine::results_backend::{ResultsBackend, SqlValue};
 use dbdyno_engines::engine::{EngineError, ErrorClass};

@@ -4,11 +4,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::{BUILD, Clock, Step, Task, ask};
-use crate::runner::{
+use crate::store::Place;
+use crate::test_runner::{
     CoordinatorLink, CoordinatorUpdate, Edges, Interrupt, SecondsLog, WorkerAssignment, WorkerLog,
     run_assignment,
 };
-use crate::store::Place;
 use dbdyno_core::error::{Result, quote};
 use dbdyno_core::model::Target;
 use dbdyno_engines::engine::results_backend::{ResultsBackend, SqlValue};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::campaign::Campaign;
+use crate::campaign::RunContext;
 use crate::campaign::platform::Platform;
 use crate::fit;
 use crate::server::Setup;
@@ -42,7 +42,7 @@ pub(super) type Changes = (BTreeMap<String, String>, [Side; 2]);
 /// # Errors
 /// Why it cannot be carried out.
 pub(super) fn changes(
-    campaign: &Campaign<'_>,
+    campaign: &RunContext<'_>,
     platform: &Platform,
     record: &RunRecord,
     case: &Case<'_>,
@@ -104,7 +104,7 @@ fn cached(selection: &Selection) -> Selection {
 
 /// The same work through another drive.
 fn driven(
-    campaign: &Campaign<'_>,
+    campaign: &RunContext<'_>,
     selection: &Selection,
     drive: Drive,
 ) -> std::result::Result<Selection, Sentence> {
@@ -123,7 +123,7 @@ fn driven(
 
 /// The settings that take the cause away on this private server.
 fn settings(
-    campaign: &Campaign<'_>,
+    campaign: &RunContext<'_>,
     platform: &Platform,
     record: &RunRecord,
     limiter: &Bottleneck,
@@ -142,7 +142,7 @@ fn settings(
 
 /// Bytes that the log may need on a file system in memory, which has them.
 fn room_for_log(
-    campaign: &Campaign<'_>,
+    campaign: &RunContext<'_>,
     platform: &Platform,
     selection: &Selection,
 ) -> std::result::Result<u64, Sentence> {
@@ -159,7 +159,7 @@ fn room_for_log(
 }
 
 /// Checks that this machine has this many MB in addition to what the profile takes.
-fn check_memory(campaign: &Campaign<'_>, more_mb: f64) -> std::result::Result<(), Sentence> {
+fn check_memory(campaign: &RunContext<'_>, more_mb: f64) -> std::result::Result<(), Sentence> {
     let memory_mb = campaign.request.profile.memory_mb.unwrap_or(0.0) + more_mb;
     let lacks = fit::lacks_memory(memory_mb).filter(|_| more_mb > 0.0);
     lacks.map_or(Ok(()), |lacks| Err(Sentence::quoted(lacks)))

@@ -11,7 +11,7 @@ use super::timed_session::ClientRoutes;
 use super::writers::{WriterConfig, WriterEvent, Writers};
 use super::{Asked, Statements};
 use crate::campaign::{Event, Platform, Sink};
-use crate::runner::Interrupt;
+use crate::test_runner::Interrupt;
 use dbdyno_core::analysis::failover::{Noted, REGAINED};
 use dbdyno_core::error::{Error, Kind, Result, quote};
 use dbdyno_core::model::{Failover, Promotion};

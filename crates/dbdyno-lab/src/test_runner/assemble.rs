@@ -460,7 +460,7 @@ fn with_own_facts(mut facts: Facts, parts: &[PartPlan]) -> Facts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runner::log::{SliceLog, Times};
+    use crate::test_runner::log::{SliceLog, Times};
 
     fn slice(start_s: f64, end_s: f64, ops: u64, counts: bool) -> SliceLog {
         let tally = Tally { ops, rows: 2 * ops, busy_s: end_s - start_s, ..Tally::default() };
