@@ -14,7 +14,7 @@ const OPTION: &str = "--metrics";
 /// Path of the metrics.
 const PATH: &str = "/metrics";
 /// At once: a monitoring system needs one.
-const MOST_CLIENTS: usize = 64;
+const MAX_CLIENTS: usize = 64;
 
 /// Serves what `text` gives at each request, from now on.
 ///
@@ -24,7 +24,7 @@ pub fn serve(address: SocketAddr, text: impl Fn() -> String + Send + Sync + 'sta
     let token = token(None)?;
     may_listen(OPTION, address, token.as_ref())?;
     let answer = move |request: &Request<Body>| answer(request, token.as_ref(), &text);
-    http::listen(OPTION, address, MOST_CLIENTS, answer)
+    http::listen(OPTION, address, MAX_CLIENTS, answer)
 }
 
 fn answer(

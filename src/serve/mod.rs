@@ -30,7 +30,7 @@ use address::Links;
 use pages::{Look, Pages, Refused};
 
 /// Clients at once. Each has two file descriptors, of which a process often has a thousand.
-const MOST_CLIENTS: usize = 256;
+const MAX_CLIENTS: usize = 256;
 
 /// Content of the site.
 pub struct Site {
@@ -93,5 +93,5 @@ fn broken() -> Response<Body> {
 /// # Errors
 /// Nobody can listen there.
 pub fn listen(site: Site, address: SocketAddr) -> Result<()> {
-    http::listen("--listen", address, MOST_CLIENTS, move |request| site.answer(request))
+    http::listen("--listen", address, MAX_CLIENTS, move |request| site.answer(request))
 }

@@ -11,7 +11,7 @@ use dbdyno::campaign::sampler::Sampler;
 use dbdyno::campaign::{Fresh, Keep, Request};
 use dbdyno::error::Result;
 use dbdyno::model::{Counters, Drive, Selection, Target};
-use dbdyno::monitor::poller::{GLANCE, Poller};
+use dbdyno::monitor::poller::{Poller, SAMPLE_INTERVAL};
 use dbdyno::plan;
 use dbdyno::probe::{ProbeContext, ProbeSet, SqlProbe};
 use dbdyno::test_runner::SessionSource;
@@ -114,7 +114,7 @@ fn observe(observer: &mut Poller, ended: &Receiver<()>) -> Result<()> {
     let mut due = Instant::now() + INTERVAL;
     loop {
         observer.glance();
-        if ended.recv_timeout(GLANCE) != Err(RecvTimeoutError::Timeout) {
+        if ended.recv_timeout(SAMPLE_INTERVAL) != Err(RecvTimeoutError::Timeout) {
             return Ok(());
         }
         if Instant::now() >= due {

@@ -19,7 +19,7 @@ use dbdyno_core::analysis::interval::supports;
 use dbdyno_core::model::{Better, RunKind, Status};
 
 /// Platforms that are ticked where the reader has chosen none.
-const MOST_TICKED: usize = 6;
+const MAX_TICKED: usize = 6;
 
 /// Runs as platforms to choose from, and their figures.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -140,7 +140,7 @@ fn usual(runs: &[RunTests]) -> BTreeSet<usize> {
     let is_measured = |at: &&usize| runs[**at].run.kind != RunKind::Published;
     let measured = newest.iter().filter(is_measured).count();
     let kept = if measured > 1 { measured } else { newest.len() };
-    newest.into_iter().take(kept.min(MOST_TICKED)).collect()
+    newest.into_iter().take(kept.min(MAX_TICKED)).collect()
 }
 
 fn platform(input: &Input, data: &RunTests, name: String) -> Platform {

@@ -9,9 +9,9 @@ use super::document::{Block, Document, Section};
 use dbdyno_core::error::visible;
 
 /// The largest logo in bytes: it stands in every page.
-pub const MOST_LOGO_BYTES: usize = 200_000;
+pub const MAX_LOGO_BYTES: usize = 200_000;
 /// Most characters of name and footer.
-const MOST_LETTERS: usize = 200;
+const MAX_LETTERS: usize = 200;
 /// Contrast that text needs (WCAG 2.2, 1.4.3).
 const READABLE: f64 = 4.5;
 /// Papers of the page, light and dark.
@@ -64,9 +64,9 @@ impl BrandFile {
         let (name, footer) = (text(self.name), text(self.footer));
         if [&name, &footer]
             .iter()
-            .any(|text| text.as_ref().is_some_and(|text| text.chars().count() > MOST_LETTERS))
+            .any(|text| text.as_ref().is_some_and(|text| text.chars().count() > MAX_LETTERS))
         {
-            return Err(format!("name and footer may have at most {MOST_LETTERS} characters"));
+            return Err(format!("name and footer may have at most {MAX_LETTERS} characters"));
         }
         let accent = self.accent.map(|accent| accents(&accent)).transpose()?;
         Ok(Brand { name, logo: logo.map(data_uri).transpose()?, accent, footer })
@@ -74,8 +74,8 @@ impl BrandFile {
 }
 
 fn data_uri(content: &[u8]) -> Result<String, String> {
-    if content.len() > MOST_LOGO_BYTES {
-        return Err(format!("the logo is larger than {MOST_LOGO_BYTES} bytes"));
+    if content.len() > MAX_LOGO_BYTES {
+        return Err(format!("the logo is larger than {MAX_LOGO_BYTES} bytes"));
     }
     let kind = kind_of(content).ok_or("the logo is neither PNG, JPEG, WebP nor SVG")?;
     Ok(format!("data:image/{kind};base64,{}", STANDARD.encode(content)))
@@ -256,7 +256,7 @@ mod tests {
             assert_eq!(logo(junk).unwrap_err(), "the logo is neither PNG, JPEG, WebP nor SVG");
         }
         assert_eq!(
-            logo(&[0x89; MOST_LOGO_BYTES + 1]).unwrap_err(),
+            logo(&[0x89; MAX_LOGO_BYTES + 1]).unwrap_err(),
             "the logo is larger than 200000 bytes"
         );
     }

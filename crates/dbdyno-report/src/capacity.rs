@@ -81,7 +81,7 @@ pub fn platforms<'a>(input: &'a Input, names: &'a [String]) -> Vec<Platform<'a>>
 }
 
 /// Needs whose measured figures stand in the answer; those of all stand below the table.
-const MOST_TOLD: usize = 3;
+const MAX_TOLD: usize = 3;
 
 /// The answer of a platform in a few sentences.
 fn told(language: Language, platform: &Platform<'_>) -> String {
@@ -97,7 +97,7 @@ fn told(language: Language, platform: &Platform<'_>) -> String {
     let measured = open.filter_map(|answer| {
         Some(format!("{}: {}.", answer.need.label(), language.sentence(answer.why.as_ref()?)))
     });
-    sentences.chain(why).chain(measured.take(MOST_TOLD)).collect::<Vec<_>>().join(" ")
+    sentences.chain(why).chain(measured.take(MAX_TOLD)).collect::<Vec<_>>().join(" ")
 }
 
 fn capital(sentence: &str) -> String {

@@ -101,14 +101,14 @@ impl<'a> Repetition<'a> {
 type Time = (&'static str, &'static str, fn(&FailoverTimes) -> Option<f64>);
 
 /// The one that is no moment.
-const LONGEST_GAP: &str = "longest_gap_s";
+const MAX_GAP: &str = "longest_gap_s";
 
 const TIMES: [Time; 5] = [
     ("detected_s", "First error that a client saw", |times| times.detected_s),
     ("first_commit_s", "First commit, of any client", |times| times.first_commit_s),
     ("first_moved_s", "First commit, of a client of the failed node", |times| times.first_moved_s),
     ("regained_s", "90 % of the throughput before", |times| times.regained_s),
-    (LONGEST_GAP, "Longest time without a commit", |times| times.longest_gap_s),
+    (MAX_GAP, "Longest time without a commit", |times| times.longest_gap_s),
 ];
 
 /// A time over the repetitions that are not invalid; if it is unknown of one, the mean of the
@@ -158,7 +158,7 @@ fn section(language: Language, data: &RunTests, name: &str, all: &[Repetition<'_
 fn course(language: Language, name: &str, all: &[Repetition<'_>]) -> Option<Chart> {
     let first = all.first()?;
     let fails_at_s = first.failover.failed_at_s;
-    let times = TIMES.iter().filter(|(id, ..)| *id != LONGEST_GAP);
+    let times = TIMES.iter().filter(|(id, ..)| *id != MAX_GAP);
     let known = times.filter_map(|(_, name, time)| Some((*name, time(&first.failover.times)?)));
     let mut marks: Vec<(&str, f64)> = std::iter::once(("the failure", 0.0)).chain(known).collect();
     marks.sort_by(|a, b| a.1.total_cmp(&b.1));

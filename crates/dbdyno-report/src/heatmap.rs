@@ -197,11 +197,11 @@ fn doubts(
 }
 
 /// More sentences than these are told by kind, each with one example; the cells' notes have all.
-const MOST_SENTENCES: usize = 10;
+const MAX_SENTENCES: usize = 10;
 
 fn remarks(language: Language, reasons: &[Lowered]) -> Vec<String> {
     let sentences = lowered::remarks(language, reasons);
-    if sentences.len() <= MOST_SENTENCES {
+    if sentences.len() <= MAX_SENTENCES {
         return sentences;
     }
     let mut kinds: Vec<(&Lowered, usize)> = Vec::new();

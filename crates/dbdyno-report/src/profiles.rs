@@ -112,7 +112,7 @@ fn how_timed(language: Language, waits: &Waits) -> String {
                 percentile.";
     language.say(
         text,
-        &[("period", &number(1e3 * waits.period_s)), ("least", &IoTimes::LEAST_MS.to_string())],
+        &[("period", &number(1e3 * waits.period_s)), ("least", &IoTimes::MIN_MS.to_string())],
     )
 }
 

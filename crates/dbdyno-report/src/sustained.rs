@@ -47,7 +47,7 @@ pub fn blocks(language: Language, subject: &str, test: &Test) -> Vec<Block> {
 }
 
 /// A shorter pay-back is below what its clock tells.
-const LEAST_PAY_BACK_S: f64 = 0.001;
+const MIN_PAY_BACK_S: f64 = 0.001;
 
 fn said(language: Language, result: &TestResult, lasting: &SustainedRate) -> String {
     let number = |value: f64| language.number(value, RATE);
@@ -66,7 +66,7 @@ fn said(language: Language, result: &TestResult, lasting: &SustainedRate) -> Str
         (SustainedState::Sustained, _, None) => {
             "Sustained rate: the test left the database no deferred work."
         }
-        (SustainedState::Sustained, _, Some(pay)) if pay < LEAST_PAY_BACK_S => {
+        (SustainedState::Sustained, _, Some(pay)) if pay < MIN_PAY_BACK_S => {
             "Sustained: what the test had left the database to do took no time that could be \
              measured."
         }

@@ -138,7 +138,7 @@ fn not_sampled(language: Language, result: &TestResult) -> String {
 }
 
 /// Parts that are more than their whole by less than this share of it are rounded.
-const LEAST_TOLD: f64 = 0.0005;
+const MIN_TOLD: f64 = 0.0005;
 
 fn parts(language: Language, name: &str, whole: &str, parts: &[TimePart]) -> Table {
     let mut table = table(language, name, &[(whole, ""), ("Seconds", "s"), ("Share", "%")]);
@@ -148,7 +148,7 @@ fn parts(language: Language, name: &str, whole: &str, parts: &[TimePart]) -> Tab
         vec![Cell::text(language.phrase(title)), seconds, percent(share)]
     };
     let shares: f64 = parts.iter().map(|part| part.share).sum();
-    if shares > 1.0 + LEAST_TOLD {
+    if shares > 1.0 + MIN_TOLD {
         let percent = language.number(100.0 * (shares - 1.0), Digits::Decimals(1));
         let said = "Together {percent} % more than the window has: they are counted by clocks that \
                     differ so much.";

@@ -11,7 +11,7 @@ use crate::model::{AskedRamp, AskedRate, Precision, RateProfile, Slo};
 use crate::report::Language;
 
 /// More ops per job are a typing error.
-const MOST_OPS: u64 = 1_000_000_000_000_000;
+const MAX_OPS: u64 = 1_000_000_000_000_000;
 
 /// The part that is made anew for each block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -77,7 +77,7 @@ pub struct RunArgs {
           help_heading = HOW_LONG)]
     pub max_duration: Option<Seconds>,
     /// Fixed work instead of fixed time: ops per job
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_OPS),
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MAX_OPS),
           help_heading = HOW_LONG)]
     pub ops: Option<u64>,
     /// Warm-up, dropped before the window; with --precision the shortest

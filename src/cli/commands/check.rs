@@ -22,9 +22,9 @@ use crate::store::url_of;
 use crate::{fit, host};
 
 /// Time for which the machine is observed for causes of noise.
-const LOOK: Duration = Duration::from_secs(3);
+const CPU_SAMPLE_TIME: Duration = Duration::from_secs(3);
 /// Causes of noise that are named.
-const MOST_CAUSES: usize = 3;
+const MAX_CAUSES: usize = 3;
 /// Block of a probe that names causes of noise: columns `found` and `advice`.
 const NOISE: &str = "noise";
 /// Blocks of a probe that name what the user has no right to: columns `lacks` and `statement`,
@@ -294,7 +294,7 @@ fn rights(asked: &Asked<'_>, platform: &Platform) -> Vec<Finding> {
 
 /// The worst causes of noise here, each with what to do.
 fn noises(context: &Context, asked: &Asked<'_>) -> Vec<String> {
-    let causes = noise::causes(LOOK)
+    let causes = noise::causes(CPU_SAMPLE_TIME)
         .into_iter()
         .chain(of_server(context, asked).unwrap_or_default())
         .collect();
@@ -302,7 +302,7 @@ fn noises(context: &Context, asked: &Asked<'_>) -> Vec<String> {
     let line = |cause: &Cause| format!("{}; {}", cause.found, cause.advice);
     match causes.is_empty() {
         true => vec!["nothing was found that makes figures vary".into()],
-        false => causes.iter().take(MOST_CAUSES).map(line).collect(),
+        false => causes.iter().take(MAX_CAUSES).map(line).collect(),
     }
 }
 

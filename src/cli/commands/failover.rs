@@ -13,9 +13,9 @@ use crate::model::{How, Target};
 use crate::report::failover::FailoverReport;
 
 /// Shortest load before a failure: of a second or two a median is one.
-const SHORTEST_BEFORE_S: f64 = 1.0;
+const MIN_BEFORE_S: f64 = 1.0;
 /// Shortest timeout: a commit may take as long on a busy machine.
-const SHORTEST_TIMEOUT_S: f64 = 0.05;
+const MIN_TIMEOUT_S: f64 = 0.05;
 
 /// Measures, stores, prints or writes the report.
 ///
@@ -102,14 +102,14 @@ fn asked(target: &Target, args: &FailoverArgs) -> Result<Asked> {
 }
 
 fn check_times(args: &FailoverArgs) -> Result<()> {
-    if args.before.0 < SHORTEST_BEFORE_S {
+    if args.before.0 < MIN_BEFORE_S {
         return Err(Error::usage(
             "--before",
             format!("{:?} s is too short to know the throughput", args.before.0),
         )
         .advise("give 1s or more"));
     }
-    if args.timeout.0 < SHORTEST_TIMEOUT_S {
+    if args.timeout.0 < MIN_TIMEOUT_S {
         return Err(Error::usage(
             "--timeout",
             format!("{:?} s is shorter than commits may take", args.timeout.0),

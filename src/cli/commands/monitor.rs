@@ -17,20 +17,20 @@ use crate::cli::values::Listen;
 use crate::cli::{metrics_server, out, paths, request};
 use crate::error::{Error, Result};
 use crate::model::{RunRecord, RunStatus, Test};
-use crate::monitor::poller::{GLANCE, IntervalSample, Poller};
+use crate::monitor::poller::{IntervalSample, Poller, SAMPLE_INTERVAL};
 use crate::monitor::recording::{self, Recording, Subject};
 use crate::monitor::{live_metrics, open_metrics};
 use crate::store::{self, Store};
 use crate::test_runner::Interrupt;
 
 /// Shorter intervals would cost what they show.
-const LEAST_INTERVAL: Duration = Duration::from_millis(250);
+const MIN_INTERVAL: Duration = Duration::from_millis(250);
 /// Time for which an interval of a recording is shown.
 const REPLAY_PACE: Duration = Duration::from_millis(100);
 /// Help at the foot of the screen.
 const KEYS: &str = "q ends; --record FILE keeps what is shown, --baseline RUN compares";
 /// Between two questions whether somebody interrupts.
-const ATTENTION: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Watches a server until it is interrupted, or shows a recording.
 ///
@@ -69,7 +69,7 @@ fn replay(context: &Context, args: &MonitorArgs, run: &str, interrupt: &Interrup
         }
     }
     // The last one stays until somebody ends it.
-    while view.is_screen() && !view.wait(ATTENTION, interrupt) {}
+    while view.is_screen() && !view.wait(POLL_INTERVAL, interrupt) {}
     Ok(())
 }
 
@@ -138,9 +138,9 @@ fn watched(
     interrupt: &Interrupt,
     take: &mut dyn FnMut(&IntervalSample) -> Result<()>,
 ) -> Result<()> {
-    let interval = Duration::from_secs_f64(args.interval.0).max(LEAST_INTERVAL);
+    let interval = Duration::from_secs_f64(args.interval.0).max(MIN_INTERVAL);
     // One look is to tell as much as it can.
-    let between_glances = if args.once { LEAST_INTERVAL } else { GLANCE };
+    let between_glances = if args.once { MIN_INTERVAL } else { SAMPLE_INTERVAL };
     let mut due = Instant::now() + interval;
     loop {
         observer.glance();
@@ -244,7 +244,7 @@ impl View {
                 return interrupt.is_set();
             }
             match self {
-                View::Screen(..) if event::poll(left.min(ATTENTION)).unwrap_or(false) => {
+                View::Screen(..) if event::poll(left.min(POLL_INTERVAL)).unwrap_or(false) => {
                     if event::read().is_ok_and(|event| is_end(&event)) {
                         return true;
                     }

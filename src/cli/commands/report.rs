@@ -191,8 +191,7 @@ fn brand(path: &Path) -> Result<Brand> {
         Error::usage(file::line_of(path, &text, offset), what).advise(advice)
     })?;
     let logo = read.logo.as_ref().map(|logo| path.with_file_name(logo));
-    let content =
-        logo.map(|logo| file::read_bytes(&logo, branding::MOST_LOGO_BYTES)).transpose()?;
+    let content = logo.map(|logo| file::read_bytes(&logo, branding::MAX_LOGO_BYTES)).transpose()?;
     read.with(content.as_deref())
         .map_err(|what| Error::usage(path.display().to_string(), what).advise("change the file"))
 }

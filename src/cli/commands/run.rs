@@ -27,7 +27,7 @@ use crate::workers::{WorkerPool, WorkerTimeouts};
 const WORKER_WAIT_S: f64 = 60.0;
 /// And how long one may be silent.
 const WORKER_SILENCE_S: f64 = 10.0;
-const LEAST_SILENCE_S: f64 = 3.0;
+const MIN_SILENCE_S: f64 = 3.0;
 
 /// Runs a campaign and shows its results.
 ///
@@ -147,7 +147,7 @@ fn crew(context: &Context, args: &RunArgs, request: &Request) -> Result<Option<M
             .advise("give the URL of an existing server"));
         }
     };
-    if args.worker_timeout.is_some_and(|silence| silence.0 < LEAST_SILENCE_S) {
+    if args.worker_timeout.is_some_and(|silence| silence.0 < MIN_SILENCE_S) {
         return Err(Error::usage("--worker-timeout", "workers report every second")
             .advise("give 3s or more"));
     }

@@ -2,7 +2,7 @@
 //! block.
 
 use super::report;
-use crate::analysis::study::FEWEST_BLOCKS;
+use crate::analysis::study::MIN_BLOCKS;
 use crate::analysis::sweep::sizes;
 use crate::campaign::{self, Ended, Event, Request, RunContext};
 use crate::catalog::{Catalog, SuiteEntry};
@@ -155,10 +155,10 @@ fn study(
     }
     let catalog = context.catalog()?;
     let request = asked(&catalog)?;
-    if let Some(blocks) = args.blocks.filter(|blocks| (*blocks as usize) < FEWEST_BLOCKS) {
+    if let Some(blocks) = args.blocks.filter(|blocks| (*blocks as usize) < MIN_BLOCKS) {
         out::tell(&format!(
             "{blocks} blocks give medians without intervals, which decide nothing; from \
-             {FEWEST_BLOCKS} on they have one"
+             {MIN_BLOCKS} on they have one"
         ));
     }
     let ended = measured(context, &catalog, &request)?;

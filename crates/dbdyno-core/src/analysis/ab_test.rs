@@ -23,7 +23,7 @@ const CALM_BLOCKS: usize = 2;
 const FORETOLD: usize = 2_000;
 /// With a larger share of its blocks left out a figure is conditional: those that are left may be
 /// the better ones.
-const MOST_LEFT_OUT: f64 = 0.1;
+const MAX_LEFT_OUT: f64 = 0.1;
 /// Chance that of two sides which are invalid equally often one is called invalid more often.
 const ONE_SIDED_LEVEL: f64 = 0.01;
 /// Connecting, preparing and snapshots of a trial.
@@ -282,12 +282,12 @@ impl Blocks {
     }
 
     /// The side whose trials are invalid while the other's are not: in every block that is left
-    /// out, if none counts, else in more of them than chance and [`MOST_LEFT_OUT`] allow. Of such a
+    /// out, if none counts, else in more of them than chance and [`MAX_LEFT_OUT`] allow. Of such a
     /// figure only the better trials of that side would be compared.
     pub fn invalid_side(&self) -> Option<Side> {
         let [a, b] = self.invalid_alone;
         let (more, fewer, side) = if a > b { (a, b, Side::A) } else { (b, a, Side::B) };
-        let is_often = more as f64 > MOST_LEFT_OUT * (self.count() + self.left_out) as f64
+        let is_often = more as f64 > MAX_LEFT_OUT * (self.count() + self.left_out) as f64
             && at_least(more, more + fewer) <= ONE_SIDED_LEVEL;
         (more > fewer && (self.count() == 0 || is_often)).then_some(side)
     }
@@ -339,7 +339,7 @@ impl Blocks {
     /// conditional if what counts is, or if too many blocks are left out.
     pub fn status(&self) -> Status {
         let blocks = (self.count() + self.left_out) as f64;
-        let is_select = self.left_out as f64 > MOST_LEFT_OUT * blocks;
+        let is_select = self.left_out as f64 > MAX_LEFT_OUT * blocks;
         match (self.count(), self.invalid_side()) {
             (0, _) | (_, Some(_)) => Status::Invalid,
             _ if is_select || !self.conditions.is_empty() => Status::Conditional,

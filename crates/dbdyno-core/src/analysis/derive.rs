@@ -334,7 +334,7 @@ fn share_pct(result: &TestResult, part: &str, whole: &str) -> Value {
 }
 
 /// Sightings of waiting sessions from which a mean wait is told.
-const FEWEST_SIGHTINGS: f64 = 20.0;
+const MIN_SIGHTINGS: f64 = 20.0;
 
 /// Mean wait of a commit for the log: as the database timed it, else from the sessions of jobs that
 /// were seen waiting for the log, which is what the sampler saw times the window over the commits.
@@ -356,7 +356,7 @@ fn commit_wait_ms(result: &TestResult) -> Value {
     let full = counted("log_buffer_full").zip(counted("log_writes").filter(|writes| *writes > 0.0));
     let of_commits = full.map_or(1.0, |(full, writes)| 1.0 - (full / writes).min(1.0));
     let seen = seen as f64 * of_commits;
-    if seen < FEWEST_SIGHTINGS {
+    if seen < MIN_SIGHTINGS {
         return Err("too few sessions were seen waiting for the log".into());
     }
     let waiting = seen / waits.samples as f64;

@@ -14,12 +14,12 @@ pub const REGAINED: f64 = 0.9;
 const STEP_S: f64 = 0.02;
 /// A time without commits is an interruption if it is longer than twice any before the failure, and
 /// than this, in s.
-const SHORTEST_GAP_S: f64 = 0.1;
+const MIN_GAP_S: f64 = 0.1;
 const LONGER: f64 = 2.0;
 /// Fewer repetitions have no interval.
 pub const FEWEST: usize = 3;
 /// With fewer commits in the median second before the failure there is nothing to regain.
-const FEWEST_PER_S: f64 = 5.0;
+const MIN_PER_S: f64 = 5.0;
 
 /// Outcome of a commit as its client knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,8 +100,7 @@ impl Noted {
         let gap = longest_gap(&times, at_s, end_s);
         let usual_s = longest_gap(&times, times.first().copied().unwrap_or(at_s), at_s)
             .map_or(0.0, |(from, to)| to - from);
-        let interrupted =
-            gap.filter(|(from, to)| to - from > (LONGER * usual_s).max(SHORTEST_GAP_S));
+        let interrupted = gap.filter(|(from, to)| to - from > (LONGER * usual_s).max(MIN_GAP_S));
         let from_s = interrupted.map_or(at_s, |(_, to)| to);
         FailoverTimes {
             detected_s: seen.reduce(f64::min).map(since),
@@ -207,14 +206,14 @@ pub fn judge(failover: &Failover, is_one_host: bool) -> Vec<Reason> {
     let mut against =
         |status, code, sentence: Sentence| reasons.push(Reason::new(status, code, sentence));
     let node = failover.node.as_str();
-    if failover.before_per_s < FEWEST_PER_S {
+    if failover.before_per_s < MIN_PER_S {
         let said = Sentence::new(
             "{per_s} commits per second before the failure, fewer than {least}: nothing to regain",
         );
         against(
             Status::Invalid,
             ReasonCode::Little,
-            said.with("per_s", failover.before_per_s).with("least", FEWEST_PER_S),
+            said.with("per_s", failover.before_per_s).with("least", MIN_PER_S),
         );
     }
     if !failover.stayed_down {

@@ -11,7 +11,7 @@ use crate::stats::moderated::Estimate;
 use crate::stats::summary::{t95, widening_of_best};
 
 /// A shorter window has too few seconds for an interval, in s.
-const SHORTEST_WINDOW_S: f64 = 5.0;
+const MIN_WINDOW_S: f64 = 5.0;
 
 /// Source of the interval of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,7 +119,7 @@ impl Interval {
 /// a counter of the database has its own seconds, all else those of the ops.
 pub fn of_test(test: &Test, value: &KpmValue) -> IntervalOrReason {
     let test = test.measured().ok_or(Unknown::Published)?;
-    let unknown = || match test.window_s < SHORTEST_WINDOW_S {
+    let unknown = || match test.window_s < MIN_WINDOW_S {
         true => Unknown::ShortWindow,
         false if value.counter().is_some() => Unknown::Counter,
         false => Unknown::Alike,

@@ -18,7 +18,7 @@ use crate::stats::sequence::POINTS_PER_S;
 /// Largest difference between two means of the service time.
 const TOLERANCE: f64 = 0.05;
 /// Fewest timed ops whose mean is compared.
-const FEWEST_SAMPLES: u64 = 100;
+const MIN_SAMPLES: u64 = 100;
 /// By how much a timed op may differ from others, in seconds: the clock inside a database ticks in
 /// whole microseconds, and a timed op contains a read of it. For ops of a few microseconds it is
 /// more than 5 %.
@@ -128,7 +128,7 @@ fn busy(
 /// are a sample.
 fn timed(result: &TestResult, expected_s: f64) -> Option<Reason> {
     let buckets = &result.latency.buckets;
-    if result.latency.samples < FEWEST_SAMPLES {
+    if result.latency.samples < MIN_SAMPLES {
         return None;
     }
     let timed_s = LatencyHistogram::from_buckets(buckets).mean_ns() / 1e9;
@@ -165,7 +165,7 @@ fn standard_error_s(latency: &LatencySummary, mean_s: f64) -> f64 {
 
 /// Below this share of the window the sum of the jobs' rates, each over its own time, is not what
 /// the database did.
-const LEAST_PRESENT: f64 = 0.5;
+const MIN_PRESENT: f64 = 0.5;
 
 /// Jobs that ended early (lost, or done with fixed work) leave the others alone for the rest of the
 /// window; of so many jobs that their slices are longer than the window most are missing from it.
@@ -176,7 +176,7 @@ fn presence(result: &TestResult, expected_s: f64) -> Option<Reason> {
     let absent =
         !result.job_figures.is_empty() && elapsed_s < full_s * (1.0 - TOLERANCE) - cut_off_s;
     let share = elapsed_s / full_s;
-    let status = if share < LEAST_PRESENT { Status::Invalid } else { Status::Conditional };
+    let status = if share < MIN_PRESENT { Status::Invalid } else { Status::Conditional };
     let sentence = Sentence::new("the jobs were looping for only {share%} of the window");
     absent.then(|| Reason::new(status, ReasonCode::Little, sentence.with("share", share)))
 }

@@ -11,7 +11,7 @@ use crate::model::{
 };
 
 /// Share of the window in which a node may hold up those that write.
-const MOST_PAUSED: f64 = 0.05;
+const MAX_PAUSED: f64 = 0.05;
 
 /// Reasons of a test on a cluster: nodes that are missing, and that all are on one host.
 pub fn judge(result: &TestResult, is_one_host: bool) -> Vec<Reason> {
@@ -37,13 +37,13 @@ pub fn paused_share(node: &NodeResult, window_s: f64) -> Option<f64> {
 }
 
 fn paused(node: &NodeResult, window_s: f64) -> Option<Reason> {
-    let share = paused_share(node, window_s).filter(|share| *share > MOST_PAUSED)?;
+    let share = paused_share(node, window_s).filter(|share| *share > MAX_PAUSED)?;
     let said = "flow control paused node {node} for {share%} of the window, more than {limit%}: a \
                 node applies less than is written";
     let sentence = Sentence::new(said)
         .with("node", node.name.as_str())
         .with("share", share)
-        .with("limit", MOST_PAUSED);
+        .with("limit", MAX_PAUSED);
     Some(Reason::new(Status::Conditional, ReasonCode::FlowControl, sentence))
 }
 

@@ -75,8 +75,8 @@ fn not_stated() -> String {
 }
 
 /// More are a typing error: of cores, and of any currency.
-const MOST_CORES: f64 = 1e6;
-const MOST_PRICE: f64 = 1e12;
+const MAX_CORES: f64 = 1e6;
+const MAX_PRICE: f64 = 1e12;
 
 /// `cores x factor` is a product of decimals: 0.1 x 30 must not become 4 licences.
 const ROUNDING: f64 = 1e-9;
@@ -95,17 +95,17 @@ impl PriceList {
     }
 
     fn check(&self) -> Result<(), String> {
-        let is_possible = |value: f64| value > 0.0 && value <= MOST_CORES;
+        let is_possible = |value: f64| value > 0.0 && value <= MAX_CORES;
         if !is_possible(self.cores) || !is_possible(self.core_factor) {
             return Err(format!(
-                "cores and core_factor must be more than 0 and at most {MOST_CORES}"
+                "cores and core_factor must be more than 0 and at most {MAX_CORES}"
             ));
         }
         let wrong =
-            self.products.iter().find(|product| !(0.0..=MOST_PRICE).contains(&product.price));
+            self.products.iter().find(|product| !(0.0..=MAX_PRICE).contains(&product.price));
         match wrong {
             Some(product) => Err(format!(
-                "the price of {} must be 0 or more and at most {MOST_PRICE}",
+                "the price of {} must be 0 or more and at most {MAX_PRICE}",
                 quote(&product.name)
             )),
             None if self.products.is_empty() => Err("there is no [[product]]".into()),

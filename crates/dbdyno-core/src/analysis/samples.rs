@@ -7,7 +7,7 @@ use crate::stats::LatencyHistogram;
 use crate::stats::summary::t95;
 
 /// Fewer ops of a part in the window than this are too few, however equal they are.
-const FEWEST_OPS: u64 = 5;
+const MIN_OPS: u64 = 5;
 /// Widest half of the 95 % interval of the mean service time, as a fraction of it.
 const WIDEST: f64 = 0.05;
 /// From so many ops on a wide interval is less a lack of ops than a long tail, which the
@@ -31,8 +31,7 @@ pub(super) fn judge(result: &TestResult) -> Option<Reason> {
         ));
     }
     let parts = parts(result);
-    if let Some(least) =
-        parts.iter().min_by_key(|part| part.ops).filter(|part| part.ops < FEWEST_OPS)
+    if let Some(least) = parts.iter().min_by_key(|part| part.ops).filter(|part| part.ops < MIN_OPS)
     {
         return Some(least.too_few());
     }
@@ -59,7 +58,7 @@ impl Part<'_> {
             1 => "only 1 op in the window, fewer than {fewest}",
             _ => "only {ops} ops in the window, fewer than {fewest}",
         };
-        let sentence = Sentence::new(sentence).with("ops", self.ops).with("fewest", FEWEST_OPS);
+        let sentence = Sentence::new(sentence).with("ops", self.ops).with("fewest", MIN_OPS);
         let reason = Reason::new(Status::Conditional, ReasonCode::Samples, sentence);
         match self.name {
             Some(name) => reason.of_part(name),

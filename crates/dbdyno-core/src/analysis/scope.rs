@@ -16,7 +16,7 @@ const ROW_LOCKS_SEEN: &str = "row_locks_seen";
 /// Ops per second of the last quarter of a test's seconds, of those of its first quarter.
 const RATE_KEPT: &str = "rate_kept";
 /// Fewer seconds tell nothing of how a rate falls.
-const LEAST_SECONDS: usize = 4;
+const MIN_SECONDS: usize = 4;
 
 /// Counters whose value counts, not its growth.
 const GAUGES: [&str; 3] = ["durable", "instruments", "cache_lock"];
@@ -150,7 +150,7 @@ fn rate_kept(series: &[SeriesPoint]) -> Option<f64> {
     let whole = series.iter().filter(|point| point.interval_s > 0.5);
     let rates: Vec<f64> = whole.map(|point| point.ops / point.interval_s).collect();
     let quarter = rates.len() / 4;
-    if rates.len() < LEAST_SECONDS {
+    if rates.len() < MIN_SECONDS {
         return None;
     }
     let (first, last) = (mean(&rates[..quarter])?, mean(&rates[rates.len() - quarter..])?);

@@ -23,27 +23,27 @@ const LOWEST: i32 = 148;
 /// the trials (simulated below); with three in 82 to 99.
 pub const SETTLED: u32 = 5;
 /// More trials settle nothing.
-const MOST_TRIALS: usize = 40;
+const MAX_TRIALS: usize = 40;
 /// Fewer ops done than this fraction of those that were due: the rate was not kept up.
 const KEPT_UP: f64 = 0.99;
 
 /// Ops are weighed by the slices they fell into, which makes them count as fewer.
 const MARGIN: f64 = 1.5;
 /// A trial that needs a longer window is not run, unless the user asks for it, in s.
-const LONGEST_WINDOW_S: f64 = 60.0;
+const MAX_WINDOW_S: f64 = 60.0;
 
 /// The window in which the percentile of a promise can be judged at a rate, in s: at least `own_s`,
 /// that of the other tests.
 pub fn window_s(promise: Slo, per_s: f64, own_s: f64) -> f64 {
     let needed_s = MARGIN * promise.percentile.fewest_ops() / per_s;
-    needed_s.min(LONGEST_WINDOW_S).max(own_s)
+    needed_s.min(MAX_WINDOW_S).max(own_s)
 }
 
 /// True if at half of the closed loop's rate no window would hold enough ops for the percentile, so
 /// that a search can only end without an answer.
 pub fn is_hopeless(promise: Slo, closed_per_s: f64, own_s: f64) -> bool {
     let needed_s = MARGIN * promise.percentile.fewest_ops() / (closed_per_s / 2.0);
-    needed_s > LONGEST_WINDOW_S.max(own_s)
+    needed_s > MAX_WINDOW_S.max(own_s)
 }
 
 /// True if fewer ops were done than offered.
@@ -224,7 +224,7 @@ impl Search {
 
     /// Higher rates have lower steps.
     fn next_step(&self) -> Option<i32> {
-        if self.trials >= MOST_TRIALS || self.unknown > MOST_TRIALS / 4 {
+        if self.trials >= MAX_TRIALS || self.unknown > MAX_TRIALS / 4 {
             return None;
         }
         match (self.broken(), self.kept()) {
@@ -463,7 +463,7 @@ mod tests {
             Some(if (480.0..520.0).contains(&rate) { n.is_multiple_of(2) } else { rate < 500.0 })
         };
         let trials = search(1000.0, &noisy);
-        assert!(trials.len() < MOST_TRIALS, "{}", trials.len());
+        assert!(trials.len() < MAX_TRIALS, "{}", trials.len());
     }
 
     #[test]

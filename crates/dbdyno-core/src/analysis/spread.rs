@@ -8,7 +8,7 @@ use std::f64::consts::FRAC_PI_2;
 use crate::stats::summary::{mean, t95, variance};
 
 /// Windows, starts or loads from which their spread gives an interval.
-pub const FEWEST_GROUPS: usize = 3;
+pub const MIN_GROUPS: usize = 3;
 
 /// One window of a repeated test.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -96,7 +96,7 @@ pub fn of(windows: &[Window]) -> Option<Spread> {
     let groups = top.len() as f64;
     let next =
         || Some(t95(groups - 1.0)? * (spread * (1.0 + of_median(top.len())) + beside).sqrt());
-    let is_enough = top.len() >= FEWEST_GROUPS;
+    let is_enough = top.len() >= MIN_GROUPS;
     let next = if is_enough { next() } else { None };
     let error = (spread * of_median(top.len())).sqrt();
     Some(Spread { parts, groups: top.len(), error, next })

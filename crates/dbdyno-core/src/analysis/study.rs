@@ -8,7 +8,7 @@ use crate::model::{Reason, ReasonCode, Sentence, Status, Test, TestResult};
 use crate::stats::summary::{median, median_interval};
 
 /// Fewer blocks have no interval.
-pub const FEWEST_BLOCKS: usize = 6;
+pub const MIN_BLOCKS: usize = 6;
 
 /// A median with the ends of its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -117,7 +117,7 @@ fn against(test: &TestResult) -> impl Iterator<Item = &Reason> {
 /// Reason for a figure that is missing because of too few blocks.
 pub fn too_few(blocks: usize) -> Sentence {
     let sentence = Sentence::new("{blocks} of the {needed} blocks that are needed can be used");
-    sentence.with("blocks", blocks as u64).with("needed", FEWEST_BLOCKS as u64)
+    sentence.with("blocks", blocks as u64).with("needed", MIN_BLOCKS as u64)
 }
 
 /// The values that are known.

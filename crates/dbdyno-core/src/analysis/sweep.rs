@@ -14,8 +14,8 @@ use crate::stats::summary::median;
 
 /// Caches in a row that are looked for: the database's and the operating system's; without files in
 /// the latter the one.
-const MOST_CLIFFS: usize = 2;
-const MOST_EVICTED: usize = 1;
+const MAX_CLIFFS: usize = 2;
+const MAX_EVICTED: usize = 1;
 /// Fewer blocks read per op come from the first lookups, or from background work.
 const SERVED: f64 = 0.05;
 /// The device served what was read if it read so much of it, a cache before it if so little.
@@ -25,7 +25,7 @@ const HARDLY: f64 = 0.1;
 const WHOLE: f64 = 0.8;
 /// An op that misses the cache reads a block at the least: counters that foretell fewer than half
 /// a block per op of a set without end show first lookups, not the end of a cache.
-const LEAST_MISSES: f64 = 0.5;
+const MIN_MISSES: f64 = 0.5;
 /// Sizes by time and by counters that differ by more contradict one another.
 const ALIKE: f64 = 2.0;
 
@@ -288,7 +288,7 @@ impl Fitted {
 }
 
 fn plateaus(blocks: &[(f64, Blocks<'_>)], steps: &[Step], evicted: bool) -> Vec<Plateau> {
-    let most = if evicted { MOST_EVICTED } else { MOST_CLIFFS };
+    let most = if evicted { MAX_EVICTED } else { MAX_CLIFFS };
     let Some(times) = Fitted::of(&curves(blocks, steps, |test| test.latency.mean_us), most) else {
         return Vec::new();
     };
@@ -315,7 +315,7 @@ fn counted_mb(blocks: &[(f64, Blocks<'_>)], steps: &[Step]) -> Option<MedianInte
     // Beside the misses of the first lookups a few count as none.
     let misses = curves(blocks, steps, |test| Some(misses_per_op(test)? + SERVED));
     let found = Fitted::of(&misses, 1).filter(|found| found.sizes.len() == 1)?;
-    median(&found.rises[0]).filter(|rise| *rise > LEAST_MISSES)?;
+    median(&found.rises[0]).filter(|rise| *rise > MIN_MISSES)?;
     steps.last()?.misses_per_op.filter(|misses| *misses > SERVED)?;
     MedianInterval::of(&found.sizes[0])
 }
@@ -331,7 +331,7 @@ fn tiers(steps: &[Step], times: &Fitted, evicted: bool) -> Vec<Tier> {
         // The caches of the processor have ends, too: what misses nothing is the database's cache,
         // and what misses little behind such an end are first lookups.
         let is_served = misses.is_some_and(|misses| misses <= SERVED)
-            || foretold_misses(steps, from_mb, up_to_mb).is_some_and(|all| all < LEAST_MISSES);
+            || foretold_misses(steps, from_mb, up_to_mb).is_some_and(|all| all < MIN_MISSES);
         let tier = match misses {
             Some(_) if is_served => Tier::BufferCache,
             _ if at == 0 => Tier::Unknown,
@@ -377,7 +377,7 @@ fn misses_between(steps: &[Step], from_mb: f64, up_to_mb: Option<f64>) -> Option
 fn last_tier(steps: &[Step], passed: usize, evicted: bool) -> Tier {
     match steps.last().and_then(|last| last.device_share) {
         // Behind two caches only the device is left, also while they still serve most of the reads.
-        Some(share) if share >= MOSTLY || passed >= MOST_CLIFFS && share > HARDLY => Tier::Device,
+        Some(share) if share >= MOSTLY || passed >= MAX_CLIFFS && share > HARDLY => Tier::Device,
         Some(share) if share <= HARDLY && !evicted => Tier::SystemCache,
         _ => Tier::Unknown,
     }
@@ -431,7 +431,7 @@ pub struct PublishedCurve {
 }
 
 /// Fewer sizes make no curve.
-const FEWEST_SIZES: usize = 3;
+const MIN_SIZES: usize = 3;
 
 /// The curves of publications: tests that are printed at several sizes of one platform's database.
 /// A time that is not printed follows from jobs and throughput: who waits for each answer has no
@@ -468,7 +468,7 @@ pub fn published<'a>(
         curve.points.sort_by(|a, b| a.0.total_cmp(&b.0));
         curve.points.dedup_by(|a, b| a.0 == b.0);
     }
-    curves.retain(|curve| curve.points.len() >= FEWEST_SIZES);
+    curves.retain(|curve| curve.points.len() >= MIN_SIZES);
     curves
 }
 

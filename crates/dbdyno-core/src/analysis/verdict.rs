@@ -20,9 +20,9 @@ const CLIENT_LIMIT: f64 = 0.9;
 /// The network is the limit if the way there and back alone takes this share of an op.
 const NETWORK_LIMIT: f64 = 0.5;
 /// Fewer ops per second of the series than this only show whole numbers, not a trend.
-const FEWEST_OPS_PER_POINT: f64 = 10.0;
+const MIN_OPS_PER_POINT: f64 = 10.0;
 /// A shorter interval at the edge of the window says too little, in seconds.
-const SHORTEST_POINT_S: f64 = 0.5;
+const MIN_POINT_S: f64 = 0.5;
 /// A step of the clock beyond this many seconds and this fraction of the window matters; ten times
 /// the fraction spoils the test.
 const CLOCK_STEP_S: f64 = 0.02;
@@ -187,13 +187,11 @@ fn steady(result: &TestResult) -> Option<Reason> {
     if result.open.as_ref().is_some_and(OpenLoop::changes) {
         return None;
     }
-    let points = result
-        .series
-        .iter()
-        .filter(|point| point.in_window && point.interval_s >= SHORTEST_POINT_S);
+    let points =
+        result.series.iter().filter(|point| point.in_window && point.interval_s >= MIN_POINT_S);
     let (counts, rates): (Vec<f64>, Vec<f64>) =
         points.map(|point| (point.ops, point.ops / point.interval_s)).unzip();
-    let dense = counts.iter().sum::<f64>() >= FEWEST_OPS_PER_POINT * counts.len() as f64;
+    let dense = counts.iter().sum::<f64>() >= MIN_OPS_PER_POINT * counts.len() as f64;
     let found = steadiness(&rates).filter(|found| dense && !found.is_steady())?;
     let sentence = "not steady: trend {trend+%} over the window (p = {p}), second half {drift+%} \
                     against the first";

@@ -110,8 +110,8 @@ impl StatableFact {
         if text.is_empty() {
             return Err("is empty; leave the line out if it is not known".into());
         }
-        if text.chars().count() > MOST_LETTERS || text.chars().any(char::is_control) {
-            return Err(format!("is not one line of at most {MOST_LETTERS} letters"));
+        if text.chars().count() > MAX_LETTERS || text.chars().any(char::is_control) {
+            return Err(format!("is not one line of at most {MAX_LETTERS} letters"));
         }
         if !self.values.is_empty() {
             let known = self.values.iter().find(|known| known.eq_ignore_ascii_case(text));
@@ -132,7 +132,7 @@ impl StatableFact {
 }
 
 /// A longer value is a text of its own, not a fact.
-const MOST_LETTERS: usize = 200;
+const MAX_LETTERS: usize = 200;
 
 /// A year, with a month, with a day.
 fn is_date(text: &str) -> bool {

@@ -69,7 +69,7 @@ pub use waits::{
     Activity, Bound, Event, EventCount, ExperimentResult, ForecastOutcome, IoCount, IoKind,
     IoTimes, Profile, ProfileRow, RepositorySnapshots, SamplerCost, ServerLog, SessionState, Waits,
 };
-pub use window::{End, LEAST_KNOWN_S, Precision, Window};
+pub use window::{End, MIN_KNOWN_S, Precision, Window};
 pub use wire::{Protocol, Transport, Wire};
 pub use workload::{
     Alias, Answer, Application, Bind, Claim, ClientBranch, Operation, Param, Part, Resource,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::quote;
 
 /// More jobs than this are a typing error.
-const MOST_JOBS: u32 = 10_000;
+const MAX_JOBS: u32 = 10_000;
 /// Forms of a ramp, for errors.
 pub const RAMP_FORMS: &str = "write 1,2,4 or 1..8 or 1..auto or 1,2,cores or 32*nodes";
 
@@ -142,7 +142,7 @@ impl AskedRamp {
 
 /// Stops by itself when throughput no longer grows; 8 jobs per core, at least 16, are the most.
 fn auto(from: u32, cores: u32) -> Ramp {
-    Ramp::Auto { from, max: cores.saturating_mul(8).clamp(16, MOST_JOBS).max(from) }
+    Ramp::Auto { from, max: cores.saturating_mul(8).clamp(16, MAX_JOBS).max(from) }
 }
 
 fn doubling(from: u32, to: u32) -> Result<Ramp, String> {
@@ -241,9 +241,9 @@ impl Jobs {
             Jobs::PerCore(factor) => factor.saturating_mul(scale.cores),
             Jobs::PerNode(factor) => factor.saturating_mul(scale.nodes),
         };
-        match (1..=MOST_JOBS).contains(&jobs) {
+        match (1..=MAX_JOBS).contains(&jobs) {
             true => Ok(jobs),
-            false => Err(format!("{jobs} is not between 1 and {MOST_JOBS}")),
+            false => Err(format!("{jobs} is not between 1 and {MAX_JOBS}")),
         }
     }
 }

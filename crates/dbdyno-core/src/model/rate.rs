@@ -11,7 +11,7 @@ use super::{LatencySummary, RateProfile};
 use crate::error::quote;
 
 /// More ops per second are a typing error.
-const MOST_PER_S: f64 = 1e9;
+const MAX_PER_S: f64 = 1e9;
 /// Parameters of a test that say how its ops were offered.
 const RATE: &str = "rate";
 const ARRIVALS: &str = "arrivals";
@@ -143,7 +143,7 @@ impl FromStr for AskedRate {
                 quote(text)
             )
         };
-        let valid = |per_s: &f64| *per_s > 0.0 && *per_s <= MOST_PER_S;
+        let valid = |per_s: &f64| *per_s > 0.0 && *per_s <= MAX_PER_S;
         let rate = |text: &str| text.trim().parse::<f64>().ok().filter(valid);
         let rates: Option<Vec<f64>> = text.split(',').map(rate).collect();
         rates.map(AskedRate::Listed).ok_or_else(wrong)

@@ -13,12 +13,12 @@ use crate::stats::arrivals::{LoadOverTime, RateCurve, Stretch};
 /// height.
 const PIECES_OF_A_DAY: u32 = 64;
 /// More phases than anybody reads.
-const MOST_PHASES: usize = 50;
+const MAX_PHASES: usize = 50;
 /// More ops per second are a typing error.
-const MOST_PER_S: f64 = 1e9;
+const MAX_PER_S: f64 = 1e9;
 /// A shorter phase is not told apart from its neighbours, a longer one is a typing error, in s.
-const SHORTEST_PHASE_S: f64 = 0.5;
-const LONGEST_PHASE_S: f64 = 1e6;
+const MIN_PHASE_S: f64 = 0.5;
+const MAX_PHASE_S: f64 = 1e6;
 const UNITS: [(&str, f64); 4] = [("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
 
 /// A rate over time as typed: `ramp 100..2000 60s; hold 2000 60s; spike 6000 5s; hold 2000 60s`.
@@ -145,8 +145,8 @@ fn rate(text: &str, phase: &str, least_per_s: f64) -> Result<f64, String> {
     let per_s = per_s.ok_or_else(|| {
         format!("{}: {} is not a rate; write ops per second, as 2000", quote(phase), quote(text))
     })?;
-    if per_s < least_per_s || per_s > MOST_PER_S || (per_s == 0.0 && least_per_s > 0.0) {
-        return Err(format!("{}: a rate is above 0 and at most {MOST_PER_S}", quote(phase)));
+    if per_s < least_per_s || per_s > MAX_PER_S || (per_s == 0.0 && least_per_s > 0.0) {
+        return Err(format!("{}: a rate is above 0 and at most {MAX_PER_S}", quote(phase)));
     }
     Ok(per_s)
 }
@@ -156,7 +156,7 @@ fn length_s(text: &str, phase: &str) -> Result<f64, String> {
     let length_s = UNITS
         .iter()
         .find_map(|(unit, factor)| Some(text.strip_suffix(unit)?.parse::<f64>().ok()? * factor));
-    let is_possible = |length_s: &f64| (SHORTEST_PHASE_S..=LONGEST_PHASE_S).contains(length_s);
+    let is_possible = |length_s: &f64| (MIN_PHASE_S..=MAX_PHASE_S).contains(length_s);
     length_s.filter(is_possible).ok_or_else(|| {
         format!("{}: a phase lasts from 500ms to 1000000s; write 60s or 10m", quote(phase))
     })
@@ -193,7 +193,7 @@ impl FromStr for RatePhase {
             (Some(_), false) | (None, true) => return Err(unlike()),
         };
         if from_per_s + to_per_s == 0.0 {
-            return Err(format!("{}: a rate is above 0 and at most {MOST_PER_S}", quote(text)));
+            return Err(format!("{}: a rate is above 0 and at most {MAX_PER_S}", quote(text)));
         }
         Ok(RatePhase { kind, from_per_s, to_per_s, length_s: length_s(length, text)? })
     }
@@ -205,8 +205,8 @@ impl FromStr for RateProfile {
     fn from_str(text: &str) -> Result<Self, String> {
         let phases = text.split(';').map(str::trim).filter(|phase| !phase.is_empty());
         let phases: Vec<RatePhase> = phases.map(str::parse).collect::<Result<_, _>>()?;
-        if phases.is_empty() || phases.len() > MOST_PHASES {
-            return Err(format!("a profile has 1 to {MOST_PHASES} phases with ';' between them"));
+        if phases.is_empty() || phases.len() > MAX_PHASES {
+            return Err(format!("a profile has 1 to {MAX_PHASES} phases with ';' between them"));
         }
         Ok(RateProfile { phases })
     }

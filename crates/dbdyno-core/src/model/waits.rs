@@ -144,7 +144,7 @@ pub struct IoCount {
 }
 
 /// Service times of a kind of I/O: not of single ones, of which the kernel tells nothing, but means
-/// of slices between samples. Slices are joined until they hold [`IoTimes::LEAST_MS`], so that
+/// of slices between samples. Slices are joined until they hold [`IoTimes::MIN_MS`], so that
 /// whole milliseconds are exact enough.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct IoTimes {
@@ -163,14 +163,14 @@ pub struct IoTimes {
 
 impl IoTimes {
     /// Least service time of a slice: its mean is off by a tenth at most.
-    pub const LEAST_MS: u64 = 10;
+    pub const MIN_MS: u64 = 10;
 
     /// From cumulative counts at the samples, in order.
     pub fn of(kind: IoKind, counts: &[IoCount]) -> IoTimes {
         let slices = joined(counts);
         let ios: u64 = slices.iter().map(|slice| slice.ios).sum();
         let busy_ms: u64 = slices.iter().map(|slice| slice.busy_ms).sum();
-        let is_known = busy_ms >= IoTimes::LEAST_MS && ios > 0;
+        let is_known = busy_ms >= IoTimes::MIN_MS && ios > 0;
         let mean_us = |slice: &IoCount| 1e3 * slice.busy_ms as f64 / slice.ios as f64;
         let mut buckets: Vec<(f64, u64)> = Vec::new();
         for slice in slices.iter().filter(|_| is_known) {
@@ -203,7 +203,7 @@ fn joined(counts: &[IoCount]) -> Vec<IoCount> {
     let mut slices: Vec<IoCount> = Vec::new();
     for count in counts {
         let slice = between(from, count);
-        if slice.ios > 0 && slice.busy_ms >= IoTimes::LEAST_MS {
+        if slice.ios > 0 && slice.busy_ms >= IoTimes::MIN_MS {
             slices.push(slice);
             from = count;
         }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::quote;
 
 /// A mean is not looked at earlier, in seconds of the window: fewer cannot show whether they drift.
-pub const LEAST_KNOWN_S: f64 = 5.0;
+pub const MIN_KNOWN_S: f64 = 5.0;
 
 /// Opening and closing of a test's window.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

@@ -34,7 +34,7 @@ pub const DEFAULT_WARMUP_S: f64 = 2.0;
 pub const DEFAULT_DURATION_S: f64 = 10.0;
 /// Bounds of a window that ends when its figure is known: the shortest warm-up and the longest
 /// window.
-pub const LEAST_WARMUP_S: f64 = 1.0;
+pub const MIN_WARMUP_S: f64 = 1.0;
 pub(crate) const DEFAULT_MAX_DURATION_S: f64 = 60.0;
 /// Seed of data and keys if the user gives none.
 pub const DEFAULT_SEED: u32 = 42;

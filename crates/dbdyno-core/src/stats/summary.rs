@@ -140,8 +140,8 @@ pub fn t95(freedom: f64) -> Option<f64> {
 /// Student's distribution; absent for so few degrees of freedom as no measurement has, of which the
 /// library's search panics.
 fn student(freedom: f64) -> Option<StudentsT> {
-    const LEAST_FREEDOM: f64 = 0.01;
-    StudentsT::new(0.0, 1.0, freedom).ok().filter(|_| freedom >= LEAST_FREEDOM)
+    const MIN_FREEDOM: f64 = 0.01;
+    StudentsT::new(0.0, 1.0, freedom).ok().filter(|_| freedom >= MIN_FREEDOM)
 }
 
 /// The factor of a one-sided interval in which `tail` lies beyond it: the quantile 1 - tail of t.

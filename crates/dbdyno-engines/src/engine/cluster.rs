@@ -18,7 +18,7 @@ use dbdyno_core::model::{Counters, Drive, Transport};
 /// Longest wait until all nodes have what the first one has.
 const CATCH_UP: Duration = Duration::from_secs(120);
 /// Between two looks at how far they are.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A statement of the engine's own by the name of its block, with the values of its names.
 pub(super) type OwnSql = fn(&str, &[(&str, &str)]) -> Result<String, EngineError>;
@@ -246,7 +246,7 @@ fn catch_up(head: &dyn Database, node: &Node, sql: OwnSql) -> Result<(), EngineE
                 format!("has not caught up with the first node within {} s", CATCH_UP.as_secs());
             return Err(of_node(&node.address, EngineError::new(ErrorClass::Busy, what)));
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
     Ok(())
 }

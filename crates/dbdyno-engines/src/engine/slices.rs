@@ -9,7 +9,7 @@ use dbdyno_core::stats::LatencyHistogram;
 use dbdyno_core::stats::keys::{KeyStream, test_seed};
 
 /// A slice has at most so many samples of one value; see `catalog/harness/`.
-const MOST_SAMPLES: usize = 1 << 20;
+const MAX_SAMPLES: usize = 1 << 20;
 
 /// A slice may seem longer than its call by so much, since two clocks differ: they are slewed by
 /// 0.05 % at most (`adjtimex(2)`), and a slice takes no more than some minutes.
@@ -64,10 +64,10 @@ const TELL_US: &str = "tell_us";
 /// A routine tells at least so often, in s: an error costs no more than that.
 const TELL_S: f64 = 0.05;
 /// A message takes some 10 us of the server's time: it is not to be more than a hundredth.
-const LEAST_TELL_S: f64 = 0.001;
+const MIN_TELL_S: f64 = 0.001;
 /// Calls of routines that do not tell are no shorter than this, in s: a call is a round trip, which
 /// is not to be more than a hundredth.
-const LEAST_CALL_S: f64 = 0.02;
+const MIN_CALL_S: f64 = 0.02;
 /// An error costs the count of half of what is at stake. A 32nd of the time between two errors is:
 /// a 64th of the ops are then not counted.
 const OF_THE_TIME_BETWEEN: f64 = 32.0;
@@ -205,12 +205,12 @@ impl ErrorsSeen {
 
     /// The interval at which a routine is to tell.
     fn tell_us(&self) -> i64 {
-        (self.stake_s().clamp(LEAST_TELL_S, TELL_S) * 1e6) as i64
+        (self.stake_s().clamp(MIN_TELL_S, TELL_S) * 1e6) as i64
     }
 
     /// A slice of a routine that does not tell: short after errors.
     fn shortened(&self, slice: Slice) -> Slice {
-        Slice { seconds: slice.seconds.min(self.stake_s().max(LEAST_CALL_S)), ..slice }
+        Slice { seconds: slice.seconds.min(self.stake_s().max(MIN_CALL_S)), ..slice }
     }
 }
 
@@ -293,7 +293,7 @@ fn samples(text: &str) -> Option<Vec<f64>> {
     for item in items {
         let (value, count) = item.split_once(':').unwrap_or((item, "1"));
         let (value, count): (f64, usize) = (value.parse().ok()?, count.parse().ok()?);
-        samples.resize(samples.len() + Some(count).filter(|count| *count <= MOST_SAMPLES)?, value);
+        samples.resize(samples.len() + Some(count).filter(|count| *count <= MAX_SAMPLES)?, value);
     }
     Some(samples)
 }

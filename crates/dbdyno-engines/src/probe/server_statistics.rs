@@ -14,7 +14,7 @@ const PROFILE: &str = "profile.";
 /// Ending of the block that says why there is no such profile, in one line; no row if there is one.
 const MISSING: &str = ".missing";
 /// Rows that a profile keeps.
-const MOST_ROWS: usize = 12;
+const MAX_ROWS: usize = 12;
 
 /// The profiles of an engine.
 pub struct Profiles {
@@ -141,8 +141,8 @@ fn difference(before: &BTreeMap<String, Counters>, after: &BTreeMap<String, Coun
         .filter(|row| row.values.0.values().any(|value| *value > 0.0))
         .collect();
     rows.sort_by(|a, b| weight(b).partial_cmp(&weight(a)).unwrap_or(std::cmp::Ordering::Equal));
-    let left_out = rows.len().saturating_sub(MOST_ROWS) as u64;
-    rows.truncate(MOST_ROWS);
+    let left_out = rows.len().saturating_sub(MAX_ROWS) as u64;
+    rows.truncate(MAX_ROWS);
     Profile { rows, left_out, missing: None }
 }
 
@@ -198,7 +198,7 @@ mod tests {
         let profile = between(&reading(&[]), reading(&rows)).remove("statements").unwrap();
         assert_eq!(
             (profile.rows.len(), profile.left_out, profile.rows[0].name.as_str()),
-            (MOST_ROWS, 8, "s19")
+            (MAX_ROWS, 8, "s19")
         );
     }
 

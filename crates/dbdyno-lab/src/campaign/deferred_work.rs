@@ -19,12 +19,12 @@ const WORK: &str = "pay.work";
 const HURRY: &str = "pay.hurry";
 
 /// Between two looks at the gauges.
-const LOOK: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// A debt that does not fall for so long is not being paid back.
-const PATIENCE: Duration = Duration::from_millis(300);
+const STALL_TIMEOUT: Duration = Duration::from_millis(300);
 /// The same where the server was told to hurry: a page cleaner looks once a second what there is to
 /// do.
-const PATIENCE_WITH_HURRY: Duration = Duration::from_secs(3);
+const FLUSH_STALL_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Makes the database finish deferred work after a test (checkpoint, vacuum, flush) and times it.
 pub struct CatchUp<'a> {
@@ -101,7 +101,7 @@ impl<'a> CatchUp<'a> {
         end: &Counters,
     ) -> Result<(), EngineError> {
         let Some(sql) = &self.gauges else { return Ok(()) };
-        let patience = if self.hurry.is_some() { PATIENCE_WITH_HURRY } else { PATIENCE };
+        let patience = if self.hurry.is_some() { FLUSH_STALL_TIMEOUT } else { STALL_TIMEOUT };
         let (mut lowest, mut fell) = (end.clone(), Instant::now());
         loop {
             let mut now = Counters::default();
@@ -115,7 +115,7 @@ impl<'a> CatchUp<'a> {
                     fell = Instant::now();
                 }
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 }

@@ -25,7 +25,7 @@ use trial::{Trial, interrupted};
 /// Longest wait until an existing cluster that was mended is whole.
 const WHOLE: Duration = Duration::from_secs(300);
 /// Between two looks at that.
-const LOOK: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Request of a failover test in addition to the target.
 #[derive(Debug, Clone, PartialEq)]
@@ -224,7 +224,7 @@ fn renewed(campaign: &RunContext<'_>, platform: &mut Platform) -> Result<()> {
         });
         match whole {
             Err(_) if campaign.interrupt.is_set() => return Err(interrupted()),
-            Err(_) if Instant::now() < deadline => std::thread::sleep(LOOK),
+            Err(_) if Instant::now() < deadline => std::thread::sleep(POLL_INTERVAL),
             done => return done,
         }
     }

@@ -34,7 +34,7 @@ const MIX_S: f64 = 2.0;
 /// Longest time for which a server may report that it starts or recovers from a crash.
 const STARTS_WITHIN: Duration = Duration::from_secs(60);
 /// Interval at which that is checked.
-const LOOK: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Context of measuring.
 pub struct MeasureContext<'a> {
@@ -533,7 +533,7 @@ impl MeasureContext<'_> {
             if !gone || self.interrupt.is_set() || began.elapsed() >= patience {
                 return false;
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
         true
     }

@@ -14,10 +14,10 @@ use dbdyno_core::model::{ServerLog, TestResult};
 use dbdyno_engines::probe::{ProfileReading, profiles_between};
 
 /// Lines of a log that a test keeps, and characters of a line.
-const MOST_LINES: usize = 40;
-const LONGEST_LINE: usize = 300;
+const MAX_LINES: usize = 40;
+const MAX_LINE: usize = 300;
 /// Bytes of a log that are read at most.
-const MOST_BYTES: u64 = 1 << 20;
+const MAX_BYTES: u64 = 1 << 20;
 
 /// Sources of server-side evidence for a test: the server log, statement and I/O statistics, AWR
 /// or Statspack snapshots.
@@ -102,19 +102,19 @@ fn read_between(path: &Path, from: u64, to: u64) -> std::io::Result<Vec<u8>> {
     let mut file = File::open(path)?;
     file.seek(SeekFrom::Start(from))?;
     let mut bytes = Vec::new();
-    file.take(to.saturating_sub(from).min(MOST_BYTES)).read_to_end(&mut bytes)?;
+    file.take(to.saturating_sub(from).min(MAX_BYTES)).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
 fn lines(text: &str) -> ServerLog {
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-    let left_out = lines.len().saturating_sub(MOST_LINES) as u64;
-    let cut = |line: &&str| match line.char_indices().nth(LONGEST_LINE) {
+    let left_out = lines.len().saturating_sub(MAX_LINES) as u64;
+    let cut = |line: &&str| match line.char_indices().nth(MAX_LINE) {
         Some((end, _)) => format!("{}...", &line[..end]),
         None => (*line).to_string(),
     };
     ServerLog {
-        lines: lines.iter().take(MOST_LINES).map(cut).collect(),
+        lines: lines.iter().take(MAX_LINES).map(cut).collect(),
         left_out,
         ..ServerLog::default()
     }
@@ -138,9 +138,9 @@ mod tests {
         let log = log_between(&path, from, to);
         assert_eq!(
             (log.lines[0].as_str(), log.lines[1].len()),
-            ("checkpoint starting", LONGEST_LINE + 3)
+            ("checkpoint starting", MAX_LINE + 3)
         );
-        assert_eq!((log.lines.len(), log.left_out), (MOST_LINES, 12));
+        assert_eq!((log.lines.len(), log.left_out), (MAX_LINES, 12));
         assert!(log_between(&directory.path().join("none"), 0, 9).missing.is_some());
     }
 }

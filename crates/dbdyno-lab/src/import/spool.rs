@@ -12,7 +12,7 @@ use dbdyno_core::stats::LatencyHistogram;
 pub const MAGIC: &str = "dbdyno-spool";
 const VERSION: &str = "1";
 /// More jobs than any server takes.
-const MOST_JOBS: u32 = 100_000;
+const MAX_JOBS: u32 = 100_000;
 /// Advice for a line that is not as the scripts write it.
 const ADVICE: &str = "give the file as the scripts wrote it";
 /// Fields of a line about the work of a job.
@@ -169,7 +169,7 @@ impl Line<'_> {
     fn job(&self) -> Result<u32> {
         match self.count(1)? {
             job @ 1..=100_000 => Ok(job as u32),
-            _ => Err(self.wrong(&format!("a job has a number from 1 to {MOST_JOBS}"))),
+            _ => Err(self.wrong(&format!("a job has a number from 1 to {MAX_JOBS}"))),
         }
     }
 
@@ -187,7 +187,7 @@ impl Line<'_> {
         let mut done = Done::default();
         for at in (from..self.words.len()).step_by(2) {
             match self.words[at] {
-                "part" => done.part = self.count(at + 1)?.min(u64::from(MOST_JOBS)) as u32,
+                "part" => done.part = self.count(at + 1)?.min(u64::from(MAX_JOBS)) as u32,
                 "ops" => done.ops = self.count(at + 1)?,
                 "rows" => done.rows = self.count(at + 1)?,
                 "commits" => done.commits = self.count(at + 1)?,

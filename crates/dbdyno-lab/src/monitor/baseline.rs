@@ -14,11 +14,11 @@ use dbdyno_core::model::{ReasonCode, Status, Test, TestResult};
 
 /// Units per op from which on a test counts as work with a component: fewer are by the way. Of
 /// bytes a hundred times as many.
-const LEAST_PER_OP: f64 = 0.1;
+const MIN_PER_OP: f64 = 0.1;
 /// Bytes that count as a unit.
 const UNIT_BYTES: f64 = 100.0;
 /// A ramp shows what busy processors mean if it has made them so busy, in percent.
-const LEAST_BUSY_PCT: f64 = 80.0;
+const MIN_BUSY_PCT: f64 = 80.0;
 
 /// Measured maximum of a rate, and the part of it that is used now.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -140,10 +140,9 @@ fn is_plain(test: &TestResult) -> bool {
 }
 
 fn best_of(rate: &Definition, tests: &[&TestResult]) -> Option<Best> {
-    let least =
-        if rate.counter.ends_with("_bytes") { LEAST_PER_OP * UNIT_BYTES } else { LEAST_PER_OP };
+    let least = if rate.counter.ends_with("_bytes") { MIN_PER_OP * UNIT_BYTES } else { MIN_PER_OP };
     let is_work = |test: &TestResult, counter| {
-        counter_per_s(test, counter).is_some_and(|n| n >= LEAST_PER_OP * test.ops_per_s)
+        counter_per_s(test, counter).is_some_and(|n| n >= MIN_PER_OP * test.ops_per_s)
     };
     let reached = |test: &&TestResult| {
         let per_s = counter_per_s(test, rate.counter)?;
@@ -199,7 +198,7 @@ impl BusyRamp {
             .collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         let busiest = points.last()?.0;
-        (busiest >= LEAST_BUSY_PCT).then(|| BusyRamp {
+        (busiest >= MIN_BUSY_PCT).then(|| BusyRamp {
             points,
             workload: label(best),
             jobs: best.jobs,

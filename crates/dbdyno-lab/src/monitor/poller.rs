@@ -24,7 +24,7 @@ use dbdyno_engines::probe::{
 
 /// Between two looks at the sessions, unless the interval is shorter: as often as Oracle's active
 /// session history.
-pub const GLANCE: Duration = Duration::from_secs(1);
+pub const SAMPLE_INTERVAL: Duration = Duration::from_secs(1);
 /// Intervals over which waits are counted.
 const WAITS_OVER: usize = 30;
 /// Between two readings of the statements, which the server copies from memory as a whole.

@@ -10,7 +10,7 @@ use dbdyno_core::model::params::assignments;
 use dbdyno_core::model::{Drive, LatencySummary, Selection, Status, TestResult};
 
 /// Of a run with more tests only the last are told.
-const MOST_TESTS: usize = 1000;
+const MAX_TESTS: usize = 1000;
 
 const BUILD: Family = Family { name: "dbdyno_build", kind: Kind::Info, help: "This program." };
 const RUN: Family = Family { name: "dbdyno_run", kind: Kind::Info, help: "The run under way." };
@@ -167,7 +167,7 @@ impl State {
             Some((_, of_repetition)) => *of_repetition = figures,
             None => self.tests.push((labels, figures)),
         }
-        let too_many = self.tests.len().saturating_sub(MOST_TESTS);
+        let too_many = self.tests.len().saturating_sub(MAX_TESTS);
         self.tests.drain(..too_many);
     }
 

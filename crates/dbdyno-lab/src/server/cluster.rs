@@ -72,7 +72,7 @@ pub fn find_cluster(name: &str) -> Option<&'static ClusterKind> {
 /// Nodes of a private cluster, if none are asked for.
 pub const USUAL_NODES: u32 = 3;
 /// The most nodes that it may have.
-pub const MOST_NODES: u32 = 9;
+pub const MAX_NODES: u32 = 9;
 
 /// Plan of a cluster that all its nodes share.
 #[derive(Debug, Clone)]

@@ -35,7 +35,7 @@ mod process;
 mod server_dir;
 
 pub use binaries::{Binaries, Fetched, fetch};
-pub use cluster::{CLUSTERS, ClusterKind, MOST_NODES, USUAL_NODES, find_cluster};
+pub use cluster::{CLUSTERS, ClusterKind, MAX_NODES, USUAL_NODES, find_cluster};
 pub use lock::{FileLock, lock_file};
 pub use log_in_tmpfs::memory_place;
 pub use network_emulation::NetworkEmulation;
@@ -231,7 +231,7 @@ fn remove_home(
 /// `data_dir`, running or not.
 pub fn is_there(engine: &str, data_dir: &Path) -> bool {
     match find_cluster(engine) {
-        Some(cluster) => (0..MOST_NODES as usize)
+        Some(cluster) => (0..MAX_NODES as usize)
             .any(|at| ServerDir::path(data_dir, &cluster.home_of(at)).exists()),
         None => ServerDir::path(data_dir, engine).exists(),
     }

@@ -35,7 +35,7 @@ pub(super) const NETWORK: &str = "198.18.0.0/24";
 /// Name of the interface in each namespace.
 const DEVICE: &str = "dbdyno0";
 /// Large packets: the switch handles each.
-const MOST_BYTES: usize = 65_000;
+const MAX_BYTES: usize = 65_000;
 /// Taken of one node before the others have their turn.
 const AT_ONCE: usize = 64;
 /// Packets sent to each node and back to know the round trip.
@@ -199,7 +199,7 @@ impl Namespace {
         let (device, address) = (open_device()?, Network::address(at));
         call("ip", &["link", "set", "lo", "up"])?;
         call("ip", &["address", "add", &format!("{address}/24"), "dev", DEVICE])?;
-        call("ip", &["link", "set", DEVICE, "mtu", &MOST_BYTES.to_string(), "up"])?;
+        call("ip", &["link", "set", DEVICE, "mtu", &MAX_BYTES.to_string(), "up"])?;
         let handle = File::open("/proc/thread-self/ns/net")?;
         Ok((Namespace { handle, probe: UdpSocket::bind((address, 0))? }, device))
     }
@@ -294,7 +294,7 @@ impl Switch {
     fn pass_on(&self, ear: &UnixStream) {
         // Without it the kernel may wake us 50 us late.
         let _ = set_current_timer_slack(NonZeroU64::new(1));
-        let (mut held, mut buffer) = (VecDeque::new(), vec![0; MOST_BYTES]);
+        let (mut held, mut buffer) = (VecDeque::new(), vec![0; MAX_BYTES]);
         while self.wait(ear, held.front()) {
             (0..self.devices.len()).for_each(|from| self.take(from, &mut buffer, &mut held));
             self.deliver(&mut held);

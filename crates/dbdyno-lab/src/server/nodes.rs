@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::cluster::{self, ClusterKind, MOST_NODES, find_cluster};
+use super::cluster::{self, ClusterKind, MAX_NODES, find_cluster};
 use super::network_emulation::{Network, NetworkEmulation};
 use super::server_dir::{State, account_for_server};
 use super::{
@@ -63,7 +63,7 @@ pub(super) fn remove_nodes(
     data_dir: &Path,
 ) -> Result<Vec<PathBuf>> {
     let mut removed = Vec::new();
-    for at in from..MOST_NODES as usize {
+    for at in from..MAX_NODES as usize {
         removed.extend(remove_home(find_kind(cluster.engine)?, &cluster.home_of(at), data_dir)?);
     }
     Ok(removed)

@@ -20,9 +20,9 @@ use dbdyno_core::model::{Drive, DriverFigures, Facts, JobCode, TestSpec, Window,
 use dbdyno_engines::engine::{Database, EngineError, ErrorClass, JobPlacement, JobSpec, threads};
 
 /// Interval between two looks.
-const ATTENTION: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Statements that go on for so long after all is called off are cancelled.
-const PATIENCE: Duration = Duration::from_millis(1200);
+const STOP_TIMEOUT: Duration = Duration::from_millis(1200);
 
 /// Part of a test that one load generator runs.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -331,7 +331,7 @@ impl ShareConductor<'_> {
             gate.stop();
         }
         let (mut is_told, mut stopped) = (false, None);
-        while !gate.all_ended(ATTENTION) {
+        while !gate.all_ended(POLL_INTERVAL) {
             let told = foreman.told(self.log);
             if let Some(edges) = told.edges {
                 self.schedule.set_edges(edges);
@@ -345,7 +345,7 @@ impl ShareConductor<'_> {
                 stopped = Some(Instant::now());
             }
             // Whoever has what the window needs ends by himself.
-            if !is_told && stopped.is_some_and(|at| at.elapsed() > PATIENCE) {
+            if !is_told && stopped.is_some_and(|at| at.elapsed() > STOP_TIMEOUT) {
                 database.cancel();
             }
         }
@@ -355,7 +355,7 @@ impl ShareConductor<'_> {
     fn all_came(&self) -> bool {
         let began = Instant::now();
         while began.elapsed().as_secs_f64() < self.share.connect_s {
-            match self.gate.all_waiting(ATTENTION) {
+            match self.gate.all_waiting(POLL_INTERVAL) {
                 Some(all_came) => return all_came,
                 None if self.foreman.told(self.log).is_stopped => return false,
                 None => {}

@@ -16,9 +16,9 @@ use dbdyno_core::stats::sequence::{POINTS_PER_S, is_hopeless, is_known, known_me
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(120);
 /// Time that jobs may continue after their end before their statements are cancelled: a slice takes
 /// a second.
-const PATIENCE: Duration = Duration::from_millis(1200);
+const STOP_TIMEOUT: Duration = Duration::from_millis(1200);
 /// Interval at which the coordinator looks for an interrupt.
-const ATTENTION: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// From the moment at which an edge of the window is known to that edge, where the jobs are
 /// elsewhere.
@@ -163,8 +163,8 @@ impl<'a, 'p> Coordinator<'a, 'p> {
     /// statements are not waited for.
     fn await_end(&self, hurried: impl Fn() -> bool, cancel: &dyn Fn()) {
         let began = Instant::now();
-        while !self.gate.all_ended(ATTENTION) {
-            if hurried() && began.elapsed() > PATIENCE {
+        while !self.gate.all_ended(POLL_INTERVAL) {
+            if hurried() && began.elapsed() > STOP_TIMEOUT {
                 cancel();
             }
         }
@@ -175,7 +175,7 @@ impl<'a, 'p> Coordinator<'a, 'p> {
     fn await_jobs(&self, interrupt: &Interrupt) -> bool {
         let began = Instant::now();
         while began.elapsed() < self.connect_timeout && !interrupt.is_set() {
-            if let Some(all_came) = self.gate.all_waiting(ATTENTION) {
+            if let Some(all_came) = self.gate.all_waiting(POLL_INTERVAL) {
                 return all_came;
             }
         }
@@ -243,7 +243,7 @@ impl<'a, 'p> Coordinator<'a, 'p> {
     /// After the window closed: jobs with long ops finish the one that began inside it. True if
     /// interrupted.
     fn await_satisfied(&self, interrupt: &Interrupt) -> bool {
-        while !self.gate.all_satisfied(ATTENTION) {
+        while !self.gate.all_satisfied(POLL_INTERVAL) {
             if interrupt.is_set() {
                 return true;
             }
@@ -301,7 +301,7 @@ impl<'a, 'p> Coordinator<'a, 'p> {
             if left_s <= 0.0 {
                 return Wake::Due;
             }
-            if self.gate.all_ended(ATTENTION.min(Duration::from_secs_f64(left_s))) {
+            if self.gate.all_ended(POLL_INTERVAL.min(Duration::from_secs_f64(left_s))) {
                 return Wake::AllEnded;
             }
             if interrupt.is_set() {

@@ -21,7 +21,7 @@ const LOOK_BACK_S: f64 = 4.0;
 const LAST_POINTS: usize = 60 * POINTS_PER_S;
 /// Histograms that are kept for somebody else: of each second of an hour; of a longer test those of
 /// two seconds are put together, of four, and so on.
-const MOST_KEPT: usize = 3600;
+const MAX_KEPT: usize = 3600;
 
 /// One slice of one job; seconds count from the opening of the gate.
 #[derive(Debug, Clone, PartialEq)]
@@ -148,7 +148,7 @@ impl Periods {
         let at = self.seconds / self.seconds_each;
         self.at(at).merge(times);
         self.seconds += 1;
-        if self.times.len() > MOST_KEPT {
+        if self.times.len() > MAX_KEPT {
             self.double();
         }
     }

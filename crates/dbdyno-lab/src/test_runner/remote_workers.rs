@@ -13,7 +13,7 @@ use dbdyno_core::model::{TestResult, TestSpec, WorkerResult};
 use dbdyno_engines::engine::EngineError;
 
 /// Interval at which the workers are polled.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Load machines that run the jobs of a test.
 pub trait Workers: Send {
@@ -121,7 +121,7 @@ impl WorkerProxy<'_> {
     ) -> Result<Vec<WorkerLog>, EngineError> {
         lock(workers).assign(shares)?;
         while self.seen.iter().any(|stage| *stage != Stage::Done) {
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
             if self.gate.is_stopped() && !self.is_stopped {
                 self.is_stopped = true;
                 lock(workers).stop()?;

@@ -17,9 +17,9 @@ const EARLY_SLICE_S: f64 = 0.02;
 /// Slices after the window, while slower jobs finish theirs.
 const TAIL_SLICE_S: f64 = 0.05;
 /// A remainder shorter than this is joined to the next slice.
-const SHORTEST_S: f64 = 0.02;
+const MIN_S: f64 = 0.02;
 /// The most ops to a timed one: a sample a slice of ops of some ns.
-const MOST_TO_ONE: u32 = 100_000;
+const MAX_TO_ONE: u32 = 100_000;
 /// Shorter ops are not told apart by a clock that ticks in microseconds.
 const TICK_S: f64 = 1e-6;
 /// Ops half of which take this long are all timed.
@@ -137,16 +137,16 @@ impl Schedule {
             _ if self.is_early(slice) => return EARLY_SLICE_S,
             _ => {}
         }
-        if now_s + SHORTEST_S >= close_s {
+        if now_s + MIN_S >= close_s {
             return TAIL_SLICE_S;
         }
-        let edges = [open_s, close_s].into_iter().filter(|edge_s| *edge_s > now_s + SHORTEST_S);
+        let edges = [open_s, close_s].into_iter().filter(|edge_s| *edge_s > now_s + MIN_S);
         edges.fold(self.next_step_s(now_s), f64::min) - now_s
     }
 
     /// The first end of slices that is not too near.
     fn next_step_s(&self, now_s: f64) -> f64 {
-        (((now_s + SHORTEST_S) / self.step_s).floor() + 1.0) * self.step_s
+        (((now_s + MIN_S) / self.step_s).floor() + 1.0) * self.step_s
     }
 
     /// Time of the next sample: at whole seconds since the gate, but of a window whose opening was
@@ -220,7 +220,7 @@ fn every(op_s: f64, drive: Drive) -> u32 {
         Drive::Client => 10_000.0,
     };
     // Of no ops there is no time: not a number, which becomes 0.
-    ((1.0 / op_s / samples_per_s).ceil() as u32).clamp(1, MOST_TO_ONE)
+    ((1.0 / op_s / samples_per_s).ceil() as u32).clamp(1, MAX_TO_ONE)
 }
 
 #[cfg(test)]

@@ -21,9 +21,9 @@ use dbdyno_engines::engine::JobSessions;
 /// Of more jobs samples are taken in proportion more seldom: each has more sessions in it.
 const MANY_JOBS: f64 = 128.0;
 /// Readings of threads that are kept, of 56 bytes: a period of them is doubled beyond that.
-const MOST_READINGS: usize = 1 << 18;
+const MAX_READINGS: usize = 1 << 18;
 /// Samples that are kept, of some 250 bytes: those of five hours.
-const MOST_SAMPLES: usize = 1 << 18;
+const MAX_SAMPLES: usize = 1 << 18;
 /// Seconds of which a thread's first and last readings are kept.
 const PERIOD_S: f64 = 1.0;
 /// Least share of the sessions' time that the kernel's account of processors must cover.
@@ -110,7 +110,7 @@ impl Default for Readings {
 impl Readings {
     fn add(&mut self, reading: ThreadReading) {
         self.keep(reading);
-        if self.kept.len() > MOST_READINGS {
+        if self.kept.len() > MAX_READINGS {
             self.period_s *= 2.0;
             self.open.clear();
             for reading in std::mem::take(&mut self.kept) {
@@ -256,7 +256,7 @@ impl SessionLog {
     /// from now on they are taken half as often: what is left tells of the whole time alike.
     fn keep(&mut self, sample: Sample) {
         self.samples.push(sample);
-        if self.samples.len() >= MOST_SAMPLES {
+        if self.samples.len() >= MAX_SAMPLES {
             let mut number = 0;
             self.samples.retain(|_| {
                 number += 1;
@@ -498,7 +498,7 @@ mod tests {
             log.keep(Sample { t_s, times_s: t_s, at: vec![(at, 3)], ..Sample::default() });
             t_s += log.period_s;
         }
-        assert!(log.samples.len() < MOST_SAMPLES, "{}", log.samples.len());
+        assert!(log.samples.len() < MAX_SAMPLES, "{}", log.samples.len());
         assert!(log.period_s < 1.0, "each second of the series has one: {}", log.period_s);
         for (from_s, to_s) in [(0.0, DAY_S), (0.0, 7200.0), (72_000.0, 79_200.0)] {
             let waits = log.waits(from_s, to_s).unwrap();
@@ -536,7 +536,7 @@ mod tests {
             let threads = (0..64).map(|one| ((at * 64 + one) % 1_000) as u32);
             threads.for_each(|thread| readings.add(reading(*t_s, thread)));
         }
-        assert!(readings.kept.len() <= MOST_READINGS, "{}", readings.kept.len());
+        assert!(readings.kept.len() <= MAX_READINGS, "{}", readings.kept.len());
         assert!(readings.period_s > PERIOD_S);
         let between = |from_s, to_s| {
             let kept = readings.between(from_s, to_s);

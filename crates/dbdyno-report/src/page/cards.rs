@@ -18,11 +18,11 @@ use dbdyno_core::model::{Better, Bound, Status, Test, TestResult, Verdict};
 /// Digits of a figure in a card or a cell.
 pub(super) const DIGITS: Digits = Digits::Significant(3);
 /// A law must explain this share of the variance for its knee to be drawn.
-const LEAST_EXPLAINED: f64 = 0.8;
+const MIN_EXPLAINED: f64 = 0.8;
 /// Other programs are named from this share of the CPU on, in percent.
 const FOREIGN_PCT: f64 = 10.0;
 /// Other workloads of a group beyond these stand in the table only.
-const MOST_OTHERS: usize = 6;
+const MAX_OTHERS: usize = 6;
 
 /// A workload of a group with its figures.
 pub(super) struct Entry<'a> {
@@ -127,7 +127,7 @@ fn card(
         times_head: language.phrase("Service time"),
         times: times(language, chosen),
         chips: main.map(|_| chips(language, chosen)).unwrap_or_default(),
-        others: others.take(MOST_OTHERS).map(|entry| other(language, entry)).collect(),
+        others: others.take(MAX_OTHERS).map(|entry| other(language, entry)).collect(),
     }
 }
 
@@ -245,7 +245,7 @@ fn spark(language: Language, entry: &Entry<'_>) -> Option<Spark> {
 pub(super) fn knee(tests: &[&Test]) -> Option<f64> {
     let fit = ramp::scalability(tests)?
         .law
-        .filter(|fit| fit.r_squared.is_some_and(|share| share >= LEAST_EXPLAINED))?;
+        .filter(|fit| fit.r_squared.is_some_and(|share| share >= MIN_EXPLAINED))?;
     let most = tests.iter().filter_map(|test| test.jobs()).max()?;
     let (jobs, _) = fit.knee_jobs()?;
     Some(jobs).filter(|jobs| *jobs >= 1.0 && *jobs <= f64::from(most))

@@ -11,7 +11,7 @@ use dbdyno_core::analysis::ramp::Figure;
 use dbdyno_core::model::{Better, RunKind, Status, Test};
 
 /// More workloads of a group than these are in the datasheet only.
-const MOST_FIGURES: usize = 3;
+const MAX_FIGURES: usize = 3;
 
 /// Speed and throughput of a row, as far as they may be used.
 struct Figures<'a> {
@@ -100,9 +100,9 @@ fn figures(row: RampRow<'_>) -> Figures<'_> {
 
 fn group(language: Language, title: &str, rows: &[Figures<'_>]) -> String {
     let texts: Vec<String> = rows.iter().filter_map(|row| figure_text(language, row)).collect();
-    let mut shown: Vec<String> = texts.iter().take(MOST_FIGURES).cloned().collect();
-    if texts.len() > MOST_FIGURES {
-        shown.push(language.count("more", texts.len() - MOST_FIGURES, &[]));
+    let mut shown: Vec<String> = texts.iter().take(MAX_FIGURES).cloned().collect();
+    if texts.len() > MAX_FIGURES {
+        shown.push(language.count("more", texts.len() - MAX_FIGURES, &[]));
     }
     match shown.is_empty() {
         true => String::new(),

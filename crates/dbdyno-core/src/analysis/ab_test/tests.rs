@@ -9,7 +9,7 @@ use crate::stats::summary::{mean, two_sided_p, variance};
 const RULE: Rule = Rule { margin: 0.03, figures: 1 };
 /// Campaigns of each kind, and blocks of one at the most.
 const CAMPAIGNS: usize = 400;
-const MOST_BLOCKS: usize = 50;
+const MAX_BLOCKS: usize = 50;
 
 fn verdict(reasons: &[(Status, ReasonCode)]) -> Verdict {
     Verdict::from_reasons(
@@ -298,7 +298,7 @@ fn campaign(noise: Noise, number: usize, effect: f64) -> (Outcome, usize, bool) 
         let (first, second) = (machine.next(), machine.next());
         let (a, b) = if order.key(2) == 1 { (first, second) } else { (second, first) };
         blocks.add(&[[trial(a.exp(), &valid), trial((b + effect).exp(), &valid)]]);
-        let is_over = blocks.count() == MOST_BLOCKS;
+        let is_over = blocks.count() == MAX_BLOCKS;
         let may_be_decided =
             blocks.count() >= RULE.fewest_blocks() && is_decided(&blocks.ratios, &RULE);
         if is_over || may_be_decided {
@@ -325,7 +325,7 @@ fn duet(noise: Noise, number: usize, effect: f64) -> (Outcome, usize, bool) {
         };
         let first = usize::from(order.key(2) == 1);
         blocks.add(&[round(first), round(1 - first)]);
-        if blocks.count() == MOST_BLOCKS
+        if blocks.count() == MAX_BLOCKS
             || blocks.count() >= RULE.fewest_blocks() && is_decided(&blocks.ratios, &RULE)
         {
             let span = blocks.span(&RULE);
@@ -338,9 +338,9 @@ fn duet(noise: Noise, number: usize, effect: f64) -> (Outcome, usize, bool) {
 /// The usual way: all trials of A, then those of B, and a t test after each.
 fn finds_a_difference_as_usual(noise: Noise, number: usize) -> bool {
     let mut machine = Machine::new(noise, number);
-    let base: Vec<f64> = (0..MOST_BLOCKS).map(|_| machine.next().exp()).collect();
+    let base: Vec<f64> = (0..MAX_BLOCKS).map(|_| machine.next().exp()).collect();
     let mut other = Vec::new();
-    (0..MOST_BLOCKS).any(|_| {
+    (0..MAX_BLOCKS).any(|_| {
         other.push(machine.next().exp());
         welch_p(&base, &other).is_some_and(|p| p < 0.05)
     })

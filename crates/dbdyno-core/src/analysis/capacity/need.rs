@@ -8,7 +8,7 @@ use crate::error::quote;
 use crate::model::{Drive, Slo, Test, params, without_offer};
 
 /// More of anything per second is a typing error.
-const MOST_PER_S: f64 = 1e12;
+const MAX_PER_S: f64 = 1e12;
 /// Word of a need that names the drive.
 const DRIVE: &str = "drive";
 /// Syntax of a requirement.
@@ -123,10 +123,10 @@ impl Need {
     }
 
     fn checked(self) -> Result<Need, String> {
-        match self.rate > 0.0 && self.rate <= MOST_PER_S {
+        match self.rate > 0.0 && self.rate <= MAX_PER_S {
             true => Ok(self),
             false => Err(format!(
-                "{} is not a rate: it must be above 0 and at most {MOST_PER_S:e}",
+                "{} is not a rate: it must be above 0 and at most {MAX_PER_S:e}",
                 self.rate
             )),
         }

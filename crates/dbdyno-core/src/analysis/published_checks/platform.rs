@@ -4,7 +4,7 @@ use crate::analysis::{derive, ramp};
 use crate::model::{Reason, ReasonCode, RunRecord, Sentence, Status, Test, params};
 
 /// CPU busy is printed in whole percent: below this the rounding hides too much.
-const LEAST_BUSY_PCT: f64 = 10.0;
+const MIN_BUSY_PCT: f64 = 10.0;
 /// A ramp has saturated the processors if a point is this busy.
 const SATURATED_PCT: f64 = 90.0;
 /// The implied number of CPUs varies by no more than this factor if each job keeps one CPU busy.
@@ -54,7 +54,7 @@ pub fn implied_cpus(tests: &[Test]) -> Vec<Implied> {
     let serial = tests
         .iter()
         .filter(|test| test.nodes() <= 1 && !test.params().contains_key(params::THREADS));
-    let busy = |test| derive(test).get("cpu_busy_pct").filter(|busy| *busy >= LEAST_BUSY_PCT);
+    let busy = |test| derive(test).get("cpu_busy_pct").filter(|busy| *busy >= MIN_BUSY_PCT);
     let points = serial.filter_map(|test| Some((test, test.jobs()?, busy(test)?)));
     let ramps = ramp::groups(points, |(test, ..)| test);
     let of_ramp = |ramp: Vec<(&Test, u32, f64)>| {

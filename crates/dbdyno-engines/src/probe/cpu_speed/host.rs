@@ -13,7 +13,7 @@ use crate::engine::threads;
 /// From a reading, which is at a whole second, where slices end, to the look.
 pub(super) const MIDDLE: Duration = Duration::from_millis(500);
 /// Processors of one look, so that it costs less than 3 ms.
-const MOST_AT_ONCE: usize = 4;
+const MAX_AT_ONCE: usize = 4;
 /// A processor that works for less than this share of the time is left out: it may be clocked down.
 const AT_WORK: f64 = 0.5;
 /// Time that all CPUs work before their speed counts as that of the run's start.
@@ -83,7 +83,7 @@ impl Host {
         let works = |at: usize| working.get(self.processors[at].number).copied().unwrap_or(false);
         let next = (turn..turn + count).map(|at| at % count);
         let at_work: Vec<(usize, bool)> =
-            next.filter(|&at| works(at)).take(MOST_AT_ONCE).map(|at| (at, true)).collect();
+            next.filter(|&at| works(at)).take(MAX_AT_ONCE).map(|at| (at, true)).collect();
         let chosen = if at_work.is_empty() { vec![(turn % count, false)] } else { at_work };
         self.turn = chosen.last().map_or(turn, |(at, _)| at + 1);
         chosen
@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     /// Less than 0.3 % of a processor at a look a second.
-    const MOST_CPU_S: f64 = 0.003;
+    const MAX_CPU_S: f64 = 0.003;
 
     #[test]
     fn a_look_costs_less_than_three_thousandths_of_a_processor() {
@@ -204,7 +204,7 @@ mod tests {
                 now_s
             });
             spent_s.sort_by(f64::total_cmp);
-            assert!(spent_s[10] < MOST_CPU_S, "{spent_s:?}");
+            assert!(spent_s[10] < MAX_CPU_S, "{spent_s:?}");
         })
         .join()
         .unwrap();

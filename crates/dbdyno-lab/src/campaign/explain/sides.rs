@@ -12,8 +12,8 @@ use dbdyno_core::model::{
 };
 
 /// Longest warm-up and window of a trial, in s: many short trials tell more than few long ones.
-const LONGEST_WARMUP_S: f64 = 1.0;
-const LONGEST_TRIAL_S: f64 = 3.0;
+const MAX_WARMUP_S: f64 = 1.0;
+const MAX_TRIAL_S: f64 = 3.0;
 /// Bytes of a megabyte of a server's settings.
 const MIB: f64 = 1_048_576.0;
 
@@ -84,11 +84,11 @@ fn single(plan: &Plan, selection: Selection) -> Plan {
     let Window { warmup_s, end } = selection.window;
     let end = match end {
         End::Time(duration_s) | End::Known { most_s: duration_s, .. } => {
-            End::Time(duration_s.min(LONGEST_TRIAL_S))
+            End::Time(duration_s.min(MAX_TRIAL_S))
         }
         End::Ops(ops) => End::Ops(ops),
     };
-    let window = Window { warmup_s: warmup_s.min(LONGEST_WARMUP_S), end };
+    let window = Window { warmup_s: warmup_s.min(MAX_WARMUP_S), end };
     Plan { selections: vec![Selection { window, repeat: 1, ..selection }], ..plan.clone() }
 }
 

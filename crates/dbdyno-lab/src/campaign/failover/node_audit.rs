@@ -12,7 +12,7 @@ use dbdyno_engines::engine::EngineError;
 const AGREEMENT: Duration = Duration::from_secs(10);
 const READING: Duration = Duration::from_secs(60);
 /// Between two looks.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Reader of the nodes.
 pub(super) struct Survey<'a> {
@@ -83,7 +83,7 @@ impl Survey<'_> {
                     seen.iter().map(|node| survivor(node, judge, truth, noted)).collect(),
                 );
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 }

@@ -21,7 +21,7 @@ use dbdyno_engines::engine::JobPlacement;
 /// Longest wait until each writer has its first commit.
 const BEGIN: Duration = Duration::from_secs(30);
 /// Between two looks at how many commits there are.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// So long throughput must stay regained.
 const SETTLED_S: f64 = 3.0;
 
@@ -190,7 +190,7 @@ impl Trial<'_> {
         if self.interrupt.is_set() {
             return Err(interrupted());
         }
-        match writers.told.recv_timeout(LOOK) {
+        match writers.told.recv_timeout(POLL_INTERVAL) {
             Ok(told) => Ok(Some(told)),
             Err(RecvTimeoutError::Timeout) => Ok(None),
             Err(RecvTimeoutError::Disconnected) => {
